@@ -10,8 +10,8 @@ from django.db.models import Max, Q, QuerySet
 from assay.catalog.selectors import slas
 from assay.models import Category, Dataset
 from assay.time.windows import Window
-from execution_engine.freshness.derive_freshness import EVIDENCE, TIME_TO_COMPLETE
-from execution_engine.language.evaluating.sentence import length_shown
+from execution_engine.freshness.derive import EVIDENCE, TIME_TO_COMPLETE
+from execution_engine.language.evaluating.judge import length_shown
 from execution_engine.metrics.definition import NOTE
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome

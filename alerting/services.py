@@ -3,26 +3,22 @@
 Other packages call only what is named here; what is decided stands in pure modules beside this folder.
 """
 
-from alerting.alerts.decide import decide_alert
 from alerting.alerts.services import (
     acknowledge_alert,
     assign_alert,
     close_alert,
+    decide_alert,
     open_alert,
     release_after,
     update_alert,
     wake,
 )
 from alerting.emissions.emit import emit_due
-from alerting.notices.gaps import report_gap
-from alerting.notices.pulls import tell_of_pull
-from alerting.notices.scheduler import look_after_scheduler
+from alerting.notices.operators import look_after_scheduler, report_gap, tell_of_pull
 from alerting.notices.send import send_due
-from alerting.notices.services import ask, tell
-from alerting.notices.silences import UnableToSilence, end_silence, silence, silences_of
+from alerting.notices.services import UnableToSilence, ask, end_silence, silence, silences_of, tell
 from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs
-from alerting.standings.next_check import after_check, is_checked, last_cost
-from alerting.standings.refold import put_off, withdraw
+from alerting.standings.refold import after_check, is_checked, last_cost, put_off, withdraw
 from alerting.standings.waive import end_waivers, judge_what_waivers_reach, waive
 
 __all__ = [

@@ -20,17 +20,18 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table as Shown
 
-from benchmarks.cache import home, made_once
 from benchmarks.engine.machine import machine
 from benchmarks.engine.meter import metered
 from execution_engine.engines.protocol import WHOLE, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.keys import build_filter
 from execution_engine.engines.spark.keys import engine as keys_engine
-from execution_engine.engines.spark.keys import probe as probe_keys
-from execution_engine.engines.spark.sources.source import SparkSource, open_source
+from execution_engine.engines.spark.keys import filters
+from execution_engine.engines.spark.keys import filters as probe_keys
+from execution_engine.engines.spark.sources import SparkSource, open_source
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.spec import MetricSpec
+
+from .cache import home, made_once
 
 FILE_KEYS = 625_000
 ABSENT_KEYS = 1_000_000
@@ -94,8 +95,8 @@ def _figures(format_: str, pulled: bool, here: SparkSource, absent: SparkSource,
     item = Wanted(key="it", spec=spec)
     keys = here.rows or 0
     with _cap(10**9 if pulled else 0):
-        build = build_filter.Build(source=here, item=item, keys=keys)
-        made, seconds, cpu = _median(lambda: build_filter.built(build).to_bytes(), repeats)
+        build = filters.Build(source=here, item=item, keys=keys)
+        made, seconds, cpu = _median(lambda: filters.built(build).to_bytes(), repeats)
         shipped = KeyFilter.from_bytes(made)
         probe = probe_keys.Probe(source=here, item=item, shipped=shipped, own_keys=keys)
         found, probe_seconds, probe_cpu = _median(lambda: probe_keys.missed(probe), repeats)
@@ -125,7 +126,7 @@ def _digest(here: SparkSource, repeats: int) -> str:
 def _cap(rows: int) -> Iterator[None]:
     """As if the driver pulled up to so many rows, and nothing more."""
     with ExitStack() as stack:
-        for module in (build_filter, probe_keys):
+        for module in (filters, probe_keys):
             stack.enter_context(patch.multiple(module, PULLED_ROWS=rows, EXACT_KEYS=0))
         yield
 

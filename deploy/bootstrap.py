@@ -40,7 +40,7 @@ TEST_NEEDS = (
     (HEADERS, f"python{VERSION}-dev", "builds mysqlclient"),
 )
 SAY_EVERY = 20.0  # seconds
-JAVA_PROBE = "from execution_engine.engines.spark.start.java import use_java; print(use_java())"
+JAVA_PROBE = "from execution_engine.engines.spark.start.session import use_java; print(use_java())"
 
 
 class UnableToBootstrap(Exception):

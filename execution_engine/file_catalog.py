@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from assay.time.granularity import Granularity
-from assay.time.partition_keys import parse_key
-from execution_engine.engines.arrow.batches import batches_of
+from assay.time.windows import Granularity, parse_key
+from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.footers import read_columns, shown_columns, spark_type_of
 from execution_engine.engines.files.listing import (
     Listing,

@@ -9,11 +9,10 @@ from pyarrow.fs import FileInfo
 from rich.console import Console
 from rich.progress import Progress
 
-from assay.catalog.asked_window import asked_window
-from assay.catalog.selectors import sensitive_columns
+from assay.catalog.selectors import asked_window, sensitive_columns
 from assay.command_line.command import UnableToRun, key_values
 from assay.time.windows import UnableToReadWindow
-from execution_engine.engines.arrow.batches import batches_of
+from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE, Part, Table
 from execution_engine.profiles.gather import gathered_profile

@@ -15,15 +15,12 @@ from rich.progress import track
 
 from assay import clock
 from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.profile import FILES
 from assay.catalog.selectors import by_name, home, sensitive_columns
-from assay.catalog.storages import FILES
-from assay.command_line.arguments import BARE_DATE, end_of_range
-from assay.command_line.command import UnableToRun, key_values
+from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range, key_values
 from assay.models import Dataset
-from assay.time.bare_dates import place_end
-from assay.time.granularity import Granularity
-from assay.time.windows import Window
-from execution_engine.engines.arrow.batches import batches_of
+from assay.time.windows import Granularity, Window, place_end
+from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.listing import Listing, list_part, list_partitions
 from execution_engine.engines.protocol import WHOLE, Part, Table
 from execution_engine.verification.data import name_of, table_of

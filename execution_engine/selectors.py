@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.db.models import QuerySet
 
 from assay.config import config
-from assay.database.bulk import in_parts
+from assay.database.statements import in_parts
 from assay.models import Dataset, DataTest, Replica
 from assay.time.windows import Granularity, Window
 

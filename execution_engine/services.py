@@ -4,12 +4,15 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from execution_engine.planning.catalog_sources import expires_at, is_expired
-from execution_engine.runs.evaluate_runs import evaluate_runs
-from execution_engine.runs.exclude import exclude_window, include_windows, release_window, take_release_back
-from execution_engine.runs.leaps import bring_cursors_back, bring_runs_back
-from execution_engine.runs.lift_quarantine import lift_quarantine
+from execution_engine.runs.evaluate_runs import (
+    evaluate_runs,
+    exclude_window,
+    include_windows,
+    release_window,
+    take_release_back,
+)
 from execution_engine.runs.plan_runs import plan_runs
-from execution_engine.runs.request import is_live, is_undeclared, request_run, request_runs
+from execution_engine.runs.request import is_live, is_undeclared, lift_quarantine, request_run, request_runs
 from execution_engine.runs.request_all import (
     RequestedRuns,
     UnableToRequest,
@@ -18,9 +21,16 @@ from execution_engine.runs.request_all import (
     partitions_to_run,
     request_all,
 )
-from execution_engine.runs.schedule import first_cursor, schedule_tests, whole_window
+from execution_engine.runs.schedule import (
+    bring_cursors_back,
+    bring_runs_back,
+    first_cursor,
+    schedule_tests,
+    whole_window,
+)
 from execution_engine.scans.run_scan import run_scan, scan_pending
-from execution_engine.watch.services import look, unwatch_window, watch_window
+
+from .watch import look, unwatch_window, watch_window
 
 __all__ = [
     "RequestedRuns",

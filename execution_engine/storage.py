@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2s
 
-from assay.catalog.inherit_limits import closed_to, limited_datasets
 from assay.catalog.locations import PUSHED, ToldLocation, UnableToUseLocation, find, rules_of
 from assay.catalog.place_limits import PlacedDataset
-from assay.catalog.storages import FILES
+from assay.catalog.profile import FILES
+from assay.catalog.services import closed_to, limited_datasets
 from assay.config import Config, config
 from assay.models import Dataset, Replica
 from assay.time.windows import Partitioning, UnableToPartition, Window
-from execution_engine.engines.limits import Limits
-from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Part, Table
+from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Limits, Part, Table
 from execution_engine.engines.spark.start.options import SparkOptions
 
 MANY_PARTITIONS = 1000  # from here on a window is read by the partitions that are there, not by all that could be

@@ -9,7 +9,7 @@ from assay.celery import worker_name
 from assay.queue.claims import work_together
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.runs.evaluate_runs import ASKED
-from execution_engine.runs.with_tests import fetch_tests
+from execution_engine.runs.shown_results import fetch_tests
 
 from . import services
 

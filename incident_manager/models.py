@@ -6,7 +6,7 @@ from alerting.models import WAIVER_KINDS, Alert
 from alerting.state import WaiverKind
 from alerting.waivers.rules import WaiverScope
 from assay.models import Category, Claimable, Dataset, DataTest, Severity
-from assay.time.partition_names import partition_name
+from assay.time.windows import partition_name
 from execution_engine.models import Windowed
 
 from .publication_state import PublicationState

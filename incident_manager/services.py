@@ -5,15 +5,32 @@ Other packages call only what is named here; what is decided stands in pure modu
 
 from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried_if_hard
 from incident_manager.digests.services import tell_digests
-from incident_manager.gate.completing import WrittenWindow, answer_on, complete, unjudged
-from incident_manager.gate.overrides import UnableToOverride
-from incident_manager.gate.overriding import end_override, override
-from incident_manager.gate.services import ToRead, foresee, gate, gate_of, unreadable_in
-from incident_manager.incidents.endings import accept, end_piece, force_resolve
-from incident_manager.incidents.handle import handle_flip
-from incident_manager.incidents.services import HasEnded, UnableToResolve, WrongEnd
-from incident_manager.incidents.users import WrongTime, annotate, rerun
-from incident_manager.incidents.workers import UnknownPerson, acknowledge, assign
+from incident_manager.gate.rules import UnableToOverride
+from incident_manager.gate.services import (
+    ToRead,
+    WrittenWindow,
+    answer_on,
+    complete,
+    end_override,
+    foresee,
+    gate,
+    gate_of,
+    override,
+    unjudged,
+    unreadable_in,
+)
+from incident_manager.incidents.services import HasEnded, UnableToResolve, WrongEnd, handle_flip
+from incident_manager.incidents.users import (
+    UnknownPerson,
+    WrongTime,
+    accept,
+    acknowledge,
+    annotate,
+    assign,
+    end_piece,
+    force_resolve,
+    rerun,
+)
 from incident_manager.quality.look_ups import Asked, LookUpAnswer, look_up, look_ups
 from incident_manager.reports.services import (
     UnableToDecide,
@@ -26,9 +43,8 @@ from incident_manager.reports.services import (
     reply,
     report,
 )
-from incident_manager.reruns.check_standing import check_standing
-from incident_manager.reruns.follow import follow_change
-from incident_manager.reruns.rejudge import rejudge_revision
+
+from .reruns import check_standing, follow_change, rejudge_revision
 
 __all__ = [
     "Asked",

@@ -2,19 +2,18 @@
 
 from test_generator.data_tests.services import UnableToWrite, draft, not_edited, retire, revise, write_data_test
 from test_generator.generation.generate import reconcile_dataset
-from test_generator.offers.read_past import suggest_due
-from test_generator.offers.services import (
+
+from .offers import (
     UnableToDecide,
     UnableToSuggest,
     accept_adjusted,
     accept_suggestion,
     ask_for_suggestions,
     reject_suggestion,
+    suggest_due,
     take_back_rejection,
 )
-from test_generator.sync.catalog_files import sync_files
-from test_generator.sync.scheduled_pull import pull_due
-from test_generator.sync.services import remove_source, sync
+from .sync import pull_due, remove_source, sync, sync_files
 
 __all__ = [
     "UnableToDecide",

@@ -13,8 +13,7 @@ from assay.models import CatchUp, Category, Dataset, DataTest, LineageEdge, Orig
 from assay.time.windows import Granularity, Window
 from execution_engine.language.business_metric import with_datasets
 from execution_engine.language.parsing.parse import parse, parse_expression
-from execution_engine.language.serialise import to_json
-from execution_engine.language.to_text import to_text
+from execution_engine.language.serialise import to_json, to_text
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from incident_manager.models import Entry, Episode, Incident, Report, SpoiltWindow

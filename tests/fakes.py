@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from execution_engine.engines.arrow.profiles import measured_profile
-from execution_engine.engines.columns.drift import measure_drift
+from execution_engine.engines.columns.column_types import measure_drift
 from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
 from execution_engine.engines.protocol import (
     FailingRows,
@@ -29,7 +29,7 @@ from execution_engine.engines.protocol import (
 )
 from execution_engine.metrics.definitions.profile import profiled, start_of
 from execution_engine.metrics.definitions.sample import Sample
-from execution_engine.metrics.definitions.schema_drift import SeenColumns
+from execution_engine.metrics.definitions.schema import SeenColumns
 from execution_engine.metrics.keys.digest import digest_of_hashes
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupKey, GroupValues

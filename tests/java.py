@@ -10,7 +10,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from execution_engine.engines.spark.start.java import find_java
+from execution_engine.engines.spark.start.session import find_java
 
 ARCHIVE = Path(sys.prefix) / f"spark-{version('pyspark')}.jsa"
 ROOT = Path(__file__).parents[1]

@@ -12,4 +12,4 @@ class WebConfig(AppConfig):
 
     def ready(self) -> None:
         """Tell the logs of those who sign in."""
-        import_module("web.access.sign_ins")
+        import_module("web.access.logins")

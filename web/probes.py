@@ -7,7 +7,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from assay.scheduler.beat import scheduler
-from web.access.authentication import BearerAuthentication, TokenAuthentication
+from web.access.tokens import BearerAuthentication, TokenAuthentication
 
 from .metrics import REGISTRY, REGISTRY_WITH_TEAMS
 

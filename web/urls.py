@@ -4,8 +4,8 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
-import web.api.conventions.authentication_schema  # noqa: F401 - tells the OpenAPI generator of our own authentication
-from web.api.conventions import errors
+import web.api.conventions.openapi  # noqa: F401 - tells the OpenAPI generator of our own authentication
+from web.api.conventions import problems
 from web.api.conventions.base import NotThere
 
 from . import probes
@@ -20,4 +20,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^api/", NotThere.as_view()),
 ]
 
-handler400, handler403, handler404, handler500 = errors.bad_request, errors.forbidden, errors.not_found, errors.fault
+handler400, handler403, handler404, handler500 = (
+    problems.bad_request,
+    problems.forbidden,
+    problems.not_found,
+    problems.fault,
+)

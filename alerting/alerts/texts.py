@@ -1,12 +1,15 @@
 """What the notices of an alert say, from the rows that it stands on."""
 
 from collections.abc import Collection
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
+from django.core.signing import BadSignature, Signer
+
 from alerting.channels import is_reachable
-from alerting.inhibition.causes import MISSING
+from alerting.inhibition.rules import MISSING
 from alerting.models import Alert, Notice, Standing
 from alerting.notices.messages import (
     ENDINGS,
@@ -25,17 +28,66 @@ from alerting.notices.messages import (
 )
 from alerting.notices.policy import Event
 from alerting.state import State
-from alerting.verdicts.shown_standing import is_hidden
+from alerting.verdicts.evidence import is_hidden
 from assay import clock
-from assay.access.readers import may_read
-from assay.accounts.members import person_called
+from assay.access import may_read
+from assay.accounts import person_called
 from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
 from assay.models import Scope
-from assay.time.partition_names import partition_name
+from assay.time.windows import partition_name
 from execution_engine.runs.shown_results import HIDDEN, Veil
 
-from .links import Answer, links_of
+# Links in messages that lead to an answer: signed, so that nobody makes one up, and good for a week.
+#
+# A link is no right: whoever opens it signs in, and may do there what they may do anywhere else.
+
+LIFE = timedelta(days=7)
+SALT = "assay.alerting.links"
+
+
+class Answer(StrEnum):
+    """What a link leads to."""
+
+    ACKNOWLEDGE = "acknowledge"
+    MUTE = "mute"
+
+
+LABELS = {Answer.ACKNOWLEDGE: "Acknowledge", Answer.MUTE: "Mute"}
+
+
+class UnableToFollow(ValueError):
+    """A link that is not ours, or is too old; the text says which and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Followed:
+    """What a link says."""
+
+    answer: Answer
+    alert: int
+
+
+def links_of(alert: Alert, *, now: datetime, answers: tuple[Answer, ...] = tuple(Answer)) -> dict[str, str]:
+    """The links of an alert's messages, by what they are called."""
+    return {LABELS[answer]: f"{config().public_url}/answer/{token(alert.pk, answer, now=now)}" for answer in answers}
+
+
+def token(alert: int, answer: Answer, *, now: datetime) -> str:
+    """What stands in the link."""
+    return Signer(salt=SALT).sign_object({"a": alert, "do": answer.value, "end": int((now + LIFE).timestamp())})
+
+
+def followed(text: str, *, now: datetime) -> Followed:
+    """What a token says; raises UnableToFollow."""
+    try:
+        said = Signer(salt=SALT).unsign_object(text)
+    except (BadSignature, ValueError):
+        raise UnableToFollow("This link is not whole: open it again from the message.") from None
+    if now.timestamp() > said["end"]:
+        raise UnableToFollow(f"This link is older than {LIFE.days} days: look for the incident on its page.")
+    return Followed(answer=Answer(said["do"]), alert=said["a"])
+
 
 MOST_TESTS = 3  # of an inhibited alert that its cause's notice names
 NAMING = (Event.OPENED, Event.ALSO_FAILS)  # of these the facts say which tests a recipient has read of

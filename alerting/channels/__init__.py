@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from alerting.routes.loaded import route_of, routes
-from alerting.routes.route_file import read_routes
-from alerting.routes.rules import Route, Routes
+from alerting.routes import Route, Routes, read_routes, route_of, routes
 from alerting.state import LOG
 from assay.config import config
 from assay.edge.destination import rules_for

@@ -11,9 +11,8 @@ from assay import clock
 from assay.config import config
 from assay.edge.destination import DestinationRules, UnableToCall, rules_for
 from assay.edge.outbound import call
-from assay.queue.claims import UnableToFinish, claims, finish, in_transaction
+from assay.queue.claims import UnableToFinish, claims, finish, heartbeat, in_transaction
 from assay.queue.flow import stage
-from assay.queue.heartbeat import heartbeat
 from assay.time.durations import doubled
 from execution_engine.models import Run
 

@@ -20,7 +20,7 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.serde import Serde
 
 from assay.time.windows import Window
-from execution_engine.metrics.facets import COUNTS, OF_COLUMNS, ROWS
+from execution_engine.metrics.registry import COUNTS, OF_COLUMNS, ROWS
 
 NAMESPACE = "assay"  # of the jobs, which are our data tests
 MOST_TEXT = 1000  # characters of a sentence

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from math import isfinite
 
-from execution_engine.language.operands import columns_named
 from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import columns_named
 from execution_engine.models import Ask, Run
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil

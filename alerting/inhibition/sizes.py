@@ -10,13 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from execution_engine.exact import Number
-from execution_engine.language.evaluating.anomaly import EXPECTED
 from execution_engine.language.evaluating.evaluate import of_known
-from execution_engine.language.evaluating.novelty import NOVEL
-from execution_engine.language.evaluating.verdict import ZeroDivision, only_predicate
-from execution_engine.language.operands import operands
-from execution_engine.language.tree import Arithmetic, Assertion, By, History, Metric, Operator
-from execution_engine.language.walk import postorder
+from execution_engine.language.evaluating.judge import ZeroDivision, only_predicate
+from execution_engine.language.evaluating.past import EXPECTED, NOVEL
+from execution_engine.language.tree import Arithmetic, Assertion, By, History, Metric, Operator, operands, postorder
 from execution_engine.metrics.definitions.row_count import ROW_COUNT
 from execution_engine.metrics.registry import METRICS
 

@@ -12,10 +12,10 @@ from celery.signals import worker_init, worker_ready
 from django.db import connections
 
 from alerting.channels import check_routes
-from alerting.routes.route_file import UnableToReadRoutes
+from alerting.routes import UnableToReadRoutes
 from assay.clock import database_now
 
-from .scheduler import look_after_scheduler
+from .operators import look_after_scheduler
 
 log = structlog.get_logger(__name__)
 

@@ -5,18 +5,16 @@ from datetime import datetime
 from django.db.models import Q
 
 from alerting.models import Notice, Standing, Waiver
-from alerting.notices.audience import Audience, told_of_unknown
 from alerting.notices.messages import known_again, unknown
-from alerting.notices.policy import Event
+from alerting.notices.policy import Audience, Event, told_of_unknown
 from alerting.notices.services import tell
 from alerting.state import BROKEN, TROUBLED, State, WaiverKind
-from alerting.verdicts.selectors import of_the_past
+from alerting.verdicts.evidence import of_the_past
 from assay.config import config
 from assay.models import Category, Dataset, DataTest, Scope, Severity
-from assay.time.partition_names import partition_name
-from assay.time.windows import Window
-from execution_engine.language.operands import compares_profiles
+from assay.time.windows import Window, partition_name
 from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import compares_profiles
 from execution_engine.models import Ask, Measurement
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.services import release_window, take_release_back, watch_window

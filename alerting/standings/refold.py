@@ -1,29 +1,115 @@
 """Fold a window's evidence into its standing, and write a flip where its state or waiver changes."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
-from alerting.inhibition.services import decide_again
+from alerting.inhibition.selectors import decide_again
 from alerting.models import Flip, Standing, Waiver
-from alerting.state import TROUBLED, State
-from alerting.verdicts.evidence import Evidence, due_at, evidence_of, window_key
-from alerting.verdicts.selectors import verdict_of
-from alerting.verdicts.sustain import Verdict
+from alerting.state import BROKEN, TROUBLED, State
+from alerting.verdicts.backoff import CheckKey, next_check
+from alerting.verdicts.evidence import Evidence, due_at, evaluated, evidence_of, seen, verdict_of, window_key
+from alerting.verdicts.sustain import FirstRun, SeenRun, Verdict, first_run, streak_fails
 from alerting.waivers.covering import end_held_waivers, waiver_of, waiver_over
-from assay.database.bulk import update_each
-from assay.database.prepared import Prepared
+from assay.database.statements import Prepared, update_each
 from assay.models import DataTest, Scope
 from assay.time.windows import Window
-from execution_engine.models import Run
-from execution_engine.outcome import Outcome
+from execution_engine.models import Run, Scan
+from execution_engine.outcome import TRANSIENT, Outcome, Reason
+from execution_engine.selectors import period
 from execution_engine.services import expires_at, is_expired
 
 from .consequences import asks_for_looks, note_known_again, note_released, note_unknown, watch_closely
-from .next_check import check_terms
+
+# Streaks: which windows near a judged one now FAIL because window after window began broken.
+
+
+def restreak(standing: Standing, test: DataTest) -> list[Standing]:
+    """The standings around this one whose streak changed with it, each with its new ``streak_at``, not yet written."""
+    assert test.revision is not None
+    sustain, length = test.revision.sustain, period(test)
+    if test.scope == Scope.TABLE or length >= sustain:
+        return []
+    distance = 2 * (sustain + length)
+    span = (standing.window_start - distance, standing.window_start + distance)
+    rows = Standing.objects.filter(data_test=standing.data_test_id, revision_id=standing.revision_id)
+    near = list(rows.filter(window_start__range=span).select_related("waiver"))
+    if not any(row.last_outcome == Outcome.BROKEN or row.streak_at for row in near):
+        return []
+    failed = streak_fails(_first_runs(near, test), sustain=sustain)
+    reach = sustain + length  # further away, the head of a streak may lie out of sight
+    changed = []
+    for row in near:
+        inner = abs(row.window_start - standing.window_start) <= reach
+        if inner and failed.get(row.window) != row.streak_at:
+            row.streak_at = failed.get(row.window)
+            changed.append(row)
+    return changed
+
+
+def _first_runs(rows: list[Standing], test: DataTest) -> Iterable[FirstRun]:
+    starts = [row.window_start for row in rows]
+    results: dict[Window, list[SeenRun]] = defaultdict(list)
+    for run in evaluated(test).filter(window_start__range=(min(starts), max(starts))):
+        results[run.window].append(seen(run))
+    found = (first_run(row.window, due_at=row.due_at, seen=results[row.window]) for row in rows)
+    return [run for run in found if run is not None]
+
+
+# When a window in trouble is checked: set when its trouble begins, moved on by each check.
+
+
+def is_checked(state: State, reason: Reason | None) -> bool:
+    """Whether a window is run again by itself: while it is broken, or could not be read just now."""
+    return state in BROKEN or reason in TRANSIENT
+
+
+def check_terms(standing: Standing, test: DataTest, verdict: Verdict, *, waived: bool, now: datetime) -> dict[str, Any]:
+    """What changes of a standing's check schedule with a verdict: it begins anew with each new t0."""
+    if waived or not is_checked(verdict.state, verdict.reason):
+        return {"attempt": 0, "next_check_at": None}
+    if standing.next_check_at is not None and verdict.t0 == standing.broken_since:
+        return {}
+    t0 = verdict.t0 or now
+    return {"attempt": 0, "next_check_at": after_check(standing, test, attempt=0, t0=t0, now=now)}
+
+
+def after_check(
+    standing: Standing, test: DataTest, *, attempt: int, t0: datetime, now: datetime, cost: timedelta = timedelta(0)
+) -> datetime:
+    """When to check next after check number ``attempt`` at ``now``."""
+    assert test.revision is not None
+    key = CheckKey(dataset=test.dataset.full_name, test=test.name, window=standing.window_key)
+    return next_check(attempt, after=now, t0=t0, sustain=test.revision.sustain, key=key, cost=cost)
+
+
+def last_cost(standing: Standing) -> timedelta:
+    """How long the scans of a standing's newest run took."""
+    scans = Scan.objects.filter(measurements__asks__run=standing.last_run_id).distinct()
+    return timedelta(seconds=sum(scans.values_list("seconds", flat=True)))
+
+
+def is_waited_for() -> bool:
+    """Whether anything is to be checked because its engine could not be reached."""
+    return Standing.objects.filter(error_reason=Reason.ENGINE_UNREACHABLE.value, next_check_at__isnull=False).exists()
+
+
+def engine_answers(run: Run, test: DataTest, now: datetime) -> None:
+    """After an engine's success, what it could not reach before is due at once, critical tiers first."""
+    if run.outcome == Outcome.ERROR:
+        return
+    waiting = Standing.objects.filter(
+        error_reason=Reason.ENGINE_UNREACHABLE.value, data_test__datacenter=test.datacenter, next_check_at__gt=now
+    )
+    for standing in waiting.exclude(data_test=test).select_related("data_test__dataset"):
+        soon = now + timedelta(seconds=standing.data_test.dataset.tier)
+        Standing.objects.filter(pk=standing.pk, next_check_at__gt=soon).update(next_check_at=soon)
+
 
 KEPT = frozenset({State.PASS.value, State.WARN.value, State.FAIL.value})
 WRITTEN = (

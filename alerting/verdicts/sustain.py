@@ -3,12 +3,56 @@
 A standing is never edited: late, repeated and out-of-order results only change what is folded.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from alerting.state import State
+from assay.time.windows import Window
+from execution_engine.exact import Number, decimal_of
+from execution_engine.language.evaluating.evaluate import evaluate
+from execution_engine.language.evaluating.judge import AssertionVerdict, ZeroDivision
+from execution_engine.language.tree import Assertion, Metric, operands
+from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import TRANSIENT, Outcome, Reason
+
+# What a whole table is held to once the windows that somebody accepted or forced are left out of its counts (pure).
+
+Counts = Mapping[str, Number | None]  # by the text of the operand
+
+
+def holds_without(tree: Assertion, whole: Counts, waived: Sequence[Counts]) -> AssertionVerdict | None:
+    """The verdict on what is left of a broken whole table without its waived windows; None where that is broken too.
+
+    Each count of the whole is lessened by what the same assertion last counted of each of these windows: what is lost
+    beyond that stays lost. Values that are no counts of rows or keys cannot be parted, and explain nothing.
+    """
+    asked = operands(tree)
+    if not waived or not all(
+        isinstance(each, Metric) and METRICS[each.spec.name].sums_bound and not each.spec.by and each.ago is None
+        for each in asked
+    ):
+        return None
+    left: dict[str, Number] = {}
+    for operand in asked:
+        total, parts = whole.get(operand.text), [counts.get(operand.text) for counts in waived]
+        known = [part for part in parts if part is not None]
+        if total is None or len(known) < len(parts):
+            return None
+        rest = decimal_of(total) - sum(map(decimal_of, known))
+        if rest < 0:
+            return None
+        left[operand.text] = rest
+    verdict = evaluate(tree, left, zero=ZeroDivision.STANDARD_ALLOW_EMPTY)
+    return verdict if verdict.outcome is Outcome.HELD else None
+
+
+def told_without(sentence: str, verdict: AssertionVerdict, count: int) -> str:
+    """The sentence of a broken result that holds without so many windows."""
+    windows = "1 window that was" if count == 1 else f"{count} windows that were"
+    return f"{sentence}; without {windows} accepted or called a false positive: {verdict.sentence}"
+
 
 SHORTEST_SILENCE = timedelta(minutes=15)
 
@@ -203,3 +247,65 @@ def _next_change(early_broken: bool, due_at: datetime, silent_at: datetime | Non
     candidates = [due_at] if early_broken else []
     candidates += [silent_at] if silent_at is not None else []
     return min((at for at in candidates if at > now), default=None)
+
+
+# The streak: a test whose period is shorter than its sustain FAILs when window after window starts broken.
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRun:
+    """The first result of a window that counts, and when the window first held after it."""
+
+    window: Window
+    due_at: datetime
+    measured_at: datetime
+    outcome: Outcome
+    held_at: datetime | None = None
+
+
+def first_run(window: Window, *, due_at: datetime, seen: Iterable[SeenRun]) -> FirstRun | None:
+    """The window's first result that held, or broke at or after due; None while there is none (errors are none)."""
+    results = [result for result in in_order(seen) if result.outcome is not Outcome.ERROR]
+    first = next((r for r in results if r.outcome is Outcome.HELD or r.measured_at >= due_at), None)
+    if first is None:
+        return None
+    holds = (r.measured_at for r in results if r.outcome is Outcome.HELD and r.measured_at >= first.measured_at)
+    return FirstRun(
+        window=window,
+        due_at=due_at,
+        measured_at=first.measured_at,
+        outcome=first.outcome,
+        held_at=next(holds, None),
+    )
+
+
+def streak_fails(first_runs: Iterable[FirstRun], *, sustain: timedelta) -> Mapping[Window, datetime]:
+    """The windows that FAILed by a streak, each with the instant; a window that had held by then is not among them.
+
+    An error passes: it neither lengthens nor ends a streak. Give this only tests whose period is below the sustain.
+    """
+    judged = sorted((run for run in first_runs if run.outcome is not Outcome.ERROR), key=lambda run: run.due_at)
+    failed: dict[Window, datetime] = {}
+    for outcome, streak in groupby(judged, key=lambda run: run.outcome):
+        if outcome is Outcome.BROKEN:
+            failed.update(_failed_in(list(streak), sustain))
+    return failed
+
+
+def _failed_in(streak: Sequence[FirstRun], sustain: timedelta) -> Mapping[Window, datetime]:
+    ripe = next((i for i, run in enumerate(streak) if run.due_at - streak[0].due_at >= sustain), None)
+    if ripe is None:
+        return {}
+    sustained_at = max(run.measured_at for run in streak[: ripe + 1])
+    fails = {run.window: max(sustained_at, run.measured_at) for run in streak}
+    return {run.window: fails[run.window] for run in streak if run.held_at is None or run.held_at > fails[run.window]}
+
+
+def with_streak(verdict: Verdict, failed_at: datetime | None) -> Verdict:
+    """The standing with what its streak adds: FAIL from ``failed_at`` until the window holds, over errors too."""
+    if failed_at is None:
+        return verdict
+    if verdict.t0 is None or verdict.t0 > failed_at:  # it held since, so the streak is history
+        return replace(verdict, ever_failed=True)
+    earliest = min(failed_at, verdict.failed_at or failed_at)
+    return replace(verdict, state=State.FAIL, since=earliest, failed_at=earliest, ever_failed=True, next_change_at=None)

@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 from rich.progress import track
 
 from benchmarks.cache import home, made_once
-from benchmarks.data.days import ROWS_A_DAY, days
-from benchmarks.data.trips import table
+
+from .days import ROWS_A_DAY, days
+from .trips import table
 
 
 def history(rows: int) -> Path:

@@ -11,7 +11,8 @@ from numpy.random import Generator, default_rng
 from rich.progress import track
 
 from benchmarks.cache import home, made_once
-from benchmarks.data.small_schemas import COUNTRIES, SCHEMAS, STATES
+
+from .small_schemas import COUNTRIES, SCHEMAS, STATES
 
 TABLES, ROWS = 1_000, 10_000
 Column = Callable[[Generator], Any]

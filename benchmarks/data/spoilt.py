@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.cache import home, made_once
-from benchmarks.data.trips import table
+
+from .trips import table
 
 ROWS = 10_000  # that there should be
 MISSING, TWICE = 10, 300

@@ -12,7 +12,8 @@ from numpy.random import Generator, default_rng
 from rich.progress import track
 
 from benchmarks.cache import home, made_once
-from benchmarks.data.pools import CITIES, DATE, DRIVERS, STATUSES, USERS
+
+from .pools import CITIES, DATE, DRIVERS, STATUSES, USERS
 
 ROWS_A_FILE = 625_000
 SEED = 20260301

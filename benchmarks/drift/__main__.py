@@ -8,9 +8,9 @@ from rich.console import Console
 
 from benchmarks.engine.machine import machine
 from benchmarks.engine.report import DOCS, between_markers
+from execution_engine.novelty.days import LEARNING, Method
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past
-from execution_engine.novelty.terms import LEARNING, Method
 from execution_engine.profiles.gather import gathered_profile
 
 from .days import Drift, drifted, sound_day, table

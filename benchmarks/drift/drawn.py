@@ -4,10 +4,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from execution_engine.novelty.family.alarm import bound_of, standardised
-from execution_engine.novelty.family.distances import Distances
+from execution_engine.novelty.days import LEARNING
+from execution_engine.novelty.family import Distances, bound_of, standardised
 from execution_engine.novelty.past import MOST_BATCHES
-from execution_engine.novelty.terms import LEARNING
 
 ROWS = 1000
 HEAVY, TOGETHER = 0.6, 0.5  # standard deviations of the logarithm of what a distance is multiplied by

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection
 
 from rich.console import Console
 
-from benchmarks.engine.contenders import NAMES
-from benchmarks.engine.figures import Part
-from benchmarks.engine.machine import machine
-from benchmarks.engine.parts import PARTS, SIZES, Asked
-from benchmarks.engine.report import show, write_docs, write_json
+from .contenders import NAMES
+from .figures import Part
+from .machine import machine
+from .parts import PARTS, SIZES, Asked
+from .report import show, write_docs, write_json
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.engine.race import Race
+from .race import Race
 
 HEADINGS = ("", "CPU s", "wall s", "CPU ×", "wall ×", "checks/s", "checks/s ×", "n", "PySpark", "")
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from benchmarks.data.pools import DATE, STATUSES
-from benchmarks.engine.suite import Check
+
+from .suite import Check
 
 NOON = f"timestamp '{DATE} 12:00:00'"
 SLICES = (

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.data.days import FIRST_DAY
-from benchmarks.engine.suite import ONLY, Check
 from execution_engine.metrics.spec import MetricSpec
+
+from .suite import ONLY, Check
 
 SINCE = f"datestr >= '{FIRST_DAY}'"
 KEYED = ("uniqueness", "distinctness")

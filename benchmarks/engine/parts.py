@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from benchmarks.data.history import history
 from benchmarks.data.small import small_tables
 from benchmarks.data.trips import trips
-from benchmarks.engine import environments
-from benchmarks.engine.environments import OWN, Environment
-from benchmarks.engine.race import Course, Race, race
+
+from . import environments
+from .environments import OWN, Environment
+from .race import Course, Race, race
 
 SIZES = {"10k": 10_000, "1M": 1_000_000, "10M": 10_000_000}
 FEW_ROWS = 100_000

@@ -8,9 +8,10 @@ from typing import Any
 
 from benchmarks.data.spoilt import ROWS as SPOILT_ROWS
 from benchmarks.data.spoilt import spoilt_trips
-from benchmarks.engine.child import Child, Event, UnableToRun
-from benchmarks.engine.environments import Environment
-from benchmarks.engine.meter import Cost
+
+from .child import Child, Event, UnableToRun
+from .environments import Environment
+from .meter import Cost
 
 PATIENCE = 5  # × the base: who takes longer is stopped, and counts as slower
 LEAST_SECONDS = 90.0  # given to everyone: at small sizes a peer is slow, but its figure is soon there

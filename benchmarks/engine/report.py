@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cache import ROOT, home
-from benchmarks.engine.figures import HEADINGS, Part, rows
-from benchmarks.engine.race import as_json
+
+from .figures import HEADINGS, Part, rows
+from .race import as_json
 
 DOCS = ROOT / "docs" / "benchmarks.md"
 MOST_CHARACTERS = 300  # of what went wrong

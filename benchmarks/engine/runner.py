@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks.engine.contenders import contender
 from benchmarks.engine.contenders.protocol import Contender, Task
-from benchmarks.engine.meter import metered
-from benchmarks.engine.suite import suite
+
+from .contenders import contender
+from .meter import metered
+from .suite import suite
 
 BY_HAND = ("g", "g_400", "one_query_each", "small_by_hand", "history_by_hand")
 Tell = Callable[[dict[str, Any]], None]

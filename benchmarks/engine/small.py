@@ -1,8 +1,9 @@
 """Five checks of each small table, by its schema."""
 
 from benchmarks.data.small_schemas import COUNTRIES, SCHEMAS, STATES
-from benchmarks.engine.suite import ONLY, Check
 from execution_engine.metrics.spec import MetricSpec
+
+from .suite import ONLY, Check
 
 ROWS = 10_000
 POOLS = {"state": STATES, "country": COUNTRIES}

@@ -10,16 +10,13 @@ from math import sqrt
 import numpy as np
 from scipy.stats import chi2, kstwobign
 
-from execution_engine.novelty.days import Day
-from execution_engine.novelty.judge import judge
+from execution_engine.novelty.days import Day, Method
+from execution_engine.novelty.judge import judge, on_history, without_gaps
 from execution_engine.novelty.measures.batch import OF_PAPER
-from execution_engine.novelty.measures.distances import matched
-from execution_engine.novelty.neighbours import on_history, without_gaps
+from execution_engine.novelty.measures.measure import matched
 from execution_engine.novelty.past import Past
-from execution_engine.novelty.terms import Method
-from execution_engine.profiles.column import ColumnKind, ColumnProfile
 from execution_engine.profiles.numbers import Numbers
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
 
 from . import pyod_knn
 

@@ -7,8 +7,8 @@ from time import perf_counter, process_time
 import numpy as np
 import pyarrow as pa
 
-from execution_engine.profiles.column import KEPT
 from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.profile import KEPT
 from execution_engine.profiles.stored import to_bytes
 
 ROWS, COLUMNS, REPEATS, THREADS = 300_000, 14, 5, 2

@@ -9,8 +9,7 @@ from typing import Any
 
 from execution_engine.novelty.days import Day
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import Past
-from execution_engine.novelty.thaw import Answer, ThawingPast
+from execution_engine.novelty.past import Answer, Past, ThawingPast
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile, merged_profiles
 from test_generator.challenge.injector import ErrorKind

@@ -16,8 +16,9 @@ from rich.table import Table
 from benchmarks.cache import ROOT
 from benchmarks.engine.machine import machine
 from benchmarks.engine.report import DOCS, between_markers
-from benchmarks.service.figures import Figures, path_of, read
 from deploy.local.programs import finish, program
+
+from .figures import Figures, path_of, read
 
 PARTS = ("throughput", "herd", "spark")
 TIMED = ("throughput", "spark")  # those that go on for so many minutes

@@ -11,7 +11,8 @@ from assay.catalog.profile import (
     SlaProfile,
 )
 from assay.time.windows import Granularity
-from benchmarks.service.stub import StubEngine
+
+from .stub import StubEngine
 
 DATACENTER = "bench"
 TABLES, TESTS_EACH = 2_000, 9  # Uber's count of both: 18,000 tests

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 
 from rich.console import Console
 
-from benchmarks.service.catalog import ASSERTIONS, DATACENTER, TABLES, catalog
-from benchmarks.service.figures import Figures, Line, percentiles
-from benchmarks.service.fleet import measured_service
-from benchmarks.service.hours import HOUR, settle
 from deploy.local.parts import Size
+
+from .catalog import ASSERTIONS, DATACENTER, TABLES, catalog
+from .figures import Figures, Line, percentiles
+from .fleet import measured_service
+from .hours import HOUR, settle
 
 DUE_AFTER = timedelta(minutes=5)
 LEAD = timedelta(seconds=10)

@@ -43,7 +43,7 @@ def live(minutes: float, due_after: timedelta, seen: Callable[[Lived], None]) ->
 def settle() -> None:
     """Return once the workers have left nothing pending; raises UnableToKeepUp."""
     from assay import clock
-    from assay.queue.busy_stages import stages_with_work
+    from assay.queue.drain import stages_with_work
 
     until = time.monotonic() + LIMIT
     while busy := stages_with_work(clock.now()):

@@ -5,7 +5,7 @@
 
 import sys
 
-from benchmarks.service.private import run_beside, run_embedded
+from .private import run_beside, run_embedded
 
 MODULE = "benchmarks.service.inside.largest"
 

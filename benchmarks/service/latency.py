@@ -5,7 +5,7 @@
 
 import sys
 
-from benchmarks.service.private import run_beside
+from .private import run_beside
 
 if __name__ == "__main__":
     sys.exit(run_beside("benchmarks.service.inside.latency", sys.argv[1:]))

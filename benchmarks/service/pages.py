@@ -6,7 +6,7 @@ docs/benchmarks.md.
 
 import sys
 
-from benchmarks.service.private import run_beside, run_embedded
+from .private import run_beside, run_embedded
 
 MODULE = "benchmarks.service.inside.pages"
 

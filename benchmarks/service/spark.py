@@ -10,12 +10,13 @@ from rich.console import Console
 from assay.catalog.profile import CatalogProfile, Column, CustomProfile, DatasetProfile, ReplicaProfile
 from benchmarks.data.small import ROWS, TABLES, small_tables
 from benchmarks.data.small_schemas import COUNTRIES, SCHEMAS, STATES
-from benchmarks.service.catalog import DATACENTER
-from benchmarks.service.figures import Figures
-from benchmarks.service.fleet import cpu_seconds, measured_service
-from benchmarks.service.hours import begin, live, used
-from benchmarks.service.throughput import lines_of, told
 from deploy.local.parts import Size
+
+from .catalog import DATACENTER
+from .figures import Figures
+from .fleet import cpu_seconds, measured_service
+from .hours import begin, live, used
+from .throughput import lines_of, told
 
 SIZE = Size(workers=1, concurrency=1, datacenters=(DATACENTER,))
 EVERY_HOUR = "0 * * * *"

@@ -6,16 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
-from execution_engine.engines.protocol import (
-    FailingRows,
-    Measured,
-    Part,
-    ScanReport,
-    Table,
-    Unit,
-    Wanted,
-    none_failing,
-)
+from execution_engine.engines.protocol import FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 

@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 
 from rich.console import Console
 
-from benchmarks.service.catalog import DATACENTER, TABLES, catalog
-from benchmarks.service.figures import Figures, Line
-from benchmarks.service.fleet import cpu_seconds, measured_service
-from benchmarks.service.hours import Lived, begin, live, used
 from deploy.local.fleet import Fleet
 from deploy.local.parts import Size
+
+from .catalog import DATACENTER, TABLES, catalog
+from .figures import Figures, Line
+from .fleet import cpu_seconds, measured_service
+from .hours import Lived, begin, live, used
 
 DUE_AFTER = timedelta(minutes=5)
 SIZE = Size(workers=1, concurrency=2, datacenters=(DATACENTER,), app="benchmarks.service.worker")

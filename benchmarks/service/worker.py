@@ -16,8 +16,9 @@ installed = ExitStack()  # kept, as the stub is in force only as long as this is
 @worker_init.connect
 def install(**_: Any) -> None:
     """From now on this worker reads everything with the stub."""
-    from benchmarks.service.catalog import stub
     from execution_engine.storage import using
+
+    from .catalog import stub
 
     delay = float(os.environ.get("BENCH_SCAN_SECONDS", "0"))
     installed.enter_context(using(stub(delay=delay)))

@@ -23,8 +23,8 @@ class UnableToSettle(Exception):
 def main(home: Path) -> int:
     """The exit code: 0 where the story went as it should."""
     django.setup()
-    from web.demo.days import local
     from web.demo.replay import replay
+    from web.demo.world import local
 
     console, begun = Console(), time.monotonic()
     with console.status("…") as status:
@@ -42,7 +42,7 @@ def main(home: Path) -> int:
 def settle() -> None:
     """Return once the workers have left nothing pending; raises UnableToSettle."""
     from assay import clock
-    from assay.queue.busy_stages import stages_with_work
+    from assay.queue.drain import stages_with_work
 
     deadline = time.monotonic() + SETTLE_LIMIT
     while busy := stages_with_work(clock.now()):

@@ -2,10 +2,9 @@
 
 from sqlglot import exp
 
-from execution_engine.guard.dialect import Plain
+from execution_engine.guard.checks.joins import name_of, places_of
 from execution_engine.guard.refusal import UnableToAllow
-from execution_engine.guard.sql_tree import statements
-from execution_engine.guard.tables import name_of, places_of
+from execution_engine.guard.sql_tree import Plain, statements
 
 
 def tables_of(text: str) -> list[str]:

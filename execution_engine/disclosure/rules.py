@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.access.readers import may_show
-from assay.access.roles import Owned
+from assay.access import Owned, may_show
 from assay.catalog.profile import DatasetProfile
 from assay.database.name_keys import name_key
-from execution_engine.metrics.columns import path_of, written
+from execution_engine.metrics.definition import ArgumentType
+from execution_engine.metrics.expressions import path_of, written
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.signature import ArgumentType
 from execution_engine.metrics.spec import MetricSpec
 
 

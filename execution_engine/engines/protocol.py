@@ -1,6 +1,8 @@
 """What the platform asks of an engine: data in, data out; where the data lies is the engine's own business."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -173,3 +175,75 @@ def none_failing(specs: Sequence[MetricSpec], failure: Failure) -> FailingRows:
 def failed(reason: Reason, detail: str) -> Measured:
     """A measurement that could not be taken."""
     return Measured(failure=Failure(reason=reason, detail=detail))
+
+
+# What a scan may take, of time and of memory.
+
+SMALL_BYTES = 32 * 1024 * 1024  # of files: Spark reads them in one task, as two stages cost more than they save
+_SIZE = re.compile(r"([1-9]\d*)([mg])", re.IGNORECASE)
+_BYTES = {"m": 1024**2, "g": 1024**3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The bounds of every scan, and of the process that makes it."""
+
+    deadline_seconds: float = 600
+    memory: str = "2g"  # of Java's heap, and as much again for Python on top of what it starts with
+    scans_per_child: int = 1000  # then a fresh one takes over, so that nothing that leaks grows for ever
+    variables: tuple[str, ...] = ()  # of the environment, that the child may see beyond what Spark needs
+    isolated: bool = True  # in a process that can be killed; false: in this one, for tests of the engine itself
+    shows_log: bool = False  # whether what Spark and its Java print is let through to our standard error
+
+
+def bytes_of(size: str) -> int:
+    """``512m`` or ``2g`` in bytes; ValueError for anything else."""
+    match = _SIZE.fullmatch(size)
+    if match is None:
+        raise ValueError(f"{size!r} is no amount of memory; write 512m or 2g")
+    return int(match[1]) * _BYTES[match[2].lower()]
+
+
+# What is done about a call that does not end: wait for its deadline, cancel it, and in the end do without it.
+
+CANCEL_SECONDS = 5.0  # to stop by its own means
+
+
+class TooLate(Exception):
+    """The call went on although it was cancelled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallAnswer:
+    """What a call gave; ``is_late``: it was cancelled at its deadline, and this is what it had by then."""
+
+    result: Any
+    is_late: bool = False
+
+
+def wait_for(answer: Future[Any], deadline_seconds: float, cancel: Callable[[], None]) -> CallAnswer:
+    """The call's answer or its exception; TooLate where it has none soon after it was cancelled at its deadline."""
+    if is_done(answer, deadline_seconds):
+        return CallAnswer(result=answer.result())
+    cancel()
+    if is_done(answer, CANCEL_SECONDS):
+        return CallAnswer(result=answer.result(), is_late=True)
+    raise TooLate
+
+
+def is_done(future: Future[Any], seconds: float) -> bool:
+    """Whether it is answered by then; its exception is for who asks for its result."""
+    try:
+        future.exception(seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+def too_late(deadline_seconds: float) -> Failure:
+    """What a measurement is told that passed its deadline."""
+    detail = (
+        f"it was stopped at its deadline of {deadline_seconds:g} s; make it cheaper (a narrower where, fewer keys), "
+        "or raise ASSAY_SCAN_DEADLINE_SECONDS"
+    )
+    return Failure(reason=Reason.TIMEOUT, detail=detail)

@@ -3,13 +3,12 @@
 from dataclasses import replace
 from functools import cache
 
-from assay.catalog.storages import FILES, STORAGES
+from assay.catalog.profile import FILES, STORAGES
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
 from execution_engine.engines.spark.start.options import SparkOptions
 
-from .limits import Limits
-from .protocol import Engine
+from .protocol import Engine, Limits
 
 DEFAULT = SparkOptions()
 BOUNDS = Limits()

@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from execution_engine.metrics.columns import path_of
+from execution_engine.metrics.expressions import path_of
 
-from .condition import read_condition
+from .query import read_condition
 from .refusal import UnableToAllow
 
 _PLACES = ("{} = ''", "not {} > 1", "abs({}) > 1", "{} - 1 > 0", "{} not in ('')")  # where words of SQL mean others

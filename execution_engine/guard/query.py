@@ -1,23 +1,135 @@
 """A query that users write: one SELECT over the tables that the caller names, and over no others."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import chain, islice
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError, TokenError
+from sqlglot.tokenizer_core import Token, TokenType
 
-from execution_engine.guard.checks.functions import IN_QUERIES, check_functions
+from execution_engine.guard.checks.functions import IN_CONDITIONS, IN_QUERIES, check_functions
 from execution_engine.guard.checks.growth import check_growth
-from execution_engine.guard.checks.joins import check_joins
-from execution_engine.guard.checks.names import check_names
-from execution_engine.guard.checks.nodes import QUERY, check_nodes
+from execution_engine.guard.checks.joins import (
+    check_joins,
+    check_names_of_ctes,
+    check_places,
+    check_reads,
+    name_of,
+    places_of,
+)
+from execution_engine.guard.checks.nodes import EXPRESSION, PLAIN, QUERY, SESSION_WORDS, check_names, check_nodes
 from execution_engine.guard.checks.patterns import check_patterns
 
-from .backticks import told_of_backticks
-from .characters import MAX_QUERY
-from .refusal import Refusal, UnableToAllow
-from .sql_tree import judge, parse_one, read_again, write
-from .tables import check_names_of_ctes, check_places, check_reads, name_of, places_of
+from .refusal import MAX_CONDITION, MAX_QUERY, Refusal, UnableToAllow
+from .sql_tree import TWO_WAYS, MariaDB, Plain, Rule, judge, parse_one, read_again, write
+
+# Columns whose names are words of SQL: those that, between backticks, would make a refused text an allowed one.
+
+MOST_WORDS = 300  # of a text that is tried: each trial reads all of it
+MOST_TRIALS = 8  # for each of the names
+MOST_NAMES = 3
+_FREE_WORDS = {TokenType.VAR, TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER}
+_GRAMMAR = frozenset(Plain.Parser.NO_PAREN_FUNCTION_PARSERS)  # words that only the parser knows
+
+
+def told_of_backticks(
+    refused: UnableToAllow,
+    text: str,
+    names: Callable[[str], Iterable[str]],
+    *,
+    columns: Collection[str] | None,
+    before: str = "",
+) -> UnableToAllow:
+    """The refusal; its mending tells of backticks if words of ``text`` between them make it a text to allow.
+
+    ``names`` gives those of a text's columns, or raises UnableToAllow; ``columns``: the only ones to try, None for any;
+    ``before``: what the guard puts before the text.
+    """
+    found = _mending_words(refused, text, names, columns=columns, before=before)
+    if not found:
+        return refused
+    quoted = ", ".join(f"`{name}`" for name in found)
+    if len(found) == 1:
+        advice = f"if {found[0]} is a column's name, put it between backticks: {quoted}"
+    else:
+        advice = f"if {' and '.join(found)} are names of columns, put them between backticks: {quoted}"
+    return refused.with_refusal(replace(refused.refusal, mend=f"{refused.refusal.mend}; {advice}"))
+
+
+def _mending_words(
+    refused: UnableToAllow,
+    text: str,
+    names: Callable[[str], Iterable[str]],
+    *,
+    columns: Collection[str] | None,
+    before: str,
+    chosen: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """The words that mend ``text``, in which ``chosen`` are between backticks already; none where none do.
+
+    Where no word alone does, the one that moves the fault nearest to the end is chosen, and the others are tried then.
+    """
+    furthest = _left(refused, text)
+    choice: tuple[UnableToAllow, str, tuple[str, ...]] | None = None
+    for name, tried in _trials(refused, text, columns, before):
+        words = (*chosen, name)
+        try:
+            if {word.lower() for word in words} <= {found.lower() for found in names(tried)}:
+                return words
+        except UnableToAllow as again:
+            if (left := _left(again, tried)) < furthest:
+                furthest, choice = left, (again, tried, words)
+    if choice is None or len(choice[2]) == MOST_NAMES:
+        return ()
+    refused, text, words = choice
+    return _mending_words(refused, text, names, columns=columns, before=before, chosen=words)
+
+
+def _left(refused: UnableToAllow, text: str) -> int:
+    """Characters but backticks from the fault to the end of the text; all where its place is not known."""
+    return len(text[refused.offset or 0 :].replace("`", ""))
+
+
+def _trials(
+    refused: UnableToAllow, text: str, columns: Collection[str] | None, before: str
+) -> Iterator[tuple[str, str]]:
+    """Names, and the text with each between backticks; those near the fault first."""
+    try:
+        words = Plain().tokenize(f"{before}{text}")
+    except TokenError:
+        return
+    if len(words) > MOST_WORDS:
+        return
+    known = None if columns is None else {name.lower() for name in columns}
+    found = [word for word in words[1:] if word.start >= len(before) and _is_of_sql(word, known)]
+    fault = len(before) + (refused.offset or 0)
+    found.sort(key=lambda word: abs(word.start - fault))
+    for same in islice(_chosen(found), MOST_TRIALS):
+        yield same[0].text, _between_backticks(text, [word.start - len(before) for word in same], len(same[0].text))
+
+
+def _is_of_sql(word: Token, known: Collection[str] | None) -> bool:
+    is_free = word.token_type in _FREE_WORDS and word.text.upper() not in _GRAMMAR
+    return not is_free and PLAIN.fullmatch(word.text) is not None and (known is None or word.text.lower() in known)
+
+
+def _chosen(words: Sequence[Token]) -> Iterator[list[Token]]:
+    """Every place of a word, as of a column that is named twice; then each by itself, as in ``like like 'x%'``."""
+    names: dict[str, list[Token]] = {}
+    for word in words:
+        names.setdefault(word.text.lower(), []).append(word)
+    yield from names.values()
+    yield from ([word] for word in words if len(names[word.text.lower()]) > 1)
+
+
+def _between_backticks(text: str, places: Sequence[int], length: int) -> str:
+    for at in sorted(places, reverse=True):
+        text = f"{text[:at]}`{text[at : at + length]}`{text[at + length :]}"
+    return text
+
 
 MAX_COLUMNS = 256  # of one select
 
@@ -54,10 +166,10 @@ def read_query(text: str, tables: Collection[str], columns: Collection[str] = ()
     ``columns``: of these tables, where they are known; the only ones whose names may be more than letters and digits.
     """
     try:
-        return _read(text, tables, columns)
+        return _read_query(text, tables, columns)
     except UnableToAllow as refused:
         raise told_of_backticks(
-            refused, text, lambda tried: _columns(_read(tried, tables, columns)), columns=columns or None
+            refused, text, lambda tried: _columns(_read_query(tried, tables, columns)), columns=columns or None
         ) from None
 
 
@@ -68,7 +180,7 @@ def _columns(query: Query) -> set[str]:
     return {part.name for column in query.tree.find_all(exp.Column) for part in column.parts}
 
 
-def _read(text: str, tables: Collection[str], columns: Collection[str]) -> Query:
+def _read_query(text: str, tables: Collection[str], columns: Collection[str]) -> Query:
     tree = parse_one(text, MAX_QUERY)
     if not isinstance(tree, exp.Select | exp.SetOperation):
         raise UnableToAllow(Refusal(what="it must be exactly one SELECT", mend="write select … from …"), text)
@@ -101,3 +213,124 @@ def _check_width(tree: exp.Expr) -> Refusal | None:
         return None
     what = f"a select gives more than {MAX_COLUMNS} columns"
     return Refusal(what=what, mend="name those that the test needs").at(wide.expressions[MAX_COLUMNS])
+
+
+# A condition that users write: one expression over the columns of one table, and nothing else.
+
+_DIALECTS = {"mysql": MariaDB}
+_BEFORE, _AFTER = "select 1 where (\n", "\n)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """A condition that was found to be harmless. Only ``sql`` may be run, never the text it was read from."""
+
+    tree: exp.Expr
+    sql: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it names, in their order; of a field of a struct, the struct."""
+        return tuple(dict.fromkeys(path[0] for path in self.paths))
+
+    @property
+    def paths(self) -> tuple[tuple[str, ...], ...]:
+        """The same with the fields of structs behind them: ``address.city`` is ("address", "city")."""
+        found = self.tree.find_all(exp.Column, bfs=False)
+        return tuple(dict.fromkeys(tuple(part.name for part in column.parts) for column in found))
+
+    def into(self, dialect: str) -> str:
+        """The same for another database, by sqlglot's name of its dialect; UnableToAllow where it has no such thing."""
+        tree = self.tree.copy()
+        for name in tree.find_all(exp.Identifier):
+            name.set("quoted", name.args.get("quoted") or name.name.lower() in SESSION_WORDS)
+        plain = tree.sql(dialect=Plain, comments=False)
+        try:
+            known = sqlglot.parse_one(plain, dialect="spark")
+            judge(known, (_check_indexes,), plain)
+            return known.sql(
+                dialect=_DIALECTS.get(dialect, dialect), comments=False, unsupported_level=ErrorLevel.RAISE
+            )
+        except (SqlglotError, RecursionError):
+            refusal = Refusal(what=f"{dialect} has no such expression", mend="write it more plainly")
+            raise UnableToAllow(refusal, plain) from None
+
+
+def _check_indexes(tree: exp.Expr) -> Refusal | None:
+    """The first index that is computed: databases count from 0 or from 1, and sqlglot moves only one that it can read.
+
+    A negative one counts from the end in Spark's ``element_at``, and is NULL or nothing elsewhere.
+    """
+    indexes = (index for bracket in tree.find_all(exp.Bracket) for index in bracket.expressions)
+    computed = next((index for index in indexes if not isinstance(index, exp.Literal)), None)
+    if computed is None:
+        return None
+    what = "an index that is computed or negative means another element in another database"
+    return Refusal(what=what, mend="write it as a number or a text").at(computed)
+
+
+def read_condition(text: str, columns: Collection[str] | None = None) -> Condition:
+    """The condition in ``text``, in Spark's SQL; UnableToAllow if it is anything but one harmless expression.
+
+    ``columns``: of its table. Without them the caller must check that the table has ``Condition.columns``.
+    """
+    return _read_of_any(text) if columns is None else _read_or_tell(text, columns)
+
+
+@lru_cache(maxsize=4096)
+def _read_of_any(text: str) -> Condition:
+    """Read once: a scan of hundreds of metrics repeats a few conditions."""
+    return _read_or_tell(text, None)
+
+
+def _read_or_tell(text: str, columns: Collection[str] | None) -> Condition:
+    try:
+        return _read_condition(text, columns)
+    except UnableToAllow as refused:
+        raise told_of_backticks(
+            refused, text, lambda tried: chain(*_read_condition(tried, columns).paths), columns=columns, before=_BEFORE
+        ) from None
+
+
+def _read_condition(text: str, columns: Collection[str] | None) -> Condition:
+    tree = _only_expression(parse_one(text, MAX_CONDITION, before=_BEFORE, after=_AFTER))
+    if tree is None:
+        mend = "write one expression over the columns; a query belongs into query(…)"
+        raise UnableToAllow(Refusal(what="it is not one condition", mend=mend), text)
+    whole = f"{_BEFORE}{text}{_AFTER}"
+    judge(tree, _rules(columns), whole, skipped=len(_BEFORE))
+    sql = write(tree)
+    judge(read_inside(sql, whole, skipped=len(_BEFORE)), _rules(columns), sql)
+    return Condition(tree=tree, sql=sql)
+
+
+def read_inside(sql: str, text: str, *, skipped: int = 0) -> exp.Expr:
+    """The tree of a condition that was written for ``text``; UnableToAllow if brackets around it hold it not together.
+
+    As all that was read is written the same again, nothing but the brackets can differ.
+    """
+    inner = _only_expression(read_again(f"SELECT 1 WHERE ({sql})", text, skipped=skipped))
+    if inner is None:
+        raise UnableToAllow(TWO_WAYS, text, skipped=skipped)
+    return inner
+
+
+def _rules(columns: Collection[str] | None) -> tuple[Rule, ...]:
+    return (
+        partial(check_nodes, allowed=EXPRESSION),
+        partial(check_functions, allowed=IN_CONDITIONS),
+        partial(check_names, columns=columns, one_table=True),
+        check_patterns,
+        check_growth,
+    )
+
+
+def _only_expression(tree: exp.Expr | None) -> exp.Expr | None:
+    """What is in the brackets, if the text did not close them to say something else."""
+    if not isinstance(tree, exp.Select):
+        return None
+    said = {name for name, value in tree.args.items() if value}
+    where = tree.args.get("where")
+    bracket = where.this if isinstance(where, exp.Where) and said == {"expressions", "where"} else None
+    inner = bracket.this if isinstance(bracket, exp.Paren) else None
+    return None if isinstance(inner, exp.Alias) else inner

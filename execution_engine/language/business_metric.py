@@ -12,8 +12,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .operands import operands
-from .to_text import to_text
+from .serialise import to_text
 from .tree import (
     Arithmetic,
     Call,
@@ -27,8 +26,10 @@ from .tree import (
     Number,
     Operator,
     Percentage,
+    fold,
+    operands,
+    postorder,
 )
-from .walk import fold, postorder
 
 ZERO = Number(value=0.0)
 

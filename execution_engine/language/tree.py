@@ -1,15 +1,18 @@
 """The tree of an assertion: frozen dataclasses named as the rules of grammar.lark; equal whatever their places."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from execution_engine.anomalies.public_holidays import holidays_of
+from execution_engine.metrics.definition import Dimension
+from execution_engine.metrics.expressions import path_of
+from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import Literal as OptionValue
 from execution_engine.metrics.spec import MetricSpec, quoted, written_literal
-from execution_engine.novelty.terms import LEARNING, Method
+from execution_engine.novelty.days import LEARNING, Method
 
 from .problem import NOWHERE, Span
 
@@ -299,3 +302,131 @@ Predicate = Comparison | Between
 Condition = Predicate | And | Or | Not
 Assertion = Condition | By
 Node = Expression | Assertion
+
+
+# Walking a tree with an explicit stack: linear, and no deeper in Python's stack than one call.
+
+T = TypeVar("T")
+Unfolded = Sequence[tuple[Node, int]]  # every node after the nodes below it, with the number of those right below
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below ``node``, in the order they are written."""
+    match node:
+        case Arithmetic(left=left, right=right) | Comparison(left=left, right=right):
+            return (left, right)
+        case Between(value=value, low=low, high=high):
+            return (value, low, high)
+        case Call(arguments=arguments):
+            return arguments
+        case And(terms=terms) | Or(terms=terms):
+            return terms
+        case Negative(value=value):
+            return (value,)
+        case Not(term=term):
+            return (term,)
+        case By(condition=condition):
+            return (condition,)
+    return ()
+
+
+def postorder(tree: Node) -> list[Node]:
+    """Every node, each after the nodes below it, left before right."""
+    order: list[Node] = []
+    stack: list[Node] = [tree]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack.extend(children(node))
+    order.reverse()
+    return order
+
+
+def fold(tree: Node, combine: Callable[[Node, Sequence[T]], T]) -> T:
+    """The result of ``combine(node, results of its children)`` at the root, from the leaves up."""
+    return fold_again(unfolded(tree), combine)
+
+
+def unfolded(tree: Node) -> Unfolded:
+    """The tree as ``fold_again`` takes it, for a tree that is folded many times."""
+    return [(node, len(children(node))) for node in postorder(tree)]
+
+
+def fold_again(nodes: Unfolded, combine: Callable[[Node, Sequence[T]], T]) -> T:
+    """``fold`` of a tree that was unfolded before."""
+    results: list[T] = []
+    for node, count in nodes:
+        first = len(results) - count
+        below = results[first:]
+        del results[first:]
+        results.append(combine(node, below))
+    return results[0]
+
+
+def depth(tree: Node) -> int:
+    """How many nodes the longest way from the root to a leaf has."""
+    return fold(tree, lambda _, below: 1 + max(below, default=0))
+
+
+# What an assertion needs to be measured.
+
+
+def operands(tree: Node) -> tuple[Operand, ...]:
+    """The distinct operands, in the order they are written; those of ``by`` are measured by its columns."""
+    found = [node for node in postorder(tree) if isinstance(node, Metric | History)]
+    if isinstance(tree, By):
+        found = [grouped(operand, tree.columns) for operand in found]
+    return tuple({operand.text: operand for operand in found}.values())
+
+
+def compares_profiles(tree: Node) -> bool:
+    """Whether it asks how novel rows are, so that it matters which batches were accepted."""
+    return any(isinstance(node, History) and node.function is HistoryFunction.NOVELTY for node in postorder(tree))
+
+
+def columns_named(tree: Node) -> tuple[str, ...]:
+    """The columns of its own dataset that it names outside of conditions, as they are written, each once."""
+    metrics = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
+    own = [metric.spec for metric in metrics if metric.dataset is None]
+    return tuple(dict.fromkeys(path_of(column)[0] for spec in own for column in (*spec.columns, *spec.by)))
+
+
+def grouped(operand: Operand, columns: tuple[str, ...]) -> Operand:
+    """The operand, measured once for each group."""
+    if isinstance(operand, History):
+        return replace(operand, metric=_grouped(operand.metric, columns))
+    return _grouped(operand, columns)
+
+
+def _grouped(metric: Metric, columns: tuple[str, ...]) -> Metric:
+    return replace(metric, spec=replace(metric.spec, by=columns))
+
+
+# Of which dimension of quality a test tells. Pure.
+
+# the categories that are of one dimension, whatever their tests ask for
+OF_CATEGORY = {
+    "freshness": Dimension.TIMELINESS,
+    "completeness": Dimension.COMPLETENESS,
+    "duplicates": Dimension.UNIQUENESS,
+    "consistency": Dimension.CONSISTENCY,
+    "schema": Dimension.VALIDITY,
+    "anomaly": Dimension.ACCURACY,
+    "novelty": Dimension.ACCURACY,
+}
+
+
+def dimension_of(category: str, tree: Node) -> Dimension:
+    """The one of its category; where that has tests of all kinds, the one of the first metric that it asks for.
+
+    What shares are divided by decides only where nothing else is asked for. What compares datacenters is of
+    consistency.
+    """
+    if category in OF_CATEGORY:
+        return OF_CATEGORY[category]
+    asked = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
+    if any(metric.datacenter for metric in asked):
+        return Dimension.CONSISTENCY
+    found = [METRICS[metric.spec.name] for metric in asked if metric.spec.name in METRICS]
+    telling = sorted(found, key=lambda metric: metric.divides_shares)  # keeps the order of those that are alike
+    return telling[0].dimension if telling else Dimension.ACCURACY

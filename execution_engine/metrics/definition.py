@@ -1,22 +1,100 @@
 """How a metric is measured: its call, its formula, and what a scan gathers for it."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
-from assay.catalog.declared import Declared
+from assay.catalog.column_types import Declared
 from assay.time.windows import Window
 from execution_engine.exact import Number
-from execution_engine.metrics.states.statistics import Statistic, over_nothing
-from execution_engine.metrics.states.summary import Summary
+from execution_engine.metrics.states.statistics import Statistic, Summary, over_nothing
 from execution_engine.outcome import Failure
 
-from .dimensions import Dimension
-from .expressions import PLAIN, Expressions
-from .signature import Signature
+from .expressions import PLAIN_EXPRESSIONS, Expressions
 from .spec import MetricSpec
+
+# What a metric call must look like; the type check of the language reads it, every metric declares one.
+
+
+class ValueType(StrEnum):
+    """The type of a metric's value: a plain number, or a length of time in seconds."""
+
+    NUMBER = "number"
+    DURATION = "duration"
+
+
+class ColumnKind(StrEnum):
+    """Which columns a metric takes."""
+
+    ANY = "any"
+    NUMERIC = "numeric"
+    TEXT = "text"
+    TEMPORAL = "temporal"
+
+
+_KINDS = (
+    (re.compile(r"(tiny|small|big)?int(eger)?\b|long|short|byte|float|double|real|dec|numeric"), ColumnKind.NUMERIC),
+    (re.compile(r"(var)?char|string|text"), ColumnKind.TEXT),
+    (re.compile(r"date|time"), ColumnKind.TEMPORAL),
+)
+
+
+def column_kind(declared: str) -> ColumnKind:
+    """The kind of a column of the declared type; ``ANY`` where the type tells nothing."""
+    lowered = declared.lower()
+    return next((kind for pattern, kind in _KINDS if pattern.match(lowered)), ColumnKind.ANY)
+
+
+class ArgumentType(StrEnum):
+    """The type of a literal argument."""
+
+    NUMBER = "number"
+    TEXT = "text"
+    SQL = "sql"  # a condition of Spark SQL on rows
+    QUERY = "query"  # a whole query of Spark SQL
+    DATASET = "dataset"  # the full name of a dataset
+
+
+TEMPLATED = (ArgumentType.SQL, ArgumentType.QUERY)  # window templates are allowed in them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """The shape of one metric's call."""
+
+    name: str
+    min_columns: int = 0
+    max_columns: int | None = 0  # None: any number
+    column_kind: ColumnKind = ColumnKind.ANY
+    arguments: tuple[ArgumentType, ...] = ()  # positional literals, all required, after the columns
+    options: Mapping[str, ArgumentType] = field(default_factory=dict)  # keyword literals, all optional
+    returns: ValueType = ValueType.NUMBER
+    takes_where: bool = True
+    needs_datacenter: bool = False  # ``keys_found`` means nothing without the other side
+
+    def texts(self, kind: ArgumentType, arguments: Sequence[float | int | str]) -> list[str]:
+        """Those of a call's arguments that are of one type."""
+        return [str(value) for each, value in zip(self.arguments, arguments, strict=False) if each is kind]
+
+
+# The six dimensions of quality; of which of them a metric tells stands in its definition.
+#
+# They are those of Apache Griffin, as "Banyu's data quality centre" (2021) lists them.
+
+
+class Dimension(StrEnum):
+    """What of data is good or bad."""
+
+    ACCURACY = "accuracy"  # values are what really was
+    COMPLETENESS = "completeness"  # nothing is missing
+    TIMELINESS = "timeliness"  # it is there in time
+    UNIQUENESS = "uniqueness"  # nothing is there twice
+    VALIDITY = "validity"  # values have the form, type and range that they should have
+    CONSISTENCY = "consistency"  # copies and tables do not contradict each other
+
 
 NOTE = "note"  # in the detail of a measurement: a sentence that whoever reads the value must know
 
@@ -205,9 +283,11 @@ class MetricDefinition:
             return self.from_summaries(spec, tuple(Summary() for _ in self.groupings(spec)))
         if self.statistics is None or self.value is None:
             return None
-        return self.value(spec, {name: over_nothing(each) for name, each in self.statistics(spec, PLAIN).items()})
+        return self.value(
+            spec, {name: over_nothing(each) for name, each in self.statistics(spec, PLAIN_EXPRESSIONS).items()}
+        )
 
     def merges(self, spec: MetricSpec) -> bool:
         """Whether a call's state over a union follows from those of the parts."""
-        gathered = self.statistics(spec, PLAIN).values() if self.statistics else ()
+        gathered = self.statistics(spec, PLAIN_EXPRESSIONS).values() if self.statistics else ()
         return self.kind in SHARED and all(each.merges for each in gathered)

@@ -2,7 +2,8 @@
 
 from django.db import migrations
 
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.parsing.parse import UnableToParse
+from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
 
 

@@ -7,13 +7,12 @@ from math import inf
 import numpy as np
 
 from execution_engine.novelty.measures.batch import WHOLE_BATCH
-from execution_engine.novelty.measures.distances import matched
+from execution_engine.novelty.measures.measure import matched
 from execution_engine.novelty.measures.statistics import PLACE, Shown
-from execution_engine.profiles.column import ColumnKind
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import ColumnKind, Profile
 
+from .days import LEARNING
 from .past import Past
-from .terms import LEARNING
 from .verdict import Cause
 
 MOST_NEW = 10  # values never seen before that a cause names

@@ -1,24 +1,23 @@
 """The accepted past of a table: statistics of each batch, taken when it joined, and the pools of its columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from execution_engine.novelty.measures.batch import MEASURED, Batch, batch_of
-from execution_engine.novelty.measures.companions import Ints, companions, put_beside
-from execution_engine.novelty.measures.pool import Pool
+from execution_engine.novelty.measures.batch import MEASURED, Batch, Ints, batch_of, companions, put_beside
+from execution_engine.novelty.measures.measure import Pool, PooledNumbers
 from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS
-from execution_engine.profiles.column import ColumnKind
-from execution_engine.profiles.distinct import DistinctSample
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import ColumnKind, Profile
+from execution_engine.profiles.stored import Envelope
+from execution_engine.profiles.values import DistinctSample, ValueCounts
 
-from .days import Day, RareDay
+from .days import FURTHER_WINDOWS, LAST_BATCHES, Day, RareDay
 from .scores import History, Like, beside_like, largest, leave_one_out, rare_beside_like, rare_leave_one_out
 from .seasons import FEWEST_LIKE, Seasons, seasons_of
-from .terms import LAST_BATCHES
 
 Floats = npt.NDArray[np.float64]
 
@@ -234,3 +233,95 @@ def combined(z: Floats, rare: Floats) -> Floats:
 def nearer(z: Floats, other: Floats) -> Floats:
     """Of two comparisons of each statistic the one that is less apart; a NaN is none."""
     return np.where(np.abs(other) < np.abs(z), other, z)
+
+
+# The accepted past of a table as bytes; one that cannot be read is made anew from the profiles of its batches.
+
+ENVELOPE = Envelope(
+    magic=b"ASSAYPST",
+    version=1,
+    what="past",
+    classes=(Past, Batch, Pool, PooledNumbers, ValueCounts, Day, DistinctSample),
+    enums=(ColumnKind, RareDay),
+)
+
+
+def to_bytes(past: Past) -> bytes:
+    """The bytes that ``from_bytes`` reads back to a past that judges alike."""
+    return ENVELOPE.to_bytes(past)
+
+
+def from_bytes(stored: bytes) -> Past:
+    """The past that ``to_bytes`` wrote; UnableToRead for anything else."""
+    found: Past = ENVELOPE.from_bytes(stored)
+    return replace(found, batches=tuple(map(_complete, found.batches)))
+
+
+def _complete(batch: Batch) -> Batch:
+    """With NaN for each statistic that is newer than the batch."""
+    widths = {**dict.fromkeys(MEASURED, len(STATISTICS)), "rare": len(RARE), "of": len(RARE)}
+    missing = {part: width - batch.arrays[part].shape[1] for part, width in widths.items()}
+    if not any(missing.values()):
+        return batch
+    wider = {
+        part: np.pad(batch.arrays[part], ((0, 0), (0, count)), constant_values=np.nan)
+        for part, count in missing.items()
+    }
+    return replace(batch, arrays={**batch.arrays, **wider})
+
+
+# A past that thaws: a window that is novel, and that nobody calls wrong, joins once some more windows have come.
+#
+# Without this, one false alarm that nobody answers freezes the past while the table moves on, and each later window
+# is
+# novel because the past is old.
+
+
+class Answer(StrEnum):
+    """What is known of a window once it was judged."""
+
+    ACCEPTED = "accepted"  # it is like those before it
+    RELEASED = "released"  # it is novel, and a person says that it is right
+    NONE = "none"  # it is novel, and nobody says anything
+    WRONG = "wrong"  # a person says so, or another test fails on it
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Unanswered:
+    """A novel window that waits: how many windows came since, and how many of these are in the past."""
+
+    key: Hashable
+    profile: Profile
+    day: Day | None = None
+    later: int = 0
+    later_joined: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ThawingPast:
+    """The accepted past, and the novel windows that may still join it, the oldest first."""
+
+    past: Past = field(default_factory=Past)
+    unanswered: tuple[Unanswered, ...] = ()
+
+    def with_window(self, key: Hashable, profile: Profile, answer: Answer, day: Day | None = None) -> "ThawingPast":
+        """With one more window, and with those that have waited long enough by now; without one that is wrong."""
+        if answer is Answer.WRONG:
+            return self
+        past, joins = self.past, answer in (Answer.ACCEPTED, Answer.RELEASED)
+        if joins:
+            past = past.joined(profile, released=answer is Answer.RELEASED, day=day)
+        waiting = [
+            replace(each, later=each.later + 1, later_joined=each.later_joined + joins) for each in self.unanswered
+        ]
+        if answer is Answer.NONE:
+            waiting.append(Unanswered(key=key, profile=profile, day=day))
+        while waiting and waiting[0].later >= FURTHER_WINDOWS:
+            oldest = waiting.pop(0)
+            past = past.joined(oldest.profile, unanswered=True, day=oldest.day, later=oldest.later_joined)
+        return ThawingPast(past=past, unanswered=tuple(waiting))
+
+    def without_days(self) -> "ThawingPast":
+        """Of windows that are parts of days, which have no weekday that they are compared by."""
+        unanswered = tuple(replace(each, day=None) for each in self.unanswered)
+        return ThawingPast(past=self.past.dated(()), unanswered=unanswered)

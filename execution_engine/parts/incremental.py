@@ -13,15 +13,15 @@ from itertools import chain
 from time import monotonic
 from typing import Protocol
 
-from execution_engine.engines.gathering.assembly import from_state, from_summaries
+from execution_engine.engines.gathering import from_state, from_summaries
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.metrics.definitions.uniqueness import COUNT_DISTINCT
-from execution_engine.metrics.expressions import PLAIN
+from execution_engine.metrics.expressions import PLAIN_EXPRESSIONS
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.frequencies import is_small_beside, summary_of_union
 from execution_engine.metrics.states.states import State, UnableToReadState, from_bytes, merged
-from execution_engine.metrics.states.summary import Summary
-from execution_engine.metrics.states.unions import is_small_beside, summary_of_union
+from execution_engine.metrics.states.statistics import Summary
 from execution_engine.read_by import together
 
 MOST_BESIDE = 32  # partitions whose keys are looked up in those of a union, before these become one
@@ -133,7 +133,7 @@ def scan_merged(
 def union(spec: MetricSpec, states: Sequence[State]) -> State:
     """The state over the union of disjoint parts."""
     definition = METRICS[spec.name]
-    statistics = definition.statistics(spec, PLAIN) if definition.statistics else None
+    statistics = definition.statistics(spec, PLAIN_EXPRESSIONS) if definition.statistics else None
     return merged(dict(statistics) if statistics is not None else None, states)
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2s
 
@@ -11,14 +11,16 @@ from django.db.models import QuerySet
 
 from assay.clock import now
 from assay.models import Dataset
+from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.models import PartState
 from execution_engine.planning.planner import hash_of
+from execution_engine.read_by import together
 
-from .incremental import Prints
-from .row_states import keep_state, state_of
+from .incremental import Prints, can_merge, scan_merged, state_spec
 from .state_store import UnableToLoadState as UnableToReadFile
+from .state_store import keep_state, state_of
 
 AT_ONCE = 100  # rows of one statement: MariaDB takes 16 MB at a time
 MOST_ROWS = 1_000  # that one query reads, with up to 64 kB in each
@@ -145,3 +147,51 @@ def _loaded(row: PartState) -> bytes | None:
         return state_of(row)
     except UnableToReadFile:
         return None
+
+
+# A scan's measurements partition by partition: those over many are merged, those over one leave their states.
+
+
+def scan_by_parts(
+    engine: Engine,
+    table: Table,
+    part: Part,
+    wanted: Sequence[Wanted],
+    *,
+    dataset: Dataset,
+    datacenter: str,
+    keeps: bool,
+) -> ScanReport:
+    """The report of a scan that reads no partition whose state is known; ``keeps``: the dataset's states are kept."""
+    mergeable = [item for item in wanted if can_merge(item.spec)]
+    prints = engine.fingerprints_by_key(table, part) if mergeable and keeps else None
+    if not prints:
+        return engine.scan(table, part, wanted)
+    repository = PartStates(dataset=dataset, datacenter=datacenter)
+    if len(prints) == 1:
+        return _keeping(engine, table, part, wanted, prints, repository)
+    merged = scan_merged(engine, table, prints, mergeable, repository)
+    rest = [item for item in wanted if item.key not in merged.measured]
+    read = engine.scan(table, part, rest) if rest else None
+    return ScanReport(
+        measured=dict(merged.measured) | (dict(read.measured) if read else {}),
+        spark_jobs=merged.spark_jobs + (read.spark_jobs if read else 0),
+        seconds=merged.seconds + (read.seconds if read else 0.0),
+        fingerprint=None,
+        read_by=together([merged.read_by, *([read.read_by] if read else [])]),
+    )
+
+
+def _keeping(
+    engine: Engine, table: Table, part: Part, wanted: Sequence[Wanted], prints: Prints, repository: PartStates
+) -> ScanReport:
+    """One partition is read as ever: what is kept of it is for windows that hold it later."""
+    specs = dict.fromkeys(state_spec(item.spec) for item in wanted if can_merge(item.spec))
+    kept = {f"state of {spec.text}": spec for spec in specs}
+    asked = [Wanted(key=key, spec=spec, keep_state=True) for key, spec in kept.items()]
+    report = engine.scan(table, part, [*wanted, *asked])
+    ((key, print_),) = prints.items()
+    if report.fingerprint == print_:  # else rewritten since it was listed
+        states = {spec: state for name, spec in kept.items() if (state := report.measured[name].state)}
+        repository.save_part(key, print_, states)
+    return replace(report, measured={item.key: report.measured[item.key] for item in wanted})

@@ -9,19 +9,17 @@ from hashlib import blake2s
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
-from assay.catalog.declared import Declared
-from assay.time.partition_keys import zone
-from assay.time.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift
+from assay.catalog.column_types import Declared
+from assay.time.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift, zone
 from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand
-from execution_engine.metrics.definition import At, Input, Kind
+from execution_engine.metrics.definition import TEMPLATED, ArgumentType, At, Input, Kind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
-from execution_engine.metrics.signature import TEMPLATED, ArgumentType
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .past_windows import UnableToLookBack, partition_before, past_windows
+from .schedules import UnableToLookBack, partition_before, past_windows
 
 
 class UnableToPlan(Exception):

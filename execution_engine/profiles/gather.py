@@ -13,14 +13,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as of
 
-from .column import WORKING, ColumnKind, ColumnProfile
-from .distinct import DistinctSample, sampled
-from .hashing import Floats, Ints, Keys, added_up, joined_keys, keys_of_numbers, keys_of_texts
-from .letters import Letters, letters_of, shapes_of
 from .numbers import gathered_numbers
-from .profile import Profile, merged_profiles
-from .texts import Texts
-from .values import Labels, ValueCounts, counted
+from .profile import WORKING, ColumnKind, ColumnProfile, Profile, merged_profiles
+from .texts import Letters, Texts, letters_of, shapes_of
+from .values import (
+    DistinctSample,
+    Floats,
+    Ints,
+    Keys,
+    Labels,
+    ValueCounts,
+    added_up,
+    counted,
+    joined_keys,
+    keys_of_numbers,
+    keys_of_texts,
+    sampled,
+)
 
 TOGETHER = 1 << 19  # rows, or
 MOST_BYTES = 1 << 28  # bytes, that are profiled at once

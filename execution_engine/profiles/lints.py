@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .column import ColumnKind, ColumnProfile
+from .profile import ColumnKind, ColumnProfile
 
 MOST = 0.95  # of the rows, from which on a column is said to be all of a kind
 SECRETS = "leaked secrets"

@@ -1,16 +1,16 @@
 """A profile in words and figures, as one JSON object: what the command, the page and people read (pure)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from html import escape
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from .column import ColumnKind, ColumnProfile
 from .lints import SECRETS, lints_of
-from .profile import Profile
+from .profile import ColumnKind, ColumnProfile, Profile
 
 SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BINS = 24
@@ -198,3 +198,176 @@ def _time(seconds: float, type_: str) -> str:
 
 def _share(part: float, whole: int) -> float | None:
     return min(1.0, part / whole) if whole else None
+
+
+# A described profile as a line for each column: what the command prints, and ``print`` shows (pure).
+
+HEAD = ("column", "type", "complete", "different", "usual", "range")
+MOST_LETTERS = 60  # of a cell of text
+
+
+def line_of(column: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
+    """What stands under each word of ``HEAD``."""
+    return (
+        column["name"],
+        column["type"],
+        percent(column["complete"]),
+        _distinct(column),
+        _usual(column),
+        range_of(column),
+    )
+
+
+def text_of(name: str, told: Mapping[str, Any]) -> str:
+    """What ``described`` tells of a profile: the rows, a line for each column, then what looks odd."""
+    lines = [HEAD, *map(line_of, told["columns"])]
+    cells = [[_cut(cell) for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+    return "\n".join([f"{name}: {told['rows']:,} rows", *shown, *map(_printable, odd(told))])
+
+
+def odd(told: Mapping[str, Any]) -> list[str]:
+    """What looks odd, a line each."""
+    return [
+        f"  {column['name']}: {lint['name']} ({percent(lint['share'])}): {lint['said']}"
+        for column in told["columns"]
+        for lint in column["lints"]
+    ]
+
+
+def range_of(column: Mapping[str, Any]) -> str:
+    """The lowest, the middle and the highest number or time, or how long texts are and their most frequent shape."""
+    numbers, texts = column.get("numbers"), column.get("texts")
+    if numbers and "min" in numbers:
+        return f"{short(numbers['min'])} … {short(numbers['quantiles']['0.5'])} … {short(numbers['max'])}"
+    if texts and texts["longest"] is not None:
+        shape = texts["shapes"][0]["shape"] if texts["shapes"] else ""
+        return f"{texts['shortest']} to {texts['longest']} characters, {shape}"
+    return ""
+
+
+def usual_of(column: Mapping[str, Any]) -> str:
+    """Where nine of ten numbers or times lie, or how long texts are; empty where neither is known."""
+    numbers, texts = column.get("numbers", {}), column.get("texts", {})
+    if "quantiles" in numbers:
+        low, high = (_brief(numbers["quantiles"][share]) for share in ("0.05", "0.95"))
+        day, _, time = high.partition(" ")
+        return low if low == high else f"{low} to {time if time and low.startswith(day) else high}"
+    if texts.get("longest") is None:
+        return ""
+    shortest, longest = texts["shortest"], texts["longest"]
+    return f"{longest} characters" if shortest == longest else f"{shortest} to {longest} characters"
+
+
+def short(value: Any) -> str:
+    """A number to six digits; anything else as it is."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _brief(value: Any) -> str:
+    """A number to four digits, a time to the minute."""
+    if isinstance(value, int | float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(value)[:16].replace("T", " ")
+
+
+def _distinct(column: Mapping[str, Any]) -> str:
+    return f"{'' if column['distinct_is_exact'] else '≈ '}{column['distinct']:,}"
+
+
+def _usual(column: Mapping[str, Any]) -> str:
+    return ", ".join(str(each["value"])[:20] for each in column["values"][:3] if (each["share"] or 0) >= 0.01)
+
+
+def _cut(cell: str) -> str:
+    return _printable(cell if len(cell) <= MOST_LETTERS else cell[: MOST_LETTERS - 1] + "…")
+
+
+def _printable(text: str) -> str:
+    """On one line, whatever values have in them."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+# A described profile as one page of HTML that needs no other file and no script (pure).
+
+MOST_PAGE_VALUES = 6
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; --bar: #4a6fd8; --soft: #8881; --odd: #b4540a; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { margin-bottom: 0; } .facts { color: #777; margin-top: .2rem; }
+section { border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; margin: 1rem 0; display: grid;
+  grid-template-columns: 16rem 1fr 1fr; gap: .5rem 2rem; }
+h2 { font-size: 1.05rem; margin: 0; overflow-wrap: anywhere; } h2 small { color: #777; font-weight: normal; }
+dl { display: grid; grid-template-columns: auto 1fr; gap: 0 .8rem; margin: 0; } dt { color: #777; }
+dd { margin: 0; overflow-wrap: anywhere; }
+.odd { color: var(--odd); margin: .2rem 0; grid-column: 1 / -1; }
+svg { width: 100%; height: 5rem; background: var(--soft); border-radius: 4px; } rect { fill: var(--bar); }
+table { border-collapse: collapse; width: 100%; } td { padding: 0 .4rem 0 0; overflow-wrap: anywhere; }
+td:last-child { text-align: right; white-space: nowrap; color: #777; }
+@media (max-width: 50rem) { section { grid-template-columns: 1fr; } }
+"""
+
+
+def page_of(name: str, told: Mapping[str, Any]) -> str:
+    """The page of what ``described`` tells of a profile; whatever the data says stands there as text."""
+    columns = told["columns"]
+    return "\n".join(
+        [
+            '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{_text(name)}</title>\n<style>{STYLE}</style>",
+            f'<h1>{_text(name)}</h1>\n<p class="facts">{told["rows"]} rows, {len(columns)} columns</p>',
+            *map(_section, columns),
+            "</html>\n",
+        ]
+    )
+
+
+def _section(column: Mapping[str, Any]) -> str:
+    title = f"<h2>{_text(column['name'])} <small>{_text(column['type'])}</small></h2>"
+    facts = "".join(f"<dt>{name}</dt><dd>{_text(said)}</dd>" for name, said in _facts(column))
+    values = [(_text(each["value"]), each["count"]) for each in column["values"][:MOST_PAGE_VALUES]]
+    odd = [f'<p class="odd">{_text(lint["name"])}: {_text(lint["said"])}</p>' for lint in column["lints"]]
+    parts = [f"{title}<dl>{facts}</dl>", _plot(column) or _shapes(column), _table(values)]
+    return "\n".join(["<section>", *(f"<div>{part}</div>" for part in parts), *odd, "</section>"])
+
+
+def _facts(column: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    numbers, texts = column.get("numbers", {}), column.get("texts", {})
+    yield "missing", column["nulls"]
+    about, key = "" if column["distinct_is_exact"] else "about ", " (may be a key)" if column["may_be_key"] else ""
+    yield "different", f"{about}{column['distinct']}{key}"
+    if numbers.get("min") is not None:
+        yield from (("lowest", numbers["min"]), ("mean", short(numbers["mean"])), ("highest", numbers["max"]))
+    yield from ((word, numbers[name]) for name, word in (("nan", "NaN"), ("infinite", "infinite")) if numbers.get(name))
+    if texts.get("longest") is not None:
+        yield "characters", f"{texts['shortest']} to {texts['longest']}"
+
+
+def _plot(column: Mapping[str, Any]) -> str:
+    found = bars(column)
+    if not found:
+        return ""
+    rects = "".join(
+        f'<rect x="{place}.05" width=".9" y="{bar["top"]}" height="{bar["height"]}">'
+        f"<title>{_text(bar['low'])} to {_text(bar['high'])}: {bar['said']}</title></rect>"
+        for place, bar in enumerate(found)
+    )
+    said = f"How often numbers of {column['name']} lie where, from the lowest to the highest"
+    box = f'viewBox="0 0 {len(found)} 1" preserveAspectRatio="none"'
+    return f'<svg {box} role="img" aria-label="{_text(said)}">{rects}</svg>'
+
+
+def _shapes(column: Mapping[str, Any]) -> str:
+    shapes = column.get("texts", {}).get("shapes", [])
+    return _table([(f"<code>{_text(each['shape'])}</code>", each["count"]) for each in shapes])
+
+
+def _table(rows: Sequence[tuple[str, int]]) -> str:
+    cells = "".join(f"<tr><td>{shown}</td><td>{count}</td></tr>" for shown, count in rows)
+    return f"<table>{cells}</table>" if cells else ""
+
+
+def _text(value: Any) -> str:
+    return escape(str(value))

@@ -4,11 +4,114 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from .hashing import Ints
-from .letters import CLASSES
 from .numbers import Numbers, merged_numbers
-from .values import ValueCounts, merged_values
+from .values import Floats, Ints, ValueCounts, merged_values
+
+# The letters of texts, as classes of bytes: how often which follows which, shapes, and the index of peculiarity.
+
+CLASSES = 64
+MOST_LETTERS = 256  # bytes of each text whose pairs are counted
+SHAPE_LENGTH = 32  # bytes of each text that make its shape
+END, DIGIT, SPACE, BEYOND_ASCII = 0, 53, 54, 61
+_MARKS = ("-_", ".,;:!?", "/\\|", "@#&%$+*=", "()[]{}<>\"'`~^")  # classes 55 to 59; all else in ASCII is 60
+
+_FEW = 30_000  # trigrams
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def _classes() -> Bytes:
+    table = np.full(256, 60, np.uint8)
+    table[ord("a") : ord("z") + 1] = range(1, 27)
+    table[ord("A") : ord("Z") + 1] = range(27, 53)
+    table[ord("0") : ord("9") + 1] = DIGIT
+    table[[ord(" "), ord("\t"), ord("\n"), ord("\r")]] = SPACE
+    for number, marks in enumerate(_MARKS, start=55):
+        table[[ord(mark) for mark in marks]] = number
+    table[0x80:0xC0], table[0xC0:0xE0], table[0xE0:] = 61, 62, 63  # within, and first of two, three or four bytes
+    return table
+
+
+def _shapes() -> Bytes:
+    table = np.arange(256, dtype=np.uint8)
+    table[ord("a") : ord("z") + 1] = ord("a")
+    table[ord("A") : ord("Z") + 1] = ord("A")
+    table[ord("0") : ord("9") + 1] = ord("9")
+    table[0x80:] = ord("~")
+    return table
+
+
+_CLASS_OF, _SHAPE_OF = _classes(), _shapes()
+
+# What people call groups of classes; each letter of a text is in one of them.
+GROUPS = {
+    "lower case letters": range(1, 27),
+    "upper case letters": range(27, 53),
+    "digits": range(DIGIT, DIGIT + 1),
+    "spaces": range(SPACE, SPACE + 1),
+    "marks": range(55, BEYOND_ASCII),
+    "letters beyond ASCII": range(BEYOND_ASCII, CLASSES),
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Letters:
+    """``pairs[64 · a + b]``: how often class b follows class a, ends of texts being a class; and the peculiarity."""
+
+    pairs: Ints
+    peculiarity: float
+
+
+def letters_of(texts: pa.LargeBinaryArray, counts: Ints) -> Letters:
+    """Of different texts, without nulls, and how many rows have each."""
+    offsets, content = _content(pc.binary_slice(texts, 0, MOST_LETTERS))
+    lengths = np.diff(offsets)
+    stream = np.zeros(len(content) + len(lengths) + 1, np.int64)  # an end before, between and behind all texts
+    stream[np.arange(len(content)) + np.repeat(np.arange(1, len(lengths) + 1), lengths)] = _CLASS_OF[content]
+    codes = stream[:-1] * CLASSES + stream[1:]
+    weights = np.repeat(counts, lengths + 1)
+    pairs: Floats = np.bincount(codes, weights, CLASSES * CLASSES).astype(np.float64)
+    return Letters(pairs=pairs.astype(np.int64), peculiarity=_peculiarity(stream, codes, weights, pairs))
+
+
+def _peculiarity(stream: Ints, codes: Ints, weights: Ints, pairs: Floats) -> float:
+    """The largest of all words: the root of the mean of (½ (log n(xy) + log n(yz)) − log n(xyz))² over its trigrams."""
+    is_end = (stream == END) | (stream == SPACE)
+    inside = ~(is_end[:-2] | is_end[1:-1] | is_end[2:])
+    first, second = codes[:-1][inside], codes[1:][inside]
+    if not len(first):
+        return 0.0
+    places = first * CLASSES + second % CLASSES
+    if len(places) < _FEW:  # numbered, rather than counted in a quarter of a million cells
+        places = np.unique(places, return_inverse=True)[1]
+    often = np.bincount(places, weights[:-1][inside])[places]
+    squares = (0.5 * np.log(pairs[first] * pairs[second]) - np.log(often)) ** 2
+    words = np.cumsum(is_end)[1:-1][inside]
+    of_word = np.bincount(words)
+    means = np.bincount(words, squares)[of_word > 0] / of_word[of_word > 0]
+    return float(np.sqrt(means.max()))
+
+
+def shapes_of(texts: pa.LargeBinaryArray, counts: Ints) -> tuple[list[bytes], Ints]:
+    """The different shapes of different texts, such as ``A99999`` of N14228, and how many rows have each."""
+    offsets, content = _content(pc.binary_slice(texts, 0, SHAPE_LENGTH))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_SHAPE_OF[content])]
+    shapes = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers).dictionary_encode()
+    rows = np.bincount(shapes.indices.to_numpy(), counts, len(shapes.dictionary))
+    return shapes.dictionary.to_pylist(), rows.astype(np.int64)
+
+
+def _content(texts: pa.LargeBinaryArray) -> tuple[Ints, Bytes]:
+    """Where each text begins and ends, from 0 on, and the bytes of all."""
+    _, places, content = texts.buffers()
+    offsets = np.frombuffer(places, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    if content is None:
+        return offsets - offsets[0], np.empty(0, np.uint8)
+    return offsets - offsets[0], np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,13 +1,69 @@
 """Which values occur, and how often: all of them up to a cap, the most frequent ones beyond it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
 
-from .hashing import Ints, Keys, added_up
+# Values as keys of 48 bits, alike wherever and whenever they are computed.
+#
+# Any two of 4,096 values share a key with a probability of 3 in 100 million; among 300,000 values, of one in 6,000.
+
+Keys = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+BITS = 48
+_SHIFT = np.uint64(64 - BITS)
+
+WHOLE_BELOW = 2.0**53  # doubles below it tell neighbouring whole numbers apart
+_NOT_WHOLE = np.uint64(0x9E3779B97F4A7C15)
+
+
+def keys_of_texts(texts: Iterable[bytes], count: int) -> Keys:
+    """The keys of ``count`` byte strings."""
+    return np.fromiter(map(xxh3_64_intdigest, texts), np.uint64, count) >> _SHIFT
+
+
+def keys_of_numbers(numbers: npt.NDArray[Any]) -> Keys:
+    """The keys of int64 or float64 numbers: 1 and 1.0 share theirs, and so do both zeros, and all that are NaN."""
+    if numbers.dtype != np.float64:
+        return _mixed(numbers.astype(np.int64).view(np.uint64))
+    plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(plain) < WHOLE_BELOW) & (plain == np.floor(plain))
+    words = plain.view(np.uint64) ^ _NOT_WHOLE
+    words[whole] = plain[whole].astype(np.int64).view(np.uint64)
+    return _mixed(words)
+
+
+def joined_keys(keys: Keys, name: str) -> Keys:
+    """What a column's keys add to those of its rows: alike in any order of columns, and nothing of a null."""
+    of_name = np.uint64(xxh3_64_intdigest(name.encode()))
+    return np.where(keys > 0, _mixed(keys ^ of_name), np.uint64(0))
+
+
+def _mixed(words: Keys) -> Keys:
+    """SplitMix64's finalizer, which spreads neighbours over all bits."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (words ^ (words >> np.uint64(31))) >> _SHIFT
+
+
+def added_up(keys: Keys, counts: Ints) -> tuple[Keys, Ints, Ints]:
+    """Distinct keys in order, the sum of each one's counts, and a place of each in what was given."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    if len(ordered) < 2 or (ordered[1:] != ordered[:-1]).all():
+        return ordered, counts[order], order
+    firsts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return ordered[firsts], np.add.reduceat(counts[order], firsts), order[firsts]
+
 
 Labels = npt.NDArray[np.object_]
 
@@ -88,3 +144,78 @@ def _most_frequent(counts: Ints, cap: int) -> Ints:
     least = np.partition(counts, len(counts) - cap)[len(counts) - cap]
     above, equal = np.flatnonzero(counts > least), np.flatnonzero(counts == least)
     return np.sort(np.concatenate([above, equal[: cap - len(above)]]))  # keys are in order
+
+
+# How many different values there are: the smallest keys of all, each with its count, as a fair sample of the values.
+#
+# A key among the smallest of the union is among the smallest of each part that has it: so parts merge without error,
+# in any order. Beyer et al., On Synopses for Distinct-Value Estimation Under Multiset Operations, 2007.
+
+_ALL_KEYS = 2.0**BITS
+_MASK = np.uint64(2**BITS - 1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DistinctSample:
+    """The smallest keys in order, and how many rows have each; ``is_cut``: there are larger ones."""
+
+    keys: Keys = field(default_factory=lambda: np.empty(0, np.uint64))
+    counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    is_cut: bool = False
+
+    def capped(self, size: int) -> "DistinctSample":
+        """The ``size`` smallest keys."""
+        if len(self.keys) <= size:
+            return self
+        return DistinctSample(keys=self.keys[:size], counts=self.counts[:size], is_cut=True)
+
+    def distinct(self, rows: int) -> float:
+        """How many different values ``rows`` rows have: exact where the sample is not cut.
+
+        Else by the density of the keys, with a relative error of 1 / sqrt(size), or by how many rows a sampled value
+        has where those are so even that this tells it better: of a column without repeats it is exact.
+        """
+        if not self.is_cut:
+            return float(len(self.keys))
+        inside = self.counts[:-1]  # the last key is the threshold, and no part of the sample
+        if inside.std() <= inside.mean() * sqrt(len(inside) / max(len(inside) - 1, 1)):
+            return float(rows / inside.mean())
+        return min(float(rows), len(inside) / ((float(self.keys[-1]) + 1) / _ALL_KEYS))
+
+    def shared_with(self, other: "DistinctSample") -> tuple[int, int]:
+        """How many values of this sample the other one has too, and out of how many: those that both would hold."""
+        ends = [sample.keys[-1] for sample in (self, other) if sample.is_cut]
+        keys = self.keys[: int(np.searchsorted(self.keys, min(ends), side="right"))] if ends else self.keys
+        return int(np.isin(keys, other.keys, assume_unique=True).sum()), len(keys)
+
+    def is_as(self, other: "DistinctSample") -> bool:
+        """Whether both hold the same values, each as often; the larger sample is only read as far as the smaller."""
+        size = min(len(self.keys), len(other.keys))
+        ours, others = self.capped(size), other.capped(size)
+        is_alike = np.array_equal(ours.keys, others.keys) and np.array_equal(ours.counts, others.counts)
+        return is_alike and ours.is_cut is others.is_cut
+
+    @property
+    def single_share(self) -> float:
+        """The share of the different values that occur once; 0 where there are none."""
+        inside = self.counts[:-1] if self.is_cut else self.counts
+        return float((inside == 1).mean()) if len(inside) else 0.0
+
+
+def sampled(keys: Keys, size: int) -> DistinctSample:
+    """The sample of the keys of all rows."""
+    keys = keys & _MASK
+    distinct, counts, _ = added_up(keys, np.ones(len(keys), np.int64))
+    return DistinctSample(keys=distinct, counts=counts).capped(size)
+
+
+def merged_samples(parts: Sequence[DistinctSample], size: int) -> DistinctSample:
+    """The sample of the union of disjoint parts."""
+    keys, counts, _ = added_up(
+        np.concatenate([part.keys for part in parts]), np.concatenate([part.counts for part in parts])
+    )
+    cut = [part.keys[-1] for part in parts if part.is_cut]
+    if cut:  # beyond the smallest threshold nobody knows all keys
+        known = int(np.searchsorted(keys, min(cut), side="right"))
+        keys, counts = keys[:known], counts[:known]
+    return DistinctSample(keys=keys, counts=counts, is_cut=bool(cut)).capped(size)

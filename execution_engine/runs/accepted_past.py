@@ -12,27 +12,22 @@ from enum import StrEnum
 from hashlib import blake2s
 from itertools import takewhile
 
-from assay.database.bulk import in_parts
+from assay.database.statements import in_parts
 from assay.models import DataTest
-from assay.time.granularity import Granularity
-from assay.time.windows import Window
-from execution_engine.language.evaluating.novelty import BesidePast
+from assay.time.windows import Granularity, Window
+from execution_engine.language.evaluating.past import BesidePast
 from execution_engine.language.tree import History
 from execution_engine.models import AcceptedPast, Measurement, Release, Run
-from execution_engine.novelty import stored as stored_pasts
-from execution_engine.novelty.days import Calendar, Day
+from execution_engine.novelty import past as stored_pasts
+from execution_engine.novelty.days import Calendar, Day, Method
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import MOST_BATCHES, Past
-from execution_engine.novelty.terms import Method
-from execution_engine.novelty.thaw import Answer, ThawingPast, Unanswered
+from execution_engine.novelty.past import MOST_BATCHES, Answer, Past, ThawingPast, Unanswered
 from execution_engine.outcome import Failure, Outcome, Reason
-from execution_engine.parts.row_states import keep_state, state_of
-from execution_engine.parts.state_store import UnableToLoadState
+from execution_engine.parts.state_store import UnableToLoadState, keep_state, state_of
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want
-from execution_engine.profiles.envelope import UnableToRead
 from execution_engine.profiles.profile import Profile
-from execution_engine.profiles.stored import from_bytes
+from execution_engine.profiles.stored import UnableToRead, from_bytes
 from execution_engine.selectors import latest_measurements
 
 

@@ -12,21 +12,17 @@ import numpy.typing as npt
 from assay.catalog.selectors import home, sensitive_columns
 from assay.models import Dataset
 from assay.time.windows import Window
-from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History
+from execution_engine.language.tree import History, operands
 from execution_engine.models import AcceptedPast, Measurement
-from execution_engine.novelty import stored as stored_pasts
+from execution_engine.novelty import past as stored_pasts
 from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch
 from execution_engine.novelty.measures.statistics import PLACE, STATISTICS
 from execution_engine.novelty.past import Past
-from execution_engine.parts.row_states import STATE, state_of
-from execution_engine.parts.state_store import UnableToLoadState
-from execution_engine.profiles.column import ColumnKind
-from execution_engine.profiles.envelope import UnableToRead
-from execution_engine.profiles.profile import Profile
+from execution_engine.parts.state_store import STATE, UnableToLoadState, state_of
+from execution_engine.profiles.profile import ColumnKind, Profile
 from execution_engine.profiles.report import described
-from execution_engine.profiles.stored import from_bytes
+from execution_engine.profiles.stored import UnableToRead, from_bytes
 
 from .accepted_past import IN_THE_PAST, Word, operand_key
 

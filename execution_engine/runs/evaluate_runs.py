@@ -8,30 +8,107 @@ from typing import TYPE_CHECKING, Any, cast
 from django.db.models import Prefetch
 
 from assay.catalog.selectors import slas
-from assay.models import DataTest, Origin, Tallied
-from assay.queue.claims import finish_all
-from assay.queue.tallies import tally
+from assay.models import Dataset, DataTest, Origin, Tallied
+from assay.queue.claims import finish_all, tally
+from assay.time.windows import Window
 from execution_engine.exact import digits_of, to_json
 from execution_engine.freshness.derive import failure_of
-from execution_engine.language.evaluating.anomaly import WithPast
 from execution_engine.language.evaluating.evaluate import Value, evaluate
-from execution_engine.language.evaluating.sentence import with_notes
-from execution_engine.language.evaluating.verdict import ZeroDivision, excess
-from execution_engine.language.operands import operands
+from execution_engine.language.evaluating.groups import Groups
+from execution_engine.language.evaluating.judge import ZeroDivision, excess, with_notes
+from execution_engine.language.evaluating.past import WithPast
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, HistoryFunction, Metric, Operand
+from execution_engine.language.tree import History, HistoryFunction, Metric, Operand, operands
 from execution_engine.metrics.registry import METRICS
-from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, RunReason
+from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, GroupValues, UnableToReadGroups
+from execution_engine.models import MAX_ATTEMPTS, Ask, Exclusion, Measurement, Release, Run, RunReason
 from execution_engine.outcome import Failure, Reason
+from execution_engine.parts.state_store import UnableToLoadState, state_of
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import UnableToPlan, Want
-from execution_engine.selectors import count_past, latest_values
+from execution_engine.selectors import count_past, latest_measurements, latest_values
 
 from .plan_runs import end_as_error, planner_of
-from .stored_groups import groups_of, past_groups
 
 if TYPE_CHECKING:
     from .accepted_past import AcceptedPasts
+
+
+# Keep spoilt windows out of the histories that later windows are compared with; let in what users call right.
+
+
+def exclude_window(
+    *, dataset: Dataset, window: Window, datacenter: str = "", holder: str = "", test: DataTest | None = None
+) -> None:
+    """Leave the window out of every history until each ``holder`` that excluded it includes it again.
+
+    ``test``: the one that found the window spoilt.
+    """
+    Exclusion.objects.get_or_create(
+        dataset=dataset,
+        datacenter=datacenter,
+        window_start=window.start,
+        window_end=window.end,
+        holder=holder,
+        defaults={"data_test": test},
+    )
+
+
+def include_windows(*, dataset: Dataset, holders: Sequence[str]) -> None:
+    """Take back all that these holders excluded."""
+    Exclusion.objects.filter(dataset=dataset, holder__in=holders).delete()
+
+
+def release_window(*, test: DataTest, window: Window, until: datetime | None, is_wrong: bool = False) -> None:
+    """A user says that what the test found novel is right: until then the batch is part of the past.
+
+    ``is_wrong``: the user says that the data is bad, and the batch is never part of it.
+    """
+    said = {"until": until, "is_wrong": is_wrong}
+    Release.objects.update_or_create(data_test=test, window_start=window.start, window_end=window.end, defaults=said)
+
+
+def take_release_back(*, test: DataTest, window: Window) -> None:
+    """Nobody says so any more."""
+    Release.objects.filter(data_test=test, window_start=window.start, window_end=window.end).delete()
+
+
+# The values of groups, read from the states that measurements ``by`` columns have left.
+
+MAX_VALUES = 10 * MAX_GROUPS  # of all past windows of one operand together: some 100 MB
+
+_TOO_MANY = "the past windows have more than {:,} groups together: look back on fewer windows, or group by less"
+
+
+def groups_of(measurement: Measurement) -> Groups | Failure:
+    """The value of each group of a measurement, or why there are none to read."""
+    try:
+        state = state_of(measurement)
+    except UnableToLoadState as error:
+        return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=str(error))
+    if not state:
+        detail = f"{measurement.spec_text} was measured as a whole: the engine of this table cannot group"
+        return Failure(reason=Reason.QUERY_FAILED, detail=detail)
+    try:
+        return GroupValues.from_bytes(state).groups
+    except UnableToReadGroups as error:
+        return Failure(reason=Reason.QUERY_FAILED, detail=f"{measurement.spec_text}: {error}")
+
+
+def past_groups(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> list[Groups | None] | Failure:
+    """The groups of each window under its spec hash, the oldest first; None where they are unknown or spoilt."""
+    found: list[Groups | None] = []
+    keys: dict[GroupKey, GroupKey] = {}  # each held once for all windows
+    values = 0
+    for measurement in latest_measurements(dataset_id, datacenter, hashes).values():
+        groups = None if measurement is None else groups_of(measurement)
+        known = None if groups is None or isinstance(groups, Failure) else groups
+        found.append(None if known is None else {keys.setdefault(key, key): value for key, value in known.items()})
+        values += len(known or ())
+        if values > MAX_VALUES:
+            return Failure(reason=Reason.INVALID, detail=_TOO_MANY.format(MAX_VALUES))
+    return found
+
 
 ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assay.database.bulk import in_parts
+from assay.database.statements import in_parts
 from assay.models import DataTest, Scope
 from assay.time.windows import Window
-from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import operands
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement, Run, RunReason, Scan
 from execution_engine.planning.catalog_sources import Sources

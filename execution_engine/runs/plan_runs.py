@@ -7,11 +7,10 @@ import structlog
 from django.db.models import Min
 
 from assay.models import Scope, Tallied
-from assay.queue.claims import finish, finish_all
-from assay.queue.tallies import tally
+from assay.queue.claims import finish, finish_all, tally
 from assay.time.windows import Window
-from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import operands
 from execution_engine.models import MAX_ATTEMPTS, Ask, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning.catalog_sources import Sources

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from assay.catalog.reach import MOST, reach
+from assay.catalog.place_limits import MOST, reach
 from assay.catalog.selectors import begins_at
-from assay.database.bulk import in_parts
+from assay.database.statements import in_parts
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import Partitioning, Window
 from execution_engine.models import Run, RunReason

@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from assay.catalog.selectors import sensitive_columns
-from assay.models import Dataset, Revision
+from assay.database.statements import rows_of
+from assay.models import Dataset, DataTest, Revision
 from execution_engine.disclosure.rules import objection, others_of, told
 from execution_engine.language.business_metric import expression_of, metrics_of
-from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, Metric, Operand
+from execution_engine.language.tree import History, Metric, Operand, operands
 from execution_engine.metrics.definitions.value import NAMES as OF_BUSINESS_METRIC
 from execution_engine.metrics.definitions.value import VALUE
 from execution_engine.metrics.registry import METRICS
@@ -102,3 +102,22 @@ def _read(asked: Sequence[Operand], dataset: str, sources: Sources) -> Iterator[
 
 def _metric(operand: Operand) -> Metric:
     return operand.metric if isinstance(operand, History) else operand
+
+
+# Runs with what they run: their revisions, the tests of these and the datasets of those, in one statement.
+
+
+def fetch_tests(runs: Sequence[Run]) -> None:
+    """Read them for all the runs that have not read theirs; what several runs refer to is one object."""
+    unread = [run for run in runs if "revision" not in run._state.fields_cache]
+    found = rows_of(Revision, {run.revision_id for run in unread}, related=("data_test__dataset",))
+    revisions = {row.pk: row for row in found}
+    tests: dict[int, DataTest] = {}
+    datasets: dict[int, Dataset] = {}
+    for revision in found:
+        test = tests.setdefault(revision.data_test_id, revision.data_test)
+        test.dataset = datasets.setdefault(test.dataset_id, test.dataset)
+        revision.data_test = test
+    for run in unread:
+        run.revision = revisions[run.revision_id]
+        run.data_test = tests[run.data_test_id]

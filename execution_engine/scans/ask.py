@@ -1,12 +1,15 @@
 """Turn wants into measurements: share those that are pending, order the others, and give each its scan."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import connection
 
+from execution_engine.engines.protocol import Measured
 from execution_engine.freshness.derive import is_derived, settle_derived
+from execution_engine.metrics.definition import OTHER_SIDE
+from execution_engine.metrics.registry import METRICS
 from execution_engine.models import WHOLE_TABLE, Measurement, Scan
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want
@@ -212,3 +215,20 @@ def _insert(rows: list[Measurement]) -> None:
 
 def _stricter(accept_from: datetime | None, other: datetime | None) -> bool:
     return accept_from is not None and (other is None or accept_from > other)
+
+
+# Measurements that their inputs settle, so that no data is read.
+
+
+def settled_by(name: str, states: Mapping[str, bytes], key: bytes | None) -> Measured | None:
+    """What the states of its inputs give of a metric; None where data must be read."""
+    settle = METRICS[name].settle
+    found = settle(states, key) if settle else None
+    return None if found is None else Measured(value=found[0], detail=found[1])
+
+
+def input_name(measurement: Measurement, part: Measurement) -> str:
+    """What an engine knows an input by: its metric and, where it is taken of both sides, whose it is."""
+    name = part.metric.name
+    is_other = METRICS[name].both_sides and part.datacenter != measurement.datacenter
+    return name + OTHER_SIDE if is_other else name

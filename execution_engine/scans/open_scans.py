@@ -1,6 +1,7 @@
 """Scans that have not begun: at most one for each place, and locked while measurements are added to it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import connection
@@ -9,9 +10,13 @@ from django.db.models import F
 from assay.catalog.selectors import with_replicas
 from assay.models import Dataset
 from assay.time.windows import Window
-from execution_engine.models import Scan
+from execution_engine.engines.protocol import Measured
+from execution_engine.models import Measurement, Scan
+from execution_engine.outcome import ABNORMAL
 from execution_engine.planning.turns import LATER, is_made_up_for, turn
+from execution_engine.read_by import NO_VALUES, ReadBy
 from execution_engine.storage import engine_name
+from execution_engine.watch import Seen
 
 Place = tuple[int, str, Window]  # dataset, datacenter, window
 
@@ -82,3 +87,50 @@ def _new_scan(place: Place, dataset: Dataset, now: datetime, is_made_up_for: boo
         engine=engine_name(replica) if replica else "",
         created_at=now,
     )
+
+
+# What the reading of one scan gives to its writing, which imports nothing that reads data.
+
+
+@dataclass(frozen=True, kw_only=True)
+class BegunScan:
+    """A scan that has begun, with its dataset, all that it is to measure, and what was known of that before."""
+
+    scan: Scan
+    measurements: Sequence[Measurement]
+    ends: Mapping[int, int] = field(default_factory=dict)  # how often metrics had ended abnormally, by measurement
+    keeps_states: bool = False  # of the partitions of its dataset
+
+
+@dataclass
+class ScanReading:
+    """What one scan found: adopted measurements, new results, and what the data looked like."""
+
+    fingerprint: str = ""
+    written_at: datetime | None = None  # when the newest file was, where it was not seen before
+    watch_id: int | None = None  # of the watch that has seen it before
+    adopted: dict[int, Measurement] = field(default_factory=dict)  # by the id of the measurement that reuses it
+    results: dict[int, Measured] = field(default_factory=dict)
+    fingerprints: dict[int, str] = field(default_factory=dict)
+    spark_jobs: int = 0
+    seconds: float = 0.0
+    read_by: ReadBy = NO_VALUES
+    error: str = ""
+    alone: set[int] = field(default_factory=set)  # those that shared their end with no other
+    ends: dict[int, int] = field(default_factory=dict)  # how often each had ended abnormally before
+
+    @property
+    def is_abnormal(self) -> bool:
+        """Whether anything of it ended abnormally."""
+        return any(result.failure and result.failure.reason in ABNORMAL for result in self.results.values())
+
+    def seen(self, scan: Scan) -> Seen:
+        """What the data of the scan, which this is of, looked like."""
+        return Seen(
+            dataset=scan.dataset,
+            datacenter=scan.datacenter,
+            window=scan.window,
+            fingerprint=self.fingerprint,
+            written_at=self.written_at,
+            watch_id=self.watch_id,
+        )

@@ -8,32 +8,70 @@ from math import isfinite
 
 import structlog
 
-from assay.catalog.inherit_limits import limited_datasets
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.place_limits import PlacedDataset
+from assay.catalog.selectors import by_names, home, replica, sensitive_columns
 from assay.catalog.selectors import replica as replica_of
-from assay.catalog.selectors import sensitive_columns
+from assay.catalog.services import limited_datasets
 from assay.config import config
+from assay.models import Dataset
 from assay.time.windows import Window
-from execution_engine.disclosure.rules import told
+from execution_engine.disclosure.queries import tables_of
+from execution_engine.disclosure.rules import full_name_of, told
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
 from execution_engine.freshness.derive import input_failure
-from execution_engine.metrics.definition import SERVICE, Kind
+from execution_engine.metrics.definition import SERVICE, ArgumentType, Kind
 from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
 from execution_engine.outcome import ABNORMAL, Reason
-from execution_engine.parts.row_states import state_of
-from execution_engine.parts.services import scan_by_parts
-from execution_engine.parts.state_store import UnableToLoadState
-from execution_engine.quarantine.rules import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, groups
-from execution_engine.quarantine.suspects import ends_before
+from execution_engine.parts.part_states import scan_by_parts
+from execution_engine.parts.state_store import UnableToLoadState, state_of
+from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, ends_before, groups
 from execution_engine.read_by import together
 from execution_engine.storage import engine_of, extent_of, table_of
-from execution_engine.watch.services import seen_before
+from execution_engine.watch import seen_before
 
-from .found import BegunScan, ScanReading
-from .query_tables import reads_others, tables_read
-from .settle import input_name, settled_by
+from .ask import input_name, settled_by
+from .open_scans import BegunScan, ScanReading
+
+# Which tables a metric reads beside its own, a user's query above all, resolved in the catalog.
+
+
+def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[str, Table]:
+    """The tables that the metric names and the catalog has, in the same datacenter where they have a replica there.
+
+    A name without a namespace has the dataset's. Names that are not found are left out; the engine refuses them.
+    """
+    names = names_read(metric)
+    if not names:
+        return {}
+    meant = {name: full_name_of(name, dataset.full_name) for name in names}
+    found = by_names(meant.values())
+    return {name: table for name, full in meant.items() if full in found and (table := _table(found[full], datacenter))}
+
+
+def names_read(metric: MetricSpec) -> list[str]:
+    """The names in a query, or the dataset that a metric compares with; not of one that builds on others' states."""
+    definition = METRICS[metric.name]
+    if queries := definition.signature.texts(ArgumentType.QUERY, metric.arguments):
+        return [name for query in queries for name in sorted(set(tables_of(query)))]
+    return [] if definition.inputs else definition.signature.texts(ArgumentType.DATASET, metric.arguments)
+
+
+def reads_others(metric: MetricSpec) -> bool:
+    """Whether what is measured may hang on more than the metric's own table; a query's always may."""
+    return ArgumentType.QUERY in METRICS[metric.name].signature.arguments or bool(names_read(metric))
+
+
+def _table(dataset: Dataset, datacenter: str) -> Table | None:
+    if not dataset.replicas.all() or dataset.business_metric is not None:
+        return None
+    try:
+        return table_of(dataset, replica(dataset, datacenter) or home(dataset))
+    except UnableToUseLocation:
+        return None
+
 
 log = structlog.get_logger(__name__)
 

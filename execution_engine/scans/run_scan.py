@@ -1,34 +1,275 @@
 """Work the scans of a datacenter: begin, read outside any transaction, write everything in one."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
 from time import monotonic
 from typing import Any
 
 import structlog
+from django.db import connection
 from django.db.models import Q, prefetch_related_objects
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
 from assay.catalog.selectors import with_replicas
+from assay.clock import instant_of
 from assay.config import config
-from assay.models import Tallied
-from assay.queue.claims import UnableToFinish, claim, finish, in_transaction, is_in_rounds, leased
+from assay.database.statements import update_each
+from assay.models import Dataset, Tallied
+from assay.queue.claims import (
+    UnableToFinish,
+    claim,
+    finish,
+    finish_all,
+    heartbeat,
+    in_transaction,
+    is_in_rounds,
+    leased,
+    log_ids,
+    tallied_together,
+    tally,
+)
 from assay.queue.flow import stage
-from assay.queue.heartbeat import heartbeat
-from assay.queue.log_ids import log_ids
-from assay.queue.tallies import tally
-from execution_engine.engines.protocol import failed
+from assay.time.windows import Window
+from execution_engine.engines.protocol import Measured, failed
+from execution_engine.exact import digits_of
+from execution_engine.freshness.derive import is_derived
 from execution_engine.models import MAX_ATTEMPTS, Measurement, Scan
 from execution_engine.outcome import Reason
 from execution_engine.parts.selectors import keeps_states
+from execution_engine.parts.state_store import STATE, keep_state
 from execution_engine.planning.planner import hash_of
-from execution_engine.planning.turns import KINDS, Bounds, full
-from execution_engine.quarantine.suspects import times_ended
+from execution_engine.planning.turns import KINDS, Bounds, full, turn
+from execution_engine.quarantine import note_ends, times_ended
+from execution_engine.read_by import ReadBy
+from execution_engine.watch import note_fingerprints
 
-from .close_scans import Ended, close_scans
-from .found import BegunScan, ScanReading
-from .lanes import scans_of_lane
-from .together import apart
+from .open_scans import BegunScan, Place, ScanReading
+from .wake import wake
+
+# Write what scans gave: their measurements, what was seen of the data, and what goes on from there.
+
+Ended = tuple[BegunScan, ScanReading]
+WRITTEN = (
+    "measured_at",
+    "value",
+    "exact",
+    *STATE,
+    "detail",
+    "failure_reason",
+    "failure_detail",
+    "fingerprint",
+)
+ENDED = ("ended_at", "spark_jobs", "read_by", "taken", "reused", "seconds", "error", "fingerprint")
+
+
+def close_scans(ended: Sequence[Ended]) -> bool:
+    """Within one transaction, all that began together, or UnableToFinish where the lease of one was lost.
+
+    What they measured is as of their beginning. Whether other scans were ordered after them.
+    """
+    now = ended[0][0].scan.started_at
+    assert now
+    for begun, reading in ended:
+        _fill_all(begun, reading, now)
+        scan = begun.scan
+        scan.ended_at, scan.error, scan.fingerprint = now, reading.error, reading.fingerprint
+        scan.spark_jobs, scan.seconds, scan.read_by = reading.spark_jobs, reading.seconds, reading.read_by.to_json()
+        scan.taken, scan.reused = len(reading.results), len(reading.adopted)
+    finish_all([begun.scan for begun, _ in ended], *ENDED)
+    measurements = [row for begun, _ in ended for row in begun.measurements]
+    update_each(measurements, WRITTEN)
+    note_fingerprints([reading.seen(begun.scan) for begun, reading in ended], now)
+    datasets = {begun.scan.dataset_id: begun.scan.dataset for begun, _ in ended}
+    ordered = wake([row.pk for row in measurements], now, datasets)
+    with tallied_together():
+        for begun, reading in ended:
+            tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, begun.scan.datacenter)
+            tally(Tallied.SCAN_SECONDS, begun.scan.datacenter, reading.seconds)
+            _tally_values(reading.read_by)
+    return ordered
+
+
+def _tally_values(read_by: ReadBy) -> None:
+    """What Spark read is the sum of its kinds, and not counted once more."""
+    for reader, values in (("footers", read_by.footers), ("kernels", read_by.kernels)):
+        if values:
+            tally(Tallied.VALUES, reader, values)
+    for kind, values in read_by.left_by_kind.items():
+        tally(Tallied.VALUES_LEFT, kind, values)
+
+
+def _fill_all(begun: BegunScan, reading: ScanReading, now: datetime) -> None:
+    scan, measurements = begun.scan, begun.measurements
+    results = note_ends(scan, measurements, reading.results, alone=reading.alone, known=reading.ends, now=now)
+    for row in measurements:
+        twin = reading.adopted.get(row.pk)
+        if twin is not None:
+            for name in WRITTEN:
+                setattr(row, name, getattr(twin, name))
+        else:
+            _fill(row, results[row.pk], reading.fingerprints.get(row.pk, ""), now)
+
+
+def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -> None:
+    row.measured_at = now
+    row.value = None if result.value is None else float(result.value)
+    row.exact = digits_of(result.value)
+    row.detail = dict(result.detail)
+    row.fingerprint = fingerprint if result.failure is None else ""
+    if result.failure is not None:
+        row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
+    keep_state(row, result.state)
+
+
+# Which scans one process may take together: those that would find the same, and be as many, one after another.
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingMeasurement:
+    """A measurement without a scan, for want of its inputs."""
+
+    place: Place
+    turn: int  # of the scan that it will have
+    derived: bool  # from its inputs alone: it will have none
+    inputs: set[int] = field(default_factory=set)  # those that are not in: ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class Awaited:
+    """What waits for the measurements of some scans."""
+
+    measurements: dict[int, WaitingMeasurement]  # by id
+    scans: dict[int, set[int]]  # ids of their inputs, by the id of the scan that takes them
+
+
+def apart(scans: list[Scan]) -> list[Scan]:
+    """Of free scans, in their order, the first ones: as many as change nothing for each other.
+
+    One ends before the next begins: what it wakes may be asked of the next one's place, and be read with it, or may
+    come before it. Then the next one waits. A scan that was tried before is taken alone, as its worker may have died
+    of it.
+    """
+    if len(scans) == 1 or scans[0].attempts:
+        return scans[:1]
+    known = awaited(scans)
+    taken: list[Scan] = []
+    places: set[Place] = set()
+    turns: set[int] = set()
+    measured: set[int] = set()
+    for scan in scans:
+        place = (scan.dataset_id, scan.datacenter, scan.window)
+        if place in places or any(earlier < scan.turn for earlier in turns):
+            break
+        taken.append(scan)
+        places.add(place)
+        measured |= known.scans.get(scan.pk, set())
+        for woken in _woken(known, measured):
+            places.add(woken.place)
+            turns.add(woken.turn)
+    return taken
+
+
+def _woken(known: Awaited, measured: set[int]) -> list[WaitingMeasurement]:
+    """What is to be scanned once these are measured; adds to them what is derived from them."""
+    ready: dict[int, WaitingMeasurement] = {}
+    while new := {pk: row for pk, row in known.measurements.items() if pk not in ready and row.inputs <= measured}:
+        ready |= new
+        measured |= {pk for pk, row in new.items() if row.derived}
+    return [row for row in ready.values() if not row.derived]
+
+
+def awaited(scans: Sequence[Scan]) -> Awaited:
+    """What waits for these scans, at once or through what is derived in between: one statement."""
+    quote = connection.ops.quote_name
+    marks = ", ".join(["%s"] * len(scans))
+    tables = {
+        "links": quote(Measurement.inputs.through._meta.db_table),
+        "measurements": quote(Measurement._meta.db_table),
+        "datasets": quote(Dataset._meta.db_table),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_AWAITED.format(marks=marks, **tables), [scan.pk for scan in scans])
+        found = cursor.fetchall()
+    known = Awaited(measurements={}, scans={})
+    for pk, spec, dataset_id, datacenter, start, end, tier, part, scan_id in found:
+        if pk not in known.measurements:
+            name = json.loads(spec)["name"]
+            window = Window(start=instant_of(start), end=instant_of(end))
+            known.measurements[pk] = WaitingMeasurement(
+                place=(dataset_id, datacenter, window), turn=turn(tier), derived=is_derived(name)
+            )
+        known.measurements[pk].inputs.add(part)
+        known.scans.setdefault(scan_id, set()).add(part)
+    return known
+
+
+_AWAITED = """
+    WITH RECURSIVE users (id) AS (
+        SELECT link.from_measurement_id FROM {measurements} own JOIN {links} link ON link.to_measurement_id = own.id
+        WHERE own.scan_id IN ({marks}) AND own.measured_at IS NULL
+        UNION
+        SELECT link.from_measurement_id FROM users JOIN {links} link ON link.to_measurement_id = users.id
+    )
+    SELECT waiting.id, waiting.spec, waiting.dataset_id, waiting.datacenter, waiting.window_start, waiting.window_end,
+        dataset.tier, part.id, part.scan_id
+    FROM users
+    JOIN {measurements} waiting ON waiting.id = users.id
+    JOIN {datasets} dataset ON dataset.id = waiting.dataset_id
+    JOIN {links} link ON link.from_measurement_id = waiting.id
+    JOIN {measurements} part ON part.id = link.to_measurement_id
+    WHERE waiting.measured_at IS NULL AND waiting.scan_id IS NULL AND part.measured_at IS NULL
+"""
+
+
+# Slow scans in a lane of their own: where one process works everything, they hold up nothing but each other.
+#
+# A dataset is slow while one of its scans of the last day has taken long, as one does that ran to its deadline.
+
+REMEMBERED = timedelta(days=1)
+SLOW_SECONDS = 60.0  # or half of the deadline, where that is less
+
+
+class Lane(StrEnum):
+    """Which scans a thread takes; all of them where it has no lane."""
+
+    QUICK = "quick"
+    SLOW = "slow"
+
+
+_lane: ContextVar[Lane | None] = ContextVar("lane", default=None)
+
+
+@contextmanager
+def only(lane: Lane) -> Iterator[None]:
+    """Take only the scans of this lane meanwhile."""
+    token = _lane.set(lane)
+    try:
+        yield
+    finally:
+        _lane.reset(token)
+
+
+def scans_of_lane(now: datetime) -> Q:
+    """A condition on the scans that this thread may take; an empty one where it may take all."""
+    lane = _lane.get()
+    if lane is None:
+        return Q()
+    is_slow = Q(dataset_id__in=slow_datasets(now))
+    return is_slow if lane is Lane.SLOW else ~is_slow
+
+
+def slow_datasets(now: datetime) -> list[int]:
+    """The datasets of which a scan took long of late, by id."""
+    least = min(SLOW_SECONDS, config().scan_deadline_seconds / 2)
+    rows = Scan.objects.filter(ended_at__gt=now - REMEMBERED, seconds__gte=least)
+    return sorted(set(rows.values_list("dataset_id", flat=True)))
+
 
 log = structlog.get_logger(__name__)
 

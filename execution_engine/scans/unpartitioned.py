@@ -14,9 +14,8 @@ from execution_engine.engines.protocol import (
     Wanted,
     failed,
 )
-from execution_engine.metrics.columns import written
-from execution_engine.metrics.definitions.row_count import ALL_ROWS
-from execution_engine.metrics.definitions.unpartitioned_rows import Counted, detail_of_keys
+from execution_engine.metrics.definitions.row_count import ALL_ROWS, Counted, detail_of_keys
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.outcome import Reason

@@ -9,8 +9,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
-from assay.database.bulk import update_each
-from assay.database.prepared import Prepared
+from assay.database.statements import Prepared, update_each
 from assay.models import Dataset
 from execution_engine.freshness.derive import is_derived, settle_derived
 from execution_engine.models import Ask, Measurement, Run

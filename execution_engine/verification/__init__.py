@@ -4,7 +4,7 @@ It needs no server and no database; the service's tests are in ``test_generator`
 """
 
 from execution_engine.anomalies.adaptive import Adaptive
-from execution_engine.anomalies.predictive import Predictive
+from execution_engine.anomalies.expectation import Predictive
 from execution_engine.anomalies.seasons import HoltWinters, SeasonalTrend
 from execution_engine.anomalies.strategies import (
     AbsoluteChange,
@@ -13,23 +13,32 @@ from execution_engine.anomalies.strategies import (
     RelativeRateOfChange,
     SimpleThreshold,
 )
-from execution_engine.verification.checks.check import Check
+from execution_engine.verification.checks.check import SIZE, Check
 from execution_engine.verification.checks.constrained import metric
-from execution_engine.verification.checks.over_time import SIZE
 from execution_engine.verification.constraints.assertion import UnableToAssert
-from execution_engine.verification.constraints.bounds import above, at_least, at_most, below, between, equal_to
+from execution_engine.verification.constraints.constraints import (
+    ConstraintStatus,
+    Level,
+    Status,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    equal_to,
+)
 from execution_engine.verification.constraints.histogram import Histogram
-from execution_engine.verification.constraints.levels import ConstraintStatus, Level, Status
-from execution_engine.verification.repository.growing import FolderOfStates
-from execution_engine.verification.repository.metrics import (
+
+from .profile import Profile, UnableToProfile
+from .repository import (
+    FileRepository,
+    FolderOfStates,
     InMemoryRepository,
     MetricsRepository,
     ResultKey,
     StoredMetrics,
+    UnableToReadRepository,
 )
-from execution_engine.verification.repository.repository_file import FileRepository, UnableToReadRepository
-
-from .profile import Profile, UnableToProfile
 from .results import CheckResult, ConstraintResult, VerificationResult
 from .suite import Verification, VerificationSuite
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
-from assay.catalog.storages import check_options
-from execution_engine.engines.arrow.told import told_without_spark
+from assay.catalog.profile import check_options
+from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.files.listing import kind_of, kind_of_folder
 from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, ScanReport, Table, Wanted
 from execution_engine.engines.registry import engine_for
@@ -59,9 +59,9 @@ class FrameReader:
 
     def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
         """One scan of the frame."""
-        from execution_engine.engines.spark.jobs import counting_jobs
+        from execution_engine.engines.spark.failures import counting_jobs
         from execution_engine.engines.spark.scan import measure
-        from execution_engine.engines.spark.sources.source import frame_source
+        from execution_engine.engines.spark.sources import frame_source
 
         started, session = monotonic(), self.frame.sparkSession
         with counting_jobs(session, f"verification of {self.name}") as count:
@@ -78,7 +78,7 @@ class FrameReader:
     def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Rows of the frame."""
         from execution_engine.engines.spark.measures.failing import failing_rows
-        from execution_engine.engines.spark.sources.source import frame_source
+        from execution_engine.engines.spark.sources import frame_source
 
         return failing_rows(frame_source(self.frame, self.name), specs, limit)
 
@@ -130,13 +130,13 @@ def as_tables(
             if isinstance(data, Table | str | Path):
                 tables[name] = table_of(data, name)
                 continue
-            from execution_engine.engines.spark.sources.source import frame_table
+            from execution_engine.engines.spark.sources import frame_table
 
             tables[name] = frame_table(data, name)
             frames.append((data, tables[name]))
         yield tables
     finally:
         for frame, table in frames:
-            from execution_engine.engines.spark.sources.source import drop_table
+            from execution_engine.engines.spark.sources import drop_table
 
             drop_table(frame, table)

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from execution_engine.engines.arrow.batches import batches_of
+from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE, Engine, Table, Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.profiles import profile as profiles
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.lines import text_of
-from execution_engine.profiles.page import page_of
-from execution_engine.profiles.report import described
+from execution_engine.profiles.report import described, page_of, text_of
 from execution_engine.profiles.stored import from_bytes
 
 from .data import name_of, names_files, reader_of, table_of

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 from execution_engine.exact import Number, digits_of, to_json
 from execution_engine.outcome import Failure
 from execution_engine.read_by import NO_VALUES, ReadBy
-from execution_engine.verification.checks.scope import On
-from execution_engine.verification.constraints.constraints import AskedMetric, shown
-from execution_engine.verification.constraints.levels import ConstraintStatus, Level, Status, gravest, status_of
+from execution_engine.verification.checks.constrained import On
+from execution_engine.verification.constraints.constraints import (
+    AskedMetric,
+    ConstraintStatus,
+    Level,
+    Status,
+    gravest,
+    shown,
+    status_of,
+)
 
 if TYPE_CHECKING:  # it takes longer to import than most checks to run
     import pandas as pd

@@ -10,21 +10,36 @@ from execution_engine.engines.protocol import Engine, FailingRows, Measured, Sca
 from execution_engine.exact import Number
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 from execution_engine.read_by import together
 from execution_engine.verification.checks.check import Check
-from execution_engine.verification.checks.scope import On, stored_name
-from execution_engine.verification.constraints.constraints import AskedMetric, Constraint, Found, Past
-from execution_engine.verification.constraints.levels import ConstraintStatus
-from execution_engine.verification.repository.growing import FolderOfStates, added_up
-from execution_engine.verification.repository.metrics import MetricsRepository, ResultKey, StoredMetrics, series
+from execution_engine.verification.checks.constrained import On, stored_name
+from execution_engine.verification.constraints.constraints import AskedMetric, Constraint, ConstraintStatus, Found, Past
 
 from .data import as_tables, name_of, reader_of
-from .failing import broken_metrics
+from .repository import FolderOfStates, MetricsRepository, ResultKey, StoredMetrics, added_up, series
 from .results import CheckResult, ConstraintResult, VerificationResult
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+# The rows behind what failed: a sample, with what each row breaks.
+
+
+def broken_metrics(result: VerificationResult) -> tuple[MetricSpec, ...]:
+    """The metrics of the constraints that failed, as far as single rows break them; those of groups as a whole."""
+    specs = (ask.spec for each in result.failed for ask in each.asks if ask.dataset in (None, result.table))
+    return tuple(dict.fromkeys(spec for spec in specs if not spec.by and METRICS[spec.name].is_of_rows))
+
+
+def columns_and_rows(found: FailingRows) -> Sequence[dict[str, object]]:
+    """Each row as a JSON object: its values by column, and what it breaks."""
+    return [
+        {"row": dict(zip(found.columns, each.values, strict=True)), "breaks": list(each.breaks)} for each in found.rows
+    ]
+
 
 _NO_DELTA = failed(
     Reason.INVALID,

@@ -5,24 +5,147 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
 import structlog
+from django.db import transaction
+from django.db.models import Q, QuerySet
 
+from alerting.notices.policy import Event
+from alerting.services import tell
 from alerting.state import State
 from assay.catalog.selectors import home, slas
-from assay.models import Binding, Dataset, DataTest, Strength
+from assay.catalog.services import UnableToComplete, record_completion
+from assay.edge.control_characters import name_fault
+from assay.models import Binding, DataChange, Dataset, DataTest, Strength
 from assay.time.windows import Partitioning, Window
-from execution_engine.models import RunReason
+from execution_engine.models import Run, RunReason
 from execution_engine.services import request_runs
+from incident_manager.incidents.services import note
 from incident_manager.intervals import Intervals
-from incident_manager.quality.facts import Facts
-from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, ReasonKind, Status, judge, worst
+from incident_manager.models import GateOverride, Incident
+from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, Facts, ReasonKind, Status, judge, worst
 from incident_manager.quality.selectors import known_of_all
 
-from .bindings import bound
-from .overrides import overridden
-from .overriding import overrides_of
-from .rules import Because, GateAnswer, GateDecision, Policy, decide, gathered
+from .rules import (
+    Because,
+    GateAnswer,
+    GateDecision,
+    Override,
+    Policy,
+    UnableToOverride,
+    bound,
+    decide,
+    demand_sound,
+    gathered,
+    overridden,
+    usual,
+)
+
+# The gate's answer for JSON, as the API and the commands give it.
+
+
+def as_json(answer: GateAnswer) -> dict[str, Any]:
+    """The decision and all reasons, strictest first."""
+    return {
+        "decision": answer.decision.value,
+        "status": answer.status.value,
+        "reasons": [
+            {
+                "decision": reason.decision.value,
+                "dataset": reason.dataset,
+                "datacenter": reason.datacenter or None,
+                "window": reason.window.text,
+                "text": reason.text,
+                "test": reason.test,
+                "incident": reason.incident_id,
+                "report": reason.report_id,
+            }
+            for reason in answer.reasons
+        ],
+    }
+
+
+# Overrides of the gate: given, ended, and those that last.
+
+
+@transaction.atomic
+def override(
+    *,
+    dataset: Dataset,
+    window: Window,
+    reason: str,
+    author: str,
+    now: datetime,
+    pipeline: str = "",
+    ends_at: datetime | None = None,
+) -> GateOverride:
+    """From now on the gate only warns where it would block; raises UnableToOverride.
+
+    Without a pipeline it is for all of them. The incidents of the window say so in their timelines, and the owner is
+    told, unless the owner gave it.
+    """
+    until = ends_at or now + usual(dataset.tier)
+    given = Override(window=window, author=author, ends_at=until, reason=reason)
+    demand_sound(given, tier=dataset.tier, partitioning=dataset.partitioning, now=now)
+    row = GateOverride.objects.create(
+        dataset=dataset,
+        pipeline=pipeline,
+        window_start=window.start,
+        window_end=window.end,
+        starts_at=now,
+        ends_at=until,
+        author=author,
+        reason=reason,
+    )
+    spoilt = Q(
+        spoilt_windows__healed_at=None,
+        spoilt_windows__window_start__lt=window.end,
+        spoilt_windows__window_end__gt=window.start,
+    )
+    for incident in Incident.objects.filter(spoilt, dataset=dataset, resolved_at=None).distinct():
+        note(incident, "gate overridden", now=now, actor=author, text=row.said)
+    if dataset.owner != author:
+        tell(
+            event=Event.OVERRIDDEN,
+            recipient=dataset.owner,
+            subject=f"{dataset.full_name}: {author} lets pipelines read it although the gate blocks",
+            body=f"{row.said}\n\nThe data stays bad for everybody who looks it up. The dataset's page can end this.\n",
+            facts={"dataset": dataset.full_name, "window": window.text, "override": row.pk, "pipeline": pipeline},
+            key=f"override:{row.pk}",
+            now=now,
+        )
+    return row
+
+
+@transaction.atomic
+def end_override(row: GateOverride, *, now: datetime) -> GateOverride:
+    """The override, ended now: the gate blocks again; raises UnableToOverride where it had ended."""
+    locked = GateOverride.objects.select_for_update().get(pk=row.pk)
+    if locked.ends_at <= now:
+        text = f"Override {row.pk} already ended at {locked.ends_at:%Y-%m-%d %H:%M} UTC."
+        raise UnableToOverride(text, field="ends_at")
+    locked.ends_at = now
+    locked.save(update_fields=["ends_at"])
+    return locked
+
+
+def lasting(dataset: Dataset, *, now: datetime) -> QuerySet[GateOverride]:
+    """The overrides of a dataset that have not ended, the newest first."""
+    return GateOverride.objects.filter(dataset=dataset, ends_at__gt=now).order_by("-pk")
+
+
+def overrides_of(pipeline: str, datasets: Iterable[Dataset], *, now: datetime) -> Mapping[int, list[Override]]:
+    """What lasts now for a pipeline, by the dataset's id, the oldest first."""
+    rows = GateOverride.objects.filter(dataset__in={dataset.pk for dataset in datasets}, ends_at__gt=now)
+    found: dict[int, list[Override]] = defaultdict(list)
+    for row in rows.order_by("pk"):
+        if row.pipeline in ("", pipeline):  # compared here, whatever a database's collation
+            found[row.dataset_id].append(
+                Override(window=row.window, author=row.author, ends_at=row.ends_at, reason=row.reason)
+            )
+    return found
+
 
 log = structlog.get_logger(__name__)
 
@@ -65,7 +188,7 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
         reasons += said
         statuses.append(answer.status)
         left = MOST_MEASURED - len(wanted)
-        found = list(islice(_unjudged(each.dataset, facts, answer), left + 1))
+        found = list(islice(_unjudged_windows(each.dataset, facts, answer), left + 1))
         wanted += found[:left]
         if len(found) > left:
             name = each.dataset.full_name
@@ -141,7 +264,7 @@ def _known(to_read: Sequence[ToRead], now: datetime) -> Iterator[Facts]:
     return (known[each.window][each.dataset.pk] for each in to_read)
 
 
-def _unjudged(dataset: Dataset, facts: Facts, answer: Answer) -> Iterator[tuple[int, Window]]:
+def _unjudged_windows(dataset: Dataset, facts: Facts, answer: Answer) -> Iterator[tuple[int, Window]]:
     """The windows that have ended and that tests of each partition, by their ids, have given no verdict on.
 
     The newest come first.
@@ -179,3 +302,85 @@ def _have_measured(wanted: list[tuple[int, Window]], now: datetime) -> None:
     tests = live.in_bulk({test for test, _ in wanted})
     due = [(tests[test], window, now) for test, window in wanted if test in tests]
     request_runs(due, reason=RunReason.TRIGGER, occasion=f"gate:{slot:%Y%m%dT%H%M}", now=now)
+
+
+# What a pipeline has written: recorded, and answered once it is judged; for the API and the command alike.
+
+MOST_OUTPUTS = 50  # of one completion
+MOST_REASONS = 10  # of what is not judged yet, as one answer lists them
+LONGEST_NAME = 200  # characters, of a pipeline
+
+
+class UnableToName(UnableToComplete):
+    """A pipeline whose name cannot be kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenWindow:
+    """A window that a pipeline has written, in a datacenter or at home; ``rows`` and ``mode`` as it tells them."""
+
+    dataset: Dataset
+    window: Window
+    datacenter: str = ""
+    rows: int | None = None
+    mode: str = ""
+
+
+@transaction.atomic
+def complete(pipeline: str, written: Sequence[WrittenWindow], *, run: str = "", now: datetime) -> list[DataChange]:
+    """All that a pipeline has written, recorded together; raises UnableToComplete. Its live tests are triggered."""
+    if not pipeline or len(pipeline) > LONGEST_NAME:
+        raise UnableToName(f"A pipeline's name has 1 to {LONGEST_NAME} characters.")
+    if fault := name_fault(pipeline):
+        raise UnableToName(f"The pipeline cannot be named so: {fault}.")
+    if len(written) > MOST_OUTPUTS:
+        raise UnableToComplete(f"One completion has at most {MOST_OUTPUTS} outputs: tell of them in parts.")
+    return [
+        record_completion(
+            dataset=each.dataset,
+            datacenter=each.datacenter or home(each.dataset).datacenter,
+            window=each.window,
+            pipeline=pipeline,
+            run=run,
+            rows=each.rows,
+            mode=each.mode,
+            now=now,
+        )
+        for each in written
+    ]
+
+
+def unjudged(changes: Iterable[DataChange], *, now: datetime) -> list[str]:
+    """What the completions wait for: a sentence for each window and test that is to be judged; empty: all is judged."""
+    return [reason for change in changes for reason in _unjudged_tests(change, now)]
+
+
+def answer_on(changes: Iterable[DataChange], *, pipeline: str, now: datetime) -> GateAnswer:
+    """The gate's answer on what was completed."""
+    to_read = [ToRead(dataset=each.dataset, window=each.window, datacenter=each.datacenter) for each in changes]
+    return gate_of(to_read, pipeline=pipeline, now=now)
+
+
+def _unjudged_tests(change: DataChange, now: datetime) -> Iterator[str]:
+    if DataChange.objects.filter(pk=change.pk, followed_at=None).exists():
+        yield f"{change.dataset.full_name} {change.window.text}: no worker has asked for its tests yet"
+        return
+    left = Run.objects.filter(  # also those that were requested before it: one that waits serves it too
+        data_test__dataset=change.dataset,
+        window_start__lt=change.window_end,
+        window_end__gt=change.window_start,
+        reason__in=(RunReason.TRIGGER, RunReason.REVISION),  # by another revision where the test changed meanwhile
+        judged_at=None,
+        due_at__lte=now,
+    )
+    for run in left.select_related("data_test").order_by("pk"):
+        yield f"{change.dataset.full_name}/{run.data_test.name} {run.window.text}: {_stage(run)}"
+
+
+def _stage(run: Run) -> str:
+    """What a run that is not judged waits for."""
+    if run.planned_at is None:
+        return "no worker has planned its run yet"
+    if run.ready_at is None:
+        return f"its data in {run.data_test.datacenter} is not read yet"
+    return "its result is in, and not judged yet"

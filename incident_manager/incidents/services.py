@@ -1,19 +1,43 @@
 """Incidents: one open per dataset and category, opened by a FAIL, resolved when nothing of it is spoilt any more."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 
+import structlog
 from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
 
-from alerting.models import Alert
+from alerting.models import Alert, Flip, Standing
 from alerting.services import close_alert, open_alert, release_after, wake
-from assay.models import DataTest, Severity
+from alerting.state import State, WaiverKind
+from alerting.verdicts.evidence import spoilt_place, verdict
+from alerting.verdicts.sustain import Verdict
+from assay.catalog.selectors import home
+from assay.database.statements import rows_of
+from assay.models import Category, DataTest, Revision, Scope, Severity
+from assay.queue.claims import finish
+from assay.time.windows import Window
+from execution_engine.freshness.rules import share_asked
+from execution_engine.language.serialise import from_json
 from execution_engine.models import RunReason
 from execution_engine.selectors import period
-from execution_engine.services import request_run
-from incident_manager.models import EntryKind, Episode, Incident, Resolution, SpoiltWindow
+from execution_engine.services import exclude_window, include_windows, request_run
+from incident_manager.models import Entry, EntryKind, Episode, Incident, Resolution, SpoiltWindow
 
-from .lifecycle import Closed, How, Opening, on_fail, resolution
-from .timeline import ASSAY, note
+from .lifecycle import Closed, How, Opening, healing, on_fail, resolution
+
+# An incident's timeline.
+
+log = structlog.get_logger(__name__)
+
+ASSAY = "assay"
+
+
+def note(incident: Incident, event: str, *, now: datetime, actor: str = ASSAY, text: str = "") -> None:
+    """Add one line to the timeline."""
+    Entry.objects.create(incident=incident, at=now, actor=actor, event=event, text=text)
+    log.info("incident", incident=incident.pk, entry=event, actor=actor)
 
 
 class UnableToResolve(ValueError):
@@ -134,3 +158,158 @@ def demand_open(incident: Incident) -> Incident:
     if locked.resolved_at is not None:
         raise HasEnded(f"Incident {incident.pk} has ended at {locked.resolved_at:%Y-%m-%d %H:%M} UTC already.")
     return locked
+
+
+# Spoilt windows: spoilt by a FAIL, healed when their own test holds, or as a user or a new revision says.
+
+AT_ONCE = 400  # windows that one statement writes
+MOST_NOTED = 50  # windows that are healed together, with a line each in the timeline
+
+
+def spoilt_of(test: DataTest, window: Window | None) -> QuerySet[SpoiltWindow]:
+    """The unhealed windows of a test: the one asked for, or all (a whole table has one, which moves)."""
+    rows = SpoiltWindow.objects.filter(data_test=test, healed_at__isnull=True).select_related("incident", "dataset")
+    if window is None or test.scope == Scope.TABLE:
+        return rows
+    return rows.filter(window_start=window.start, window_end=window.end)
+
+
+def spoil(flip: Flip, standing: Standing, now: datetime) -> None:
+    """Write that a window is spoilt, in the incident that its FAIL opens or joins."""
+    test = standing.data_test
+    if spoilt_of(test, flip.window).exists():
+        return
+    incident = incident_for(test, failed_at=flip.at, now=now)
+    spoilt = SpoiltWindow.objects.create(
+        incident=incident,
+        dataset=test.dataset,
+        data_test=test,
+        datacenter=spoilt_place(test, home(test.dataset).datacenter),
+        severity=standing.revision.severity,
+        whole_table=test.scope == Scope.TABLE,
+        partitions=worst_partitions(standing),
+        window_start=flip.window_start,
+        window_end=flip.window_end,
+        spoilt_at=flip.at,
+    )
+    note(incident, "spoilt", now=now, text=f"{test.name} {spoilt.window.text}: {standing.sentence}")
+    if test.scope == Scope.PARTITION:
+        # what history operands leave out while the window is spoilt
+        exclude_window(
+            dataset=spoilt.dataset,
+            datacenter=spoilt.datacenter,
+            window=spoilt.window,
+            holder=_holder(spoilt),
+            test=test,
+        )
+
+
+def move(standing: Standing) -> None:
+    """Let the spoilt window of a whole table follow its newest run."""
+    rows = SpoiltWindow.objects.filter(data_test=standing.data_test_id, healed_at__isnull=True)
+    rows.update(
+        window_start=standing.window_start, window_end=standing.window_end, partitions=worst_partitions(standing)
+    )
+
+
+def worst_partitions(standing: Standing) -> list[list[str]]:
+    """The ranges that a whole-table test names as the worst, if its metric allows."""
+    found = standing.last_run.findings.get("partitions") if standing.last_run else None
+    return list(found) if isinstance(found, list) else []
+
+
+def heal_by_standing(flip: Flip, standing: Standing, now: datetime) -> None:
+    """Heal what the standing says is right again."""
+    spoilt = list(spoilt_of(standing.data_test, flip.window))
+    if not spoilt:
+        return
+    said = verdict(standing, standing.data_test, now)
+    for window in spoilt:
+        # the revision that found the window spoilt
+        flips = standing.flips.filter(new=State.FAIL.value, at=window.spoilt_at).select_related("revision")
+        first = flips.order_by("pk").first()
+        by = first.revision if first else standing.revision
+        renewed = by.pk != standing.revision_id
+        how = healing(said, new_revision=renewed, repaired=renewed and _is_repaired(said, by, standing))
+        if how is not None:
+            heal([window], Resolution(how.value), now=now)
+
+
+def _is_repaired(said: Verdict, by: Revision, standing: Standing) -> bool:
+    """Whether freshness, which a new revision has looked at anew, is found complete as the old one asked for."""
+    if standing.data_test.category != Category.FRESHNESS or said.value != 0:
+        return False
+    return share_asked(from_json(standing.revision.tree)) >= share_asked(from_json(by.tree))
+
+
+def heal(
+    windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay", noted: bool = True
+) -> None:
+    """Write that windows are healed, in timelines too if ``noted``, and resolve the incidents that have none left."""
+    found = list(windows)
+    for some in (found[start : start + AT_ONCE] for start in range(0, len(found), AT_ONCE)):
+        keys = [window.pk for window in some]
+        SpoiltWindow.objects.filter(pk__in=keys, healed_at__isnull=True).update(healed_at=now, how=how)
+        for dataset in {window.dataset for window in some}:
+            include_windows(dataset=dataset, holders=[_holder(window) for window in some if window.dataset == dataset])
+    for incident, own in by_incident(found):
+        if noted:
+            _note_healed(incident, own, how, now=now, actor=actor)
+        resolve_healed(incident, now, actor=actor)
+
+
+def by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, list[SpoiltWindow]]]:
+    """Windows as those of each incident."""
+    found: dict[int, list[SpoiltWindow]] = defaultdict(list)
+    for window in windows:
+        found[window.incident_id].append(window)
+    return [(own[0].incident, own) for own in found.values()]
+
+
+def _note_healed(
+    incident: Incident, windows: list[SpoiltWindow], how: Resolution, *, now: datetime, actor: str
+) -> None:
+    """A line for each window; of many for the first ones, and one that counts the others."""
+    said = how.said
+    for window in windows[:MOST_NOTED]:
+        note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {said}")
+    if (more := len(windows) - MOST_NOTED) > 0:
+        note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {said}")
+
+
+def _holder(window: SpoiltWindow) -> str:
+    return f"spoilt:{window.pk}"
+
+
+# Handle the flips of standings: what each does to incidents and their spoilt windows.
+
+WAIVED_HOW = {WaiverKind.FORCED.value: Resolution.FORCED, WaiverKind.ACCEPTED.value: Resolution.ACCEPTED}
+RELATED = ("data_test__dataset", "data_test__revision", "revision", "waiver", "last_run")
+
+
+def handle_flip(flip: Flip, now: datetime) -> None:
+    """Carry out one flip, after those of the same standing that came before it."""
+    list(Standing.objects.select_for_update().filter(pk=flip.standing_id).values_list("pk"))
+    (standing,) = rows_of(Standing, [flip.standing_id], related=RELATED)
+    earlier = Flip.objects.filter(standing=standing, handled_at__isnull=True, pk__lt=flip.pk).order_by("pk")
+    for one in (*earlier, flip):
+        carry_out(one, standing, now)
+    earlier.update(handled_at=now, epoch=F("epoch") + 1)
+    finish(flip, handled_at=now)
+
+
+def carry_out(flip: Flip, standing: Standing, now: datetime) -> None:
+    """What one flip does; done twice it does the same."""
+    if standing.data_test.retired_at is not None:
+        return
+    if flip.waived:
+        if standing.waiver is not None:
+            heal(spoilt_of(standing.data_test, flip.window), WAIVED_HOW[standing.waiver.kind], now=now)
+    elif flip.new == State.UNTESTED:
+        heal(spoilt_of(standing.data_test, flip.window), Resolution.WITHDRAWN, now=now)
+    elif flip.new == State.FAIL:
+        spoil(flip, standing, now)
+    else:
+        heal_by_standing(flip, standing, now)
+    if standing.data_test.scope == Scope.TABLE:
+        move(standing)

@@ -6,8 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay import clock
-from assay.catalog.asked_window import asked_window, latest_ended
-from assay.catalog.selectors import by_name
+from assay.catalog.selectors import asked_window, by_name, latest_ended
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset

@@ -2,14 +2,107 @@
 
 import json
 import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from .atomic_files import create_folder, replace_file
-from .document import CHECKSUM, Document, UnableToReadDocument, read_document, written
+from execution_engine.storage import StoredWindow
+
+from .rules import CHECKSUM, Document, UnableToReadDocument, read_document, written
+
+# Files and folders that appear whole or not at all, and are still there after the machine has lost its power.
+
+STALE_AFTER = 3600.0  # seconds; what a process that died has left is removed by a later one
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """The file with this content: a reader sees all of the old one or all of the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
+    temporary = _temporary(path)
+    try:
+        _write(temporary, content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def create_folder(
+    path: Path, files: Mapping[str, Callable[[Path], object]], *, check: Callable[[], None] = lambda: None
+) -> None:
+    """The folder with these files, each written by its function; a reader sees all of it or none of it.
+
+    Where the folder is there already it stays as it is. ``check`` may raise before the folder appears.
+    """
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
+    temporary = _temporary(path)
+    try:
+        for name, write in files.items():
+            file = temporary / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write(file)
+            _sync(file)
+            sync_folder(file.parent)
+        sync_folder(temporary)
+        check()
+        try:
+            os.rename(temporary, path)
+        except OSError:
+            if not path.exists():  # else another was first, with the same content
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """See to it that the names in a folder are kept."""
+    _sync(path)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _temporary(path: Path) -> Path:
+    """A name beside the path that engines do not read, as it begins with a dot."""
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+
+
+def _sweep(path: Path) -> None:
+    """Remove what processes that died have left beside the path."""
+    for left in path.parent.glob(f".{_plain(path.name)}.*.tmp"):
+        if time.time() - left.stat().st_mtime > STALE_AFTER:
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+
+
+def _plain(name: str) -> str:
+    """The name as a pattern that matches it alone."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+
 
 SIGNAL_FILE = "signal.parquet"
 KINDS = "manifest:FOLDER, signal:FOLDER or sql:VARIABLE:TABLE"
@@ -168,3 +261,67 @@ class SqlRow:
                 connection.execute(insert(self._table), row)
         except SQLAlchemyError as error:
             raise UnableToPoint(f"the table {self._table.name} cannot be written: {type(error).__name__}") from None
+
+
+# Copies of what was audited, each in a folder of its own that nobody writes again: what a pointer may safely name.
+
+CHUNK = 1 << 20  # bytes
+
+
+class UnableToCopy(Exception):
+    """The audited files cannot be copied; the message says why."""
+
+
+def version_folder(versions: Path, *, dataset: str, partition: str, fingerprint: str) -> Path:
+    """Where the copy of a window with this fingerprint lies."""
+    return versions / quote(dataset, safe=" ") / quote(partition, safe=" ") / fingerprint
+
+
+def copy_version(stored: StoredWindow, folder: Path, *, again: Callable[[], StoredWindow]) -> None:
+    """Copy the files of a window into the folder, which appears whole; one that is there already stays as it is.
+
+    ``again`` looks at the window once more: files that were written while they were copied make no version. Raises
+    UnableToCopy.
+    """
+    source = _local(stored.location)
+
+    def demand_unchanged() -> None:
+        if again().fingerprint != stored.fingerprint:
+            raise UnableToCopy("the data was written while it was copied")
+
+    files = {file.path: partial(_copy, source / file.path) for file in stored.files}
+    create_folder(folder, files, check=demand_unchanged)
+
+
+def files_of(stored: StoredWindow) -> list[dict[str, Any]]:
+    """The files as the document names them where they lie: their sizes, and when they were written."""
+    return [{"path": file.path, "bytes": file.size, "modified_ns": file.modified_ns} for file in stored.files]
+
+
+def files_of_version(stored: StoredWindow, folder: Path) -> list[dict[str, Any]]:
+    """The files of a copy, each with its size and SHA-256: they change no more."""
+    return [
+        {"path": file.path, "bytes": (folder / file.path).stat().st_size, "sha256": _digest(folder / file.path)}
+        for file in stored.files
+    ]
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        shutil.copyfile(source, target)
+    except FileNotFoundError:
+        raise UnableToCopy(f"{source} went away while it was copied: the data is being written") from None
+
+
+def _local(location: str) -> Path:
+    if "://" in location and not location.startswith("file://"):
+        raise UnableToCopy(f"{location} is no folder of this machine: only such are copied; publish without --versions")
+    return Path(location.removeprefix("file://")).absolute()
+
+
+def _digest(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -7,14 +7,13 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from assay.catalog.selectors import home
-from assay.database.prepared import rows_of
+from assay.database.statements import rows_of
 from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.intervals import union
 from incident_manager.models import Incident, LookUp
 
-from .facts import Facts, SpoiltFact, overlapping
-from .rules import Answer, AskedRange, concerning, judge
+from .rules import Answer, AskedRange, Facts, SpoiltFact, concerning, judge, overlapping
 from .selectors import known_of_all
 
 MOST_READ = 8  # stretches of time whose facts are read apart

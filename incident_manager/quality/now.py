@@ -19,12 +19,13 @@ from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import ReportState, SpoiltWindow
 
-from .facts import Calendar, Facts, KnownTest
-from .facts_of_rows import (
+from .rules import AskedRange, Calendar, Facts, KnownTest, Status, judge, overdue
+from .selectors import (
     JUDGES_NO_ROWS,
     LIVE,
     OF_EACH_PARTITION,
     TESTED,
+    calendar_of,
     checks_of,
     is_of_each_partition,
     live_test,
@@ -32,12 +33,9 @@ from .facts_of_rows import (
     of_each_dataset,
     spoilt_rows,
     standing_rows,
+    with_sources,
     wrong_with,
 )
-from .overdue import overdue
-from .rules import AskedRange, Status, judge
-from .selectors import calendar_of
-from .sources import with_sources
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
 MOST_NAMED = 500  # datasets of which a statement is told the ids

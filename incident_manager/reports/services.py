@@ -14,17 +14,14 @@ from alerting.state import State
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope, Severity
 from assay.queue.claims import finish
-from assay.time.partition_names import partition_name
-from assay.time.windows import Window
+from assay.time.windows import Window, partition_name
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
-from incident_manager.incidents.services import resolve
-from incident_manager.incidents.timeline import note
+from incident_manager.incidents.services import note, resolve
 from incident_manager.intervals import Intervals, subtract, union
 from incident_manager.models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
 
-from .known_parts import split
-from .selectors import can_be_of, known_windows, likely_troubles
+from .selectors import can_be_of, known_windows, likely_troubles, split
 
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)

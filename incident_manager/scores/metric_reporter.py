@@ -13,8 +13,7 @@ from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.models import Incident, LookUp
 
-from .facts import Facts, ScoreFilter, read_facts
-from .groups import Group, groups_of
+from .facts import Facts, Group, ScoreFilter, groups_of, read_facts
 from .resolutions import HOW
 from .rules import QueryScore, Score, score_queries
 from .together import Sums, score_groups

@@ -14,7 +14,7 @@ CONFIG = config()
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "assay.settings")  # by which Celery knows to set Django up
 broker.install()
-app = Celery("assay", broker=CONFIG.broker_url or "memory://", task_cls="assay.queue.received:SoundTask")
+app = Celery("assay", broker=CONFIG.broker_url or "memory://", task_cls="assay.queue.broker:SoundTask")
 app.conf.update(
     accept_content=["json"],
     task_serializer="json",

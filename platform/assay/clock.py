@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from django.db import connection
 
-from assay.models.clock import SimulatedClock
+from assay.models.operation import SimulatedClock
 
 _held: ContextVar[datetime | None] = ContextVar("held", default=None)
 

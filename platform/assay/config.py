@@ -13,7 +13,7 @@ from pydantic import DirectoryPath, Field, SecretStr, ValidationError, field_val
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from assay.edge.rates import merged
-from assay.time.cadence import next_time
+from assay.time.durations import next_time
 
 LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
 

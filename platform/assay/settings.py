@@ -39,13 +39,13 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "web.access.request_ids.RequestIds",
+    "web.access.middleware.RequestIds",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "web.access.browser_answers.BrowserAnswers",
+    "web.access.middleware.BrowserAnswers",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "web.pages.languages.PageLanguage",
+    "web.pages.page_policy.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -64,8 +64,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "web.pages.context.replay",
-                "web.pages.reports.waiting.waiting",
+                "web.pages.page_policy.replay",
+                "web.pages.reports.waiting",
             ]
         },
     }
@@ -134,14 +134,14 @@ CONTENT_SECURITY_POLICY = {
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "web.access.authentication.TokenAuthentication",
+        "web.access.tokens.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "web.api.conventions.openapi.Described",
-    "EXCEPTION_HANDLER": "web.api.conventions.errors.answer_error",
+    "EXCEPTION_HANDLER": "web.api.conventions.problems.answer_error",
     "DEFAULT_THROTTLE_CLASSES": ["web.access.throttles.ByCost"],
     "DEFAULT_THROTTLE_RATES": merged(CONFIG.rates),
     "NUM_PROXIES": CONFIG.proxies,
@@ -166,6 +166,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "web.api.conventions.closed_bodies.only_known_names",
+        "web.api.conventions.openapi.only_known_names",
     ],
 }

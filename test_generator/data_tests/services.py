@@ -1,30 +1,172 @@
 """Create, revise and retire data tests; an assertion is parsed and type-checked before anything is written."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 
+from assay.catalog.column_types import ALL, Declared, counts_from, in_force, print_of
 from assay.catalog.profile import DatasetProfile
-from assay.catalog.selectors import by_name, home, profile_of, slas
+from assay.catalog.selectors import by_name, declared_by, home, profile_of, slas, upstream_keys
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
+from assay.time.windows import Granularity, Partitioning
+from execution_engine.disclosure.rules import Privacy, full_name_of, objection, others_of, privacy_of
 from execution_engine.engines.columns.nested import with_fields
-from execution_engine.language.checking.schema import DatasetSchema
-from execution_engine.language.checking.type_check import UnableToCheck, check
+from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
 from execution_engine.language.parsing.parse import UnableToParse, parse
-from execution_engine.language.serialise import to_json
-from execution_engine.metrics.columns import written
+from execution_engine.language.serialise import from_json, to_json
+from execution_engine.language.templates import UnableToRender, render
+from execution_engine.language.tree import Assertion, History, Metric, operands
+from execution_engine.metrics.definition import ArgumentType, ColumnKind, column_kind
+from execution_engine.metrics.definitions.schema import DECLARED, OF, SCHEMA_DRIFT
+from execution_engine.metrics.definitions.value import NAMES as OF_BUSINESS_METRIC
+from execution_engine.metrics.expressions import path_of, written
 from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
-from execution_engine.metrics.signature import ColumnKind, column_kind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
 from test_generator.definition import Definition
 
-from .held_to import held_to_declared, judges_from
-from .upstream_operands import ProfileNamed, misaligned, undisclosed, unmeasurable
-from .user_sql import not_allowed
+from .alignment import aligned
+
+# Which of its dataset's declared columns an assertion holds the data to.
+
+
+def held_to_declared(definition: Definition, dataset: Dataset) -> Definition:
+    """The definition with the print of the columns that the dataset declares now; raises UnableToParse."""
+    return replace(definition, declared=declared_print(definition.assertion, dataset))
+
+
+def declared_print(assertion: str, dataset: Dataset) -> str:
+    """What changes whenever the columns do that an assertion, which can be parsed, holds data to."""
+    return print_of(_held_columns(parse(assertion), dataset)) if SCHEMA_DRIFT.name in assertion else ""
+
+
+def judges_from(data_test: DataTest) -> datetime | None:
+    """From when on any of its columns is declared as it is; None where that does not limit what a test judges."""
+    revision = data_test.revision
+    if data_test.dataset.partitioning is None or revision is None or not revision.declared:
+        return None
+    if data_test.scope == Scope.TABLE:
+        return None
+    return counts_from(_held_columns(from_json(revision.tree), data_test.dataset))
+
+
+def _held_columns(tree: Assertion, dataset: Dataset) -> tuple[Declared, ...]:
+    metrics = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
+    own = [metric.spec for metric in metrics if metric.dataset is None and metric.spec.name == SCHEMA_DRIFT.name]
+    selections = [str(spec.option(OF, ALL)) for spec in own if spec.option(DECLARED) is None]
+    columns = declared_by(dataset) if selections else ()
+    return tuple(dict.fromkeys(column for of in selections for column in in_force(columns, of)))
+
+
+# Whether an assertion may measure what it names: data that is there, partitions that align, readers who may see it.
+
+ProfileNamed = Callable[[str], DatasetProfile | None]
+
+
+def unmeasurable(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+    """The sentence that says which operand asks a business metric for rows, or a table for its value, if any does."""
+    for metric in _metrics(tree):
+        of = profile_named(metric.dataset) if metric.dataset else home
+        read = [(name, profile_named(name)) for name in others_of(metric.spec, None, home.full_name)]
+        if computed := [name for name, other in read if other and other.business_metric]:
+            return f"{metric.text:.200} reads rows of {computed[0]}, a business metric, which has none"
+        if of is None or (of.business_metric is not None) is (metric.spec.name in OF_BUSINESS_METRIC):
+            continue
+        if of.business_metric is None:
+            known = ", ".join(sorted(OF_BUSINESS_METRIC))
+            return f"{of.full_name} is no business metric, and only one has {known}: take another metric"
+        sources = ", ".join(of.business_metric.sources)
+        return (
+            f"{metric.text:.200} reads rows, and {of.full_name} is a business metric, which has none: "
+            f"take value(), or write the test of a source ({sources})"
+        )
+    return None
+
+
+def misaligned(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+    """The sentence that says which operand's partitions do not align, if any do not."""
+    for name in sorted({metric.dataset for metric in _metrics(tree) if metric.dataset}):
+        other = profile_named(name)
+        if home.partition is None or other is None:
+            continue
+        if other.partition is None or not aligned(home.partition.partitioning, other.partition.partitioning):
+            return f"partitions do not align: those of {name} do not tile those of {home.full_name}"
+    return None
+
+
+def undisclosed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+    """The sentence that says what the assertion would tell that it must not, if anything."""
+
+    def privacy_named(name: str) -> Privacy | None:
+        other = profile_named(name)
+        return privacy_of(other) if other else None
+
+    own = privacy_of(home, upstreams=upstream_keys(home.full_name))
+    found = (objection(own, metric.spec, metric.dataset, privacy_named) for metric in _metrics(tree))
+    return next((why for why in found if why), None)
+
+
+def _metrics(tree: Assertion) -> list[Metric]:
+    return [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
+
+
+# Whether the SQL in an assertion is such as the guard allows, asked before it is saved.
+
+_DAILY = Partitioning(granularity=Granularity.DAY, time_zone="UTC", key_format="")
+_DAY = _DAILY.at(datetime(2026, 3, 9, tzinfo=UTC))  # any: what stands in templates makes no SQL harmful
+_QUOTED = re.compile("`([^`]+)`")
+
+
+def not_allowed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+    """The sentence that says why the guard refuses a condition or a query of the assertion, if it does."""
+    for operand in operands(tree):
+        metric = operand.metric if isinstance(operand, History) else operand
+        measured = metric.dataset or home.full_name
+        if fault := _fault(metric.spec, measured, profile_named):
+            return f"{metric.text:.200}: {fault}"
+    return None
+
+
+def _fault(spec: MetricSpec, measured: str, profile_named: ProfileNamed) -> str | None:
+    signature = METRICS[spec.name].signature
+    conditions = [*signature.texts(ArgumentType.SQL, spec.arguments), *([spec.where] if spec.where else [])]
+    queries = signature.texts(ArgumentType.QUERY, spec.arguments)
+    if not conditions and not queries:
+        return None
+    from execution_engine.disclosure.queries import tables_of  # with it sqlglot, which is large
+    from execution_engine.guard import UnableToAllow, read_condition, read_query
+
+    try:
+        for text in conditions:
+            read_condition(render(text, _DAY, _DAILY))
+        for text in queries:
+            query = render(text, _DAY, _DAILY)
+            tables = {name: profile_named(full_name_of(name, measured)) for name in tables_of(query)}
+            known = {name: profile for name, profile in tables.items() if profile is not None}
+            read_query(query, known, _query_columns(query, known.values()))
+    except UnableToRender:
+        return None  # said of the assertion itself
+    except UnableToAllow as error:
+        return str(error)
+    return None
+
+
+def _query_columns(query: str, tables: Iterable[DatasetProfile]) -> set[str]:
+    """The names that may stand in backticks: those of the tables, or any where one of them declares no columns."""
+    names: set[str] = set()
+    for table in tables:
+        if not table.columns:
+            return set(_QUOTED.findall(query))
+        names |= {
+            part for column in with_fields({each.name: each.type for each in table.columns}) for part in path_of(column)
+        }
+        names |= {table.partition.column} if table.partition else set()
+    return names
 
 
 class UnableToWrite(Exception):

@@ -9,27 +9,25 @@ from assay.catalog.selectors import profile_of, upstream_edges
 from assay.catalog.services import tell_again
 from assay.models import Dataset, DataTest, Origin
 from assay.queue.claims import finish
-from test_generator.business_metrics.definition import UnableToDefine, completed
-from test_generator.data_tests.held_to import held_to_declared
+from test_generator.business_metrics import UnableToDefine, completed
 from test_generator.data_tests.services import (
     UnableToWrite,
     catalogued,
     checked_tree,
     create,
+    held_to_declared,
     retire,
     revise,
     start,
 )
 from test_generator.definition import Definition
 from test_generator.models import Gap
-from test_generator.offers.services import forget_sensitive
-from test_generator.templates.made import Lack
-from test_generator.templates.reconcile import reconcile_templates
+from test_generator.offers import forget_sensitive
+from test_generator.templates.rules import Lack
+from test_generator.templates.services import reconcile_templates
 
-from .business_metric import business_metric_tests
 from .reconcile import Changes, ExistingTest, WantedChange, reconcile
-from .standard import Upstream, standard_tests
-from .wanted import Generation, WantedGap, WantedTest
+from .standard import Generation, Upstream, WantedGap, WantedTest, business_metric_tests, standard_tests
 
 RETIRE_GRACE = timedelta(days=1)
 REPORT_EVERY = timedelta(days=7)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from .wanted import WantedTest
+from .standard import WantedTest
 
 
 @dataclass(frozen=True, kw_only=True)

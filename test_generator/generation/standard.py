@@ -2,17 +2,221 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
 from itertools import permutations
+from typing import Literal
 
-from assay.access.readers import may_show
-from assay.access.roles import Owned
-from assay.catalog.declared import KEYS, OTHERS
-from assay.catalog.profile import DatasetProfile, ReplicaProfile
+from assay.access import Owned, may_show
+from assay.catalog.column_types import KEYS, OTHERS
+from assay.catalog.profile import BusinessMetricDefinition, CategoryName, DatasetProfile, ReplicaProfile, ServedTable
+from assay.time.durations import format_duration
+from execution_engine.language.business_metric import expression_of, not_additive, only_where
+from execution_engine.language.parsing.parse import has_hidden
+from execution_engine.language.serialise import number_text, to_text
+from execution_engine.language.tree import Arithmetic, Expression, Metric, Operator
+from execution_engine.metrics.definitions.value import VALUE
+from execution_engine.metrics.expressions import written
+from execution_engine.metrics.spec import MetricSpec, written_literal
 from test_generator.data_tests.alignment import aligned
 from test_generator.definition import Definition
 
-from . import assertions
-from .wanted import Generation, Scope, StandardCategory, WantedGap, WantedTest
+# The texts of the standard assertions, in the assertion language.
+
+_LONGEST_KEY = 1500  # bytes: it stands in one assertion twice
+_DECIMALS = 15  # no share is known better, and the language reads numbers of at most 40 characters
+_COMPLETE_AT_MOST = 0.999  # a dataset that promises all of its rows is there, for its consumers, a little sooner
+
+
+def key_problem(primary_key: Sequence[str]) -> str | None:
+    """Why no assertion can name this key, if none can."""
+    hidden = [column for column in primary_key if has_hidden(column)]
+    if hidden:
+        return f"has a hidden character in {', '.join(map(repr, hidden))}: rename the column."
+    size = len(columns(primary_key).encode())
+    return f"takes {size} bytes to name, and an assertion has room for {_LONGEST_KEY}." if size > _LONGEST_KEY else None
+
+
+def freshness(sla: timedelta, completeness: float) -> str:
+    """A partition is complete no later than ``sla`` after its end."""
+    return f"freshness(complete={number(min(_COMPLETE_AT_MOST, completeness))}) < {format_duration(sla)}"
+
+
+def completeness(upstream: str, sla: float) -> str:
+    """As many rows as the upstream has: too few are lost, too many were loaded twice."""
+    ratio = f"row_count() / row_count(dataset={text(upstream)})"
+    return f"{ratio} between {number(sla)} and {format(2 - _decimal(sla), 'f')}"
+
+
+def sampled_completeness(upstream: str, sla: float) -> str:
+    """Of a sample of the upstream's keys, enough are found here."""
+    return f"sample_found({text(upstream)}) / sample_size({text(upstream)}) >= {number(sla)}"
+
+
+def duplicates(primary_key: Sequence[str], sla: float) -> str:
+    """The share of rows whose primary key is another row's too, or is null in a part: such a row has no key."""
+    return f"1 - count_distinct({columns(primary_key)}) / row_count() <= {number(sla)}"
+
+
+def unpartitioned(sla: float | None) -> str:
+    """No row, or at most a share of all, lies in no partition."""
+    return "unpartitioned_rows() = 0" if not sla else f"unpartitioned_rows() / row_count() <= {number(sla)}"
+
+
+def consistent_count(other: str, sla: float) -> str:
+    """The other datacenter has as many rows, or more."""
+    return f"least(row_count(), row_count(datacenter={text(other)})) / row_count() >= {number(sla)}"
+
+
+def consistent_keys(primary_key: Sequence[str], other: str, sla: float) -> str:
+    """The other datacenter has the same keys, by a Bloom filter of them."""
+    keys = columns(primary_key)
+    return f"keys_found({keys}, datacenter={text(other)}) / distinct_count({keys}) >= {number(sla)}"
+
+
+def columns(names: Sequence[str]) -> str:
+    """Columns as an assertion names them, those of other names than letters, digits and _ in backticks."""
+    return ", ".join(map(written, names))
+
+
+def schema(of: str) -> str:
+    """The declared columns of the keys, or the others, are there with room for what was declared."""
+    return f"schema_drift(of={text(of)}) = 0"
+
+
+def novelty() -> str:
+    """The rows are like those of the partitions before."""
+    return "novelty() <= 1"
+
+
+def inferred_schema() -> str:
+    """The rows keep to the schema that the partitions before have in common."""
+    return "novelty(method='schema') <= 1"
+
+
+def number(value: float) -> str:
+    """A number without exponent or float noise: 0.999, 1, 0.00001."""
+    return format(_decimal(value), "f")
+
+
+def text(value: str) -> str:
+    """A string of the language: quotes inside are doubled."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _decimal(value: float) -> Decimal:
+    decimal = Decimal(repr(round(float(value), _DECIMALS)))
+    return decimal.to_integral_value() if decimal == decimal.to_integral_value() else decimal
+
+
+# What generation yields: the tests a dataset should have, and the gaps where one cannot be written.
+
+StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema", "novelty", "metric"]
+Scope = Literal["partition", "table"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedTest:
+    """One standard test. Its name is its identity within the dataset; all else may change with the metadata."""
+
+    name: str
+    category: StandardCategory
+    definition: Definition
+    datacenter: str  # where it runs
+    spoils: str | None  # the datacenter in which what it finds missing is spoilt; None: where it runs
+    scope: Scope
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedGap:
+    """A standard test, or one of a template, that cannot be written, with the reason as a sentence for the owner.
+
+    ``mendable``: metadata would mend it, so it counts against coverage; the others are only shown.
+    """
+
+    dataset: str
+    category: CategoryName
+    reason: str
+    mendable: bool = True
+    template: str = ""  # empty: a standard test
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """Everything that the metadata of one dataset leads to."""
+
+    wanted: tuple[WantedTest, ...] = ()
+    gaps: tuple[WantedGap, ...] = ()
+
+    def __add__(self, other: "Generation") -> "Generation":
+        return Generation(wanted=self.wanted + other.wanted, gaps=self.gaps + other.gaps)
+
+
+# The standard tests of a business metric: it is there, in time, within its band, and its break-downs add up (pure).
+
+LONGEST_NAME = 300  # of a test, in characters
+LAST = 60  # windows whose values make the band, where the definition names no other number
+
+
+def business_metric_tests(metric: DatasetProfile) -> Generation:
+    """The tests of a business metric whose definition is complete, and the gaps where its expression allows none."""
+    definition = metric.business_metric
+    assert definition is not None
+    band = {"last": LAST, **definition.band}
+    options = ", ".join(f"{name}={_literal(value)}" for name, value in band.items())
+    wanted = (
+        _metric_test(metric, "value", "has_value() = 1"),
+        _metric_test(metric, "freshness", f"sources_freshness() < {format_duration(metric.targets.freshness)}"),
+        _metric_test(metric, "band", f"anomaly(value(), {options}) <= 1", severity="soft"),  # unusual is not yet wrong
+    )
+    return Generation(wanted=wanted) + _dimensions(metric, definition)
+
+
+def _dimensions(metric: DatasetProfile, definition: BusinessMetricDefinition) -> Generation:
+    """The parts by a dimension add up to the whole: what has no value of it is lost in a break-down."""
+    tree = expression_of(definition.canonical)
+    if not definition.dimensions and not definition.served:
+        return Generation()
+    if (why := not_additive(tree)) is not None:
+        names = ", ".join(definition.dimensions)
+        reason = f"its parts by {names} do not add up to the whole, so nothing is compared: {why}"
+        gap = WantedGap(dataset=metric.full_name, category="metric", reason=reason[:500], mendable=False)
+        return Generation(gaps=(gap,))
+    parts = {
+        f"dimension:{name}": only_where(tree, f"{written(name)} is not null") for name in definition.dimensions
+    } | {f"dimension:{each.dimension}@{each.dataset}": _served(each) for each in definition.served}
+    low, high = number(1 - definition.tolerance), number(1 + definition.tolerance)
+    whole = Metric(spec=MetricSpec(name=VALUE.name))
+    tests = [
+        _metric_test(
+            metric,
+            name,
+            f"{to_text(Arithmetic(operator=Operator.DIVIDE, left=part, right=whole))} between {low} and {high}",
+        )
+        for name, part in parts.items()
+    ]
+    return Generation(wanted=tuple(tests))
+
+
+def _served(table: ServedTable) -> Expression:
+    column, where = written(table.column), f"{written(table.dimension)} is not null"
+    return Metric(spec=MetricSpec(name="sum", columns=(column,), where=where), dataset=table.dataset)
+
+
+def _literal(value: str | float) -> str:
+    return written_literal(value) if isinstance(value, str) else number_text(float(value))
+
+
+def _metric_test(metric: DatasetProfile, name: str, assertion: str, *, severity: str | None = None) -> WantedTest:
+    return WantedTest(
+        name=name[:LONGEST_NAME],
+        category="metric",
+        definition=Definition.by(metric.targets, assertion=assertion, schedule="partition", severity=severity),
+        datacenter=metric.replicas[0].datacenter,
+        spoils=None,
+        scope="partition",
+    )
+
 
 UNPARTITIONED = "unpartitioned:whole"  # the name of the test of the rows that lie in no partition
 
@@ -59,7 +263,7 @@ def _freshness(dataset: DatasetProfile) -> Generation:
     if dataset.partition is None:
         return _gap(dataset, "freshness", "it has no partition key, so nothing says for when its data is.")
     targets = dataset.targets
-    assertion = assertions.freshness(targets.freshness, targets.completeness)
+    assertion = freshness(targets.freshness, targets.completeness)
     wanted = (
         _wanted(dataset, "freshness", f"freshness@{replica.datacenter}" if index else "freshness", assertion, replica)
         for index, replica in enumerate(dataset.replicas)
@@ -80,9 +284,7 @@ def _unpartitioned(dataset: DatasetProfile) -> Generation:
     """No row lies where the test of no partition sees it. Soft: such rows make no partition that is read any worse."""
     if dataset.partition is None:
         return Generation()
-    test = _wanted(
-        dataset, "completeness", "unpartitioned", assertions.unpartitioned(dataset.slas.unpartitioned), scope="table"
-    )
+    test = _wanted(dataset, "completeness", "unpartitioned", unpartitioned(dataset.slas.unpartitioned), scope="table")
     return Generation(wanted=(_softly(test),))
 
 
@@ -91,7 +293,7 @@ def _rows_of(dataset: DatasetProfile, upstream: DatasetProfile) -> Generation:
     obstacle = _obstacle(dataset, upstream)
     if obstacle is not None:
         return _gap(dataset, "completeness", obstacle)
-    assertion = assertions.completeness(upstream.full_name, dataset.targets.completeness)
+    assertion = completeness(upstream.full_name, dataset.targets.completeness)
     return _both_scopes(dataset, "completeness", f"completeness:{upstream.full_name}", assertion)
 
 
@@ -104,7 +306,7 @@ def _sample_of(dataset: DatasetProfile, upstream: Upstream) -> Generation:
     unusable = _sampling_obstacle(dataset, upstream) or _obstacle(dataset, upstream.dataset)
     if unusable is not None:
         return _gap(dataset, "completeness", unusable)
-    assertion = assertions.sampled_completeness(name, dataset.targets.completeness)
+    assertion = sampled_completeness(name, dataset.targets.completeness)
     return Generation(wanted=(_wanted(dataset, "completeness", f"completeness-sample:{name}", assertion),))
 
 
@@ -143,7 +345,7 @@ def _sampling_obstacle(dataset: DatasetProfile, edge: Upstream) -> str | None:
 def _duplicates(dataset: DatasetProfile) -> Generation:
     if reason := _key_obstacle(dataset):
         return _gap(dataset, "duplicates", reason)
-    assertion = assertions.duplicates(dataset.primary_key, dataset.targets.duplicates)
+    assertion = duplicates(dataset.primary_key, dataset.targets.duplicates)
     return _both_scopes(dataset, "duplicates", "duplicates", assertion)
 
 
@@ -154,7 +356,7 @@ def _key_obstacle(dataset: DatasetProfile) -> str | None:
     lost = [column for column in dataset.primary_key if dataset.columns and column not in dataset.column_names]
     if lost:
         return f"its primary key {', '.join(lost)} is no column of it."
-    problem = assertions.key_problem(dataset.primary_key)
+    problem = key_problem(dataset.primary_key)
     return None if problem is None else f"its primary key {problem}"
 
 
@@ -171,7 +373,7 @@ def _consistency(dataset: DatasetProfile) -> Generation:
 
 
 def _same_count(dataset: DatasetProfile, here: ReplicaProfile, other: ReplicaProfile) -> Generation:
-    assertion = assertions.consistent_count(other.datacenter, dataset.targets.consistency)
+    assertion = consistent_count(other.datacenter, dataset.targets.consistency)
     name = f"consistency-count:{here.datacenter}>{other.datacenter}"
     return _both_scopes(dataset, "consistency", name, assertion, here, other)
 
@@ -182,7 +384,7 @@ def _same_keys(dataset: DatasetProfile, here: ReplicaProfile, other: ReplicaProf
         outside = other if here.is_in_lake else here
         reason = f"its replica in {outside.datacenter} lies outside the lake, where no Bloom filter can be built."
         return _gap(dataset, "consistency", reason, mendable=False)
-    assertion = assertions.consistent_keys(dataset.primary_key, other.datacenter, dataset.targets.consistency)
+    assertion = consistent_keys(dataset.primary_key, other.datacenter, dataset.targets.consistency)
     name = f"consistency-bloom:{here.datacenter}>{other.datacenter}"
     return Generation(wanted=(_wanted(dataset, "consistency", name, assertion, here, other),))
 
@@ -193,9 +395,9 @@ def _schema(dataset: DatasetProfile) -> Generation:
     are_keys = [column.name.casefold() in keys for column in dataset.columns]
     wanted = []
     if any(are_keys):
-        wanted.append(_wanted(dataset, "schema", "schema-keys", assertions.schema(KEYS)))
+        wanted.append(_wanted(dataset, "schema", "schema-keys", schema(KEYS)))
     if not all(are_keys):
-        wanted.append(_softly(_wanted(dataset, "schema", "schema", assertions.schema(OTHERS))))
+        wanted.append(_softly(_wanted(dataset, "schema", "schema", schema(OTHERS))))
     return Generation(wanted=tuple(wanted))
 
 
@@ -206,14 +408,14 @@ def _inferred_schema(dataset: DatasetProfile) -> Generation:
     if dataset.partition is None:
         reason = "it has no partition key, so a schema cannot be inferred from earlier partitions."
         return _gap(dataset, "schema", reason)
-    return _from_profiles(dataset, "schema", "schema-inferred", assertions.inferred_schema())
+    return _from_profiles(dataset, "schema", "schema-inferred", inferred_schema())
 
 
 def _novelty(dataset: DatasetProfile) -> Generation:
     """Each partition is like those before it. Soft: it says that something is unusual, not that it is wrong."""
     if dataset.partition is None or not dataset.targets.novelty:
         return Generation()
-    return _from_profiles(dataset, "novelty", "novelty", assertions.novelty())
+    return _from_profiles(dataset, "novelty", "novelty", novelty())
 
 
 def _from_profiles(dataset: DatasetProfile, category: StandardCategory, name: str, assertion: str) -> Generation:

@@ -4,7 +4,7 @@ Left sides are tried level by level, the small ones first, as TANE does (Huhtala
 compared with the first one of the same left side, in all columns at once; what is left is confirmed in all rows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,7 +13,79 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .codes import FEW, NULL, Codes, codes_of, combined, is_nested
+from execution_engine.profiles.gather import column_profile
+from execution_engine.profiles.profile import ColumnKind, ColumnProfile
+from execution_engine.profiles.report import may_be_key
+from execution_engine.profiles.values import DistinctSample
+
+# Columns as numbers of their different values, which keys and dependencies are looked for in (pure).
+
+Codes = npt.NDArray[np.int64]
+
+NULL = -1
+FEW = 1 << 16  # places that are cheaper to mark than codes to sort
+_NESTED = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list, pa.types.is_struct, pa.types.is_map)
+
+
+def is_nested(type_: pa.DataType) -> bool:
+    """Lists, structs and maps, whose values are not compared."""
+    return any(is_it(type_) for is_it in _NESTED)
+
+
+def codes_of(column: pa.ChunkedArray) -> Codes:
+    """A number for each different value, from 0 on; NULL is -1, and both zeros are one value."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))
+    indices = pc.dictionary_encode(column.combine_chunks()).indices
+    if isinstance(indices, pa.ChunkedArray):
+        indices = indices.combine_chunks()
+    codes: Codes = pc.fill_null(indices, NULL).to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+def combined(columns: Sequence[Codes]) -> Codes:
+    """A number for each different row of columns without NULL, from 0 on."""
+    together = dense(columns[0])
+    for column in columns[1:]:
+        together = dense(together * (int(column.max(initial=0)) + 1) + column)
+    return together
+
+
+def dense(codes: Codes) -> Codes:
+    """The same without gaps: a number from 0 on for each different one."""
+    bound = int(codes.max(initial=-1)) + 1
+    if bound > max(FEW, 4 * len(codes)):
+        ordered: Codes = np.unique(codes, return_inverse=True)[1]
+        return ordered
+    there = np.zeros(bound, np.bool_)
+    there[codes] = True
+    places: Codes = np.cumsum(there) - 1
+    return places[codes]
+
+
+def together(tables: Sequence[pa.Table]) -> pa.Table:
+    """The rows of all tables, in the columns that have one name each, and types that go together."""
+    names = dict.fromkeys(name for table in tables for name in table.column_names)
+    kept = [name for name in names if _go_together([t.schema.field(at) for t in tables for at in _places(t, name)])]
+    kept = [name for name in kept if all(len(_places(table, name)) < 2 for table in tables)]
+    parts = [table.select([name for name in kept if name in table.column_names]) for table in tables]
+    return pa.concat_tables(parts, promote_options="permissive")
+
+
+def _places(table: pa.Table, name: str) -> list[int]:
+    places: list[int] = table.schema.get_all_field_indices(name)
+    return places
+
+
+def _go_together(fields: Sequence[pa.Field]) -> bool:
+    try:
+        pa.unify_schemas([pa.schema([field]) for field in fields], promote_options="permissive")
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return False
+    return True
+
 
 Ints = npt.NDArray[np.int64]
 
@@ -248,3 +320,172 @@ def _closure(left: Iterable[str], known: Sequence[Dependency]) -> set[str]:
         size = len(follows)
         follows |= {one.right for one in known if follows >= set(one.left)}
     return follows
+
+
+# Minimal keys of a table: the fewest columns whose values together tell every row from all others (pure).
+#
+# Level by level: a set of columns is looked at where the product of their numbers of different values can be the
+# number
+# of rows (as HCA does, Abedjan and Naumann 2011). What is unique in a sample is confirmed in all rows.
+
+MOST_COLUMNS = 5  # of a key
+KEY_SAMPLE = 20_000  # rows
+MOST_KEY_SETS = 20_000  # sets of columns that are looked at
+
+
+def minimal_keys(table: pa.Table, most_columns: int = MOST_COLUMNS, most_keys: int = 20) -> list[tuple[str, ...]]:
+    """The sets of as few columns as possible that are unique and complete in all rows.
+
+    Numbers with fractions and nested columns are no keys to anybody, and are left out.
+    """
+    if table.num_rows < 2:
+        return []
+    codes = {name: codes_of(table.column(name)) for name in table.column_names if _may_serve(table.column(name))}
+    rows = np.random.default_rng(0).permutation(table.num_rows)[:KEY_SAMPLE]
+    sampled = {name: np.unique(each[rows], return_inverse=True)[1] for name, each in codes.items()}
+    found: list[tuple[str, ...]] = []
+    looked_at = 0
+    for size in range(1, most_columns + 1):
+        for names in _sets(codes, size, table.num_rows):
+            looked_at += 1
+            if looked_at > MOST_KEY_SETS or len(found) == most_keys:
+                return found
+            if _is_unique([sampled[name] for name in names]) and _is_unique([codes[name] for name in names]):
+                found.append(names)
+        if found:
+            return found
+    return []
+
+
+def is_key(table: pa.Table, names: Sequence[str]) -> bool:
+    """Whether the columns are complete, and every row has values of its own in them."""
+    columns = [table.column(name) for name in names]
+    return not any(column.null_count for column in columns) and _is_unique([codes_of(column) for column in columns])
+
+
+def _sets(codes: dict[str, Codes], size: int, rows: int) -> Iterator[tuple[str, ...]]:
+    """The sets of so many columns that may be keys, those with the most different values first."""
+    distinct = {name: int(each.max()) + 1 for name, each in codes.items()}
+    names = sorted((name for name in codes if distinct[name] > 1), key=lambda name: -distinct[name])
+    for some in combinations(names, size):
+        product = 1
+        for name in some:
+            product *= distinct[name]
+        if product >= rows:
+            yield tuple(name for name in codes if name in some)
+
+
+def _may_serve(column: pa.ChunkedArray) -> bool:
+    return not column.null_count and not is_nested(column.type) and not pa.types.is_floating(column.type)
+
+
+def _is_unique(columns: Sequence[Codes]) -> bool:
+    together = combined(columns)
+    return len(np.unique(together)) == len(together)
+
+
+# Inclusion dependencies: columns whose values all occur in a key of another dataset, as foreign keys do (pure).
+#
+# What the smallest keys of both columns' values say is a candidate; each is confirmed in all rows.
+
+# of the rows, whose value is there
+DOUBTFUL = 0.05  # of the sampled rows, which may miss theirs: what is confirmed is looked at more closely
+FEWEST_VALUES = 3  # different ones, of a column whose name does not agree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """A column of another dataset that tells its rows apart, and all of its values."""
+
+    dataset: str
+    column: str
+    profile: ColumnProfile
+    values: pa.Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inclusion:
+    """``share`` of the rows that have a value in ``column`` have one that is in ``key``."""
+
+    column: str
+    key: Key
+    share: float
+
+
+def keys_of(dataset: str, rows: pa.Table) -> list[Key]:
+    """The columns that others may refer to: texts or whole numbers, there in every row and different in each."""
+    found = []
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        profile = column_profile(column) if _may_refer(column.type) else None
+        if profile is not None and profile.rows > 1 and may_be_key(profile):
+            values = pc.unique(_plain(column))
+            if len(values) == profile.rows:
+                found.append(Key(dataset=dataset, column=name, profile=profile, values=values))
+    return found
+
+
+def inclusions(rows: pa.Table, profiles: Mapping[str, ColumnProfile], keys: Sequence[Key]) -> Iterator[Inclusion]:
+    """Which columns refer to which keys, for 99.9 % of their rows at least; by columns, in the order of the table.
+
+    Small whole numbers are in any column of numbers, so of numbers, and of fewer than three texts, the names must agree
+    too: ``customer_id`` with ``id`` of customers, or with ``customer_id``.
+    """
+    for name, profile in profiles.items():
+        if name not in rows.column_names or not _may_refer(rows.schema.field(name).type) or not profile.present:
+            continue
+        for key in keys:
+            is_candidate = _may_be_meant(name, profile, key) and may_be_included(profile.sample, key.profile.sample)
+            if is_candidate and (share := share_included(rows.column(name), key.values)) >= LEAST_SHARE:
+                yield Inclusion(column=name, key=key, share=share)
+
+
+def may_be_included(sample: DistinctSample, of_key: DistinctSample) -> bool:
+    """Whether nearly all sampled values of a column are in a key, as far as the key's own sample knows."""
+    known = np.ones(len(sample.keys), np.bool_) if not of_key.is_cut else sample.keys <= of_key.keys[-1]
+    missing = ~np.isin(sample.keys[known], of_key.keys)
+    rows = sample.counts[known]
+    return float(rows[missing].sum()) <= DOUBTFUL * float(rows.sum())
+
+
+def share_included(column: pa.ChunkedArray, values: pa.Array) -> float:
+    """The share of the rows with a value whose value is one of ``values``; 1 of no rows."""
+    there = _plain(column).drop_null()
+    return pc.mean(pc.is_in(there, value_set=values)).as_py() if len(there) else 1.0
+
+
+def _may_be_meant(name: str, profile: ColumnProfile, key: Key) -> bool:
+    if profile.kind is not key.profile.kind:
+        return False
+    is_telling = profile.kind is ColumnKind.TEXT and profile.distinct >= FEWEST_VALUES
+    return is_telling or _agree(name, key)
+
+
+def _agree(name: str, key: Key) -> bool:
+    """``customer_id`` and ``id`` of customers, or ``customer_id`` anywhere; not ``id`` and ``id``."""
+    own, column = _bare(name), _bare(key.column)
+    dataset = _bare(key.dataset.rpartition(".")[2]).removesuffix("s")
+    return (own == column and own != "id") or (bool(dataset) and own.startswith(dataset) and own.endswith(column))
+
+
+def _bare(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def _may_refer(type_: pa.DataType) -> bool:
+    type_ = type_.value_type if pa.types.is_dictionary(type_) else type_
+    is_text = pa.types.is_string(type_) or pa.types.is_large_string(type_)
+    return bool(is_text or (pa.types.is_integer(type_) and type_ != pa.uint64()))
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    """Texts or whole numbers in one type each."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    whole = column.cast(pa.int64() if pa.types.is_integer(column.type) else pa.large_string()).combine_chunks()
+    return (
+        whole
+        if isinstance(whole, pa.Array)
+        else pa.concat_arrays(whole.chunks)
+        if whole.num_chunks
+        else pa.array([], whole.type)
+    )

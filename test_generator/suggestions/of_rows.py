@@ -7,16 +7,24 @@ from math import floor
 import numpy as np
 import pyarrow as pa
 
-from execution_engine.metrics.columns import written
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import quoted
-from execution_engine.profiles.column import ColumnProfile
+from execution_engine.profiles.profile import ColumnProfile
 
-from .candidate import sql_name
-from .codes import codes_of, combined
-from .dependencies import Dependency, dependencies, without_implied
-from .figures import REACH
-from .inclusions import Inclusion, Key, inclusions, share_included
-from .keys import is_key, minimal_keys
+from .dependencies import (
+    Dependency,
+    Inclusion,
+    Key,
+    codes_of,
+    combined,
+    dependencies,
+    inclusions,
+    is_key,
+    minimal_keys,
+    share_included,
+    without_implied,
+)
+from .rules import REACH, sql_name
 
 MOST_KEYS = 5
 MOST_DEPENDENCIES = 20

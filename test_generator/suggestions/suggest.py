@@ -1,28 +1,24 @@
 """Suggestions for a table: fitted on the first of its windows, and held against the others (pure)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor
+from typing import Any
 
 import pyarrow as pa
+import yaml
 
 from execution_engine.anomalies.adaptive import Adaptive
-from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import UnableToParse, parse
-from execution_engine.language.tree import Metric
-from execution_engine.metrics.definition import Kind
+from execution_engine.language.tree import Metric, operands
+from execution_engine.metrics.definition import ArgumentType, Kind
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.signature import ArgumentType
-from execution_engine.profiles.column import ColumnKind, ColumnProfile
-from execution_engine.profiles.profile import Profile, merged_profiles
+from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile, merged_profiles
 
-from .candidate import Candidate
-from .codes import together
-from .figures import moves_one_way, usual_range
-from .inclusions import Key
+from .dependencies import Key, together
 from .of_rows import OfRows, of_dependencies, of_inclusions, of_keys
-from .rules import candidates
+from .rules import Candidate, candidates, moves_one_way, usual_range
 
 FITTED = 0.8  # of the windows; the others try what was fitted
 ABSENT = ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=0, nulls=0)
@@ -197,3 +193,87 @@ def cost_of(assertion: str) -> str:
     if any(ArgumentType.DATASET in definition.signature.arguments for definition in definitions):
         return "reads the other dataset"
     return "counts keys" if any(each.kind is Kind.GROUPING for each in definitions) else "shares the one pass"
+
+
+# Suggestions as text: for JSON, and ready for catalog files, for files of checks and for Python (pure).
+
+WIDTH = 110
+
+
+def as_json(one: Suggestion, dataset: str | None) -> dict[str, Any]:
+    """All that is known of it, with its texts; of files where ``dataset`` is None."""
+    return {
+        "rule": one.rule,
+        "columns": list(one.columns),
+        "assertion": one.assertion,
+        "why": one.why,
+        "fitted": one.fitted,
+        "held": one.held,
+        "tried": one.tried,
+        "held_share": one.held_share,
+        "cost": one.cost,
+        "python": as_python(one),
+        "yaml": as_yaml([one], dataset),
+    }
+
+
+def as_python(one: Suggestion) -> str:
+    """What the verification API says of it."""
+    return f"Check().holds({one.assertion!r})"
+
+
+def as_yaml(some: Sequence[Suggestion], dataset: str | None) -> str:
+    """Soft tests of a dataset for a catalog file; or, of files, what ``assay verify --checks`` reads."""
+    if dataset is None:
+        return yaml.safe_dump({"checks": [one.assertion for one in some]}, sort_keys=False, width=WIDTH)
+    names: list[str] = []
+    for one in some:
+        names.append(free_name(one.name, names))
+    tests = [
+        {
+            "dataset": dataset,
+            "name": name,
+            "assertion": one.assertion,
+            "category": one.category,
+            "severity": "soft",
+        }
+        for one, name in zip(some, names, strict=True)
+    ]
+    return yaml.safe_dump({"tests": tests}, sort_keys=False, width=WIDTH)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, with a number behind it where it is taken, in whatever case."""
+    keys, free, number = {each.casefold() for each in taken}, name, 1
+    while free.casefold() in keys:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+# Which suggestions are offered still: not those that somebody rejected, nor those that are tests already (pure).
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """A suggestion that was rejected, or made a test."""
+
+    rule: str
+    columns: tuple[str, ...]
+    assertion: str
+
+
+def still_offered(
+    found: Iterable[Suggestion], decided: Collection[Decided], asserted: Collection[str]
+) -> list[Suggestion]:
+    """Those of which nobody has decided: neither the same assertion, nor the same rule on the same columns.
+
+    ``asserted``: what the dataset's live tests say. Names of columns are the same in any case.
+    """
+    said = {each.assertion for each in decided} | set(asserted)
+    ruled = {_ruled(each.rule, each.columns) for each in decided}
+    return [one for one in found if one.assertion not in said and _ruled(one.rule, one.columns) not in ruled]
+
+
+def _ruled(rule: str, columns: Collection[str]) -> tuple[str, ...]:
+    return (rule, *sorted(column.casefold() for column in columns))

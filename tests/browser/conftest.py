@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import Dataset, Member
 from tests.browser.scene import Scene, set_scene
 from tests.servers import CHROMIUM_ARGUMENTS

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from alerting.alerts.links import Answer, token
+from alerting.alerts.texts import Answer, token
 from assay.models import Dataset, DataTest, Member
 from incident_manager.services import confirm_report, report
 from test_generator.services import reconcile_dataset

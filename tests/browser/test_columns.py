@@ -10,14 +10,13 @@ from playwright.sync_api import Page, expect
 
 from alerting.state import State
 from assay.models import Dataset, DataTest
-from execution_engine.language.operands import operands
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History
+from execution_engine.language.tree import History, operands
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import AcceptedPast, Measurement
-from execution_engine.novelty import stored as stored_pasts
+from execution_engine.novelty import past as stored_pasts
 from execution_engine.novelty.past import past_of
-from execution_engine.parts.row_states import keep_state
+from execution_engine.parts.state_store import keep_state
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.stored import to_bytes
 from execution_engine.runs.accepted_past import operand_key

@@ -15,8 +15,8 @@ from alerting.models import Standing
 from assay.models import DataChange, Dataset, DataTest, Replica
 from incident_manager.models import Incident
 from web.pages.forms import IncidentsForm, WantedForm
-from web.pages.reports.inbox import MINE, STATES
-from web.pages.scores.scores import SPANS
+from web.pages.reports import MINE, STATES
+from web.pages.scores import SPANS
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {

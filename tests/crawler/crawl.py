@@ -14,7 +14,7 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.urls import Resolver404, resolve
 
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import Member
 from tests.crawler.addresses import addresses
 from tests.crawler.answers import disagreements

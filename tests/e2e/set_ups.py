@@ -11,8 +11,7 @@ from typing import Protocol
 from django.db import connections
 
 from assay import clock
-from assay.queue.busy_stages import stages_with_work
-from assay.queue.drain import drain
+from assay.queue.drain import drain, stages_with_work
 from assay.settings import database
 from execution_engine.models import Scan
 from tests.e2e.processes import Processes

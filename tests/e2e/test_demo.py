@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from web.demo.days import ENDS_AT, local, window_of
 from web.demo.faults import FAULTS, Fault, FaultSeen, fault_named
-from web.demo.pipelines import KILOMETRES_A_MILE
+from web.demo.replay import KILOMETRES_A_MILE
+from web.demo.world import ENDS_AT, local, window_of
 
 pytestmark = pytest.mark.timeout(1500)
 

@@ -15,10 +15,10 @@ from sqlalchemy import create_engine, text
 
 from alerting.models import Notice, Standing
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.config import config
 from assay.models import Member
-from assay.queue.backlog import backlogs
+from assay.queue.drain import backlogs
 from incident_manager.models import Incident, SpoiltWindow
 from tests.e2e.company import Company, at
 from tests.e2e.processes import Processes, assay

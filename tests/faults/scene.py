@@ -14,7 +14,7 @@ from typing import TypeVar
 from django.db import Error, connection
 
 from assay import clock
-from assay.queue.busy_stages import stages_with_work
+from assay.queue.drain import stages_with_work
 from deploy.local.fleet import Fleet, prepared
 from deploy.local.parts import Size
 from deploy.local.process import Process, State

@@ -13,8 +13,7 @@ from functools import partial
 
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.limits import Limits
-from execution_engine.engines.protocol import WHOLE, Measured
+from execution_engine.engines.protocol import WHOLE, Limits, Measured
 from execution_engine.outcome import Reason
 from tests.faults.experiment import Alone, Finding, Scale
 from tests.integration.engines.raw_spark import HOSTED, NOWHERE, raw

@@ -8,17 +8,14 @@ from time import process_time
 from typing import Any
 
 from assay.time.windows import Granularity
-from execution_engine.language.checking.schema import DatasetSchema
-from execution_engine.language.checking.type_check import UnableToCheck, check
+from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
 from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.evaluating.verdict import ZeroDivision, excess
-from execution_engine.language.operands import operands
+from execution_engine.language.evaluating.judge import ZeroDivision, excess
 from execution_engine.language.parsing.parse import UnableToParse, parse
-from execution_engine.language.serialise import from_json, to_json
-from execution_engine.language.to_text import to_text
-from execution_engine.language.tree import Assertion, History, Operand
+from execution_engine.language.serialise import from_json, to_json, to_text
+from execution_engine.language.tree import Assertion, History, Operand, operands
+from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
-from execution_engine.metrics.signature import ColumnKind
 from execution_engine.outcome import Failure, Outcome, Reason
 from tests.fuzz.texts import KINDS, SHARES
 

@@ -8,9 +8,8 @@ from random import Random
 from typing import Any
 
 from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.evaluating.truth import all_of, any_of, opposite
-from execution_engine.language.operands import operands
-from execution_engine.language.to_text import to_text
+from execution_engine.language.evaluating.judge import all_of, any_of, opposite
+from execution_engine.language.serialise import to_text
 from execution_engine.language.tree import (
     And,
     Arithmetic,
@@ -28,8 +27,9 @@ from execution_engine.language.tree import (
     Number,
     Operator,
     Or,
+    fold,
+    operands,
 )
-from execution_engine.language.walk import fold
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Outcome
 from tests.unit.execution_engine.language.sqlite_reference import TRUTHS, by_sqlite

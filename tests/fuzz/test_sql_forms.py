@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.scans.query_tables import names_read
+from execution_engine.scans.reading import names_read
 from web.sql.tables import UnableToReadQuery, table_uses
 
 FUNCTIONS = sorted({name for function in exp.ALL_FUNCTIONS for name in function.sql_names()})

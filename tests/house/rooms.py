@@ -1,6 +1,6 @@
-"""The folders of the product, two levels deep, each with its line: ``make docs`` writes them down.
+"""The rooms of the product, folders and modules, two levels deep, each with the first line of its docstring.
 
-They stand in docs/architecture.md between two marks; a test holds the page to the code.
+``python -m tests.house.rooms`` writes them into docs/architecture.md between two marks. A test compares both.
 """
 
 import ast
@@ -11,26 +11,27 @@ from tests.house.figures import PACKAGES, ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms -->\n", "<!-- /rooms -->"
-NOT_OURS = {"migrations", "management", "__pycache__"}  # Django's own folders
+NOT_OURS = {"migrations", "management", "__pycache__", "__init__.py", "apps.py", "wsgi.py"}  # Django's own
 
 
 def rooms(depth: int = 2) -> Iterator[tuple[Path, str]]:
-    """Every folder of modules with the first line of its docstring, parents first."""
+    """Every folder and module with the first line of its docstring, parents first."""
     for package in PACKAGES:
         yield from _below(ROOT / package, depth)
 
 
-def _below(folder: Path, depth: int) -> Iterator[tuple[Path, str]]:
-    yield folder.relative_to(ROOT), (said(folder) or [""])[0]
-    if depth > 1:
-        for child in sorted(path.parent for path in folder.glob("*/__init__.py")):
+def _below(room: Path, depth: int) -> Iterator[tuple[Path, str]]:
+    yield room.relative_to(ROOT), (said(room) or [""])[0]
+    if depth > 1 and room.is_dir():
+        for child in sorted([*room.glob("*.py"), *(path.parent for path in room.glob("*/__init__.py"))]):
             if child.name not in NOT_OURS:
                 yield from _below(child, depth - 1)
 
 
-def said(folder: Path) -> list[str]:
-    """The paragraphs of a folder's docstring."""
-    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+def said(room: Path) -> list[str]:
+    """The paragraphs of the docstring of a folder or a module."""
+    module = room / "__init__.py" if room.is_dir() else room
+    text = ast.get_docstring(ast.parse(module.read_text())) or ""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph]
 
 

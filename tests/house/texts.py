@@ -41,7 +41,7 @@ WORDS_OF_THE_CORE = (  # enumerations of which pages show every value
     "assay.time.windows.Granularity",
     "alerting.notices.policy.Event",
     "alerting.notices.policy.Hush",
-    "execution_engine.metrics.dimensions.Dimension",
+    "execution_engine.metrics.definition.Dimension",
     "execution_engine.models.RunReason",
     "execution_engine.outcome.Outcome",
     "execution_engine.outcome.Reason",
@@ -51,18 +51,18 @@ WORDS_OF_THE_CORE = (  # enumerations of which pages show every value
     "incident_manager.models.Resolution",
     "incident_manager.models.Saw",
     "incident_manager.quality.rules.Status",
-    "incident_manager.scores.groups.Group",
-    "web.pages.selectors.incidents.IncidentState",
+    "incident_manager.scores.facts.Group",
+    "web.pages.selectors.incident.IncidentState",
 )
 FORMS = (  # whose fields a refusal names
     "web.pages.data_tests.backtests.BacktestForm",
-    "web.pages.data_tests.form.EditorForm",
+    "web.pages.data_tests.editor.EditorForm",
     "web.pages.forms.AnnotateForm",
     "web.pages.forms.ForceForm",
-    "web.pages.notices.silences.SilenceForm",
-    "web.pages.overrides.OverrideForm",
-    "web.pages.reports.inbox.JoinForm",
-    "web.pages.reports.problem.ProblemForm",
+    "web.pages.notices.SilenceForm",
+    "web.pages.actions.OverrideForm",
+    "web.pages.reports.JoinForm",
+    "web.pages.reports.ProblemForm",
 )
 
 Text = str | tuple[str, str]  # with its plural

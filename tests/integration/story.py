@@ -9,7 +9,7 @@ from django.utils.module_loading import import_string
 from alerting.models import Notice, Standing
 from assay import clock
 from assay.models import Dataset, DataTest
-from assay.queue.busy_stages import next_due, stages_with_work
+from assay.queue.drain import next_due, stages_with_work
 from assay.queue.flow import STAGES
 from assay.time.windows import Window
 from execution_engine.models import Run

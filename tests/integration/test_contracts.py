@@ -30,18 +30,18 @@ OFFENCES: Mapping[str, tuple[str, str]] = {  # the module that offends, and what
     ),
     "The rooms of the test generator stand in this order": (
         "test_generator/data_tests/services.py",
-        "test_generator.sync.services",
+        "test_generator.sync",
     ),
-    "The rooms of alerting stand in this order": ("alerting/inhibition/services.py", "alerting.notices.send"),
+    "The rooms of alerting stand in this order": ("alerting/inhibition/selectors.py", "alerting.notices.send"),
     "The rooms of the incident manager stand in this order": (
-        "incident_manager/incidents/handle.py",
+        "incident_manager/incidents/services.py",
         "incident_manager.gate.services",
     ),
-    "The rooms of the web stand in this order": ("web/shown/words.py", "web.pages.views"),
+    "The rooms of the web stand in this order": ("web/shown/status.py", "web.pages.views"),
     "Pure modules know no framework: data in, data out": ("alerting/verdicts/sustain.py", "django.db"),
     "Metrics, engines and verification know neither Django nor Celery": ("execution_engine/metrics/spec.py", "celery"),
     "What plans and claims asks engines by their protocol alone": (
-        "execution_engine/parts/services.py",
+        "execution_engine/parts/part_states.py",
         "execution_engine.engines.files.listing",
     ),
     "No circles among neighbours, at any depth": (

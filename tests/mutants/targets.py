@@ -23,7 +23,7 @@ CHOOSES_ROWS = (
         f"incident_manager/{room}/*.py"
         for room in ("incidents", "reruns", "reports", "quality", "gate", "scores", "retention")
     ),
-    "web/access/permissions.py",
+    "web/access/who.py",
     "web/access/who.py",
 )
 PACKAGES = ("assay", "test_generator", "execution_engine", "alerting", "incident_manager", "web")

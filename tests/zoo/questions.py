@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.metrics import mutual_info_score
 
 from execution_engine.guard import in_sql
-from execution_engine.metrics.columns import written
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import quoted
 
 RELATIVE = 1e-9  # of the sum of the magnitudes: the last digits of sums of floats

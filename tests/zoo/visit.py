@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from assay.command_line.cli import run as assay
-from execution_engine.metrics.columns import written
+from execution_engine.metrics.expressions import written
 from tests.zoo.questions import of_column, of_pairs, of_table
 from tests.zoo.tables import DAYS, Specimen
 

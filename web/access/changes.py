@@ -10,11 +10,11 @@ from django.db.models import Model
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from assay.accounts.audit import RequestOrigin, record
+from assay.accounts import RequestOrigin, record
 from assay.time.windows import Window
 
-from .client import address_of
-from .request_ids import known_id
+from .middleware import known_id
+from .throttles import address_of
 from .who import way_of
 
 Picture = Mapping[str, Any]

@@ -5,19 +5,21 @@ from contextlib import suppress
 from hashlib import blake2s
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.contrib.auth.views import LoginView
 from django.core.cache import cache
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.exceptions import Throttled
 
 from assay.edge.rates import parse_rate
 
-from .client import address_of
-from .throttles import too_many
+from .throttles import address_of, too_many
 from .typed import keep_after_login
 
 FREE_GUESSES = 3  # from each address while too many of a name came from elsewhere
@@ -91,3 +93,24 @@ def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, str, int, 
     counted = {"login": f"{name.casefold()} {address}", "login-address": address, "login-name": name.casefold()}
     for kind, who in counted.items():
         yield kind, f"{kind}:{_digest(who)}", *parse_rate(rates[kind])
+
+
+# Who signed in, who could not, and who left: a line of the log each.
+
+log = structlog.get_logger(__name__)
+
+
+@receiver(user_logged_in)
+def _signed_in(sender: object, request: HttpRequest, user: Any, **kwargs: object) -> None:
+    log.info("signed in", actor=user.get_username(), ip=address_of(request))
+
+
+@receiver(user_logged_out)
+def _signed_out(sender: object, request: HttpRequest, user: Any, **kwargs: object) -> None:
+    log.info("signed out", actor=user.get_username() if user else "", ip=address_of(request))
+
+
+@receiver(user_login_failed)
+def _refused(sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: object) -> None:
+    ip = address_of(request) if request else ""
+    log.warning("wrong password", actor=str(credentials.get("username", ""))[:150], ip=ip)

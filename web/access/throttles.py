@@ -6,16 +6,39 @@ The counters are in the memory of each process: a rate holds for one process, an
 from collections.abc import Callable, Mapping
 from functools import wraps
 from hashlib import blake2s
+from ipaddress import ip_address
 from math import ceil
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
-from .client import address_of
+# Where a request comes from.
+
+
+def address_of(request: HttpRequest | Request) -> str:
+    """The caller's IP address; empty if it has none, as over a Unix socket."""
+    remote, forwarded = request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", "")
+    rules: dict[str, Any] = settings.REST_FRAMEWORK
+    return address(remote, forwarded, proxies=rules["NUM_PROXIES"] or 0)
+
+
+def address(remote: str, forwarded: str, *, proxies: int) -> str:
+    """``remote``, or what the outermost of our proxies has added: what is left of it, anyone can forge."""
+    added = [part.strip() for part in forwarded.split(",")][-proxies:] if proxies and forwarded else []
+    return next((valid for text in (*added[:1], remote) if (valid := _valid(text))), "")
+
+
+def _valid(text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return ""
+
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 

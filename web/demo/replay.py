@@ -1,25 +1,350 @@
 """The replay: time goes to the next thing that happens in the world, it happens, and Assay works it all off."""
 
-from collections.abc import Callable
-from datetime import datetime
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from shutil import copyfile
 
-from django.db import transaction
+import pyarrow as pa
+import pyarrow.compute as pc
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connections, transaction
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from alerting.waivers.rules import WaiverScope
 from assay import clock
-from assay.catalog.services import record_completion
+from assay.access import Role
+from assay.catalog.profile import CatalogProfile
+from assay.catalog.services import apply_catalog, record_completion
+from assay.catalog.yaml.provider import load
 from assay.catalog.yaml.provider import load as load_catalog
-from assay.models import Dataset
+from assay.models import Dataset, Member
 from assay.queue.drain import advance
+from assay.time.windows import Window
+from incident_manager import services
+from incident_manager.models import Incident, Report, Saw
 from test_generator.services import sync
 
-from .days import BEGINS_AT, ENDS_AT, window_of
-from .demo_tables import Lake
-from .people import SOURCE, Deed, deeds, enrol
-from .pipelines import Writing, writings
-from .real_data import load
+from .faults import FAULTS, Fault, FaultKind, fault_named, landing_with, late
+from .world import (
+    BEGINS_AT,
+    BY_NAME,
+    COPIED_AFTER,
+    COPY,
+    DAYS,
+    ENDS_AT,
+    FIRST_DAY,
+    HOME,
+    MART,
+    TABLES,
+    ZONE,
+    DemoTable,
+    Lake,
+    load_source,
+    local,
+    window_of,
+)
+
+# How far a replay is, on standard error: a bar where somebody looks at it, elsewhere a line for each simulated day.
+
+COLUMNS = (
+    TextColumn("{task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TextColumn("days"),
+    TimeElapsedColumn(),
+)
+DAY_COUNT = (ENDS_AT.astimezone(ZONE).date() - FIRST_DAY).days  # local ones, one of which has 23 hours
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[Callable[[datetime], None]]:
+    """What is to be told each instant of a replay."""
+    if not console.is_terminal:
+        yield lines(lambda line: console.print(line, soft_wrap=True, highlight=False))
+        return
+    with Progress(*COLUMNS, console=console) as bar:
+        task = bar.add_task("replaying", total=(ENDS_AT - BEGINS_AT).days)
+
+        def seen(instant: datetime) -> None:
+            today = f"{instant.astimezone(ZONE):%a %d %b %Y}"
+            bar.update(task, completed=(instant - BEGINS_AT).days, description=today)
+
+        yield seen
+        bar.update(task, completed=(ENDS_AT - BEGINS_AT).days)
+
+
+def lines(say: Callable[[str], object]) -> Callable[[datetime], None]:
+    """What says each day when the replay comes to it, once."""
+    said: list[date] = []
+
+    def seen(instant: datetime) -> None:
+        today = instant.astimezone(ZONE).date()
+        if instant < ENDS_AT and today not in said:
+            said.append(today)
+            say(f"replaying {today:%a %d %b %Y}, day {(today - FIRST_DAY).days + 1} of {DAY_COUNT}")
+
+    return seen
+
+
+# The demo's home: a folder of its own, wiped by each demo, and never one that holds anything else.
+
+MARKER = "demo"
+MADE_BY_SETTINGS = frozenset({"secret_key"})  # written by whichever command is first
+
+
+class UnableToUseHome(Exception):
+    """The folder holds something that is not a demo's."""
+
+
+def prepare(home: Path) -> None:
+    """An empty home with an empty database; raises UnableToUseHome."""
+    claim(home)
+    connections.close_all()
+    wipe(home)
+    call_command("migrate", verbosity=0)
+
+
+def claim(home: Path) -> None:
+    """Mark the folder as a demo's, unless it is in use for something else."""
+    home.mkdir(parents=True, exist_ok=True)
+    found = {path.name for path in home.iterdir()} - MADE_BY_SETTINGS
+    if found and MARKER not in found:
+        raise UnableToUseHome(
+            f"{home} holds {', '.join(sorted(found)[:5])} and was not made by a demo, which would wipe it: "
+            "set ASSAY_HOME to a folder that is not there yet"
+        )
+    (home / MARKER).write_text("Made by `assay demo`, which wipes this folder.\n")
+
+
+def wipe(home: Path) -> None:
+    """Remove all but the marker and what the settings have read already."""
+    for path in home.iterdir():
+        if path.name in MADE_BY_SETTINGS | {MARKER}:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+# What people do in the demo: push a wrong SLA, answer incidents, report what no test sees, ask before they read.
+
+SOURCE = "catalog"
+TIGHT = 0.99
+ANALYST, MART_OWNER, LAKE_OWNER = "ana@example.com", "mia@example.com", "lea@example.com"
+
+ROLES = {ANALYST: Role.VIEWER, MART_OWNER: Role.OWNER, LAKE_OWNER: Role.OWNER}
+
+DROPPED, WRONG_SLA, MIXED_UP = fault_named("dropped-rows"), fault_named("wrong-sla"), fault_named("mixed-up-delays")
+EXPLAINED_AT = local("03-16 09:00")
+REPORTED_AT, CONFIRMED_AT, FIXED_AT = local("03-22 13:00"), local("03-22 15:00"), local("03-23 09:00")
+ASKS_AFTER = timedelta(hours=9)  # the analyst's report runs at nine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deed:
+    """What somebody does at an instant."""
+
+    at: datetime
+    act: Callable[[datetime], None]
+
+
+def enrol() -> None:
+    """Give everybody their role; nobody of them has a password."""
+    for name, role in ROLES.items():
+        Member.objects.create(user=User.objects.create_user(name), role=role)
+
+
+def deeds(catalog: Path) -> list[Deed]:
+    """All that anybody does; ``catalog`` is the file that the demo began with."""
+    windows = [window_of(day) for day in DAYS]
+    return [
+        *(Deed(at=window.end + ASKS_AFTER, act=partial(_ask, window)) for window in windows),
+        Deed(at=EXPLAINED_AT, act=_explain),
+        Deed(at=WRONG_SLA.started_at, act=partial(_push_sla, catalog)),
+        Deed(at=WRONG_SLA.ended_at, act=_force),
+        Deed(at=REPORTED_AT, act=_report),
+        Deed(at=CONFIRMED_AT, act=_confirm),
+        Deed(at=FIXED_AT, act=_fix),
+    ]
+
+
+def _ask(window: Window, now: datetime) -> None:
+    services.look_up(dataset=_dataset(MART), window=window, now=now)
+
+
+def _explain(now: datetime) -> None:
+    incident = _open_incident(DROPPED.table, DROPPED.category)
+    services.acknowledge(incident, author=LAKE_OWNER, now=now)
+    services.annotate(
+        incident,
+        author=LAKE_OWNER,
+        now=now,
+        root_cause="the clean-up job took re-bookings for duplicates",
+        eta=DROPPED.ended_at,
+        backfill="waits for the weekend's free machines",
+    )
+
+
+def _push_sla(catalog: Path, now: datetime) -> None:
+    mart = next(dataset for dataset in load(catalog).datasets if dataset.full_name == MART)
+    wrong = replace(mart, slas=replace(mart.slas, completeness=TIGHT))
+    apply_catalog(CatalogProfile(datasets=(wrong,), lineage=(), custom=()), source=SOURCE, full=False, now=now)
+
+
+def _force(now: datetime) -> None:
+    incident = _open_incident(WRONG_SLA.table, WRONG_SLA.category)
+    reason = "The hours without a departure are meant to be there: the SLA is wrong, not the data."
+    services.force_resolve(incident, scope=WaiverScope.TEST, reason=reason, author=MART_OWNER, now=now)
+
+
+def _report(now: datetime) -> None:
+    services.report(
+        dataset=_dataset(MIXED_UP.table),
+        window=window_of(MIXED_UP.day),
+        reporter=ANALYST,
+        description="Flights that left on time arrive an hour late here, late ones in time: the delays are mixed up.",
+        saw=Saw.VALUES_WRONG,
+        now=now,
+    )
+
+
+def _confirm(now: datetime) -> None:
+    services.confirm_report(Report.objects.get(), author=LAKE_OWNER, now=now)
+
+
+def _fix(now: datetime) -> None:
+    services.fix_report(Report.objects.get(), author=LAKE_OWNER, now=now)
+
+
+def _dataset(name: str) -> Dataset:
+    return Dataset.objects.get(full_name=name)
+
+
+def _open_incident(table: str, category: str) -> Incident:
+    return Incident.objects.get(dataset__full_name=table, category=category, resolved_at__isnull=True)
+
+
+# When partitions land, are spoilt and are repaired: what the company's pipelines do.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """A partition written in one datacenter; ``announced``: its pipeline tells of it."""
+
+    at: datetime
+    table: str
+    day: date
+    datacenter: str
+    fault: Fault | None = None  # what is wrong with it
+    announced: bool = True
+
+    def write(self, lake: Lake) -> None:
+        """Build it at home, or copy what home has, and write it with its fault."""
+        rows = BY_NAME[self.table].build(lake, self.day) if self.datacenter == HOME else lake.read(self.table, self.day)
+        lake.write(self.table, self.day, self.datacenter, spoilt(rows, self.fault) if self.fault else rows)
+
+
+def lands_at(table: DemoTable, day: date) -> datetime:
+    """When a partition lands at home: as usual, or as late as what it is built from makes it."""
+    fault = late(table.name, day)
+    if fault is not None:
+        return fault.ended_at
+    return table.usually_lands_at(day) + _delay(table, day)
+
+
+def _delay(table: DemoTable, day: date) -> timedelta:
+    if table.upstream is None:
+        return timedelta()
+    upstream = BY_NAME[table.upstream]
+    return lands_at(upstream, day) - upstream.usually_lands_at(day)
+
+
+def writings() -> list[Writing]:
+    """All that is ever written, in order."""
+    found = [*_landings(), *(writing for fault in FAULTS for writing in (*_spoilings(fault), *_repairs(fault)))]
+    return sorted(found, key=lambda writing: writing.at)  # at one instant: in the order of the tables
+
+
+def _landings() -> Iterator[Writing]:
+    for day in DAYS:
+        for table in TABLES:
+            at, fault = lands_at(table, day), landing_with(table.name, day)
+            yield Writing(at=at, table=table.name, day=day, datacenter=HOME, fault=fault)
+            yield Writing(at=at + COPIED_AFTER, table=table.name, day=day, datacenter=COPY)
+
+
+def _spoilings(fault: Fault) -> Iterator[Writing]:
+    """What spoils a partition that had landed well; nobody tells of it."""
+    if fault.kind in (FaultKind.LATE, FaultKind.WRONG_SLA) or fault.on_landing:
+        return
+    for place in fault.datacenters:
+        # a copy of what is spoilt at home needs no spoiling of its own
+        yield Writing(
+            at=fault.started_at,
+            table=fault.table,
+            day=fault.day,
+            datacenter=place,
+            fault=None if place == COPY and HOME in fault.datacenters else fault,
+            announced=False,
+        )
+    yield from _rebuilt(fault, fault.started_at, announced=False)
+
+
+def _repairs(fault: Fault) -> Iterator[Writing]:
+    if fault.kind in (FaultKind.LATE, FaultKind.WRONG_SLA):
+        return
+    for place in fault.datacenters:
+        yield Writing(at=fault.ended_at, table=fault.table, day=fault.day, datacenter=place, announced=fault.announced)
+    yield from _rebuilt(fault, fault.ended_at, announced=fault.announced)
+
+
+def _rebuilt(fault: Fault, at: datetime, *, announced: bool) -> Iterator[Writing]:
+    for table in fault.rebuilt:
+        for place in (HOME, COPY):
+            yield Writing(at=at, table=table, day=fault.day, datacenter=place, announced=announced)
+
+
+KILOMETRES_A_MILE = 1.609344
+DOUBLED_ROWS = 10
+MIXED_UP_ONE_IN = 20  # pairs of neighbours, so a tenth of the rows
+ONE_IN = 5  # of all rows is lost, in one datacenter or in all
+
+
+def spoilt(rows: pa.Table, fault: Fault) -> pa.Table:
+    """The rows as the fault leaves them."""
+    return _SPOIL[fault.kind](rows)
+
+
+def _in_kilometres(rows: pa.Table) -> pa.Table:
+    miles = rows.column("distance")
+    kilometres = pc.round(pc.multiply(miles, KILOMETRES_A_MILE)).cast(miles.type)
+    return rows.set_column(rows.column_names.index("distance"), "distance", kilometres)
+
+
+def _mixed_up(rows: pa.Table) -> pa.Table:
+    """Neighbours that have changed their arrival delays: the column as a whole is what it was."""
+    order = list(range(rows.num_rows))
+    for at in range(0, rows.num_rows - 1, MIXED_UP_ONE_IN):
+        order[at], order[at + 1] = at + 1, at
+    return rows.set_column(rows.column_names.index("arr_delay"), "arr_delay", rows.column("arr_delay").take(order))
+
+
+_SPOIL: Mapping[FaultKind, Callable[[pa.Table], pa.Table]] = {
+    FaultKind.ROWS_LOST: lambda rows: rows.filter(pa.array(at % ONE_IN != 0 for at in range(rows.num_rows))),
+    FaultKind.ROWS_DOUBLED: lambda rows: pa.concat_tables([rows, rows.slice(0, DOUBLED_ROWS)]),
+    FaultKind.WRONG_UNIT: _in_kilometres,
+    FaultKind.MIXED_UP: _mixed_up,
+}
+
 
 CATALOG = Path(__file__).with_name("catalog.yaml")
 
@@ -35,7 +360,7 @@ def replay(
 
     All is worked off here; or ``settle`` returns once nothing is pending, as it waits for workers that do it.
     """
-    lake = Lake(folder=home / "lake", source=load())
+    lake = Lake(folder=home / "lake", source=load_source())
     lake.create()
     catalog = home / CATALOG.name
     copyfile(CATALOG, catalog)

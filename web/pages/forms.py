@@ -8,12 +8,11 @@ from django import forms
 from alerting.waivers.rules import WaiverScope
 from assay.edge.control_characters import name_fault
 from assay.models import Category
-from assay.time.instants import UnableToTakeInstant, taken
+from assay.time.durations import UnableToTakeInstant, taken
 from web.pages.selectors.catalogue import FILTERS, CatalogueFilter
-from web.pages.selectors.incidents import IncidentFilter, IncidentState
-from web.pages.selectors.may_use import SPANS, WantedRange
-from web.shown.status import ShownStatus
-from web.shown.words import in_english
+from web.pages.selectors.dataset import SPANS, WantedRange
+from web.pages.selectors.incident import IncidentFilter, IncidentState
+from web.shown.status import ShownStatus, in_english
 
 TIERS = range(6)
 LONGEST_NAME = 128  # as of owners in catalogs

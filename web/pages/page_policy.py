@@ -2,18 +2,24 @@
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language_from_request, override
 from django.views.decorators.http import require_POST
 
-from assay.access.roles import Action
+from assay import clock
+from assay.access import Action
 from web.access.throttles import SAFE
 from web.access.typed import ask_to_log_in
 from web.access.who import refused
+from web.api.conventions.problems import is_api
+from web.shown.status import ENGLISH
 
 View = Callable[..., HttpResponseBase]
 
@@ -56,3 +62,35 @@ def demand(request: HttpRequest, action: Action, row: object) -> None:
     """Nothing where whoever asks may; else raises PermissionDenied with the reason, which is answered with 403."""
     if why_not := refused(request, action, row):
         raise PermissionDenied(why_not.text)
+
+
+# What every page knows without being told by its view.
+
+
+def replay(request: HttpRequest) -> dict[str, Any]:
+    """The simulated now, where what is shown was lived through in a replay and its clock stands still."""
+    return {"replay_at": clock.simulated_now() if request.user.is_authenticated else None}
+
+
+# The language of a page: what the reader chose, else what the browser asks for, else English.
+#
+# Programs compare texts, so the API, and all that is no page, answers in English whatever a request asks for.
+
+
+class PageLanguage:
+    """Speaks the reader's language while a page is made, and English while anything else is."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """The answer, which says its language and what that depends on."""
+        if is_api(request) and request.path != reverse("api-docs"):
+            with override(ENGLISH):
+                return self.get_response(request)
+        language = get_language_from_request(request)
+        with override(language):
+            response = self.get_response(request)
+        response.headers.setdefault("Content-Language", language)
+        patch_vary_headers(response, ("Accept-Language", "Cookie"))
+        return response

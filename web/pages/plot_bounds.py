@@ -7,8 +7,7 @@ from typing import Any
 from execution_engine.exact import Number as ExactNumber
 from execution_engine.exact import from_json as from_stored
 from execution_engine.language.evaluating.evaluate import of_known
-from execution_engine.language.evaluating.verdict import ZeroDivision
-from execution_engine.language.operands import operands
+from execution_engine.language.evaluating.judge import ZeroDivision
 from execution_engine.language.tree import (
     Assertion,
     Between,
@@ -21,6 +20,7 @@ from execution_engine.language.tree import (
     HistoryFunction,
     Number,
     Percentage,
+    operands,
 )
 
 

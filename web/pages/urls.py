@@ -4,24 +4,23 @@ from django.urls import URLPattern, path, re_path
 from django.views.i18n import set_language
 
 from web.pages.data_tests.backtests import backtest_page
-from web.pages.data_tests.templates import templates_page
-from web.pages.notices.answers import answer_page
-from web.pages.scores.scores import scores_page
-from web.pages.scores.teams import team_page
+from web.pages.data_tests.suggestions import templates_page
 
-from . import actions, back_fills, business_metrics, overrides, views
-from .api_docs import ApiDocs
-from .columns import columns_page
+from . import actions, notices, reports, views
+from . import actions as back_fills
+from . import actions as overrides
+from . import views as business_metrics
 from .data_tests import editor, suggestions
-from .notices import silences
-from .reports import inbox, problem
+from .notices import answer_page
+from .scores import scores_page, team_page
+from .views import ApiDocs, columns_page
 
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
     path("business-metrics", business_metrics.business_metrics_page, name="business-metrics"),
     path("business-metrics/<path:name>", business_metrics.business_metric_page, name="business-metric"),
-    path("datasets/<path:name>/report", problem.report, name="report"),
-    path("datasets/<path:name>/problem", problem.problem_page, name="problem"),
+    path("datasets/<path:name>/report", reports.report, name="report"),
+    path("datasets/<path:name>/problem", reports.problem_page, name="problem"),
     path("datasets/<path:name>/override", overrides.new_override, name="override-new"),
     re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", overrides.end, name="override-end"),
     path("datasets/<path:name>/back-fill", back_fills.back_fill, name="back-fill"),
@@ -48,13 +47,13 @@ urlpatterns: list[URLPattern] = [
     path("incidents/<int:pk>", views.incident_page, name="incident"),
     re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(actions.ACTIONS)})$", actions.act, name="incident-action"),
     path("answer/<str:token>", answer_page, name="answer"),
-    path("reports", inbox.reports_page, name="reports"),
-    re_path(rf"^reports/(?P<pk>\d+)/(?P<action>{'|'.join(inbox.ACTIONS)})$", inbox.decide, name="report-action"),
+    path("reports", reports.reports_page, name="reports"),
+    re_path(rf"^reports/(?P<pk>\d+)/(?P<action>{'|'.join(reports.ACTIONS)})$", reports.decide, name="report-action"),
     path("scores", scores_page, name="scores"),
     path("teams/<path:team>", team_page, name="team"),
-    path("silences", silences.silences_page, name="silences"),
-    path("silences/new", silences.new_silence, name="silence-new"),
-    path("silences/<int:pk>/end", silences.end, name="silence-end"),
+    path("silences", notices.silences_page, name="silences"),
+    path("silences/new", notices.new_silence, name="silence-new"),
+    path("silences/<int:pk>/end", notices.end, name="silence-end"),
     path("coverage", views.coverage_page, name="coverage"),
     path("templates", templates_page, name="templates"),
     path("api/docs", ApiDocs.as_view(), name="api-docs"),

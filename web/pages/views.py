@@ -1,6 +1,6 @@
 """The pages, server-rendered: read with the selectors, render."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -10,18 +10,23 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularSwaggerSplitView
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from alerting.coverage import coverage_by_tier
 from alerting.services import silences_of
 from alerting.waivers.rules import WaiverScope, waiver_end
 from assay import clock
-from assay.access.roles import Action
+from assay.access import Action
 from assay.config import config
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset, DataTest
 from execution_engine.runs.shown_results import Veil
-from incident_manager.gate.overrides import longest, usual
-from incident_manager.gate.overriding import lasting
+from incident_manager.gate.rules import longest, usual
+from incident_manager.gate.services import lasting
 from incident_manager.models import Incident
 from incident_manager.quality.now import facts_now, statuses_now
 from incident_manager.quality.rules import AskedRange, judge
@@ -30,36 +35,39 @@ from test_generator.models import RuleTemplate
 from web.access.logins import LoginPage
 from web.access.throttles import SAFE
 from web.access.typed import typed_before
-from web.access.who import may, readable
-from web.doctor.work import idle
+from web.access.who import hidden_datasets, may, readable
+from web.api.conventions.problems import KINDS
+from web.doctor import idle
 from web.pages.data_tests.backtests import foretold
 from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, summary
-from web.pages.selectors.dataset import incidents_of, live_tests, progress, promises, published_up_to
-from web.pages.selectors.day_grid import day_grid
-from web.pages.selectors.day_results import DayResults, day_results
-from web.pages.selectors.drawn_results import history, newest_groups
+from web.pages.selectors.dataset import SPANS, incidents_of, live_tests, may_use, progress, promises, published_up_to
+from web.pages.selectors.days import DayResults, day_grid, day_results, history, newest_groups
 from web.pages.selectors.incident import (
+    MOST_CARDS,
+    IncidentState,
     SpoiltShown,
     annotation,
+    cards,
+    chain_of,
+    effects_of,
     headline_of,
     headlines_of,
     incident_by_id,
     is_unheard,
+    listed_incidents,
     notices_of,
+    open_roots,
+    outlook,
     people_for,
     spoilt_windows,
     window_asked,
 )
-from web.pages.selectors.incidents import IncidentState, listed_incidents
-from web.pages.selectors.may_use import SPANS, may_use
-from web.pages.selectors.outlook import outlook
-from web.pages.selectors.root_causes import MOST_CARDS, cards, chain_of, effects_of, open_roots
+from web.shown.business_metrics import KnownValue, business_metrics, newest_values, shown_metrics, sources_of
+from web.shown.headline import folded, shown_timeline
 from web.shown.lineage import lineage
-from web.shown.reasons import folded
 from web.shown.status import MEANINGS, WORDS, ShownStatus
-from web.shown.timeline import shown_timeline
 
-from .back_fills import back_fill_of
+from .actions import back_fill_of
 from .forms import TIERS, IncidentsForm, RangeForm, WantedForm
 from .page_policy import Told, demand, page
 
@@ -139,11 +147,11 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "graph": lineage(dataset, now=now),
         "public_url": config().public_url.rstrip("/"),
     }
-    drawn = _drawn(dataset, chosen, veil, now)
+    drawn = _draw_results(dataset, chosen, veil, now)
     return render(request, "web/dataset.html", context | drawn | _forms(request, dataset, now))
 
 
-def _drawn(dataset: Dataset, chosen: DataTest | None, veil: Veil, now: datetime) -> dict[str, Any]:
+def _draw_results(dataset: Dataset, chosen: DataTest | None, veil: Veil, now: datetime) -> dict[str, Any]:
     """The test whose results are drawn."""
     if chosen is None:
         return {"chosen": None}
@@ -259,3 +267,115 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
 def coverage_page(request: HttpRequest) -> HttpResponse:
     """Tests and reachable owners by tier, and what is missing."""
     return render(request, "web/coverage.html", {"here": "coverage", "tiers": coverage_by_tier(now=clock.now())})
+
+
+# The page that explains the API: tokens and problems by a template, the operations by Swagger UI from the document.
+
+
+class ApiDocs(SpectacularSwaggerSplitView):
+    """GET the page, or with ``?script`` what starts Swagger UI in it; whoever sees the document may read it."""
+
+    permission_classes = (AllowAny,)
+    template_name = "web/api_docs.html"
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The page or its script."""
+        answer: Response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
+        answer.data |= {"here": "api", "kinds": sorted(KINDS.items()), "url": config().public_url.rstrip("/")}
+        return answer
+
+
+# The page of a dataset's columns over time.
+
+LONGEST = 300  # letters of what a reader types
+
+
+@page
+def columns_page(request: HttpRequest, name: str) -> HttpResponse:
+    """What profiles say of each column over the last partitions, and of one that is chosen all they say."""
+    from web.pages.selectors.columns import ColumnsWanted, shown_columns  # with it numpy, for this page alone
+
+    dataset = get_object_or_404(Dataset.objects.prefetch_related("replicas"), name_key=name_key(name))
+    demand(request, Action.READ, dataset)
+    now = clock.now()
+    asked = {key: request.GET.get(key, "")[:LONGEST] for key in ("text", "page", "column", "statistic")}
+    shown = shown_columns(dataset, live_tests(dataset, Veil(now)), ColumnsWanted(**asked), now)
+    query = request.GET.copy()
+    query.pop("page", None)
+    context = {"dataset": dataset, "now": now, "shown": shown, "text": asked["text"], "query": query.urlencode()}
+    return render(request, "web/columns.html", context)
+
+
+# The pages of business metrics: all of them, and one with its definition, its sources, its values and its tests.
+
+# letters of what a reader types
+MOST = 500  # on the page; the API gives all
+
+
+@page
+def business_metrics_page(request: HttpRequest) -> HttpResponse:
+    """Every business metric that whoever asks may see, with its status and newest value."""
+    now, text = clock.now(), request.GET.get("q", "")[:LONGEST]
+    rows = business_metrics().exclude(pk__in=hidden_datasets(request))
+    found = rows.filter(full_name__icontains=text) if text else rows
+    context = {
+        "here": "business-metrics",
+        "now": now,
+        "text": text,
+        "are_there": rows.exists(),
+        "more": max(0, found.count() - MOST),
+        "shown": shown_metrics(list(found[:MOST]), Veil(now), now=now),
+    }
+    return render(request, "web/business_metrics.html", context)
+
+
+@page
+def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
+    """One business metric; 404 for a table."""
+    dataset = get_object_or_404(business_metrics(), name_key=name_key(name))
+    demand(request, Action.READ, dataset)
+    now = clock.now()
+    veil = Veil(now)
+    (shown,) = shown_metrics([dataset], veil, now=now)
+    tests = live_tests(dataset, veil)
+    drawn = next((live.test for live in tests if live.test.name == "band"), None)
+    context = {
+        "here": "business-metrics",
+        "now": now,
+        "dataset": dataset,
+        "metric": shown,
+        "use": may_use(dataset, RangeForm(request.GET).wanted(), now=now),
+        "use_spans": SPANS,
+        "sources": sources_of(shown.definition, hidden_datasets(request), now=now),
+        "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
+        "tests": tests,
+        "gaps": dataset.gaps.filter(closed_at=None),
+        "incidents": incidents_of(dataset),
+        "history": _draw_metric(newest_values(dataset, veil), history(drawn, veil) if drawn else {}),
+    }
+    return render(request, "web/business_metric.html", context)
+
+
+def _draw_metric(values: Sequence[KnownValue], judged: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as ``history.js`` draws them, each with the band of its window where the past was long enough for one.
+
+    ``judged`` are the results of the test of the band, in the same form.
+    """
+    places = {start: place for place, start in enumerate(judged.get("start", ()))}
+    starts = [int(each.window.start.timestamp()) for each in values]
+
+    def of_band(name: str, otherwise: str | None = None) -> list[Any]:
+        return [judged[name][places[start]] if start in places else otherwise for start in starts]
+
+    return {
+        "test": "value()",
+        "duration": False,
+        "key": [each.key for each in values],
+        "start": starts,
+        "value": [each.value for each in values],
+        "was": of_band("was"),
+        "outcome": of_band("outcome", "not judged"),
+        "low": of_band("low"),
+        "high": of_band("high"),
+    }

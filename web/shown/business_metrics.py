@@ -9,8 +9,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from assay.catalog.profile import BusinessMetricDefinition
 from assay.catalog.selectors import by_names, definition_of, home
 from assay.models import Dataset
-from assay.time.partition_names import keys_of
-from assay.time.windows import Window
+from assay.time.windows import Window, keys_of
 from execution_engine.metrics.definitions.value import VALUE
 from execution_engine.models import Measurement
 from execution_engine.runs.shown_results import Veil

@@ -5,11 +5,93 @@ names the test and the partition; what the test itself said is code, and stands 
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from django.utils.text import capfirst
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext
+
+from assay.models import Revision
+from execution_engine.runs.shown_results import HIDDEN, Veil
+from incident_manager.gate.rules import Because
+from incident_manager.models import Entry, Incident
+from incident_manager.quality.rules import AnswerReason, ReasonKind
+
+from .status import plain
+
+# Reasons as people read them, in their language: what a test found and the incident that it opened are one thing.
+
+R = TypeVar("R", Because, AnswerReason)
+
+# the sentences of which the core makes a reason, with the parts that it fills in
+SENTENCES = (
+    gettext_noop("waived: %(text)s"),
+    gettext_noop("accepted as it is: %(text)s"),
+    gettext_noop("the catalog does not know %(dataset)s"),
+    gettext_noop("no test has judged it"),
+    gettext_noop("no live test covers this window"),
+    gettext_noop("report %(id)s is not confirmed yet"),
+    gettext_noop("report %(id)s is confirmed"),
+    gettext_noop("%(category)s incident %(id)s is open"),
+    gettext_noop("%(category)s is broken (%(state)s): no incident yet"),
+    gettext_noop("%(category)s is broken (%(state)s)"),
+    gettext_noop("untested: it ended before the test existed, or is no longer kept"),
+    gettext_noop("untested: it began before its columns were declared as they are"),
+    gettext_noop("learning: not enough history yet"),
+    gettext_noop("could not be judged: %(cause)s"),
+    gettext_noop("could not be judged"),
+    gettext_noop("not judged yet: %(cause)s"),
+    gettext_noop("not judged yet"),
+    gettext_noop("not there yet"),
+    gettext_noop("not over yet"),
+)
+IN_WORDS = ("category", "cause")  # the parts that are stored values themselves
+HOLE = re.compile(r"%\\\((\w+)\\\)s")
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    return re.compile(HOLE.sub(r"(?P<\1>.+)", re.escape(sentence)), re.DOTALL)
+
+
+PATTERNS: Mapping[str, re.Pattern[str]] = {sentence: _pattern(sentence) for sentence in SENTENCES}
+
+
+def in_words(text: str) -> str:
+    """A reason of the core in the reader's language; empty for one that is not known here."""
+    for sentence, pattern in PATTERNS.items():
+        if found := pattern.fullmatch(text):
+            parts = found.groupdict()
+            return gettext(sentence) % {name: plain(part) if name in IN_WORDS else part for name, part in parts.items()}
+    return ""
+
+
+def told(text: str) -> str:
+    """A reason in the reader's language, or as it is."""
+    return in_words(text) or text
+
+
+def folded(reasons: Iterable[R]) -> Sequence[R]:
+    """The reasons, in their order, without those that say of an incident what its broken test says already.
+
+    The test's reason names the incident instead. An incident of other windows than any broken test of its category
+    keeps its own reason.
+    """
+    ordered = list(reasons)
+    opened = {
+        (reason.category, reason.windows): reason.incident_id
+        for reason in ordered
+        if reason.kind is ReasonKind.SPOILT and reason.report_id is None
+    }
+    tested = {(reason.category, reason.windows) for reason in ordered if reason.kind is ReasonKind.BROKEN}
+    found: list[R] = []
+    for reason in ordered:
+        place = (reason.category, reason.windows)
+        if reason.kind is ReasonKind.SPOILT and reason.report_id is None and place in tested:
+            continue
+        found.append(replace(reason, incident_id=opened.get(place)) if reason.kind is ReasonKind.BROKEN else reason)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,3 +235,21 @@ _MEANINGS: dict[str, Callable[[WorstResult, bool], str]] = {  # by the first par
     "consistency-count": _different,
     "consistency-bloom": _different,
 }
+
+
+# An incident's timeline as it may be shown: what a test said of values stays hidden once these must not be told.
+
+SPOILT = "spoilt"  # the event whose text quotes a sentence, after the test's name, the window and a colon
+
+
+def shown_timeline(incident: Incident, veil: Veil) -> list[Entry]:
+    """Its entries, the oldest first."""
+    # the names of the tests of which a revision tells what must not be told now
+    tests = incident.spoilt_windows.values("data_test")
+    revisions = Revision.objects.filter(data_test__in=tests).select_related("data_test")
+    hidden = {revision.data_test.name for revision in revisions if veil.hides(revision, incident.dataset)}
+    entries = list(incident.timeline.all())
+    for entry in entries:
+        if entry.event == SPOILT and any(entry.text.startswith(f"{name} ") for name in hidden):
+            entry.text = f"{entry.text.partition(': ')[0]}: {HIDDEN}"
+    return entries

@@ -1,8 +1,13 @@
 """How states are shown: which of several counts, and its word and icon, as colour alone tells nobody enough."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from alerting.state import TROUBLED, State
@@ -97,3 +102,71 @@ def look_of(answer: Answer) -> ShownStatus:
             return ShownStatus.WAIVED if ReasonKind.WAIVED in kinds else ShownStatus.PASS
         case _:
             return ShownStatus(answer.status.value)
+
+
+# The words for stored values, in the reader's language; the API gives the stored values themselves.
+
+PLAIN = {  # what a reader would not understand
+    "forced": _("false positive"),
+    "spoilt": _("bad"),
+    "rerun": _("run again"),
+    "silenced": _("muted"),
+    "inhibited by its cause": _("muted: its cause was told"),
+    "resolved within grace": _("resolved before its notice was due"),
+    "never told of the incident": _("was not told of the incident"),
+}
+EVENTS = (  # of an incident's timeline, beside the states of a report and the ways in which a user ends an incident
+    gettext_noop("opened"),
+    gettext_noop("reopened"),
+    gettext_noop("resolved"),
+    gettext_noop("healed"),
+    gettext_noop("annotated"),
+    gettext_noop("acknowledged"),
+    gettext_noop("cause resolved"),
+    gettext_noop("report joined"),
+    gettext_noop("gate overridden"),
+)
+ENGLISH = "en"
+
+
+def plain(value: str) -> str:
+    """The words that a page shows for a stored value; a value that is no word of ours stays as it is."""
+    return str(PLAIN[value]) if value in PLAIN else gettext(value)
+
+
+def in_english(text: str) -> SafeString | str:
+    """A text that is in no other language, marked as English for who reads aloud, where the page is not."""
+    return text if get_language() == ENGLISH else format_html('<span lang="en">{}</span>', text)
+
+
+# The texts that the scripts of the pages show, by the name that a script asks for.
+
+TEXTS: Mapping[str, Promise] = {
+    # every page
+    "logged out": _(
+        "You are logged out: what is shown does not change any more. Log in again; what you have typed here is kept."
+    ),
+    "scrolls": _("table that scrolls"),
+    # the editor
+    "names to take": _("Names to take"),
+    "names": _("%(count)s names, %(first)s"),
+    "owner": _("owner %(name)s"),
+    "not checked": _(
+        "This could not be checked. If you were logged out, press Save: what you typed is kept while you log in."
+    ),
+    # results over time
+    "window": _("Window"),
+    "value": _("Value"),
+    "held": _("held"),
+    "broken": _("broken"),
+    "at least": _("at least"),
+    "at most": _("at most"),
+    "wanted at least": _("wanted at least %(value)s"),
+    "wanted at most": _("wanted at most %(value)s"),
+    "mended": _("mended"),
+    "told": _("Broken: %(windows)s."),
+    "more": _("and %(count)s more"),
+    "was broken": _("held, was broken at %(value)s"),
+    # lineage
+    "tier": _("tier %(tier)s"),
+}

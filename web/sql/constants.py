@@ -1,30 +1,174 @@
 """What an expression without columns comes to, by its text and the clock: a value, or two around it (pure)."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from operator import add, mul, sub
 
 from sqlglot import exp
 
-from .key_order import is_ordered
-from .values import (
-    DAYS,
-    MONTHS,
-    MOST_DIGITS,
-    PLAIN,
-    SECONDS,
-    Value,
-    as_date,
-    as_number,
-    as_text,
-    as_time,
-    last_day,
-    parsed,
-    shifted,
-    truncated,
-)
+from assay.time.durations import add_months
+from assay.time.windows import Granularity, Partitioning, Window
+
+# Values of constants: dates and times, read from texts, moved and cut (pure).
+#
+# Times have no zone: they are those of the clocks where a query runs.
+
+Value = str | int | date | datetime
+MOST_DIGITS = 30
+PLAIN = re.compile(r"(?:%[YmdHMS]|[^%A-Za-z]|T)*")  # forms that mean the same everywhere
+DATED = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?", re.ASCII)
+MONTHS = {"MONTH": 1, "MON": 1, "MM": 1, "QUARTER": 3, "YEAR": 12, "YYYY": 12}
+DAYS = {"DAY": 1, "DD": 1, "WEEK": 7}
+SECONDS = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
+
+
+def as_date(value: Value) -> date | None:
+    """The day of a value, None where it is no time."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, str):
+        found = as_time(value) if DATED.fullmatch(value) else None
+        return found.date() if found else None
+    return value if isinstance(value, date) else None
+
+
+def as_time(value: Value) -> datetime | None:
+    """The time of a value, None where it is none or one of another zone."""
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)
+    if isinstance(value, str) and DATED.fullmatch(value):
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return found if found.tzinfo is None else None
+    return None
+
+
+def as_text(value: Value) -> str | None:
+    """The value as a text, as all engines write it; None for times, which they write in several ways."""
+    return None if isinstance(value, datetime) else str(value)
+
+
+def as_number(value: Value) -> int | None:
+    """The whole number of a value, None where it is none."""
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS else None
+    return value if isinstance(value, int) else None
+
+
+def parsed(value: Value, form: str) -> datetime | None:
+    """The time that a text says in a form of Python's; raises ValueError for another text."""
+    if not isinstance(value, str) or not PLAIN.fullmatch(form):
+        return None
+    found = datetime.strptime(value, form)
+    return found if found.strftime(form) == value else None
+
+
+def shifted(value: Value, number: int, unit: str) -> Value | None:
+    """A date or time so many units later; raises ValueError far from our years."""
+    if unit in MONTHS:
+        moved = add_months(_time(value), number * MONTHS[unit])
+        return moved if isinstance(value, datetime) else moved.date()
+    if unit in DAYS and isinstance(value, date):
+        return value + timedelta(days=number * DAYS[unit])
+    return _time(value) + timedelta(seconds=number * SECONDS[unit]) if unit in SECONDS else None
+
+
+def _time(value: Value) -> datetime:
+    found = as_time(value)
+    if found is None:
+        raise ValueError
+    return found
+
+
+def truncated(value: Value, unit: str) -> Value | None:
+    """The start of the period that holds a value."""
+    wall = _time(value)
+    if unit in SECONDS:
+        midnight = datetime(wall.year, wall.month, wall.day)
+        return midnight + (wall - midnight) // timedelta(seconds=SECONDS[unit]) * timedelta(seconds=SECONDS[unit])
+    wall = wall.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit == "WEEK":
+        wall -= timedelta(days=wall.weekday())
+    elif unit in MONTHS:
+        wall = wall.replace(day=1, month=(wall.month - 1) // MONTHS[unit] * MONTHS[unit] + 1)
+    elif unit not in DAYS:
+        return None
+    return wall if isinstance(value, datetime) else wall.date()
+
+
+def last_day(value: Value) -> date:
+    """The last day of a value's month."""
+    return (add_months(_time(value).replace(day=1), 1) - timedelta(days=1)).date()
+
+
+# Keys of partitions, compared as texts: which formats sort by time, and where a text stands among keys (pure).
+
+IN_ORDER = re.compile(r"%Y(?:%m(?:%d(?:%H(?:%M(?:%S)?)?)?)?|%j(?:%H)?)?|%G%V")
+ASIDE = re.compile(r"[^%A-Za-z]|(?<!%)[A-Za-z]")  # what stands between the parts of a format
+ODD = re.compile(r"%[^A-Za-z]")  # %-d and its like
+DIGIT = re.compile(r"\d", re.ASCII)
+
+
+def is_ordered(form: str) -> bool:
+    """Whether a later time is written as a later text: from the year on, each part in digits of one length."""
+    whole = form.replace("%F", "%Y-%m-%d")
+    return not ODD.search(whole) and IN_ORDER.fullmatch(ASIDE.sub("", whole)) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyOrder:
+    """The keys of the partitions of a stretch of time, in their order."""
+
+    partitioning: Partitioning
+    whole: Window
+    known: dict[int, str] = field(default_factory=dict)
+
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether keys sort by time as texts."""
+        return is_ordered(self.partitioning.key_format)
+
+    @cached_property
+    def is_number(self) -> bool:
+        """Whether they do as numbers too."""
+        return self.is_text and self._key(0).isdigit()
+
+    def is_like(self, text: str) -> bool:
+        """Whether a text differs from keys in digits alone, which all collations sort alike."""
+        key = self._key(0)
+        length = min(len(text), len(key))
+        return self.is_text and DIGIT.sub("0", text[:length]) == DIGIT.sub("0", key[:length])
+
+    def first(self, is_past: Callable[[str], bool]) -> Window | None:
+        """The first partition whose key is past some point; None where none is."""
+        found = bisect_left(range(self._count), True, key=lambda number: is_past(self._key(number)))
+        return None if found == self._count else self._at(found)
+
+    @cached_property
+    def _step(self) -> timedelta:
+        return timedelta(hours=1) if self.partitioning.granularity is Granularity.HOUR else timedelta(days=1)
+
+    @cached_property
+    def _count(self) -> int:
+        return -((self.whole.start - self.whole.end) // self._step)
+
+    def _at(self, number: int) -> Window:
+        last = self.whole.end - datetime.resolution
+        return self.partitioning.at(min(self.whole.start + number * self._step, last))
+
+    def _key(self, number: int) -> str:
+        if number not in self.known:
+            self.known[number] = self.partitioning.key(self._at(number))
+        return self.known[number]
+
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 NOW = ("now", "sysdate", "getdate", "localtimestamp", "current_timestamp")

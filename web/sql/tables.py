@@ -6,9 +6,9 @@ from itertools import islice
 
 from sqlglot import exp
 
-from execution_engine.guard.characters import shown
+from execution_engine.guard.checks.joins import cte_of
+from execution_engine.guard.refusal import shown
 from execution_engine.guard.sql_tree import UnableToTakeText, statements
-from execution_engine.guard.tables import cte_of
 
 from .selects import Conjuncts, Level, Name, Result, Source
 

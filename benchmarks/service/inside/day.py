@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from benchmarks.service.inside.bulk import Columns, insert
-from benchmarks.service.inside.company import ASSERTION, CATEGORIES, DATACENTERS, Company
+from .bulk import Columns, insert
+from .company import ASSERTION, CATEGORIES, DATACENTERS, Company
 
 METRIC = ASSERTION.partition(" ")[0]
 PENDING = 3430  # more runs of each day, which wait to be claimed

@@ -22,22 +22,23 @@ from rich.console import Console
 
 from alerting.models import Standing
 from assay import clock
-from assay.catalog.reach import MOST
+from assay.catalog.place_limits import MOST
 from assay.database.name_keys import name_key
 from assay.models import Dataset, DataTest, Replica, Revision
 from assay.time.windows import Window
 from benchmarks.engine.machine import machine
 from benchmarks.service.clients import UnableToAsk
-from benchmarks.service.inside.figures import show, write_docs
-from benchmarks.service.inside.latency import serving
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.serialise import to_json
 from execution_engine.models import Run
-from incident_manager.gate.completing import MOST_OUTPUTS
+from incident_manager.gate.services import MOST_OUTPUTS
 from incident_manager.models import Ending, Incident, SpoiltWindow
 from incident_manager.tasks import end
 from web.api.consumption.gate import GateQuestion
 from web.sql.tables import MOST_WORDS
+
+from .figures import show, write_docs
+from .latency import serving
 
 DAY = timedelta(days=1)
 TESTS, TABLES = 5, 2000

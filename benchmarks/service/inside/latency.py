@@ -21,13 +21,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay import clock
 from assay.models import Dataset
 from benchmarks.service.clients import ask_at_once, percentile
-from benchmarks.service.inside.bulk import analyze, insert
-from benchmarks.service.inside.company import Company, load_company
-from benchmarks.service.inside.figures import measured_on, show, write_docs
-from benchmarks.service.inside.past import Past, tables
 from deploy.local.parts import web
 from deploy.local.programs import free_port
 from incident_manager.models import Incident
+
+from .bulk import analyze, insert
+from .company import Company, load_company
+from .figures import measured_on, show, write_docs
+from .past import Past, tables
 
 CLIENTS = 4
 START_LIMIT = 60.0  # seconds

@@ -19,14 +19,11 @@ from rich.console import Console
 
 from alerting.models import Alert, Standing
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import ChangeKind, DataChange, Dataset, Member
 from assay.time.windows import Granularity, Partitioning
 from benchmarks.engine.machine import machine
 from benchmarks.service.clients import UnableToAsk
-from benchmarks.service.inside.bulk import analyze
-from benchmarks.service.inside.company import BATCH, CATEGORIES, DATACENTERS, Company, load_company
-from benchmarks.service.inside.figures import show, write_docs
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run
 from incident_manager.models import EntryKind, Episode, Incident, LookUp, Publication, Report, Resolution, SpoiltWindow
@@ -37,8 +34,12 @@ from tests.integration.web.estate import Estate, body, build
 from tests.integration.web.largest import largest
 from tests.integration.web.matrix import API, PAGES, lines
 from web.api.conventions.base import Pages
-from web.pages.scores.scores import SPANS
+from web.pages.scores import SPANS
 from web.warm import warm_up
+
+from .bulk import analyze
+from .company import BATCH, CATEGORIES, DATACENTERS, Company, load_company
+from .figures import show, write_docs
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 INCIDENTS, STILL_OPEN, REPORTS = 100_000, 300, 3000  # of a year

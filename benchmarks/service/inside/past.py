@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from benchmarks.service.inside.bulk import Columns
-from benchmarks.service.inside.company import CATEGORIES, Company
+from .bulk import Columns
+from .company import CATEGORIES, Company
 
 SLOTS_OF_INCIDENTS = 5  # categories of a dataset
 STILL_OPEN = 300

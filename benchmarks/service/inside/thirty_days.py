@@ -20,16 +20,17 @@ from assay.config import config
 from assay.models import Dataset, Pruning
 from assay.queue.claims import claim
 from assay.queue.flow import stage
-from assay.scheduler.pruning import begin_pruning
+from assay.scheduler.beat import begin_pruning
 from assay.time.windows import Window
 from benchmarks.service.clients import percentile
-from benchmarks.service.inside.bulk import analyze
-from benchmarks.service.inside.company import Company, load_company
-from benchmarks.service.inside.day import PENDING, Day, load_day, load_pending
-from benchmarks.service.inside.figures import measured_on, show, write_docs
 from execution_engine.models import Run
 from incident_manager.retention import prune
 from incident_manager.services import look_up
+
+from .bulk import analyze
+from .company import Company, load_company
+from .day import PENDING, Day, load_day, load_pending
+from .figures import measured_on, show, write_docs
 
 GROWING = (
     "execution_engine.Run", "execution_engine.Measurement", "execution_engine.Ask", "execution_engine.Scan",

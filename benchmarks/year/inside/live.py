@@ -30,11 +30,10 @@ from incident_manager.models import Incident, SpoiltWindow
 from test_generator.challenge.injector import inject
 from test_generator.data_tests.services import retire
 from test_generator.models import OfferState
-from test_generator.offers.selectors import offers_of
-from test_generator.offers.services import accept_suggestion, ask_for_suggestions
+from test_generator.offers import accept_suggestion, ask_for_suggestions, offers_of
 from test_generator.services import sync
-from web.demo.home import prepare
-from web.demo.real_data import FLIGHTS
+from web.demo.replay import prepare
+from web.demo.world import FLIGHTS
 
 ZONE = "America/New_York"
 PARTITIONING = Partitioning(granularity=Granularity.DAY, time_zone=ZONE, key_format="")

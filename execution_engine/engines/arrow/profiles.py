@@ -1,22 +1,163 @@
 """Profiles of small parquet files: their rows as Arrow reads them, without a job of Spark's."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv, json, orc
+from pyarrow.fs import FileInfo
 
-from execution_engine.engines.files.footer_statistics import footer_statistics
-from execution_engine.engines.files.listing import UnableToListFiles, list_part
-from execution_engine.engines.limits import SMALL_BYTES
+from execution_engine.engines.files.footers import footer_statistics
+from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, list_part
+from execution_engine.engines.files.sound_footers import sound_footer
 from execution_engine.engines.native.measure import MOST_ROWS
-from execution_engine.engines.protocol import Measured, Part, Table, Wanted
+from execution_engine.engines.protocol import SMALL_BYTES, Measured, Part, Table, Wanted
 from execution_engine.metrics.definitions.profile import PROFILE, profiled, start_of
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Failure, Reason
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.stored import to_bytes
 
-from .batches import batches_of
+# The rows of files, batch by batch, as pyarrow reads them: for profiles, which need no Spark and no SQL.
+
+ROWS = 1 << 17  # of one batch
+CSV_OPTIONS = (
+    *("delimiter", "quote", "escape", "header", "encoding", "comment", "nullValue", "multiLine", "mode", "locale"),
+    *("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "dateFormat", "timestampFormat", "timestampNTZFormat"),
+)
+JSON_OPTIONS = ("multiLine", "mode")
+_OF_JAVA = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}  # in its patterns of dates
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] | None = None) -> Batches:
+    """All rows of the files, with the columns that the names of their folders hold; ``read`` hears of each file.
+
+    Raises UnableToListFiles for a file that cannot be read, and for an option that Arrow has no word for.
+    """
+    for file in listing.files:
+        keys = listing.folder_values(file)
+        try:
+            for batch in _READERS[table.storage](listing.root, file, table.options):
+                yield _with_keys(batch, keys)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            detail = f"{file.path} cannot be read: {table.told(error)}"
+            raise UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail)) from error
+        if read is not None:
+            read(file)
+
+
+def _parquet(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
+    with root.filesystem.open_input_file(file.path) as opened:
+        parquet = pq.ParquetFile(opened)
+        sound_footer(parquet.metadata, file.size)
+        yield _nothing(parquet.schema_arrow)
+        yield from parquet.iter_batches(ROWS)
+
+
+def _orc(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
+    with root.filesystem.open_input_file(file.path) as opened:
+        stripes = orc.ORCFile(opened)
+        yield _nothing(stripes.schema)
+        for number in range(stripes.nstripes):
+            yield stripes.read_stripe(number)
+
+
+def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
+    """Types by all of the file's rows, where they agree; else every column is of texts.
+
+    The options are Spark's. A record that does not fit is refused in both modes.
+    """
+    _check_known("CSV", options, CSV_OPTIONS)
+    has_header = options.get("header", "true").lower() != "false"
+    reading = csv.ReadOptions(encoding=options.get("encoding", "utf8"), autogenerate_column_names=not has_header)
+    tabs = ".tsv" in PurePosixPath(file.base_name).suffixes[-2:]  # packed or not
+    quote = options.get("quote", '"')
+    escape = options.get("escape", quote)
+    parsing = csv.ParseOptions(
+        delimiter=options.get("delimiter", "\t" if tabs else ","),
+        quote_char=quote,
+        double_quote=escape == quote,
+        escape_char=False if escape == quote else escape,
+        newlines_in_values=True,
+    )
+    formats = [_strptime(options[name]) for name in options if name.endswith("Format")]
+    converting = csv.ConvertOptions(
+        strings_can_be_null=True,
+        null_values=["", options["nullValue"]] if "nullValue" in options else None,
+        timestamp_parsers=[*formats, csv.ISO8601] if formats else None,
+    )
+    with root.filesystem.open_input_stream(file.path) as opened:
+        found = csv.read_csv(_without_comments(opened, options.get("comment")), reading, parsing, converting)
+    found = _trimmed(found, options)
+    yield _nothing(found.schema)
+    yield from found.to_batches(ROWS)
+
+
+def _json(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
+    _check_known("JSON", options, JSON_OPTIONS)
+    parsing = json.ParseOptions(newlines_in_values=options.get("multiLine", "").lower() == "true")
+    with root.filesystem.open_input_stream(file.path) as opened:
+        yield from json.read_json(opened, parse_options=parsing).to_batches(ROWS)
+
+
+def _check_known(kind: str, options: Mapping[str, str], known: Sequence[str]) -> None:
+    if unknown := sorted(set(options) - set(known)):
+        raise ValueError(f"a profile of {kind} takes {', '.join(known)}, not {unknown[0]}")
+
+
+def _without_comments(opened: pa.NativeFile, mark: str | None) -> Any:
+    """The file without the lines that begin with the mark."""
+    if not mark:
+        return opened
+    lines = opened.read().splitlines(keepends=True)
+    return pa.BufferReader(b"".join(line for line in lines if not line.startswith(mark.encode())))
+
+
+def _strptime(pattern: str) -> str:
+    """A date pattern of Java's as C writes it."""
+    written = re.sub("|".join(_OF_JAVA), lambda part: _OF_JAVA[part[0]], pattern)
+    if re.search(r"(?<!%)[A-Za-z]", written.replace("'T'", "")):
+        raise ValueError(f"a profile reads dates of {', '.join(_OF_JAVA)}, not of {pattern!r}")
+    return written.replace("'T'", "T")
+
+
+def _trimmed(table: pa.Table, options: Mapping[str, str]) -> pa.Table:
+    """Texts without the space around them that the options leave out."""
+    sides = {"ignoreLeadingWhiteSpace": pc.utf8_ltrim_whitespace, "ignoreTrailingWhiteSpace": pc.utf8_rtrim_whitespace}
+    for side in [trim for name, trim in sides.items() if options.get(name, "").lower() == "true"]:
+        for at, column in enumerate(table.schema):
+            if pa.types.is_string(column.type):
+                table = table.set_column(at, column, side(table.column(at)))
+    return table
+
+
+_READERS: Mapping[str, Callable[[Root, FileInfo, Mapping[str, str]], Batches]] = {
+    "parquet": _parquet,
+    "orc": _orc,
+    "csv": _csv,
+    "json": _json,
+}
+
+
+def _nothing(schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of a file that may have no rows."""
+    return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
+
+
+def _with_keys(batch: pa.RecordBatch, keys: Mapping[str, str | None]) -> pa.RecordBatch:
+    for name, key in keys.items():
+        if name not in batch.schema.names:
+            values = pa.nulls(batch.num_rows, pa.string()) if key is None else pa.repeat(key, batch.num_rows)
+            batch = batch.append_column(name, values)
+    return batch
 
 
 @dataclass(frozen=True, kw_only=True)

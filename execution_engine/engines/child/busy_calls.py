@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.failures import is_connect
 
 AGAIN_SECONDS = 0.2  # a scan of many queries goes on with the next when one is interrupted
 

@@ -8,13 +8,24 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from execution_engine.engines.ladder import CallAnswer, TooLate, too_late, wait_for
-from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
+from execution_engine.engines.protocol import (
+    CallAnswer,
+    FailingRows,
+    Part,
+    ScanReport,
+    Table,
+    TooLate,
+    Unit,
+    Wanted,
+    none_failing,
+    too_late,
+    wait_for,
+)
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 
 from .busy_calls import RunningCalls
-from .reports import all_failed, past_deadline
+from .engine import all_failed, past_deadline
 
 
 class DeadlineEngine:

@@ -1,12 +1,13 @@
 """The engine of the lake in a process that can be killed: no query outlives its deadline, however it hangs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from threading import Lock
 from time import monotonic
 from typing import Any
 
-from assay.catalog.storages import FILES
+from assay.catalog.profile import FILES
 from execution_engine.engines.files.listing import (
     UnableToListFiles,
     list_partitions,
@@ -15,14 +16,52 @@ from execution_engine.engines.files.listing import (
     read_fingerprints_by_key,
     read_written_at,
 )
-from execution_engine.engines.ladder import CallAnswer, TooLate, is_done, too_late, wait_for
-from execution_engine.engines.protocol import FailingRows, Part, ScanReport, Table, Unit, Wanted, none_failing
+from execution_engine.engines.protocol import (
+    CallAnswer,
+    FailingRows,
+    Measured,
+    Part,
+    ScanReport,
+    Table,
+    TooLate,
+    Unit,
+    Wanted,
+    is_done,
+    none_failing,
+    too_late,
+    wait_for,
+)
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .death import UnableToAnswer
-from .process import Child, ChildOptions, Retired
-from .reports import all_failed, past_deadline, ran_out_of_memory
+from .process import Child, ChildOptions, Retired, UnableToAnswer
+
+# Reports of scans that did not end as they should.
+
+BY_CANCELLING = frozenset({Reason.TIMEOUT, Reason.QUERY_FAILED, Reason.ENGINE_UNREACHABLE, Reason.UNREADABLE})
+
+
+def all_failed(wanted: Sequence[Wanted], failure: Failure, seconds: float) -> ScanReport:
+    """Nothing could be measured."""
+    measured = {item.key: Measured(failure=failure) for item in wanted}
+    return ScanReport(measured=measured, spark_jobs=0, seconds=seconds, fingerprint=None)
+
+
+def past_deadline(report: ScanReport, failure: Failure) -> ScanReport:
+    """What was measured before the deadline stays; what cancelling made fail, failed by the deadline."""
+    measured = {
+        key: Measured(failure=failure) if item.failure and item.failure.reason in BY_CANCELLING else item
+        for key, item in report.measured.items()
+    }
+    return replace(report, measured=measured)
+
+
+def ran_out_of_memory(result: Any) -> bool:
+    """Whether a scan filled a process that had better be replaced."""
+    reports = result if isinstance(result, tuple) else (result,)
+    measured = [item for each in reports if isinstance(each, ScanReport) for item in each.measured.values()]
+    return any(item.failure is not None and item.failure.reason is Reason.OUT_OF_MEMORY for item in measured)
+
 
 START_SECONDS = 180.0
 TRIES = 3

@@ -1,28 +1,227 @@
 """One Spark child: a Python process in a session of its own that hosts an engine, and the calls it is busy with."""
 
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, Thread
+from signal import SIGKILL, SIGTERM
+from threading import Event, Lock, Thread
 from typing import Any
 
-from execution_engine.engines.limits import Limits, bytes_of
+from execution_engine.engines.protocol import Limits, bytes_of
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.outcome import Failure, Reason
 
-from .codec import UnableToDecode, call_frame, result_of
-from .death import Death, UnableToAnswer, failure_of_death, kernel_kills
-from .environment import child_environment
-from .frames import Frame, UnableToReadFrame, read_frame, write_frame
-from .process_session import MemoryWatch, kill_session
+from .wire import Frame, UnableToDecode, UnableToReadFrame, call_frame, read_frame, result_of, write_frame
+
+# All processes of a session: Spark's child, its Java and Java's Python workers, which have groups of their own.
+
+PROC = Path("/proc")
+_SWEEPS = 20  # a process may be born while its session is killed
+INTERVAL = 0.5  # seconds between two looks at the memory
+LEAST = 1024**3  # bytes; what Python, pandas and two workers start with is a part of this
+
+
+def kill_session(leader: int, *, spare: int | None = None) -> None:
+    """SIGKILL every process of the session but ``spare``; the leader must not have been waited for."""
+    for _ in range(_SWEEPS):
+        alive = [pid for pid in members(leader) if pid != spare]
+        if not alive:
+            return
+        for pid in alive:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def members(leader: int) -> Iterator[int]:
+    """The living processes of the session; where there is no /proc, the leader only."""
+    if not PROC.is_dir():
+        yield leader
+        return
+    for folder in PROC.iterdir():
+        if folder.name.isdigit() and _session(folder) == leader:
+            yield int(folder.name)
+
+
+def memory_of(leader: int, *, but: str) -> int:
+    """The bytes that the session's processes hold for themselves, but for those whose name is ``but``."""
+    pages = sum(_private_pages(PROC / str(pid)) for pid in members(leader) if _name(PROC / str(pid)) != but)
+    return pages * resource.getpagesize()
+
+
+def _private_pages(folder: Path) -> int:
+    try:
+        _, resident, shared = map(int, (folder / "statm").read_text().split()[:3])
+    except (OSError, ValueError):
+        return 0
+    return resident - shared
+
+
+def _name(folder: Path) -> str:
+    try:
+        return (folder / "comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _session(folder: Path) -> int | None:
+    """The session of a process; None if it is dead or gone."""
+    try:
+        state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+    except (OSError, ValueError):
+        return None
+    return None if state in "ZX" else int(session)
+
+
+class MemoryWatch:
+    """Calls ``overflow`` once the processes of a session, but for Java, hold more than ``bound`` bytes.
+
+    Java bounds its own memory. The others are watched from outside: a bound on the address space (RLIMIT_AS) makes
+    allocators fail that only reserve, and a process that is busy filling its memory may not get round to look.
+    """
+
+    def __init__(self, leader: int, bound: int, overflow: Callable[[], None]) -> None:
+        self._leader = leader
+        self._bound = max(bound, LEAST)
+        self._overflow = overflow
+        self._ended = Event()
+        Thread(target=self._watch, name=f"memory of Spark child {leader}", daemon=True).start()
+
+    def end(self) -> None:
+        """Stop looking; to be called before the processes are buried."""
+        self._ended.set()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(INTERVAL):
+            if memory_of(self._leader, but="java") > self._bound:
+                self._overflow()
+                return
+
+
+# The environment of a Spark child: what Spark needs and nothing else, so that user SQL finds no secret in it.
+
+NEEDED = (
+    "PATH",
+    "JAVA_HOME",
+    "SPARK_HOME",
+    "SPARK_CONF_DIR",
+    "SPARK_SUBMIT_OPTS",
+    "HADOOP_HOME",
+    "HADOOP_CONF_DIR",
+    "YARN_CONF_DIR",
+    "PYSPARK_PYTHON",
+    "LD_LIBRARY_PATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+)
+UTF_8 = "C.UTF-8"
+
+
+def child_environment(environment: Mapping[str, str], passed: Collection[str], scratch: Path) -> dict[str, str]:
+    """The child's own; ``passed`` names the variables more that it may see, for example of an object store."""
+    kept = {name: environment[name] for name in (*NEEDED, *passed) if name in environment}
+    return (
+        {"LANG": UTF_8, "PYSPARK_PYTHON": sys.executable}  # on nodes of a cluster it may lie elsewhere
+        | kept
+        | {
+            "HOME": str(scratch),
+            "TMPDIR": str(scratch),
+            "SPARK_LOCAL_DIRS": str(scratch),
+            "PYTHONPATH": os.pathsep.join(import_path()),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+    )
+
+
+def import_path() -> list[str]:
+    """The folders that this process imports from, so that the child finds the very same code."""
+    return [str(Path(entry).absolute()) for entry in sys.path if entry and Path(entry).exists()]
+
+
+# Why a Spark child ended, and what that says of the scans that it was busy with.
+
+JAVA_OUT_OF_MEMORY = 3  # the exit status of a Java told to exit when its memory is used up
+VMSTAT = Path("/proc/vmstat")
+
+
+class UnableToAnswer(Exception):
+    """A child gave no answer; the failure says why. ``alone``: no other call was in the child."""
+
+    def __init__(self, failure: Failure, *, alone: bool = True) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.alone = alone
+
+
+@dataclass(frozen=True, kw_only=True)
+class Death:
+    """How a child ended; statuses as ``subprocess`` has them, negative for a signal, None where not known."""
+
+    java: int | None = None
+    python: int | None = None
+    kernel_kills: int = 0  # processes that the kernel killed meanwhile for want of memory
+    ordered: str = ""  # why we killed it, if we did
+    overflowed: bool = False  # its Python processes held too much
+    was_ready: bool = True  # before that it ran nobody's query
+
+
+def failure_of_death(death: Death, memory: str) -> Failure:
+    """What a scan that was in the child, or waited for it to start, is told; the latter is never to blame."""
+    failure = _failure(death, memory)
+    return failure if death.was_ready else replace(failure, reason=Reason.ENGINE_UNREACHABLE)
+
+
+def _failure(death: Death, memory: str) -> Failure:
+    if death.overflowed:
+        detail = (
+            f"Spark's Python held more than {memory}; make the query or the key smaller, or raise ASSAY_SPARK_MEMORY"
+        )
+        return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
+    if death.ordered:
+        return Failure(
+            reason=Reason.ENGINE_UNREACHABLE, detail=f"Spark was restarted: {death.ordered}; this is tried again"
+        )
+    if death.java == JAVA_OUT_OF_MEMORY:
+        detail = f"Spark used up its memory of {memory}; make the query or the key smaller, or raise ASSAY_SPARK_MEMORY"
+        return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
+    if -SIGKILL in (death.java, death.python) and death.kernel_kills:
+        detail = (
+            f"the kernel killed Spark as the machine ran out of memory; lower ASSAY_SPARK_MEMORY (now {memory}), "
+            "run fewer workers here, or make the query smaller"
+        )
+        return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
+    if SIGTERM in (-(death.java or 0), -(death.python or 0)):
+        return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{_told(death)}; Spark is restarted by the next scan")
+    return Failure(reason=Reason.CRASHED, detail=f"{_told(death)}; Spark is restarted by the next scan")
+
+
+def kernel_kills() -> int:
+    """How many processes this machine's kernel has killed for want of memory since it started; 0 where it tells not."""
+    try:
+        lines = dict(line.split() for line in VMSTAT.read_text().splitlines())
+    except (OSError, ValueError):
+        return 0
+    return int(lines.get("oom_kill", 0))
+
+
+def _told(death: Death) -> str:
+    who, status = ("Spark's Java", death.java) if death.java is not None else ("the Spark child", death.python)
+    if status is None:
+        return f"{who} went away"
+    return f"{who} was killed by signal {-status}" if status < 0 else f"{who} ended with status {status}"
+
 
 SPARK = "execution_engine.engines.spark.engine:SparkEngine"
 CLOSE_SECONDS = 10.0

@@ -1,14 +1,161 @@
 """The types of columns, as catalogues declare them and storages name them, and which of them hold the same (pure)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from lark import Token, Transformer
+from lark import Lark, Token, Transformer, Tree
+from lark.exceptions import LarkError
 
-from .declared_types import type_tree
+from execution_engine.engines.protocol import Measured, Wanted, failed
+from execution_engine.guard import read_condition
+from execution_engine.metrics.definitions.schema import SeenColumns, declared_of, detail_of, drifts
+from execution_engine.metrics.expressions import Expressions, path_of
+from execution_engine.metrics.keys.key_text import NULL
+from execution_engine.outcome import Reason
+
+# Spark's dialect: names, literals and keys as SQL text.
+
+
+def quote(name: str) -> str:
+    """The name as an identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def column(name: str) -> str:
+    """The column, or the field of a struct, that an assertion names."""
+    return ".".join(map(quote, path_of(name)))
+
+
+def literal(text: str) -> str:
+    """The text as a string literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def is_in(expression: str, values: Sequence[str]) -> str:
+    """The condition that the expression is one of the values."""
+    return f"{expression} in ({', '.join(literal(value) for value in values) or 'null'})"
+
+
+def expressions(columns: Mapping[str, str]) -> Expressions:
+    """Writes SQL over a row with these columns, as assertions write them (name → Spark's type)."""
+    types = {name.lower(): type_ for name, type_ in columns.items()}
+    return Expressions(quote=column, translate=_checked, text=literal, type_of=lambda name: types.get(name.lower()))
+
+
+def _checked(condition: str) -> str:
+    """As the guard writes it anew; what was read is never run."""
+    return read_condition(condition).sql
+
+
+def key(columns: Sequence[str]) -> str:
+    """The columns as one text that ``keys.decode`` reads: each value behind its length."""
+    return length_prefixed([f"cast({column(name)} as string)" for name in columns])
+
+
+def length_prefixed(texts: Sequence[str]) -> str:
+    """The texts as one that ``keys.decode`` reads."""
+    return f"concat({', '.join(map(_key_part, texts))})"
+
+
+def _key_part(text: str) -> str:
+    return f"coalesce(concat(cast(char_length({text}) as string), ':', {text}), '{NULL}')"
+
+
+# The types that a catalog declares, read by a grammar of our own and written anew: no user's text reaches Spark.
+
+MAX_TEXT = 4_000
+MAX_PARTS = 32
+MOST_DIGITS = 38
+GRAMMAR = r"""
+    ?type: simple | decimal | text | array | map | struct
+    simple: SIMPLE
+    decimal: ("decimal"i | "dec"i | "numeric"i) ["(" NUMBER ["," NUMBER] ")"]
+    text: ("varchar"i | "char"i) ["(" NUMBER ")"]
+    array: "array"i "<" type ">"
+    map: "map"i "<" type "," type ">"
+    struct: "struct"i "<" field ("," field)* ">"
+    field: name ":" type
+    name: NAME | QUOTED | SIMPLE
+    SIMPLE.2: /(boolean|(tiny|small|big)?int|integer|byte|short|long|float|real|double|string|binary|date)(?!\w)/i
+            | /timestamp(_ntz|_ltz)?(?!\w)/i
+    NAME: /[a-zA-Z_]\w*/
+    QUOTED: /`([^`]|``)+`/
+    NUMBER: /\d{1,5}/
+    %ignore /\s+/
+"""
+ALIASES = {
+    "byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float",
+    "timestamp_ltz": "timestamp",
+}  # fmt: skip
+
+
+class _Write(Transformer[Token, str]):
+    """From the tree to Spark's own words."""
+
+    def simple(self, parts: list[str]) -> str:
+        """A type without parts."""
+        name = parts[0].lower()
+        return ALIASES.get(name, name)
+
+    def decimal(self, parts: list[str | None]) -> str:
+        """With digits within what Spark has."""
+        digits, scale = (int(part) if part else None for part in parts)
+        digits, scale = (10, 0) if digits is None else (digits, scale or 0)
+        if not 1 <= digits <= MOST_DIGITS or scale > digits:
+            raise ValueError(f"decimal({digits},{scale})")
+        return f"decimal({digits},{scale})"
+
+    def text(self, parts: list[str]) -> str:
+        """Spark's readers know texts of one kind."""
+        return "string"
+
+    def array(self, parts: list[str]) -> str:
+        """Of one type."""
+        return f"array<{parts[0]}>"
+
+    def map(self, parts: list[str]) -> str:
+        """From a type to a type."""
+        return f"map<{parts[0]},{parts[1]}>"
+
+    def struct(self, parts: list[str]) -> str:
+        """Of named fields."""
+        return f"struct<{','.join(parts)}>"
+
+    def field(self, parts: list[str]) -> str:
+        """A name, always in backticks, and its type."""
+        return f"{parts[0]}:{parts[1]}"
+
+    def name(self, parts: list[str]) -> str:
+        """Quoted anew, whatever it held."""
+        text = parts[0]
+        return quote(text[1:-1].replace("``", "`") if text.startswith("`") else text)
+
+
+def spark_type(text: str) -> str | None:
+    """The type as Spark names it, such as ``array<decimal(10,2)>``; None for what is no type of Spark's."""
+    try:
+        tree = type_tree(text)
+        return _Write().transform(tree) if tree else None
+    except LarkError:
+        return None
+
+
+def type_tree(text: str) -> Tree[Token] | None:
+    """The tree of the grammar above; None for what is no type of Spark's."""
+    if len(text) > MAX_TEXT or text.count("<") > MAX_PARTS:
+        return None
+    try:
+        return _parser().parse(text)
+    except (LarkError, RecursionError):
+        return None
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(GRAMMAR, start="type", parser="lalr", maybe_placeholders=True)
 
 
 class TypeKind(StrEnum):
@@ -202,3 +349,18 @@ class _Read(Transformer[Token, ColumnType]):
         """As it is compared: without quotes and regard to case."""
         text = str(parts[0])
         return (text[1:-1].replace("``", "`") if text.startswith("`") else text).casefold()
+
+
+# How far the columns of a table have drifted from the declared ones, whoever reads it.
+
+
+def measure_drift(item: Wanted, seen: Sequence[SeenColumns], table: str) -> Measured:
+    """How many declared columns are gone or of another type in any of the places; what has no files has no columns."""
+    declared = declared_of(item.spec)
+    if declared is None:
+        detail = f"nothing declares the columns of {table}: declare them in the catalog, or with declared='name type'"
+        return failed(Reason.INVALID, detail)
+    if not seen:
+        return failed(Reason.NO_DATA, f"{table} has no files there, so it has no columns")
+    found = drifts(declared, seen, holds)
+    return Measured(value=float(len(found)), detail=detail_of(found))

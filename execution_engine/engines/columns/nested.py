@@ -1,11 +1,11 @@
 """The fields of structs as columns of their own: ``address struct<city:string>`` has the column ``address.city``.
 
-A column of the very name ``address.city`` is written in backticks (execution_engine.metrics.columns).
+A column of the very name ``address.city`` is written in backticks (execution_engine.metrics.expressions).
 """
 
 from collections.abc import Iterator, Mapping
 
-from execution_engine.metrics.columns import parts_of, written
+from execution_engine.metrics.expressions import parts_of, written
 
 _START = "struct<"
 

@@ -4,15 +4,55 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
+from sqlglot import exp
+
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.guard import UnableToAllow, in_sql, read_condition
-from execution_engine.metrics.columns import written
+from execution_engine.guard.sql_tree import write
+from execution_engine.metrics.definition import ArgumentType, ColumnKind, column_kind
+from execution_engine.metrics.expressions import path_of, resolved, written
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.signature import ArgumentType, ColumnKind, column_kind
-from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .settled import settled
+# Names with a dot and no backticks: fields of structs or, where no column begins so, columns of the whole name.
+
+
+def settled(spec: MetricSpec, columns: Collection[str]) -> MetricSpec:
+    """The metric over a table of these columns, as assertions write them, each name being the column that it means."""
+    definition = METRICS.get(spec.name)
+    kinds = definition.signature.arguments if definition else ()
+    is_sql = [kind is ArgumentType.SQL for kind in kinds] + [False] * len(spec.arguments)
+
+    def argument(value: Literal, sql: bool) -> Literal:
+        return _condition(str(value), columns) if sql else value
+
+    return replace(
+        spec,
+        columns=tuple(resolved(name, columns) for name in spec.columns),
+        by=tuple(resolved(name, columns) for name in spec.by),
+        arguments=tuple(map(argument, spec.arguments, is_sql)),
+        where=None if spec.where is None else _condition(spec.where, columns),
+    )
+
+
+def _condition(text: str, columns: Collection[str]) -> str:
+    """The text itself, unless a name in it means another column than it seems to; what cannot be read stays too."""
+    if "." not in text:
+        return text
+    try:
+        tree = read_condition(text).tree
+    except UnableToAllow:
+        return text
+    meant = tree.transform(lambda node: _column(node, columns) if isinstance(node, exp.Column) else node)
+    return text if meant == tree else write(meant)
+
+
+def _column(node: exp.Column, columns: Collection[str]) -> exp.Column:
+    path = tuple(part.name for part in node.parts)
+    found = path_of(resolved(written(*path), columns))
+    return node if found == path else exp.column(exp.to_identifier(found[0], quoted=True))
+
 
 Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
 

@@ -31,7 +31,6 @@ from .nodes import (
     UnableToTell,
     When,
 )
-from .texts import as_string
 from .values import (
     LONG_DIGITS,
     MOST_DIGITS,
@@ -40,6 +39,7 @@ from .values import (
     Flags,
     Numbers,
     Values,
+    as_string,
     is_valid_text,
     of_texts,
     texts_of,

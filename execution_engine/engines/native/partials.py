@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.engines.native.hashing.coupons import coupons_of
-from execution_engine.engines.native.hashing.hashes import key_hashes
 from execution_engine.metrics.states.hll import merged, state_of
 
 from .evaluation import Batch
+from .hashing import coupons_of, key_hashes
 from .nodes import Column, Literal, Node, UnableToTell, When
 from .values import Doubles, Family, Flags, Numbers, Values
 

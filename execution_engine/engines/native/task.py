@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.engines.native.grouped.bins import Binned, counts_in, nothing_in
-from execution_engine.engines.native.grouped.gathered import Gathering, Grouped, GroupsOfTask
-
+from . import grouped as binning
+from . import grouped as gathered
 from . import nodes, partials, reading
-from .grouped import bins as binning
-from .grouped import gathered
+from .grouped import Binned, Gathering, Grouped, GroupsOfTask, counts_in, nothing_in
 from .nodes import UnableToTell
 from .partials import Counted, Gathered, Keys, Part, Partials, Value, of_batches
 from .reading import Piece, Stored, UnableToReadPiece, batches

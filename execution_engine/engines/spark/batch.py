@@ -16,26 +16,23 @@ from pyspark.sql import SparkSession
 from execution_engine.engines.columns.spec_check import check_spec
 from execution_engine.engines.files.footers import NANOSECONDS
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.engines.gathering.assembly import Plan, measured_of, plan
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.gathering import AskedStatistic, Keyed, Plan, measured_of, plan
 from execution_engine.engines.native.measure import BESIDE
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
-from execution_engine.engines.spark.measures.gather import selected
+from execution_engine.engines.spark.measures.gather import aggregates, selected, values
 from execution_engine.engines.spark.measures.native import Native, taken_together
-from execution_engine.engines.spark.measures.statistics import aggregates, values
-from execution_engine.engines.spark.sources.source import Files, SparkSource, open_source
-from execution_engine.engines.spark.start.java import UnableToFindJava
+from execution_engine.engines.spark.start.session import UnableToFindJava
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
-from execution_engine.metrics.states.merging import merge
+from execution_engine.metrics.states.states import merge
 from execution_engine.metrics.states.statistics import Statistic, Value, over_nothing
 from execution_engine.read_by import ReadBy, read_by
 
-from .failures import SPARK_ERRORS
-from .jobs import action, counting_jobs
+from .failures import SPARK_ERRORS, action, counting_jobs
 from .kernels import OFF
 from .scan import Taken
+from .sources import Files, SparkSource, open_source
 
 FILE = "_metadata.file_path"
 BATCHED_ROWS = 200_000  # of a part that shares its job with others

@@ -9,10 +9,10 @@ from time import monotonic
 
 from pyspark.sql import SparkSession
 
-from assay.catalog.storages import FILES
+from assay.catalog.profile import FILES
+from execution_engine.engines.arrow.local_scan import told_of_small
 from execution_engine.engines.arrow.profiles import ToldProfiles, profiles_told
-from execution_engine.engines.arrow.told import told_of_small
-from execution_engine.engines.columns.spark_sql import quote
+from execution_engine.engines.columns.column_types import quote
 from execution_engine.engines.files.listing import (
     UnableToListFiles,
     list_partitions,
@@ -34,18 +34,16 @@ from execution_engine.engines.protocol import (
     none_failing,
 )
 from execution_engine.engines.spark.measures.failing import failing_rows
-from execution_engine.engines.spark.sources.source import listed_keys, open_source
-from execution_engine.engines.spark.start.java import UnableToFindJava, use_java
-from execution_engine.engines.spark.start.session import SparkOptions, start_session
-from execution_engine.metrics.columns import written
+from execution_engine.engines.spark.start.session import SparkOptions, UnableToFindJava, start_session, use_java
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 from execution_engine.read_by import NO_VALUES, ReadBy, together
 
 from .batch import scan_shared
-from .failures import SPARK_ERRORS, failure_of
-from .jobs import counting_jobs
+from .failures import SPARK_ERRORS, counting_jobs, failure_of
 from .scan import measure
+from .sources import listed_keys, open_source
 
 
 class SparkEngine:

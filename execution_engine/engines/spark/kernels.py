@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 
 import execution_engine.engines.native
 from execution_engine.engines.files import sound_footers
-from execution_engine.engines.spark.sources.source import SparkSource
 from execution_engine.metrics.keys import bits
 from execution_engine.metrics.states import hll
 from execution_engine.read_by import Kind, Left
 
-from .jobs import action
+from .failures import action
+from .sources import SparkSource
 
 for _module in (execution_engine.engines.native, sound_footers, hll, bits):
     cloudpickle.register_pickle_by_value(_module)

@@ -4,29 +4,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from execution_engine.engines.columns.spec_check import sifted
-from execution_engine.engines.files.footer_statistics import is_full, told
+from execution_engine.engines.files.footers import is_full, told
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.engines.gathering.assembly import Plan, measured_of, of_no_data, plan
-from execution_engine.engines.gathering.groups import PlannedGroups, measured_by, needs, planned_groups
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
-from execution_engine.engines.native.histograms import ends_asked, values_asked
+from execution_engine.engines.gathering import (
+    AskedStatistic,
+    Keyed,
+    Plan,
+    PlannedGroups,
+    measured_by,
+    measured_of,
+    needs,
+    of_no_data,
+    plan,
+    planned_groups,
+)
 from execution_engine.engines.native.keys.measures import OF_KEYS, counted_by_filters
+from execution_engine.engines.native.measure import ends_asked, values_asked
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark.measures.frequencies import frequencies, listed
+from execution_engine.engines.spark.measures.frequencies import frequencies, listed, measure_by
 from execution_engine.engines.spark.measures.gather import gather
-from execution_engine.engines.spark.measures.groups import measure_by
-from execution_engine.engines.spark.measures.native import Native, NativeGroups, left_to_spark, taken_natively
-from execution_engine.engines.spark.sources.source import SparkSource
+from execution_engine.engines.spark.measures.native import (
+    Native,
+    NativeGroups,
+    left_to_spark,
+    taken_by_kernels,
+    taken_natively,
+)
 from execution_engine.metrics.definition import LAKE, SHARED
-from execution_engine.metrics.definitions.histogram import HISTOGRAM
-from execution_engine.metrics.definitions.schema_drift import SCHEMA_DRIFT
-from execution_engine.metrics.definitions.schema_match import SCHEMA_MATCH
+from execution_engine.metrics.definitions.schema import SCHEMA_DRIFT, SCHEMA_MATCH
+from execution_engine.metrics.definitions.uniqueness import HISTOGRAM
 from execution_engine.metrics.registry import METRICS
 from execution_engine.read_by import NO_VALUES, Kind, Left, ReadBy, read_by, together
 
 from .failures import SPARK_ERRORS, failure_of
-from .histograms import taken_by_kernels
 from .kernels import OFF
+from .sources import SparkSource
 
 OF_COLUMNS = frozenset({SCHEMA_MATCH.name, SCHEMA_DRIFT.name})  # which read no rows
 COMPOUND = Left(kind=Kind.COMPOUND, why="a compound metric has queries of its own")

@@ -17,12 +17,8 @@ from execution_engine.engines.protocol import FailingRows, Measured, Part, ScanR
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .failures import failure_of
-from .measure import measure
-from .parts import keys_present
-from .samples import RANK, rank
-from .source import open_source, types_of
-from .time_column import MYSQL, UnableToCut
+from .measure import RANK, failure_of, measure, rank
+from .source import MYSQL, UnableToCut, keys_present, open_source, types_of
 
 CONNECT_SECONDS = 5
 OUR_TABLES = ("assay_auditentry", "django_migrations")

@@ -2,27 +2,174 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
 
-from sqlalchemy import func, literal_column, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import ColumnElement, func, literal_column, select
+from sqlalchemy.exc import DBAPIError, NoSuchTableError, SQLAlchemyError
 
-from execution_engine.engines.columns.drift import measure_drift
-from execution_engine.engines.columns.settled import settled
-from execution_engine.engines.columns.spec_check import check_spec, conditions_of
-from execution_engine.engines.gathering.assembly import measured_of, of_no_data, plan
-from execution_engine.engines.gathering.selects import AskedStatistic
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.columns.column_types import measure_drift
+from execution_engine.engines.columns.spec_check import check_spec, conditions_of, settled
+from execution_engine.engines.gathering import AskedStatistic, measured_of, of_no_data, plan
+from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.guard import UnableToAllow
-from execution_engine.metrics.definition import DATABASE, Keys, Kind
-from execution_engine.metrics.definitions.schema_drift import SeenColumns
+from execution_engine.metrics.definition import DATABASE, NOTE, ColumnKind, Keys, Kind
+from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys, hash_of
+from execution_engine.metrics.definitions.schema import SeenColumns
 from execution_engine.metrics.definitions.uniqueness import KEEP
+from execution_engine.metrics.keys.key_text import Key, as_text
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Value
 from execution_engine.outcome import Failure, Reason
 
-from .failures import failure_of
-from .source import SqlSource
+from .source import MYSQL, SqlSource
+
+# Samples of keys, drawn by the database: the keys of lowest hash, where each draw hashes in its own way.
+
+RANK = "assay_rank"  # a function that each connection to SQLite is given
+ROWS_AT_A_TIME = 10_000
+MORE = 1.5  # times as many keys as are wanted are likely in the share of ranks that is looked at first
+
+
+def take_sample(source: SqlSource, item: Wanted) -> Measured:
+    """A sample of the keys as state; the value is its size, and at most so many rows are fetched.
+
+    A database that is not known to have a hash sends all its keys, and the note of the measurement says so.
+    """
+    size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
+    rank = rank_of(source, item.spec.columns, draw_of(item))
+    if rank is None:
+        return _picked_here(source, item, size)
+    return _measured(item, tuple(dict.fromkeys(_drawn(source, item, rank, size))))
+
+
+def _drawn(source: SqlSource, item: Wanted, rank: str, size: int) -> list[Key]:
+    """The distinct keys of lowest rank. Only as low a share of all ranks is sorted as likely holds enough of them."""
+    rows = source.connection.execute(source.select(["count(*)"], item.spec.where)).scalar_one()
+    found, low, high = list[Key](), 0.0, min(1.0, MORE * size / max(rows, 1))
+    while True:
+        found += _between(source, item, rank, low, high, size - len(found))
+        if len(found) >= size or high >= 1:
+            return found
+        low, high = high, min(1.0, high * max(2.0, MORE * size / max(len(found), 1)))
+
+
+def _between(source: SqlSource, item: Wanted, rank: str, low: float, high: float, size: int) -> list[Key]:
+    """The keys whose rank is in a share of all ranks: so many at most, the lowest first.
+
+    The rank is selected beside a key, so that two keys that a collation takes for one stay two.
+    """
+    names = [source.quote(name) for name in item.spec.columns]
+    ranked = source.select([*names, rank], item.spec.where).distinct()
+    hash_: ColumnElement[Any] = literal_column(rank)
+    if low > 0:
+        ranked = ranked.where(hash_ >= _edge(source, low))
+    if high < 1:
+        ranked = ranked.where(hash_ < _edge(source, high))
+    rows = source.connection.execute(ranked.order_by(literal_column(f"m{len(names)}")).limit(size))
+    return [tuple(map(as_text, row[:-1])) for row in rows]
+
+
+def _edge(source: SqlSource, share: float) -> bytes | str:
+    """Where the lowest share of all ranks ends."""
+    first = int(share * 2**32).to_bytes(4)
+    return first if source.connection.dialect.name == "sqlite" else first.hex()
+
+
+def draw_of(item: Wanted) -> str:
+    """What makes the hashes of one measurement other ones than those of the next, in letters and digits."""
+    return blake2b(item.key.encode(), digest_size=8).hexdigest()
+
+
+def rank_of(source: SqlSource, columns: Sequence[str], draw: str) -> str | None:
+    """SQL for the hash of a key in a draw, the same in every session; None where no such function is known."""
+    dialect, names = source.connection.dialect.name, [source.quote(name) for name in columns]
+    if dialect == "sqlite":
+        return f"{RANK}('{draw}', {', '.join(names)})"
+    if dialect not in MYSQL:
+        return None
+    kinds = {name.lower(): kind for name, kind in source.columns.items()}
+    texts = [
+        f"cast({name} as char)" if kinds.get(column.lower()) is ColumnKind.NUMERIC else f"hex({name})"
+        for name, column in zip(names, columns, strict=True)
+    ]  # in hexadecimal, as a text has other bytes in another session's character set
+    whole = ", ".join(f"coalesce({text}, '-')" for text in texts)
+    return f"md5(concat_ws(',', '{draw}', {whole}))"
+
+
+def rank(*values: Any) -> bytes:
+    """The hash of a draw and a key, in SQLite."""
+    return hash_of(tuple(map(as_text, values)))
+
+
+def _picked_here(source: SqlSource, item: Wanted, size: int) -> Measured:
+    names = [source.quote(name) for name in item.spec.columns]
+    rows = source.select(names, item.spec.where)
+    streamed = source.connection.execute(rows, execution_options={"yield_per": ROWS_AT_A_TIME})
+    keys = bottom_keys((tuple(as_text(value) for value in row) for row in streamed), size, draw_of(item))
+    note = f"all keys were fetched for the sample, as {source.connection.dialect.name} is not known to have a hash"
+    return _measured(item, keys, {NOTE: note})
+
+
+def _measured(item: Wanted, keys: tuple[tuple[str | None, ...], ...], detail: dict[str, Any] | None = None) -> Measured:
+    state = Sample(columns=item.spec.columns, keys=keys).to_bytes()
+    return Measured(value=float(len(keys)), state=state, detail=detail or {})
+
+
+# From what a database raises to a failure. Its texts may quote values of rows: only those that cannot are shown.
+
+# MySQL and MariaDB: too many connections, lock wait, deadlock, and every way of not reaching the server
+_TRANSIENT_CODES = frozenset({1040, 1205, 1213, 2002, 2003, 2005, 2006, 2013})
+_UNREADABLE_CODES = frozenset({1044, 1045, 1049, 1142, 1146})  # no access, no such database or table
+_KINDS = {
+    1044: "the server does not let this user into the database",
+    1045: "the server refuses the user or the password",
+    1049: "the server has no such database",
+    1142: "the user may not read the table",
+    1146: "the server has no such table",
+    1205: "the server kept us waiting for a lock",
+    1213: "the server ended the query, as it was in the way of another",
+    2002: "no server answers there",
+    2003: "no server answers there",
+    2005: "no server has that name",
+    2006: "the server is gone",
+    2013: "the server is gone",
+}
+_ABOUT_NAMES = frozenset({1054, 1064, 1305})  # unknown column, syntax, unknown function: words of the test alone
+
+
+def failure_of(error: SQLAlchemyError, table: Table) -> Failure:
+    """The failure behind an error of SQLAlchemy's: what kind it is, and where; no value, user or password."""
+    where = table.name if table.shown == "" else f"{table.name} at {table.shown}"
+    if isinstance(error, NoSuchTableError):
+        detail = f"{where}: there is no table {table.options.get('table')}; mend options['table'] of the dataset"
+        return Failure(reason=Reason.UNREADABLE, detail=detail)
+    return Failure(reason=_reason(error), detail=f"{where}: {_told(error)}")
+
+
+def _told(error: SQLAlchemyError) -> str:
+    code, text = _code(error), " ".join(str(error.orig if isinstance(error, DBAPIError) else "").split())
+    if isinstance(code, int) and code in _KINDS:
+        return f"{_KINDS[code]} ({code})"
+    is_sqlite = type(error.orig).__module__ == "sqlite3" if isinstance(error, DBAPIError) else False
+    is_undefined = str(getattr(error.orig, "pgcode", "") if isinstance(error, DBAPIError) else "").startswith("42")
+    if is_sqlite or is_undefined or code in _ABOUT_NAMES:
+        return text[:500]
+    kind = type(error.orig if isinstance(error, DBAPIError) and error.orig else error).__name__
+    return f"the database could not do it ({kind}{f' {code}' if isinstance(code, int) else ''})"
+
+
+def _code(error: SQLAlchemyError) -> object:
+    return error.orig.args[0] if isinstance(error, DBAPIError) and error.orig and error.orig.args else None
+
+
+def _reason(error: SQLAlchemyError) -> Reason:
+    code = _code(error)
+    lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    if lost or code in _TRANSIENT_CODES or code == "database is locked":
+        return Reason.ENGINE_UNREACHABLE
+    return Reason.UNREADABLE if code in _UNREADABLE_CODES else Reason.QUERY_FAILED
 
 
 def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:

@@ -2,22 +2,250 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Dialect, Select, inspect, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Dialect,
+    FromClause,
+    Select,
+    and_,
+    column,
+    func,
+    inspect,
+    literal,
+    literal_column,
+    not_,
+    or_,
+    select,
+    table,
+)
 from sqlalchemy import literal as sql_literal
 from sqlalchemy.exc import CompileError
-from sqlalchemy.types import Enum, Float, Integer, NullType, TypeEngine
+from sqlalchemy.types import TIMESTAMP, Date, DateTime, Enum, Float, Integer, NullType, Numeric, TypeEngine
 
-from execution_engine.engines.protocol import Part, Table
+from assay.time.stored_times import TICKS, StoredTimes
+from assay.time.windows import UnableToPartition, Window
+from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.guard import read_condition
-from execution_engine.metrics.columns import path_of, written
-from execution_engine.metrics.expressions import Expressions
-from execution_engine.metrics.signature import ColumnKind
+from execution_engine.metrics.definition import ColumnKind
+from execution_engine.metrics.expressions import Expressions, path_of, written
+from execution_engine.metrics.keys.key_text import as_text
+from execution_engine.outcome import Failure, Reason
 
-from .parts import condition_of, rows_of
-from .time_column import Condition
+# A column of times that a table is cut by: the bare column against bound values, so that its index serves.
+
+MYSQL = frozenset({"mysql", "mariadb"})
+
+Condition = ColumnElement[bool]
+Value = datetime | date | int | str
+
+
+class UnableToCut(Exception):
+    """The partition column is not what the catalogue says; the failure tells how to mend it."""
+
+    def __init__(self, table: Table, detail: str, reason: Reason = Reason.UNREADABLE) -> None:
+        super().__init__(detail)
+        self.failure = Failure(reason=reason, detail=f"{table.name}: {detail}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeColumn:
+    """The partition column of ``table`` in a database of ``dialect``, where it is a ``type_``."""
+
+    table: Table
+    stored: StoredTimes
+    dialect: str
+    type_: TypeEngine[Any]
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return str(self.table.partition_column)
+
+    @property
+    def _bare(self) -> ColumnElement[Any]:
+        return column(self.name, self.type_ if self.dialect != "sqlite" else None)
+
+    def within(self, window: Window) -> Condition:
+        """The rows of a window; UnableToCut."""
+        return and_(self.since(window.start), self.before(window.end))
+
+    def since(self, instant: datetime) -> Condition:
+        """The rows of an instant or later."""
+        cut, named = self._cut(instant), self._bare
+        if not isinstance(cut, str) or " " not in cut:
+            return named >= literal(cut)
+        with_t = cut.replace(" ", "T")
+        return and_(named >= cut, not_(and_(named >= cut[:10] + "T", named < with_t)))
+
+    def before(self, instant: datetime) -> Condition:
+        """The rows before an instant."""
+        cut, named = self._cut(instant), self._bare
+        if not isinstance(cut, str) or " " not in cut:
+            return named < literal(cut)
+        with_t = cut.replace(" ", "T")
+        return and_(named < with_t, not_(and_(named >= cut, named < cut[:10] + "T")))
+
+    def instant(self, value: Any) -> datetime:
+        """The first instant that a value of the column may be; ValueError for one that is no time."""
+        if isinstance(value, int | float | Decimal):
+            return self.stored.instant(int(value))
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value)
+        if not isinstance(value, datetime):
+            value = datetime.combine(value, time())
+        return self.stored.instant(value.replace(tzinfo=UTC) if self._tells_utc else value)
+
+    def check_type(self) -> None:
+        """Raise UnableToCut unless the type is one of what the column is said to hold."""
+        of_numbers = self.stored.holds in TICKS
+        if not isinstance(self.type_, Integer | Numeric if of_numbers else DateTime | Date):
+            self._refuse(f"is a {self.type_}", "a number" if of_numbers else "a DATETIME, TIMESTAMP or DATE")
+
+    def check_classes(self, classes: set[str]) -> None:
+        """The same in SQLite, by the classes of its values, as a column holds any."""
+        of_numbers = self.stored.holds in TICKS
+        if wrong := sorted(classes - ({"integer", "real"} if of_numbers else {"text"}) - {"null"}):
+            wanted = "numbers" if of_numbers else "texts such as 2026-01-31 23:59:59"
+            self._refuse(f"holds values of class {', '.join(wrong)}", wanted)
+
+    def _refuse(self, found: str, wanted: str) -> None:
+        raise UnableToCut(
+            self.table, f"its partition column {self.name} {found}, but holds: {self.stored.holds} needs {wanted}"
+        )
+
+    @property
+    def _tells_utc(self) -> bool:
+        """A TIMESTAMP of MySQL, or one with a time zone elsewhere, is an instant, whatever zone a client shows."""
+        is_mysqls = self.dialect in MYSQL and isinstance(self.type_, TIMESTAMP)
+        return is_mysqls or getattr(self.type_, "timezone", False) is True  # of datetime(6) SQLAlchemy says 6
+
+    def _cut(self, instant: datetime) -> Value:
+        """The value from which on rows are of the instant or later."""
+        if self.stored.holds in TICKS:
+            return self.stored.ticks(instant)
+        if self._tells_utc:
+            utc = instant.astimezone(UTC)
+            return utc.replace(tzinfo=None) if self.dialect in MYSQL else utc
+        try:
+            wall = self.stored.wall(instant)
+        except UnableToPartition as error:
+            mend = f"store them in UTC, or cut the partitions in {self.stored.time_zone}"
+            raise UnableToCut(self.table, f"of its partition column {self.name} {error}: {mend}") from None
+        if self.dialect == "sqlite":
+            return _as_text(wall)
+        return self._day(instant, wall) if isinstance(self.type_, Date) else wall
+
+    def _day(self, instant: datetime, wall: datetime) -> date:
+        if wall.time() == time():
+            return wall.date()
+        raise UnableToCut(
+            self.table,
+            f"its partition column {self.name} is a DATE, and {instant:%Y-%m-%d %H:%M} UTC, where a partition starts "
+            f"or ends, is no midnight of {self.stored.time_zone}: write the zone of its dates as stored_time_zone and "
+            "as time_zone, with a granularity of day or longer",
+        )
+
+
+def _as_text(wall: datetime) -> str:
+    """SQLite compares texts: the shortest that begins every time from here on, with seconds or without, but for a T."""
+    if wall.time() == time():
+        return wall.date().isoformat()
+    return wall.isoformat(sep=" ", timespec="seconds" if wall.second else "minutes")
+
+
+# Which rows of a database table a part is, and which partitions have rows.
+
+MOST_PRESENT = 100_000  # partitions that are looked for one by one
+
+Types = Mapping[str, TypeEngine[Any]]  # of the columns
+
+
+def rows_of(table_: Table) -> FromClause:
+    """The table in its schema."""
+    return table(table_.options["table"], schema=table_.options.get("schema"))
+
+
+def condition_of(connection: Connection, table_: Table, part: Part, types: Types) -> Condition | None:
+    """The condition of a part's rows; None for the whole table. Raises UnableToCut."""
+    if part.keys is None and part.range is None:
+        return None
+    type_ = _partition_type(table_, types)
+    keys = [key for key in part.keys or () if key != HIVE_NULL]
+    found: list[Condition] = []
+    if part.range is not None:
+        found.append(_time_column(connection, table_, type_).within(part.range))
+    if HIVE_NULL in (part.keys or ()):
+        found.append(column(str(table_.partition_column)).is_(None))
+    if keys or not found:
+        found.append(_among(table_, type_, keys))
+    return or_(*found)
+
+
+def _among(table_: Table, type_: TypeEngine[Any], keys: Sequence[str]) -> Condition:
+    if isinstance(type_, DateTime):
+        detail = f"its partition column {table_.partition_column} is a {type_}, which equals no key of a partition"
+        raise UnableToCut(table_, f"{detail}: add holds: time to its partition in the catalogue")
+    return column(str(table_.partition_column)).in_(keys)
+
+
+def keys_present(connection: Connection, table_: Table, types: Types) -> tuple[str, ...]:
+    """The keys of the partitions that have rows, sorted, and that of null where the column holds keys.
+
+    Raises UnableToCut, and ValueError for a time that is none.
+    """
+    type_ = _partition_type(table_, types)
+    if table_.stored_times is not None:
+        return _keys_of_times(connection, table_, _time_column(connection, table_, type_))
+    named: ColumnElement[Any] = column(str(table_.partition_column))
+    values = connection.execute(select(named).select_from(rows_of(table_)).distinct())
+    return tuple(sorted({HIVE_NULL if text is None else text for text in (as_text(row[0]) for row in values)}))
+
+
+def _keys_of_times(connection: Connection, table_: Table, times: TimeColumn) -> tuple[str, ...]:
+    """From the end of each partition to the next row: one look into the index for each that has rows."""
+    partitioning, keys = times.stored.partitioning, list[str]()
+    least = select(func.min(column(times.name, times.type_))).select_from(rows_of(table_))
+    value = connection.execute(least).scalar_one()
+    while value is not None and len(keys) < MOST_PRESENT:
+        window = partitioning.at(times.instant(value))
+        keys.append(partitioning.key(window))
+        value = connection.execute(least.where(times.since(window.end))).scalar_one()
+    return tuple(sorted(set(keys)))
+
+
+def _time_column(connection: Connection, table_: Table, type_: TypeEngine[Any]) -> TimeColumn:
+    if table_.stored_times is None:
+        raise UnableToCut(table_, "nothing says what times its partition column holds: add holds: to its partition")
+    dialect = connection.dialect.name
+    found = TimeColumn(table=table_, stored=table_.stored_times, dialect=dialect, type_=type_)
+    if dialect == "sqlite":
+        found.check_classes(_classes(connection, table_))
+    else:
+        found.check_type()
+    return found
+
+
+def _classes(connection: Connection, table_: Table) -> set[str]:
+    """Numbers are before all texts, and blobs behind: the least and the greatest value tell of all classes."""
+    name: ColumnElement[Any] = column(str(table_.partition_column))
+    ends = select(func.typeof(func.min(name)), func.typeof(func.max(name))).select_from(rows_of(table_))
+    return set(connection.execute(ends).one())
+
+
+def _partition_type(table_: Table, types: Types) -> TypeEngine[Any]:
+    wanted = (table_.partition_column or "").lower()
+    for name, type_ in types.items():
+        if name.lower() == wanted:
+            return type_
+    known = sorted(name.lower() for name in types)
+    detail = f"it has no column {table_.partition_column}; set its partition key to one of {known}"
+    raise UnableToCut(table_, detail, Reason.NO_PARTITION_COLUMN)
+
 
 _ONE_SIZE = ("sqlite",)  # whose numbers are of 64 bits, whatever they are called
 _SQLGLOT = {"mariadb": "mysql", "postgresql": "postgres", "mssql": "tsql"}  # others have the same name

@@ -2,8 +2,7 @@
 
 from sqlglot import exp
 
-from execution_engine.guard.characters import names, shown
-from execution_engine.guard.refusal import Refusal
+from execution_engine.guard.refusal import Refusal, names, shown
 
 SCALAR = names(
     """

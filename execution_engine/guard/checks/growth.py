@@ -6,8 +6,7 @@ from math import prod
 
 from sqlglot import exp
 
-from execution_engine.guard.characters import names
-from execution_engine.guard.refusal import Refusal
+from execution_engine.guard.refusal import Refusal, names
 
 from .functions import GENERATOR, called
 

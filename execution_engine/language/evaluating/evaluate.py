@@ -14,19 +14,36 @@ from math import isfinite
 from typing import Any, cast
 
 from execution_engine.exact import Number, is_whole, number_of
-from execution_engine.language.operands import operands
-from execution_engine.language.tree import Arithmetic, Assertion, By, Condition, History, Metric, Operand, Operator
-from execution_engine.language.walk import postorder, unfolded
+from execution_engine.language.tree import (
+    Arithmetic,
+    Assertion,
+    By,
+    Condition,
+    History,
+    Metric,
+    Operand,
+    Operator,
+    operands,
+    postorder,
+    unfolded,
+)
 from execution_engine.outcome import Failure, Reason
 
-from .anomaly import EXPECTED, Anomaly, WithPast, anomaly
 from .groups import Groups, judge_groups
-from .history import aggregate
-from .judge import ConditionJudgement, UnableToEvaluate, judge
-from .novelty import NOVEL, BesidePast, Novelty, novelty
-from .number import Quantity, quantity
-from .sentence import sentence
-from .verdict import AssertionVerdict, ZeroDivision, error, gravest, only_predicate
+from .judge import (
+    AssertionVerdict,
+    ConditionJudgement,
+    Quantity,
+    UnableToEvaluate,
+    ZeroDivision,
+    error,
+    gravest,
+    judge,
+    only_predicate,
+    quantity,
+    sentence,
+)
+from .past import EXPECTED, NOVEL, Anomaly, BesidePast, Novelty, WithPast, aggregate, anomaly, novelty
 
 __all__ = ["UnableToEvaluate", "Value", "evaluate"]
 

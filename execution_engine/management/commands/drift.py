@@ -12,8 +12,7 @@ from rich.table import Table as Printed
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
-from execution_engine.drift.columns import DRIFTED, LARGE, Level, drifts_of
-from execution_engine.drift.report import described
+from execution_engine.drift import DRIFTED, LARGE, Level, described, drifts_of
 from execution_engine.engines.files.listing import UnableToListFiles, kind_of_folder
 from execution_engine.file_profiles import Place, place_named, profile_of_place
 from execution_engine.file_windows import (
@@ -23,7 +22,7 @@ from execution_engine.file_windows import (
     windows_of_dataset,
     windows_of_files,
 )
-from execution_engine.novelty.terms import LAST_BATCHES
+from execution_engine.novelty.days import LAST_BATCHES
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile, merged_profiles
 from execution_engine.verification.data import names_files

@@ -23,11 +23,10 @@ from execution_engine.file_windows import (
     windows_of_dataset,
     windows_of_files,
 )
-from execution_engine.novelty.days import Day, day_of
-from execution_engine.novelty.inferred_schema.infer import infer
+from execution_engine.novelty.days import FURTHER_WINDOWS, LAST_BATCHES, LEARNING, Day, Method, day_of
+from execution_engine.novelty.inferred_schema import infer
 from execution_engine.novelty.judge import judge, without_secrets
-from execution_engine.novelty.terms import FURTHER_WINDOWS, LAST_BATCHES, LEARNING, Method
-from execution_engine.novelty.thaw import Answer, ThawingPast
+from execution_engine.novelty.past import Answer, ThawingPast
 from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile

@@ -12,9 +12,8 @@ from assay.command_line.command import Command as Base
 from assay.command_line.exit_codes import ExitCode
 from execution_engine.file_profiles import place_named, profile_of_place
 from execution_engine.profiles import report
-from execution_engine.profiles.lines import HEAD, line_of, odd
-from execution_engine.profiles.page import page_of
 from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.report import HEAD, line_of, odd, page_of
 from execution_engine.verification.data import names_files
 
 

@@ -13,14 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from assay import clock
-from assay.catalog.asked_window import asked_window, latest_ended
-from assay.catalog.selectors import by_name
+from assay.catalog.selectors import asked_window, by_name, latest_ended
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
+from assay.command_line.command import UnableToRun, wait_for
 from assay.command_line.exit_codes import ExitCode, FailOn
-from assay.command_line.wait import wait_for
 from assay.config import config
-from assay.database.bulk import in_parts
+from assay.database.statements import in_parts
 from assay.models import Dataset, Severity
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow, Window

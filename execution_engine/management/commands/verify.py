@@ -26,9 +26,9 @@ from execution_engine.verification import (
     VerificationResult,
     VerificationSuite,
 )
-from execution_engine.verification.checks_file.checks_file import ChecksFile, UnableToReadChecks, read_checks
+from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
 from execution_engine.verification.data import name_of, table_of
-from execution_engine.verification.failing import columns_and_rows
+from execution_engine.verification.suite import columns_and_rows
 
 CODES = {
     Status.SUCCESS: ExitCode.HELD,

@@ -8,10 +8,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from execution_engine.metrics.definition import LAKE, At, Input, Keys, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
+from execution_engine.metrics.definition import (
+    LAKE,
+    ArgumentType,
+    At,
+    Dimension,
+    Input,
+    Keys,
+    Kind,
+    MetricDefinition,
+    Signature,
+)
 from execution_engine.metrics.keys.filter_shape import ERROR_RATES, Format
-from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
 OPTIONS = {

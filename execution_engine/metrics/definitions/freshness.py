@@ -2,9 +2,18 @@
 
 from collections.abc import Callable
 
-from execution_engine.metrics.definition import SERVICE, At, Described, Input, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ArgumentType, Signature, ValueType
+from execution_engine.metrics.definition import (
+    SERVICE,
+    ArgumentType,
+    At,
+    Described,
+    Dimension,
+    Input,
+    Kind,
+    MetricDefinition,
+    Signature,
+    ValueType,
+)
 from execution_engine.metrics.spec import MetricSpec
 
 from .row_count import ALL_ROWS
@@ -36,7 +45,7 @@ FRESHNESS = MetricDefinition(
     source="UDQ: freshness",
     meaning="0 once the window is complete, else the time since its end",
     dimension=Dimension.TIMELINESS,
-    taken_by={SERVICE: "execution_engine.freshness.derive_freshness:derive_freshness"},
+    taken_by={SERVICE: "execution_engine.freshness.derive:derive_freshness"},
     inputs=(
         Input(spec=lambda call, of: ALL_ROWS),
         Input(spec=lambda call, of: ALL_ROWS, at=At.SUPPLIES),

@@ -1,4 +1,4 @@
-"""``min max mean sum stddev`` of a column of numbers, nulls left out; NULL where nothing is left, as in SQL."""
+"""Metrics of columns of numbers: extremes, means, quantiles, correlation, lengths of texts, ages of times."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,12 +6,23 @@ from math import isnan, sqrt
 from typing import Any
 
 from execution_engine.exact import Number
-from execution_engine.metrics.definition import FromStatistics, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
+from execution_engine.metrics.definition import (
+    NOTE,
+    ArgumentType,
+    ColumnKind,
+    Dimension,
+    FromStatistics,
+    Kind,
+    MetricDefinition,
+    Signature,
+    ValueType,
+)
 from execution_engine.metrics.expressions import Expressions
-from execution_engine.metrics.signature import ColumnKind, Signature
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.sketches import quantile_of
 from execution_engine.metrics.states.statistics import Gather, Statistic
+
+# ``min max mean sum stddev`` of a column of numbers, nulls left out; NULL where nothing is left, as in SQL.
 
 
 def _gathers(*gathers: Gather) -> Any:
@@ -130,4 +141,146 @@ STDDEV = _of_a_number(
     meaning="the standard deviation of the values",
     dimension=Dimension.ACCURACY,
     plain_sql=False,  # SQLite has no function for it
+)
+
+
+# ``quantile(column, q)``: the exact q-quantile, 0 <= q <= 1, linear between neighbours (numpy's default), and
+# ``approx_quantile(column, q)``: a value whose rank is near, from a sketch that merges. Deequ: ApproxQuantile.
+
+
+def _signature(name: str) -> Signature:
+    return Signature(
+        name=name,
+        min_columns=1,
+        max_columns=1,
+        column_kind=ColumnKind.NUMERIC,
+        arguments=(ArgumentType.NUMBER,),
+    )
+
+
+def _quantile_problem(spec: MetricSpec) -> str | None:
+    share = spec.arguments[0]
+    known = isinstance(share, int | float) and 0 <= share <= 1
+    return None if known else f"the quantile must lie between 0 and 1, not {share}"
+
+
+QUANTILE = MetricDefinition(
+    signature=_signature("quantile"),
+    kind=Kind.AGGREGATE,
+    tells_values=True,
+    formula="x with rank 1 + q (n - 1) among the n values, linear between neighbours",
+    source="numpy.quantile's default; Hyndman and Fan 1996, type 7",
+    meaning="the value below which this share of the values lies",
+    dimension=Dimension.ACCURACY,
+    statistics=lambda spec, write: {
+        "quantile": Statistic(
+            gather=Gather.PERCENTILE, of=(write.number(spec.columns[0]),), argument=float(spec.arguments[0])
+        )
+    },
+    value=lambda spec, found: found["quantile"],
+    problem=_quantile_problem,
+    plain_sql=False,
+)
+APPROX_QUANTILE = MetricDefinition(
+    signature=_signature("approx_quantile"),
+    kind=Kind.SKETCH,
+    tells_values=True,
+    formula="a value whose rank share lies within 0.7 % of q, in 99 % of cases",
+    source="Schelter et al. 2018, Table 2: ApproxQuantile; KLL sketch (Karnin, Lang, Liberty 2016)",
+    meaning="about the value below which this share of the values lies",
+    dimension=Dimension.ACCURACY,
+    statistics=lambda spec, write: {"kll": Statistic(gather=Gather.KLL, of=(write.number(spec.columns[0]),))},
+    value=lambda spec, found: None if found["kll"] is None else quantile_of(found["kll"], float(spec.arguments[0])),
+    problem=_quantile_problem,
+)
+
+
+# ``correlation(a, b)``: Pearson's correlation of the rows where both are there. Deequ: Correlation.
+
+
+def _correlation_value(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
+    """None where a column does not vary: SQL's corr and numpy's agree that nothing can be said. NaN stays NaN."""
+    if found["comoments"] is None:
+        return None
+    _, _, _, xx, yy, xy = found["comoments"]
+    return None if xx <= 0 or yy <= 0 else xy / sqrt(xx) / sqrt(yy)
+
+
+def _correlation_detail(spec: MetricSpec, found: Mapping[str, Any]) -> dict[str, Any]:
+    if found["comoments"] is None:
+        return {}
+    constant = [name for name, square in zip(spec.columns, found["comoments"][3:5], strict=True) if square <= 0]
+    told = f"the column {' and the column '.join(constant)} is constant: correlation is not defined"
+    return {NOTE: told} if constant else {}
+
+
+CORRELATION = MetricDefinition(
+    signature=Signature(name="correlation", min_columns=2, max_columns=2, column_kind=ColumnKind.NUMERIC),
+    kind=Kind.AGGREGATE,
+    formula="Σ (a - ā)(b - b̄) / √(Σ (a - ā)² Σ (b - b̄)²)",
+    source="Schelter et al. 2018, Table 2: Correlation; Pearson's r",
+    meaning="how far two columns rise and fall together, from -1 to 1",
+    dimension=Dimension.ACCURACY,
+    statistics=lambda spec, write: {
+        "comoments": Statistic(gather=Gather.COMOMENTS, of=tuple(write.number(name) for name in spec.columns))
+    },
+    value=_correlation_value,
+    detail=_correlation_detail,
+    plain_sql=False,
+)
+
+
+# ``min_length max_length`` of a column of texts, in characters. Deequ: MinLength, MaxLength.
+
+
+def _length(name: str, gather: Gather, meaning: str) -> MetricDefinition:
+    return MetricDefinition(
+        signature=Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.TEXT),
+        kind=Kind.AGGREGATE,
+        formula=f"{gather.value} |d(column)|, in characters",
+        source=f"Deequ's {gather.value.title()}Length",
+        meaning=meaning,
+        dimension=Dimension.VALIDITY,
+        statistics=lambda spec, write: {
+            "length": Statistic(gather=gather, of=(f"char_length({write.column(spec.columns[0])})",))
+        },
+        value=lambda spec, found: None if found["length"] is None else float(found["length"]),
+        plain_sql=False,
+    )
+
+
+MIN_LENGTH = _length("min_length", Gather.MIN, "the length of the shortest text")
+MAX_LENGTH = _length("max_length", Gather.MAX, "the length of the longest text")
+
+
+# ``age(column, "instant")``: seconds from the newest value of a column of times to an instant given in SQL.
+#
+# The engine has no clock: the instant is the caller's, often a template such as ``timestamp
+# '{window.end:datetime}'``.
+
+
+def _age_statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
+    newest, instant = write.column(spec.columns[0]), write.condition(str(spec.arguments[0]))
+    since = f"(unix_micros(cast({instant} as timestamp)) - unix_micros(cast({newest} as timestamp))) / 1e6"
+    return {"age": Statistic(gather=Gather.MIN, of=(since,))}
+
+
+AGE = MetricDefinition(
+    signature=Signature(
+        name="age",
+        min_columns=1,
+        max_columns=1,
+        column_kind=ColumnKind.TEMPORAL,
+        arguments=(ArgumentType.SQL,),
+        returns=ValueType.DURATION,
+    ),
+    kind=Kind.AGGREGATE,
+    tells_values=True,
+    formula="instant - max d(column); negative where a value lies behind the instant",
+    source="Great Expectations and Soda: freshness of a column",
+    meaning="how long ago the newest time in the column was: a length of time, such as 4h",
+    dimension=Dimension.TIMELINESS,
+    statistics=_age_statistics,
+    value=lambda spec, found: None if found["age"] is None else float(found["age"]),
+    plain_sql=False,
 )

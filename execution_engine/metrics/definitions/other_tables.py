@@ -4,10 +4,8 @@ The other dataset is named by a text behind the columns, and read as a whole: ``
 metric is taken.
 """
 
-from execution_engine.metrics.columns import listed
-from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ArgumentType, Signature
+from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, Kind, MetricDefinition, Signature
+from execution_engine.metrics.expressions import listed
 from execution_engine.metrics.spec import MetricSpec
 
 
@@ -45,7 +43,7 @@ REFERENTIAL_INTEGRITY = MetricDefinition(
     meaning="the share of keys that the other dataset has",
     dimension=Dimension.CONSISTENCY,
     problem=_pairs,
-    taken_by={LAKE: "execution_engine.engines.spark.measures.integrity:find_references"},
+    taken_by={LAKE: "execution_engine.engines.spark.measures.joins:find_references"},
 )
 ACCURACY = MetricDefinition(
     signature=Signature(
@@ -61,5 +59,5 @@ ACCURACY = MetricDefinition(
     meaning="the share of rows that are the same in the other dataset",
     dimension=Dimension.CONSISTENCY,
     problem=_keyed,
-    taken_by={LAKE: "execution_engine.engines.spark.measures.accuracy:compare_records"},
+    taken_by={LAKE: "execution_engine.engines.spark.measures.joins:compare_records"},
 )

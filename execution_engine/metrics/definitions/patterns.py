@@ -1,9 +1,19 @@
-r"""Patterns that go by a name: what a whole text may be, and what may stand anywhere inside of one.
-
-The expressions are Java's, in what they share with Python's. ``CHECKED`` ones count only what passes Luhn's check too.
-"""
+"""Metrics of what texts look like: patterns, those that go by a name among them, and types."""
 
 from collections.abc import Mapping
+from typing import Any
+
+from execution_engine.metrics.definition import ArgumentType, ColumnKind, Dimension, Kind, MetricDefinition, Signature
+from execution_engine.metrics.expressions import Expressions
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.statistics import Gather, Statistic
+
+from .shares import count_of, share_of_rows
+
+# Patterns that go by a name: what a whole text may be, and what may stand anywhere inside of one.
+#
+# The expressions are Java's, in what they share with Python's. ``CHECKED`` ones count only what passes Luhn's check
+# too.
 
 # Of a host: letters and signs of any script, digits, - and _; no other ASCII, so that no address swallows its brackets.
 _SIGN = r"[^\s!-,./:-@\[-\^`{-~]"
@@ -51,3 +61,113 @@ _INSIDE: Mapping[str, str] = {
 }
 NAMED: Mapping[str, str] = {name: f"^{whole}{_END}" for name, whole in _WHOLE.items()} | dict(_INSIDE)
 CHECKED = ("credit_card", "contains_credit_card_number")
+
+
+# ``pattern_match(column, 'regex')``: of the values that are there, those in which the pattern is found.
+#
+# A name of a common pattern serves in place of a regular expression. The expressions are Spark's (Java's).
+
+MAX_CHARACTERS = 200
+
+
+def pattern_of(spec: MetricSpec) -> str:
+    """The regular expression, also of a pattern given by its name."""
+    said = str(spec.arguments[0])
+    return NAMED.get(said, said)
+
+
+def _pattern_problem(spec: MetricSpec) -> str | None:
+    pattern = str(spec.arguments[0])
+    if "\0" in pattern or len(pattern) > MAX_CHARACTERS:
+        return f"a pattern has at most {MAX_CHARACTERS} characters and no NUL, not {len(pattern)}; match a part of it"
+    return None
+
+
+def _match(spec: MetricSpec, write: Expressions) -> str:
+    column, pattern = write.column(spec.columns[0]), write.text(pattern_of(spec))
+    found = f"{column} rlike {pattern}"
+    if spec.arguments[0] not in CHECKED:
+        return found
+    return f"{found} and exists(regexp_extract_all({column}, {pattern}, 0), number -> {_passes_luhn('number')})"
+
+
+def _passes_luhn(number: str) -> str:
+    """From the right, each second digit is doubled; the digits of all add up to whole tens (ISO/IEC 7812)."""
+    digits = f"regexp_replace({number}, '[ -]', '')"
+    digit = f"substr({digits}, -place, 1)"
+    added = f"case when place % 2 = 1 then {digit} else substr('0246813579', cast({digit} as int) + 1, 1) end"
+    places = f"sequence(1, length({digits}))"
+    return f"aggregate({places}, 0, (total, place) -> total + cast({added} as int)) % 10 = 0"
+
+
+PATTERN_MATCH = share_of_rows(
+    Signature(
+        name="pattern_match",
+        min_columns=1,
+        max_columns=1,
+        column_kind=ColumnKind.TEXT,
+        arguments=(ArgumentType.TEXT,),
+    ),
+    among=lambda spec, write: f"{write.column(spec.columns[0])} is not null",
+    met=_match,
+    formula="|{d ∈ D : the pattern is found in d(column)}| / |{d ∈ D : d(column) ≠ null}|",
+    source="Deequ's PatternMatch, over the values that are there; java.util.regex",
+    meaning="the share of values in which the pattern is found",
+    dimension=Dimension.VALIDITY,
+    problem=_pattern_problem,
+    plain_sql=False,
+)
+
+
+# ``consistent_type(column)``: the largest share of the values that have the same type. Deequ: DataType.
+#
+# The types are those that a text can be read as: ``integral fractional boolean text``; the measurement's detail
+# counts
+# each, and names the narrowest that holds them all.
+
+INTEGRAL = r"^[+-]?[0-9]+\z"  # $ would let a line break follow
+FRACTIONAL = r"^[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+)\z"
+BOOLEAN = r"^([tT][rR][uU][eE]|[fF][aA][lL][sS][eE])\z"
+TYPES = ("integral", "fractional", "boolean", "text")
+
+
+def _type_statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
+    text = f"cast({write.column(spec.columns[0])} as string)"
+    patterns = {"integral": INTEGRAL, "fractional": FRACTIONAL, "boolean": BOOLEAN}
+    counted = {name: count_of(write, f"{text} rlike {write.text(pattern)}") for name, pattern in patterns.items()}
+    return counted | {"values": Statistic(gather=Gather.COUNT, of=(write.column(spec.columns[0]),))}
+
+
+def _counts(found: Mapping[str, Any]) -> dict[str, int]:
+    known = {name: found[name] for name in TYPES[:-1]}
+    return known | {"text": found["values"] - sum(known.values())}
+
+
+def _share(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
+    return max(_counts(found).values()) / found["values"] if found["values"] else None
+
+
+def _inferred(counts: Mapping[str, int]) -> str:
+    present = {name for name, count in counts.items() if count}
+    if present == {"integral", "fractional"}:
+        return "fractional"
+    return present.pop() if len(present) == 1 else "text" if present else "unknown"
+
+
+def _type_detail(spec: MetricSpec, found: Mapping[str, Any]) -> dict[str, Any]:
+    counts = _counts(found)
+    return {"inferred": _inferred(counts), "types": counts}
+
+
+CONSISTENT_TYPE = MetricDefinition(
+    signature=Signature(name="consistent_type", min_columns=1, max_columns=1),
+    kind=Kind.AGGREGATE,
+    formula="max over types t of |{d ∈ D : d(column) reads as t}| / |{d ∈ D : d(column) ≠ null}|",
+    source="Schelter et al. 2018, Table 1: hasConsistentType; Table 2: DataType",
+    meaning="the share of values that read as the most frequent type",
+    dimension=Dimension.VALIDITY,
+    statistics=_type_statistics,
+    value=_share,
+    detail=_type_detail,
+    plain_sql=False,
+)

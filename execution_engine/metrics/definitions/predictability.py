@@ -4,9 +4,7 @@ Features are the words of each input column, a number being one word. The model 
 chosen by a hash of the row, and is scored on the rest; classes that only the rest has are scored too, as missed.
 """
 
-from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ArgumentType, Signature
+from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, Kind, MetricDefinition, Signature
 from execution_engine.metrics.spec import MetricSpec
 
 SCORES = ("precision", "recall", "f1")
@@ -33,5 +31,5 @@ PREDICTABILITY = MetricDefinition(
     meaning="how well the other columns predict the first",
     dimension=Dimension.ACCURACY,
     problem=_problem,
-    taken_by={LAKE: "execution_engine.engines.spark.measures.predictability:predict"},
+    taken_by={LAKE: "execution_engine.engines.spark.measures.query:predict"},
 )

@@ -8,10 +8,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from assay.time.windows import Window
-from execution_engine.metrics.columns import listed, path_of, written
-from execution_engine.metrics.definition import LAKE, Described, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ArgumentType, Signature
+from execution_engine.metrics.definition import (
+    LAKE,
+    ArgumentType,
+    Described,
+    Dimension,
+    Kind,
+    MetricDefinition,
+    Signature,
+)
+from execution_engine.metrics.expressions import listed, path_of, written
 from execution_engine.metrics.spec import MetricSpec
 
 START = "start"  # seconds since 1970 from which dates and timestamps are counted: the start of the window

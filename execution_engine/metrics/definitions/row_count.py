@@ -1,10 +1,23 @@
-"""``row_count()``: the number of rows. Deequ: Size."""
+"""Metrics of the whole table: its rows, those in no partition, and the one number of a query."""
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import Signature
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from execution_engine.metrics.definition import (
+    LAKE,
+    NOTE,
+    SERVICE,
+    ArgumentType,
+    Dimension,
+    Kind,
+    MetricDefinition,
+    Signature,
+)
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import ROWS
+
+# ``row_count()``: the number of rows. Deequ: Size.
 
 ROW_COUNT = MetricDefinition(
     signature=Signature(name="row_count"),
@@ -20,3 +33,64 @@ ROW_COUNT = MetricDefinition(
     adds_up=True,
 )
 ALL_ROWS = MetricSpec(name=ROW_COUNT.name)
+
+
+# ``unpartitioned_rows()``: the rows of the whole table that no partition holds, by the keys they lie under.
+
+MOST_KEYS_TOLD = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """The rows by key, and those of further keys that were counted together."""
+
+    rows: Mapping[str, int]
+    others: int = 0
+    rows_of_others: int = 0
+
+    @property
+    def total(self) -> int:
+        """All rows."""
+        return sum(self.rows.values()) + self.rows_of_others
+
+
+def detail_of_keys(column: str, counted: Counted, null: str) -> dict[str, Any]:
+    """What a measurement tells beside its number: the keys of most rows, and a sentence; ``null`` stands for no key."""
+    rows = counted.rows
+    found = sorted(((key, count) for key, count in rows.items() if count), key=lambda pair: (-pair[1], pair[0]))
+    if not found:
+        return {}
+    named = [f"{count:,} under {key if key == null else f'{column}={key}'}" for key, count in found[:MOST_KEYS_TOLD]]
+    rest = found[MOST_KEYS_TOLD:]
+    others = len(rest) + counted.others
+    if others:
+        left = sum(count for _, count in rest) + counted.rows_of_others
+        named.append(f"{left:,} under {others:,} other key{'s' * (others > 1)}")
+    said = f"{counted.total:,} rows lie" if counted.total > 1 else "1 row lies"
+    return {"keys": dict(found[:MOST_KEYS_TOLD]), NOTE: f"{said} in no partition: {', '.join(named)}"}
+
+
+UNPARTITIONED_ROWS = MetricDefinition(
+    signature=Signature(name="unpartitioned_rows", takes_where=False),
+    kind=Kind.LAYOUT,
+    formula="|{d ∈ D : d(k) = null, or d(k) is the key of no partition}|, k the partition key, D the whole table",
+    source="Hive: dynamic partitions, hive.exec.default.partition.name",
+    meaning="how many rows are in no partition",
+    dimension=Dimension.COMPLETENESS,
+    tells_values=True,
+    taken_by={SERVICE: "execution_engine.scans.unpartitioned:count_unpartitioned"},
+)
+
+
+# ``query("select …")``: the one number that a Spark SQL query gives (UDQ's query0).
+
+QUERY = MetricDefinition(
+    signature=Signature(name="query", arguments=(ArgumentType.QUERY,), takes_where=False),
+    kind=Kind.COMPOUND,
+    formula="the number in the one row of the query",
+    source="UDQ: query0",
+    meaning="the one number that the query gives",
+    dimension=Dimension.ACCURACY,
+    taken_by={LAKE: "execution_engine.engines.spark.measures.query:measure_query"},
+    tells_values=True,
+)

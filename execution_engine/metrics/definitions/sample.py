@@ -8,11 +8,21 @@ from hashlib import blake2b
 from heapq import nsmallest
 
 from assay.time.windows import Window
-from execution_engine.metrics.columns import written
-from execution_engine.metrics.definition import DATABASE, LAKE, SERVICE, At, Described, Input, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
+from execution_engine.metrics.definition import (
+    DATABASE,
+    LAKE,
+    SERVICE,
+    ArgumentType,
+    At,
+    Described,
+    Dimension,
+    Input,
+    Kind,
+    MetricDefinition,
+    Signature,
+)
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.keys.key_text import Key, encode
-from execution_engine.metrics.signature import ArgumentType, Signature
 from execution_engine.metrics.spec import MetricSpec
 
 VERSION = 1
@@ -87,7 +97,7 @@ SAMPLE = MetricDefinition(
     dimension=Dimension.COMPLETENESS,
     taken_by={
         LAKE: "execution_engine.engines.spark.keys.engine:take_sample",
-        DATABASE: "execution_engine.engines.sql.samples:take_sample",
+        DATABASE: "execution_engine.engines.sql.measure:take_sample",
     },
     of_primary_key=True,
     kept_while_missed=True,

@@ -1,13 +1,13 @@
 """Metrics that are a share of the rows, with what makes a row count for them."""
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
+from execution_engine.exact import decimal_of
+from execution_engine.metrics.definition import ArgumentType, ColumnKind, Dimension, Kind, MetricDefinition, Signature
 from execution_engine.metrics.expressions import Expressions
-from execution_engine.metrics.signature import Signature
-from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 
 Condition = Callable[[MetricSpec, Expressions], str]
@@ -64,3 +64,162 @@ def count_of(write: Expressions, condition: str) -> Statistic:
 def share(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
     """``met / rows``; None without rows."""
     return found["met"] / found["rows"] if found["rows"] else None
+
+
+# ``compliance("condition")``: rows that meet the condition / rows; a NULL condition is not met. Deequ: Compliance.
+
+COMPLIANCE = share_of_rows(
+    Signature(name="compliance", arguments=(ArgumentType.SQL,)),
+    met=lambda spec, write: write.condition(str(spec.arguments[0])),
+    formula="|{d ∈ D : p(d)}| / N",
+    source="Schelter et al. 2018, Table 2: Compliance",
+    meaning="the share of rows that meet the condition",
+    dimension=Dimension.VALIDITY,
+)
+
+
+# ``satisfies_if("premise", "conclusion")``: of the rows that meet the first condition, those that meet the second.
+
+SATISFIES_IF = share_of_rows(
+    Signature(name="satisfies_if", arguments=(ArgumentType.SQL, ArgumentType.SQL)),
+    among=lambda spec, write: write.condition(str(spec.arguments[0])),
+    met=lambda spec, write: write.condition(str(spec.arguments[1])),
+    formula="|{d ∈ D : p(d) ∧ q(d)}| / |{d ∈ D : p(d)}|",
+    source="Schelter et al. 2018, Table 1: satisfiesIf",
+    meaning="of the rows that meet the first condition, the share that meets the second",
+    dimension=Dimension.VALIDITY,
+)
+
+
+# ``less_than(a, b)``: of the rows where both are there, those in which the first is less than the second.
+#
+# A NaN is neither less nor greater than a number.
+
+
+def _both(spec: MetricSpec, write: Expressions) -> str:
+    return " and ".join(f"{write.column(name)} is not null" for name in spec.columns)
+
+
+def _less(spec: MetricSpec, write: Expressions) -> str:
+    first, second = (write.column(name) for name in spec.columns)
+    return f"{first} < {second} and {write.no_nan(spec.columns[1])}"
+
+
+LESS_THAN = share_of_rows(
+    Signature(name="less_than", min_columns=2, max_columns=2),
+    among=_both,
+    met=_less,
+    formula="|{d ∈ D : d(a) < d(b)}| / |{d ∈ D : d(a), d(b) ≠ null}|",
+    source="Schelter et al. 2018, Table 1: isLessThan",
+    meaning="the share of rows in which the first column is less than the second",
+    dimension=Dimension.VALIDITY,
+)
+
+
+# ``non_negative(column) positive(column)``: rows whose number is 0 or above, or above 0; a null breaks neither.
+
+
+def _compared(name: str, comparator: str, sign: str, *, source: str, meaning: str) -> MetricDefinition:
+    return share_of_rows(
+        Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
+        met=lambda spec, write: (
+            f"{write.column(spec.columns[0])} is null or "
+            f"({write.column(spec.columns[0])} {comparator} 0 and {write.no_nan(spec.columns[0])})"
+        ),
+        formula=f"|{{d ∈ D : d(column) {sign} 0 or null}}| / N; a NaN is no number",
+        source=source,
+        meaning=meaning,
+        dimension=Dimension.VALIDITY,
+    )
+
+
+NON_NEGATIVE = _compared(
+    "non_negative",
+    ">=",
+    "≥",
+    source="Schelter et al. 2018, Table 1: isNonNegative",
+    meaning="the share of rows without a negative value",
+)
+POSITIVE = _compared(
+    "positive", ">", ">", source="Deequ's isPositive", meaning="the share of rows without a value of 0 or less"
+)
+
+
+# ``in_range(column, low, high)``: of the values that are there, those from ``low`` to ``high``, both included.
+
+MOST_EXACT = 10**19  # beyond it no decimal of Spark's has room for the digits behind the point
+
+
+def _range_problem(spec: MetricSpec) -> str | None:
+    low, high = (float(value) for value in spec.arguments)
+    return None if low <= high else f"the range is empty, as {low:g} > {high:g}; write the lower bound first"
+
+
+def _within(spec: MetricSpec, write: Expressions) -> str:
+    """Whole numbers and decimals are compared with every digit, others as doubles."""
+    column, low, high = spec.columns[0], _bound(spec.arguments[0]), _bound(spec.arguments[1])
+    if (write.type_of(column) or "").startswith(("bigint", "decimal")) and max(abs(low), abs(high)) < MOST_EXACT:
+        return f"{write.column(column)} between {low:f} and {high:f}"
+    return f"{write.number(column)} between {float(low)!r} and {float(high)!r}"
+
+
+def _bound(said: Literal) -> Decimal:
+    return decimal_of(float(said) if isinstance(said, str) else said)
+
+
+IN_RANGE = share_of_rows(
+    Signature(
+        name="in_range",
+        min_columns=1,
+        max_columns=1,
+        column_kind=ColumnKind.NUMERIC,
+        arguments=(ArgumentType.NUMBER, ArgumentType.NUMBER),
+    ),
+    among=lambda spec, write: f"{write.column(spec.columns[0])} is not null",
+    met=_within,
+    formula="|{d ∈ D : low ≤ d(column) ≤ high}| / |{d ∈ D : d(column) ≠ null}|",
+    source="Schelter et al. 2018, Table 1: hasValueRange; Table 2: ValueRange",
+    meaning="the share of values between the two numbers",
+    dimension=Dimension.VALIDITY,
+    problem=_range_problem,
+)
+
+
+# ``ratio_of(column, 'value')``: rows with that one value / rows. Deequ: the ratio of a bin of its Histogram.
+
+
+def _met(spec: MetricSpec, write: Expressions) -> str:
+    """As text, so that one signature serves every type; the text is as ``histogram`` writes it."""
+    return f"cast({write.column(spec.columns[0])} as string) = {write.text(str(spec.arguments[0]))}"
+
+
+RATIO_OF = share_of_rows(
+    Signature(name="ratio_of", min_columns=1, max_columns=1, arguments=(ArgumentType.TEXT,)),
+    met=_met,
+    formula="c(value) / N",
+    source="Schelter et al. 2018, Table 1: hasHistogramValues, and Listing 1's ratio",
+    meaning="the share of rows that have this value",
+    dimension=Dimension.ACCURACY,
+    plain_sql=False,
+)
+
+
+# ``completeness(column)``: rows whose value is not null / rows. Deequ: Completeness.
+
+
+def _completeness_statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
+    column = spec.columns[0]
+    return {"met": Statistic(gather=Gather.COUNT, of=(write.column(column),), column=column), "rows": ROWS}
+
+
+COMPLETENESS = MetricDefinition(
+    signature=Signature(name="completeness", min_columns=1, max_columns=1),
+    kind=Kind.AGGREGATE,
+    formula="|{d ∈ D : d(column) ≠ null}| / N",
+    source="Schelter et al. 2018, Table 2: Completeness",
+    meaning="the share of rows that have a value",
+    dimension=Dimension.COMPLETENESS,
+    statistics=_completeness_statistics,
+    value=share,
+    breaks=lambda spec, write: f"{write.column(spec.columns[0])} is null",
+)

@@ -1,17 +1,30 @@
-"""``distinct_count count_distinct uniqueness distinctness unique_value_ratio``: how often the keys of columns occur.
-
-The paper calls Uniqueness what Deequ's library calls UniqueValueRatio; names here follow the library. Rows with a
-null in one of the columns have no key, as in SQL's UNIQUE, and are skipped; ``nulls='keep'`` skips only those in which
-all columns are null, as Deequ does. ``distinct_count`` alone takes a null as a value always.
-"""
+"""Metrics of how often values and keys occur: distinct counts, uniqueness, entropy, histograms."""
 
 from typing import Any
 
-from execution_engine.metrics.definition import DATABASE, NOTE, FromSummaries, Grouping, Keys, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ArgumentType, Signature
+from execution_engine.metrics.definition import (
+    DATABASE,
+    LAKE,
+    NOTE,
+    ArgumentType,
+    Dimension,
+    FromSummaries,
+    Grouping,
+    Keys,
+    Kind,
+    MetricDefinition,
+    Signature,
+)
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states.summary import Summary
+from execution_engine.metrics.states.sketches import distinct_of
+from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
+
+# ``distinct_count count_distinct uniqueness distinctness unique_value_ratio``: how often the keys of columns occur.
+#
+# The paper calls Uniqueness what Deequ's library calls UniqueValueRatio; names here follow the library. Rows with a
+# null in one of the columns have no key, as in SQL's UNIQUE, and are skipped; ``nulls='keep'`` skips only those in
+# which
+# all columns are null, as Deequ does. ``distinct_count`` alone takes a null as a value always.
 
 _PAPER = "Schelter et al. 2018"
 KEEP = "keep"
@@ -22,7 +35,7 @@ def _groupings(spec: MetricSpec) -> tuple[Grouping, ...]:
     return (Grouping(columns=spec.columns, partial=spec.option("nulls") == KEEP),)
 
 
-def _problem(spec: MetricSpec) -> str | None:
+def _nulls_problem(spec: MetricSpec) -> str | None:
     said = spec.option("nulls", "skip")
     return None if said in NULLS else f"nulls is {said!r}, not one of {', '.join(NULLS)}"
 
@@ -59,7 +72,7 @@ def _of_keys(
         groupings=_groupings,
         from_summaries=value,
         detail_of_keys=_skipped if skips else None,
-        problem=_problem if skips else None,
+        problem=_nulls_problem if skips else None,
         taken_by={DATABASE: "execution_engine.engines.sql.measure:count_keys"} if counts else {},
         counts=counts,
         repeats_break=counts is not Keys.WHOLE,
@@ -104,4 +117,103 @@ UNIQUE_VALUE_RATIO = _of_keys(
     formula="|{v ∈ V : c(v) = 1}| / |V|",
     source=f"{_PAPER}, Table 2: Uniqueness (unique value ratio); Deequ's UniqueValueRatio",
     meaning="the share of different keys that occur once",
+)
+
+
+# ``approx_count_distinct(column)``: the distinct values that are not null, estimated. Deequ: ApproxCountDistinct.
+
+APPROX_COUNT_DISTINCT = MetricDefinition(
+    signature=Signature(name="approx_count_distinct", min_columns=1, max_columns=1),
+    kind=Kind.SKETCH,
+    formula="|V|, with a standard error of 1.6 %",
+    source="Schelter et al. 2018, Table 2: ApproxCountDistinct; HyperLogLog of Apache DataSketches",
+    meaning="about how many different values there are",
+    dimension=Dimension.UNIQUENESS,
+    statistics=lambda spec, write: {
+        "hll": Statistic(gather=Gather.HLL, of=(write.hashable(spec.columns[0]),)),
+    },
+    value=lambda spec, found: 0.0 if found["hll"] is None else distinct_of(found["hll"]),
+)
+
+
+# ``entropy mutual_information most_frequent_share``: the distribution of the values that are not null.
+
+
+def _entropy(spec: MetricSpec, of: tuple[Summary, ...]) -> float | None:
+    return of[0].entropy
+
+
+def _mutual_information(spec: MetricSpec, of: tuple[Summary, ...]) -> float | None:
+    """H(a) + H(b) - H(a, b); rounding may make it a trifle less than 0, which it never is."""
+    first, second, both = (summary.entropy for summary in of)
+    return None if first is None or second is None or both is None else max(0.0, first + second - both)
+
+
+def _pair(spec: MetricSpec) -> tuple[Grouping, ...]:
+    a, b = spec.columns
+    return tuple(Grouping(columns=columns, present=(a, b)) for columns in ((a,), (b,), (a, b)))
+
+
+ENTROPY = MetricDefinition(
+    signature=Signature(name="entropy", min_columns=1, max_columns=1),
+    kind=Kind.GROUPING,
+    formula="-Σ c(v)/N ln(c(v)/N), in nats, N the rows that are not null",
+    source="Schelter et al. 2018, Table 2: Entropy; natural logarithm as in Deequ",
+    meaning="how evenly the values are spread",
+    dimension=Dimension.ACCURACY,
+    groupings=lambda spec: (Grouping(columns=spec.columns),),
+    from_summaries=_entropy,
+)
+MUTUAL_INFORMATION = MetricDefinition(
+    signature=Signature(name="mutual_information", min_columns=2, max_columns=2),
+    kind=Kind.GROUPING,
+    formula="Σ c(a,b)/N ln(N c(a,b) / (c(a) c(b))), in nats, over the N rows where neither is null",
+    source="Schelter et al. 2018, Table 2: MutualInformation; natural logarithm as in Deequ",
+    meaning="how much two columns tell of each other",
+    dimension=Dimension.ACCURACY,
+    groupings=_pair,
+    from_summaries=_mutual_information,
+)
+MOST_FREQUENT_SHARE = MetricDefinition(
+    signature=Signature(name="most_frequent_share", min_columns=1, max_columns=1),
+    kind=Kind.GROUPING,
+    formula="max c(v) / N, N the rows that are not null",
+    source="Redyuk et al. 2021: ratio of the most frequent value",
+    meaning="the share of the most frequent value",
+    dimension=Dimension.ACCURACY,
+    groupings=lambda spec: (Grouping(columns=spec.columns),),
+    from_summaries=lambda spec, of: of[0].most / of[0].rows if of[0].rows else None,
+)
+
+
+# ``histogram(column)``: how many different values there are, the most frequent in the detail with their ratios.
+#
+# ``bins=20`` cuts the numbers of a column into as many bins of one width instead. Deequ: Histogram.
+
+MOST_VALUES = 1000  # Deequ's default of maxDetailBins
+
+
+def bins_of(spec: MetricSpec) -> int | None:
+    """Into how many bins numbers are cut; None where each value is one."""
+    said = spec.option("bins")
+    return None if said is None else int(said)
+
+
+def _bins_problem(spec: MetricSpec) -> str | None:
+    bins = spec.option("bins")
+    if bins is None or (isinstance(bins, int) and 1 <= bins <= MOST_VALUES):
+        return None
+    return f"bins= is a whole number from 1 to {MOST_VALUES}, not {bins}"
+
+
+HISTOGRAM = MetricDefinition(
+    signature=Signature(name="histogram", min_columns=1, max_columns=1, options={"bins": ArgumentType.NUMBER}),
+    kind=Kind.COMPOUND,
+    tells_values=True,
+    formula=f"|V|, null being a value; its detail: c(v) and c(v) / N of the {MOST_VALUES:,} most frequent, or of bins",
+    source="Schelter et al. 2018, Table 2: Histogram",
+    meaning="how many different values there are, with how often each occurs",
+    dimension=Dimension.ACCURACY,
+    problem=_bins_problem,
+    taken_by={LAKE: "execution_engine.engines.spark.measures.frequencies:take_histogram"},
 )

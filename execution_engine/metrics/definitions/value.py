@@ -3,9 +3,18 @@
 from dataclasses import replace
 
 from assay.time.windows import Window
-from execution_engine.metrics.definition import SERVICE, At, Described, Input, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ArgumentType, Signature, ValueType
+from execution_engine.metrics.definition import (
+    SERVICE,
+    ArgumentType,
+    At,
+    Described,
+    Dimension,
+    Input,
+    Kind,
+    MetricDefinition,
+    Signature,
+    ValueType,
+)
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -40,7 +49,7 @@ VALUE = MetricDefinition(
     dimension=Dimension.ACCURACY,
     problem=_problem,
     inputs=(Input(spec=lambda call, of: call, at=At.OPERANDS),),
-    taken_by={SERVICE: "execution_engine.freshness.derive_value:derive_value"},
+    taken_by={SERVICE: "execution_engine.freshness.derive:derive_value"},
     tells_values=True,
     held_to=_held_to,
 )
@@ -53,7 +62,7 @@ HAS_VALUE = MetricDefinition(
     dimension=Dimension.COMPLETENESS,
     problem=_problem,
     inputs=(Input(spec=_value_of),),
-    taken_by={SERVICE: "execution_engine.freshness.derive_value:derive_has_value"},
+    taken_by={SERVICE: "execution_engine.freshness.derive:derive_has_value"},
     held_to=_held_to,
     judges_no_data=True,
 )
@@ -68,7 +77,7 @@ SOURCES_FRESHNESS = MetricDefinition(
     dimension=Dimension.TIMELINESS,
     problem=_problem,
     inputs=(Input(spec=of_supply, at=At.SOURCES),),
-    taken_by={SERVICE: "execution_engine.freshness.derive_value:derive_sources_freshness"},
+    taken_by={SERVICE: "execution_engine.freshness.derive:derive_sources_freshness"},
     held_to=_held_to,
     waits_for_sla=True,
 )

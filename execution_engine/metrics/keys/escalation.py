@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from execution_engine.metrics.definition import OTHER_SIDE
 
-from .buckets import Buckets
-from .digest import KIND, KeyDigest
+from .digest import KIND, Buckets, KeyDigest
 from .envelope import UnableToReadKeys
 
 OWN = KIND  # an input: the digest of the side that is read

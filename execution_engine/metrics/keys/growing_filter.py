@@ -10,14 +10,7 @@ import numpy as np
 
 from .bits import Bits, Hashes, no_bits, places_of_hashes, set_bits, set_counts
 from .envelope import seal
-from .filter_shape import (
-    HELD,
-    Format,
-    estimated_keys,
-    filter_facts,
-    largest_shape,
-    shape_for,
-)
+from .filter_shape import HELD, Format, estimated_keys, filter_facts, largest_shape, shape_for
 
 
 def sealed_filter(batches: Iterable[Hashes], names: Sequence[str], head_format: bytes, held: int = HELD) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .summary import Summary
+from .statistics import Summary
 
 Hashes = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint8]  # for each row the clauses it counts for: of clause c the bit c % 8 in line c // 8
@@ -141,3 +141,150 @@ def starts(ordered: Hashes) -> npt.NDArray[np.int64]:
     if not len(ordered):
         return np.empty(0, np.int64)
     return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+
+
+# The frequencies over a union of disjoint parts, or only what metrics need of them: a small part is looked up in a
+# large one, so that a day added to years is work for the day's keys.
+
+MUCH_SMALLER = 8  # so many times fewer keys are looked up one by one, rather than sorted among the others
+
+Mask = npt.NDArray[np.bool_]
+
+
+def merged(parts: Sequence[Frequencies]) -> Frequencies:
+    """The frequencies over the union."""
+    return Frequencies(
+        whole=_merged([part.whole for part in parts]), with_nulls=_merged([part.with_nulls for part in parts])
+    )
+
+
+def summary_of_union(parts: Sequence[Frequencies]) -> Summary:
+    """The summary of ``merged(parts)``; of a part much larger than the rest no key is copied."""
+    ordered = sorted(parts, key=_keys, reverse=True)
+    if not ordered or not is_small_beside(ordered[1:], ordered[0]):
+        return merged(ordered).summary
+    large, small = ordered[0], merged(ordered[1:])
+    whole, with_nulls = _met(large.whole, small.whole), _met(large.with_nulls, small.with_nulls)
+    before = large.summary
+    return Summary(
+        rows=before.rows + small.whole.rows,
+        distinct=before.distinct + int(whole.is_new.sum()),
+        single=before.single - int(whole.was_single.sum()) + int((whole.is_new & (whole.times == 1)).sum()),
+        most=max(before.most, int(whole.times_after.max(initial=0))),
+        weighted_logs=before.weighted_logs + _weighted_logs(whole.times_after) - _weighted_logs(whole.times_before),
+        distinct_with_nulls=before.distinct_with_nulls + int(with_nulls.is_new.sum()),
+        rows_with_nulls=before.rows_with_nulls + small.with_nulls.rows,
+    )
+
+
+def is_small_beside(rest: Sequence[Frequencies], large: Frequencies) -> bool:
+    """Whether the union is known by looking the keys of the rest up in the large part."""
+    return sum(map(_keys, rest)) * MUCH_SMALLER < _keys(large)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Met:
+    """The sorted keys of a small part, how often each is in it, and where it is or would be in the large one."""
+
+    keys: Hashes
+    times: Hashes
+    at_single: Hashes
+    was_single: Mask
+    at_repeated: Hashes
+    was_repeated: Mask
+    times_before: Hashes  # in the large part
+
+    @property
+    def is_new(self) -> Mask:
+        return ~(self.was_single | self.was_repeated)
+
+    @property
+    def times_after(self) -> Hashes:
+        return self.times_before + self.times
+
+
+def _met(large: Counts, small: Counts) -> _Met:
+    keys = np.concatenate([small.single, small.repeated])
+    times = np.concatenate([np.ones(len(small.single), np.int64), small.times])
+    order = np.argsort(keys, kind="stable")
+    keys, times = keys[order], times[order]
+    at_single, was_single = _find(large.single, keys)
+    at_repeated, was_repeated = _find(large.repeated, keys)
+    before = was_single.astype(np.int64)
+    before[was_repeated] = large.times[at_repeated[was_repeated]]
+    return _Met(
+        keys=keys,
+        times=times,
+        at_single=at_single,
+        was_single=was_single,
+        at_repeated=at_repeated,
+        was_repeated=was_repeated,
+        times_before=before,
+    )
+
+
+def _merged(parts: Sequence[Counts]) -> Counts:
+    """One part after another into the largest where they are small, else all sorted."""
+    ordered = sorted(parts, key=lambda part: part.distinct, reverse=True)
+    if not ordered:
+        return Counts()
+    sizes = [part.distinct for part in ordered[1:]]
+    if len(ordered) > 2 and sum(sizes) > ordered[0].distinct:
+        return _merged_by_sorting(ordered)
+    result = ordered[0]
+    for part in ordered[1:]:
+        if part.distinct:
+            much_smaller = part.distinct * MUCH_SMALLER < result.distinct
+            result = _added(result, part) if much_smaller else _merged_by_sorting([result, part])
+    return result
+
+
+def _merged_by_sorting(parts: Sequence[Counts]) -> Counts:
+    keys = np.concatenate([array for part in parts for array in (part.single, part.repeated)])
+    if not any(len(part.repeated) for part in parts):
+        return Counts.of_ordered(np.sort(keys, kind="stable"))  # which merges runs that are sorted already
+    times = np.concatenate([array for part in parts for array in (np.ones(len(part.single), np.int64), part.times)])
+    order = np.argsort(keys, kind="stable")
+    keys, times = keys[order], times[order]
+    firsts = starts(keys)
+    keys, times = keys[firsts], np.add.reduceat(times, firsts) if len(firsts) else times
+    repeats = times > 1
+    return Counts(single=keys[~repeats], repeated=keys[repeats], times=times[repeats])
+
+
+def _added(large: Counts, small: Counts) -> Counts:
+    """``small`` looked up in ``large``: work for each of its keys, and one copy of the large arrays."""
+    met = _met(large, small)
+    again = large.times.copy()
+    again[met.at_repeated[met.was_repeated]] += met.times[met.was_repeated]
+    single = np.delete(large.single, met.at_single[met.was_single]) if met.was_single.any() else large.single
+    repeats = met.was_single | (met.is_new & (met.times > 1))
+    at = np.searchsorted(large.repeated, met.keys[repeats])
+    return Counts(
+        single=_inserted(single, met.keys[met.is_new & (met.times == 1)]),
+        repeated=np.insert(large.repeated, at, met.keys[repeats]),
+        times=np.insert(again, at, met.times_after[repeats]),
+    )
+
+
+def _inserted(ordered: Hashes, keys: Hashes) -> Hashes:
+    """Both in one sorted array."""
+    return np.insert(ordered, np.searchsorted(ordered, keys), keys) if len(keys) else ordered
+
+
+def _find(ordered: Hashes, keys: Hashes) -> tuple[Hashes, Mask]:
+    """Where each of the keys is or would be, and whether it is there."""
+    at = np.searchsorted(ordered, keys)
+    if not len(ordered):
+        return at, np.zeros(len(keys), np.bool_)
+    return at, ordered[np.minimum(at, len(ordered) - 1)] == keys
+
+
+def _keys(part: Frequencies) -> int:
+    return part.whole.distinct + part.with_nulls.distinct
+
+
+def _weighted_logs(times: Hashes) -> float:
+    """Σ t ln t, of those that are not 0."""
+    some = times[times > 1]
+    return float(some @ np.log(some))

@@ -3,25 +3,142 @@
 A share p is arcsin √p, whose sampling noise is ½ / √n: its floor. Lengths and counts are log(1 + x).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import asinh, log, log1p, nan, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from execution_engine.drift.measures import jensen_shannon
-from execution_engine.profiles.column import ColumnProfile
-from execution_engine.profiles.distinct import DistinctSample
-from execution_engine.profiles.letters import CLASSES, END, GROUPS
+from execution_engine.drift import jensen_shannon, smoothed, stability_index
 from execution_engine.profiles.numbers import Numbers
-from execution_engine.profiles.profile import Profile
-from execution_engine.profiles.texts import Texts
+from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
+from execution_engine.profiles.texts import CLASSES, END, GROUPS, Texts
+from execution_engine.profiles.values import DistinctSample, ValueCounts, merged_values
 
-from .distances import matched, of_values, stability, surprise
-from .pool import ENDS, SHARES, Pool
 from .statistics import PLACE, RARE, STATISTICS
 
+# The accepted past of one column, pooled: what batches are compared with, without a look at old rows.
+
 Floats = npt.NDArray[np.float64]
+
+LAST_NUMBERS = 60  # batches whose quantiles are averaged
+MOST_VALUES, MOST_SHAPES = 8192, 1024
+SHARES: Floats = np.unique(np.concatenate([np.linspace(0, 1, 33), [0.01, 0.99]]))  # of the quantiles
+ENDS = {"low": (0.005, 0.02), "high": (0.98, 0.995)}  # the ranks about the 1 % quantile at either end
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PooledNumbers:
+    """Of the last batches a row of quantiles each, and of mean, deviation and ends; the extremes are of all."""
+
+    quantiles: Floats = field(default_factory=lambda: np.empty((0, len(SHARES))))
+    moments: Floats = field(default_factory=lambda: np.empty((0, 4)))
+    lowest: float = np.inf
+    highest: float = -np.inf
+
+    def joined(self, numbers: Numbers) -> "PooledNumbers":
+        """With the numbers of one more batch."""
+        if not numbers.finite:
+            return self
+        ends = [numbers.points.mean_between(*ranks) for ranks in ENDS.values()]
+        moments = [[numbers.mean, numbers.deviation, *ends]]
+        return PooledNumbers(
+            quantiles=np.vstack([self.quantiles, numbers.points.quantiles(SHARES)])[-LAST_NUMBERS:],
+            moments=np.vstack([self.moments, moments])[-LAST_NUMBERS:],
+            lowest=min(self.lowest, numbers.low),
+            highest=max(self.highest, numbers.high),
+        )
+
+    @property
+    def mean(self) -> float:
+        """Of the batches, each with the same weight."""
+        return float(self.moments[:, 0].mean())
+
+    @property
+    def deviation(self) -> float:
+        """Of a number from that mean: within batches and between them; never 0, as it is a unit."""
+        unit = float(np.abs(self.moments[:, :2]).max()) or 1.0
+        means, deviations = (self.moments[:, :2] / unit).T
+        return max(float(np.sqrt(np.mean(deviations**2) + means.var())), 1e-6) * unit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pool:
+    """Of all batches in which the column was of this kind."""
+
+    kind: ColumnKind
+    values: ValueCounts = field(default_factory=ValueCounts)
+    shapes: ValueCounts = field(default_factory=ValueCounts)
+    pairs: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(CLASSES * CLASSES, np.int64))
+    numbers: PooledNumbers = field(default_factory=PooledNumbers)
+
+    def joined(self, column: ColumnProfile) -> "Pool":
+        """With the column of one more batch; one of another kind begins anew, one without any value adds nothing."""
+        if column.kind is ColumnKind.NOTHING or not column.present:
+            return self
+        pool = self if column.kind is self.kind else Pool(kind=column.kind)
+        pool = replace(pool, values=_pooled(pool.values, column.values, MOST_VALUES))
+        if column.texts is not None:
+            shapes = _pooled(pool.shapes, column.texts.shapes, MOST_SHAPES)
+            pool = replace(pool, shapes=shapes, pairs=pool.pairs + column.texts.pairs)
+        return pool if column.numbers is None else replace(pool, numbers=pool.numbers.joined(column.numbers))
+
+
+def _pooled(pool: ValueCounts, batch: ValueCounts, cap: int) -> ValueCounts:
+    return merged_values([pool, batch.capped(len(batch.keys), 0)], cap)
+
+
+# How far counts and numbers of a batch are from a pooled past.
+
+Ints = npt.NDArray[np.int64]
+
+_DECILES = np.arange(1, 10) / 10
+
+
+def matched(batch: ValueCounts, past: ValueCounts) -> Ints:
+    """How often each value of the batch occurs in the past."""
+    if not len(past.keys):
+        return np.zeros(len(batch.keys), np.int64)
+    at = np.minimum(np.searchsorted(past.keys, batch.keys), len(past.keys) - 1)
+    return np.where(past.keys[at] == batch.keys, past.counts[at], 0)
+
+
+def of_values(batch: ValueCounts, past: ValueCounts, before: Ints) -> float:
+    """√ of the Jensen-Shannon divergence to base 2: 0 (alike) to 1; values without a count are one value together."""
+    p = np.append(batch.counts, batch.cut) / batch.rows
+    q = np.append(before, past.cut) / past.rows
+    return jensen_shannon(p, q, max(0.0, 1.0 - float(q.sum())))
+
+
+def surprise(batch: Ints, past: Ints) -> float:
+    """The mean negative log-likelihood of pairs of letters, in nats, each pair being seen half a time more."""
+    return float(-(batch @ np.log((past + 0.5) / (past.sum() + 0.5 * len(past)))) / batch.sum())
+
+
+def edges_of(past: PooledNumbers) -> Floats:
+    """The different deciles of the past."""
+    edges: Floats = np.unique(np.interp(_DECILES, SHARES, past.quantiles.mean(axis=0)))
+    return edges
+
+
+def stability(numbers: Numbers, past: PooledNumbers) -> float:
+    """√ of the population stability index over the deciles of the past, each share smoothed by half a row.
+
+    Both distributions are lines through the same quantiles: where numbers are often the same, as counts are, an edge
+    moves a little with each batch, and the share up to a step would jump with it.
+    """
+    pooled, own = past.quantiles.mean(axis=0), numbers.points.quantiles(SHARES)
+    edges = edges_of(past)
+    expected, found = (np.diff(_share_up_to(edges, each), prepend=0.0, append=1.0) for each in (pooled, own))
+    p, q = (smoothed(each, numbers.finite) for each in (found, expected))
+    return float(np.sqrt(stability_index(p, q)))
+
+
+def _share_up_to(edges: Floats, quantiles: Floats) -> Floats:
+    last = np.append(quantiles[1:] > quantiles[:-1], True)  # of quantiles that are equal
+    shares: Floats = np.interp(edges, quantiles[last], SHARES[last], left=0.0)
+    return shares
+
 
 _RARE_PLACE = {name: place for place, name in enumerate(RARE)}
 _OF_ENDS = 3.7  # standard errors of the mean are one of the 1 % quantile, of normal numbers

@@ -2,16 +2,39 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict, get_args
 
-from execution_engine.metrics.columns import named
-from execution_engine.metrics.spec import Literal, MetricSpec, quoted
-from execution_engine.verification.constraints.bounds import Expected, bound_of, equal_to
-from execution_engine.verification.constraints.constraints import Constraint, MetricConstraint
-from execution_engine.verification.constraints.levels import Level
-from execution_engine.verification.constraints.sql_text import both
+from execution_engine.metrics.expressions import named
+from execution_engine.metrics.spec import Literal as SpecLiteral
+from execution_engine.metrics.spec import MetricSpec, quoted
+from execution_engine.verification.constraints.constraints import (
+    AskedMetric,
+    Constraint,
+    Expected,
+    Level,
+    MetricConstraint,
+    both,
+    bound_of,
+    equal_to,
+)
 
-from .scope import On, checked
+# What a check is on: all the data so far, or the delta alone that was added to it.
+
+On = Literal["whole", "delta"]
+
+
+def checked(on: str) -> None:
+    """Nothing for a part of the data that a check can be on; else ValueError."""
+    if on not in get_args(On):
+        raise ValueError(f"on={on!r} is no part of the data: write on='whole', or on='delta' for what was added")
+
+
+def stored_name(ask: AskedMetric, on: On, table: str) -> str:
+    """What a metric is called in results and repositories: that of the table's delta has a series of its own."""
+    if ask.dataset not in (None, table):
+        return f"{ask.spec.text} of {ask.dataset}"
+    return f"{ask.spec.text} on delta" if on == "delta" else ask.spec.text
+
 
 ALL = equal_to(1.0)
 
@@ -89,7 +112,7 @@ class Constrained:
         return self.adding(MetricConstraint(text=text, spec=spec, bound=bound_of(expected), hint=hint, **more))
 
 
-def metric(name: str, *columns: str, arguments: Sequence[Literal] = ()) -> MetricSpec:
+def metric(name: str, *columns: str, arguments: Sequence[SpecLiteral] = ()) -> MetricSpec:
     """A metric as ``has_no_anomalies`` and ``bounded`` take it; [metrics](metrics.md) lists all.
 
     A name that the metrics do not have is found when the check runs, as a constraint of status ``error``.

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self, Unpack, get_args
 
-from execution_engine.metrics.columns import named
+from execution_engine.metrics.expressions import named
 from execution_engine.verification.constraints.assertion import assertion_constraint
-from execution_engine.verification.constraints.bounds import Expected
-from execution_engine.verification.constraints.sql_text import both
+from execution_engine.verification.constraints.constraints import Expected, both
 
 from .constrained import ALL, Constrained, Said, call, columns_of, metric
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self, Unpack
 
-from execution_engine.verification.constraints.bounds import Expected
+from execution_engine.verification.constraints.constraints import Expected, both
 from execution_engine.verification.constraints.histogram import HistogramConstraint, HoldsOfHistogram
-from execution_engine.verification.constraints.sql_text import both
 
 from .constrained import Constrained, Said, call, columns_of, metric
 

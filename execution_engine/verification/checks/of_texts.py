@@ -4,7 +4,7 @@ from functools import partial
 from typing import Self, Unpack
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.verification.constraints.bounds import Expected
+from execution_engine.verification.constraints.constraints import Expected
 
 from .constrained import ALL, Constrained, Said, call, metric
 

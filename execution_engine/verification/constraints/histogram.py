@@ -7,9 +7,7 @@ from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
-from .bounds import name_of
-from .constraints import AskedMetric, Found, Judgement, unable
-from .levels import ConstraintStatus
+from .constraints import AskedMetric, ConstraintStatus, Found, Judgement, name_of, unable
 
 HoldsOfHistogram = Callable[["Histogram"], object]
 

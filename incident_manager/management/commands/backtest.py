@@ -11,19 +11,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from assay import clock
-from assay.command_line.arguments import BARE_DATE, end_of_range, length
+from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range, length, wait_for
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
-from assay.command_line.wait import wait_for
 from assay.config import config
 from assay.models import Category, Dataset, DataTest, Severity
 from assay.queue.drain import drain
-from assay.time.bare_dates import place_end
 from assay.time.durations import format_duration
+from assay.time.windows import place_end
 from execution_engine.runs.shown_results import Veil
-from incident_manager.backtests.as_json import as_json
-from incident_manager.backtests.services import Backtest
+from incident_manager.backtests.services import Backtest, as_json
 from incident_manager.management.named import named_dataset
 from incident_manager.services import UnableToBacktest, as_revised, backtest
 from test_generator.services import UnableToWrite, draft

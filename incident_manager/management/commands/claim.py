@@ -7,10 +7,9 @@ from django.db import transaction
 from rich.console import Console
 
 from assay import clock
-from assay.accounts.audit import record
+from assay.accounts import record
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
-from assay.command_line.command_origin import command_origin
+from assay.command_line.command import UnableToRun, command_origin
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
 from assay.time.windows import Window

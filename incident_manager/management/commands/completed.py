@@ -9,20 +9,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay import clock
-from assay.accounts.audit import record
+from assay.accounts import record
 from assay.catalog.services import UnableToComplete
-from assay.command_line.arguments import length
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
-from assay.command_line.command_origin import command_origin
+from assay.command_line.command import UnableToRun, command_origin, length, wait_for
 from assay.command_line.exit_codes import ExitCode, FailOn
-from assay.command_line.wait import wait_for
 from assay.config import config
 from assay.models import DataChange, WriteMode
 from assay.queue.drain import drain
-from incident_manager.gate.as_json import as_json
-from incident_manager.gate.completing import MOST_REASONS
 from incident_manager.gate.rules import GateDecision
+from incident_manager.gate.services import MOST_REASONS, as_json
 from incident_manager.management.named import CODES, named_dataset, named_window, show_answer
 from incident_manager.services import WrittenWindow, answer_on, complete, unjudged, unreadable_in
 

@@ -9,9 +9,8 @@ from assay import clock
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
-from incident_manager.digests.html import html
-from incident_manager.digests.rules import subject, text
-from incident_manager.digests.selectors import figures_of, teams
+from incident_manager.digests.rules import html, subject, text
+from incident_manager.digests.services import figures_of, teams
 
 
 class Command(Base):

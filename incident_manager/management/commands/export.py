@@ -10,16 +10,13 @@ from rich.console import Console
 
 from assay import clock
 from assay.catalog.selectors import by_name
-from assay.command_line.arguments import BARE_DATE, end_of_range
+from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
-from assay.time.bare_dates import EndOfRange, place_end
-from assay.time.windows import Window
+from assay.time.windows import EndOfRange, Window, place_end
 from incident_manager.exports.files import FORMS
-from incident_manager.exports.read import export
-from incident_manager.exports.tables import TABLES
+from incident_manager.exports.rows import TABLES, export
 
 
 class Command(Base):

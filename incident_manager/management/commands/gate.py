@@ -7,21 +7,17 @@ from django.db import transaction
 from rich.console import Console
 
 from assay import clock
-from assay.accounts.audit import record
-from assay.catalog.asked_window import latest_ended, parse_windows
-from assay.command_line.arguments import instant, length
+from assay.accounts import record
+from assay.catalog.selectors import latest_ended, parse_windows
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
-from assay.command_line.command_origin import command_origin
+from assay.command_line.command import UnableToRun, command_origin, instant, length, wait_for
 from assay.command_line.exit_codes import ExitCode, FailOn
-from assay.command_line.wait import wait_for
 from assay.config import config
 from assay.models import Dataset
 from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow, Window
-from incident_manager.gate.as_json import as_json
-from incident_manager.gate.rules import GateAnswer, GateDecision
-from incident_manager.gate.waiting import in_the_way
+from incident_manager.gate.rules import GateAnswer, GateDecision, in_the_way
+from incident_manager.gate.services import as_json
 from incident_manager.management.named import CODES, named_dataset, show_answer
 from incident_manager.services import ToRead, UnableToOverride, gate_of, override, unreadable_in
 

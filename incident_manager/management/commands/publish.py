@@ -9,12 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay import clock
-from assay.command_line.arguments import length
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
-from assay.command_line.command_origin import command_origin
+from assay.command_line.command import UnableToRun, command_origin, length, wait_for
 from assay.command_line.exit_codes import ExitCode
-from assay.command_line.wait import wait_for
 from assay.config import config
 from assay.queue.drain import drain
 from incident_manager.management.named import named_dataset, named_window

@@ -11,12 +11,11 @@ from rich.table import Table
 
 from assay import clock
 from assay.catalog.selectors import by_name
-from assay.command_line.arguments import BARE_DATE, end_of_range
+from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Category, Dataset
-from assay.time.bare_dates import place_end
+from assay.time.windows import place_end
 from incident_manager.quality.now import facts_now, of_category
 from incident_manager.quality.rules import AskedRange, Status, judge
 from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores

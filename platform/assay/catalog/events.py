@@ -10,7 +10,7 @@ from django.db import transaction
 from assay.database.name_keys import name_keys
 from assay.models import Dataset, LineageEdge, WriteMode
 
-from .declared import declared_since
+from .column_types import declared_since
 from .openlineage import LineageEvent
 from .profile import LineageProfile
 from .selectors import by_names, home

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from assay.edge.control_characters import name_fault
-from assay.time.instants import UnableToTakeInstant, taken
+from assay.time.durations import UnableToTakeInstant, taken
 from assay.time.windows import UnableToReadWindow, Window
 
 from .column_types import is_column_type

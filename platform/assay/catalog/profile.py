@@ -1,9 +1,11 @@
 """What a catalog provider yields: the metadata of datasets, their lineage and their users' own tests."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Any, Literal, TypeVar
 
 from assay.time.stored_times import Holds
@@ -296,3 +298,54 @@ class CatalogProfile:
 
 def _first(own: T | None, default: T) -> T:
     return default if own is None else own
+
+
+# What a replica may be stored as, and the options that each storage takes.
+
+FILES = ("parquet", "orc", "csv", "json")  # folders of files, read through Spark
+
+_TEXTS = ("encoding", "lineSep", "multiLine", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale", "mode")
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "parquet": (),
+    "orc": (),
+    "csv": (
+        *("header", "delimiter", "quote", "escape", "comment", "nullValue", "emptyValue", "nanValue"),
+        *("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", *_TEXTS),
+    ),
+    "json": ("allowComments", "allowSingleQuotes", "allowUnquotedFieldNames", *_TEXTS),
+    "table": (),
+    "sql": ("table", "schema"),
+}
+STORAGES = tuple(OPTIONS)
+MODES = ("FAILFAST", "PERMISSIVE")
+
+
+def check_options(storage: str, options: Mapping[str, str]) -> None:
+    """Raise ValueError for the first option that the storage does not take, or not so."""
+    known = OPTIONS[storage]
+    for name, value in options.items():
+        if name not in known:
+            near = get_close_matches(name, known)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise ValueError(f"{storage} takes no option {name!r}: {hint}known here: {', '.join(known) or 'none'}")
+        if name == "mode" and value not in MODES:
+            raise ValueError(f"mode is {value!r}: write {' or '.join(MODES)}")
+
+
+# What stands between braces in the assertion of a template: a column, and parameters.
+#
+# All other braces are of the language (``{window.start:date}``) or of a pattern (``[0-9]{3}``, ``\p{Lu}``), and stay.
+
+COLUMN = "column"
+NAME = r"[a-z][a-z0-9_]{0,39}"
+_PLACEHOLDER = re.compile(rf"(?<!\\[pP])\{{({NAME})\}}", re.ASCII)
+
+
+def placeholders(assertion: str) -> tuple[str, ...]:
+    """The names that stand between braces alone, each once, in their order."""
+    return tuple(dict.fromkeys(_PLACEHOLDER.findall(assertion)))
+
+
+def filled(assertion: str, values: Mapping[str, str]) -> str:
+    """The assertion with a value in place of each name that has one."""
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), assertion)

@@ -1,11 +1,13 @@
 """Write what a provider tells into the catalog; whatever changed is left to be reconciled."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from assay.config import config
 from assay.database.name_keys import name_key, name_keys
@@ -13,11 +15,139 @@ from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica, 
 from assay.time.stored_times import Holds
 from assay.time.windows import Window
 
-from .declared import declared_since
-from .inherit_limits import OWN, UnableToLimit, inherit_limits
-from .locations import PUSHED, ToldLocation, UnableToUseLocation, check, rules_of
+from .column_types import declared_since
+from .locations import PUSHED, ToldLocation, UnableToUseLocation, check, place_of, rules_of
+from .place_limits import (
+    MOST,
+    NOBODY,
+    PlacedDataset,
+    PlaceLimits,
+    closed_folders,
+    is_too_wide,
+    limits_of,
+    way_of_reading,
+)
 from .profile import CatalogProfile, DatasetProfile, LineageProfile
-from .reach import MOST, is_too_wide
+
+# Write the limits that datasets inherit by their places, and judge again where a dataset is read.
+
+OWN = ("readers", "owner", "team")  # what stands in ``place_limits`` as its provider declares it, where it inherits
+
+
+class UnableToLimit(Exception):
+    """Limits of one dataset that cannot hold for another that reads the same place."""
+
+
+def inherit_limits(names: Collection[str], *, source: str) -> set[str]:
+    """Write what these datasets inherit, and what others inherit from them; the names of those that changed.
+
+    Raises UnableToLimit where limits contradict each other, and where a push would limit what others declare.
+    """
+    keys = set(name_keys(names))
+    told = [row for row in Dataset.objects.filter(name_key__in=keys) if row.business_metric is None]
+    _note_limited(told)
+    limited = limited_datasets()
+    is_limiting = any(row.is_limited for row in told)
+    if not limited and not Dataset.objects.exclude(place_limits={}).exists():
+        return set()
+    rows = Dataset.objects.filter(business_metric__isnull=True).prefetch_related("replicas")
+    if not is_limiting:
+        rows = rows.filter(Q(name_key__in=keys) | ~Q(place_limits={}))
+    changed = set()
+    for row in rows:
+        limits = limits_of(placed(row, row.replicas.all()), limited)
+        is_judged = row.name_key in keys or (row.source != PUSHED and row.missing_since is None)
+        if limits.fault and is_judged:
+            raise UnableToLimit(f"{row.full_name}: {limits.fault}")
+        if not _write(row, limits):
+            continue
+        if source == PUSHED and row.name_key not in keys and is_limiting:
+            raise UnableToLimit(
+                f"{row.full_name} reads the same place, and a push may not limit it: "
+                "declare the limits in a catalog file"
+            )
+        changed.add(row.full_name)
+    return changed
+
+
+def limited_datasets() -> list[PlacedDataset]:
+    """The datasets that have limits of their own."""
+    rows = Replica.objects.filter(dataset__is_limited=True).select_related("dataset")
+    found: dict[int, list[Replica]] = {}
+    for replica in rows:
+        found.setdefault(replica.dataset_id, []).append(replica)
+    return [placed(replicas[0].dataset, replicas) for replicas in found.values()]
+
+
+def placed(dataset: Dataset, replicas: Iterable[Replica]) -> PlacedDataset:
+    """A dataset as its provider declares it, with the places that these replicas read."""
+    own = {name: getattr(dataset, name) for name in OWN} | dataset.place_limits.get("own", {})
+    columns = [column["name"] for column in dataset.columns]
+    return PlacedDataset(
+        name=dataset.full_name,
+        owner=own["owner"],
+        team=own["team"],
+        readers=tuple(own["readers"].splitlines()),
+        sensitive=_own_sensitive(dataset),
+        places=[
+            (place_of(each.storage, each.location, each.options, os.environ), _way(each, columns)) for each in replicas
+        ],
+        is_pushed=dataset.source == PUSHED,
+        is_gone=dataset.missing_since is not None,
+    )
+
+
+def closed_to(dataset: Dataset, replica: Replica, limited: Sequence[PlacedDataset]) -> tuple[str, ...]:
+    """The local folders that links among the files of a replica may not lead into.
+
+    Raises UnableToUseLocation where the place itself has limits by now that the dataset does not have, as where a
+    folder has become a link.
+    """
+    if not limited:
+        return ()
+    own = placed(dataset, [replica])
+    limits = limits_of(own, limited)
+    hidden = own.sensitive | set(dataset.place_limits.get("sensitive", ()))
+    readers = set(dataset.readers.splitlines())
+    is_closed = not limits.readers or (bool(readers) and readers <= {*limits.readers, *NOBODY})
+    is_held = is_closed and limits.sensitive <= hidden
+    if limits.fault or not is_held:
+        names = ", ".join(limits.sources)
+        raise UnableToUseLocation(
+            limits.fault or f"it leads to the place of {names}, and has not its limits: push it again"
+        )
+    return closed_folders(own, limits, limited)
+
+
+def _way(replica: Replica, columns: Sequence[str]) -> tuple[str, ...]:
+    return way_of_reading(replica.storage, replica.options, columns)
+
+
+def _own_sensitive(dataset: Dataset) -> frozenset[str]:
+    return frozenset(column["name"].casefold() for column in dataset.columns if column.get("sensitive"))
+
+
+def _note_limited(rows: Iterable[Dataset]) -> None:
+    for row in rows:
+        own = row.place_limits.get("own", {}).get("readers", row.readers)
+        if row.is_limited != (is_limited := bool(own) or bool(_own_sensitive(row))):
+            row.is_limited = is_limited
+            Dataset.objects.filter(pk=row.pk).update(is_limited=is_limited)
+
+
+def _write(row: Dataset, limits: PlaceLimits) -> bool:
+    """Write the limits of a dataset; whether they are others than before."""
+    own = {name: getattr(row, name) for name in OWN} | row.place_limits.get("own", {})
+    effective = {"readers": "\n".join(limits.readers), "owner": limits.owner, "team": limits.team}
+    inherited = {
+        **({"own": own} if own != effective else {}),
+        **({"sensitive": sorted(limits.sensitive)} if limits.sensitive else {}),
+    }
+    values = {**effective, "place_limits": inherited}
+    if all(getattr(row, name) == value for name, value in values.items()):
+        return False
+    return bool(Dataset.objects.filter(pk=row.pk).update(**values))
+
 
 UNOWNED = ("openlineage", "push")  # whose edges a catalog may take over
 SHOWN = 20  # names in a sentence

@@ -97,7 +97,7 @@ def run(arguments: list[str]) -> int:
         return ExitCode.UNABLE
     from assay.database.storage_errors import of_storage
 
-    from .database_tables import UnableToMigrate, bring_up_to_date
+    from .command import UnableToMigrate, bring_up_to_date
 
     if (package := get_commands().get(arguments[0])) is None:
         print(f"assay: no command {arguments[0]!r}; `assay --help` lists them", file=sys.stderr)

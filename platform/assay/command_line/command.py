@@ -1,21 +1,176 @@
 """The base of every command: ``--json``, exit codes, and errors that say what, where and how to mend it."""
 
+import fcntl
+import getpass
 import json
+import socket
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
-from typing import Any, NoReturn
+import time
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, NoReturn, TypeVar
 
+from django.apps import apps
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 from rich.console import Console
+from rich.markup import escape
 
+from assay.accounts import RequestOrigin
 from assay.config import config
 from assay.database.storage_errors import of_storage
 from assay.edge.logs import only_warnings
+from assay.time.durations import UnableToReadDuration, doubled, format_duration, parse_duration, taken
+from assay.time.windows import EndOfRange, parse_end
 
-from .database_tables import UnableToMigrate, bring_up_to_date
 from .exit_codes import ExitCode
+
+# Types of options: instants and lengths of time, as argparse reads them.
+
+BARE_DATE = "ISO 8601; a bare date is midnight in the dataset's time zone, or in UTC where many are asked about"
+
+
+def instant(text: str) -> datetime:
+    """An instant in ISO 8601; without a time zone it is in UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+        return taken(found if found.tzinfo else found.replace(tzinfo=UTC))
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def end_of_range(text: str) -> EndOfRange:
+    """An instant, or a bare date, which is midnight in the zone of the dataset that is asked about."""
+    try:
+        return parse_end(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{error}; write it as 2026-03-09 or 2026-03-09T00:00:00Z") from None
+
+
+def length(text: str) -> timedelta:
+    """A length of time, such as ``4h``."""
+    try:
+        return parse_duration(text)
+    except UnableToReadDuration as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+# Who runs a command, for the audit.
+
+
+def command_origin() -> RequestOrigin:
+    """The account of the machine that runs it."""
+    return RequestOrigin(actor=f"{_account()}@{socket.gethostname()}", via="command")
+
+
+def _account() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return "nobody"
+
+
+# A wait of a command: ask again and again, more and more rarely, where somebody may watch.
+
+T = TypeVar("T")
+
+FIRST, MOST = timedelta(seconds=5), timedelta(seconds=60)  # between two questions
+
+
+def next_pause(asked: int, *, left: timedelta, poll: timedelta | None = None) -> timedelta:
+    """How long to wait after so many questions: 5 s, 10 s, … 60 s, or ``poll`` each time; no longer than what is left.
+
+    ``asked`` counts from 1.
+    """
+    return min(poll or doubled(FIRST, asked - 1, most=MOST), left)
+
+
+def wait_for(
+    ask: Callable[[], T],
+    *,
+    is_settled: Callable[[T], bool],
+    told: Callable[[T], str],
+    longest: timedelta,
+    poll: timedelta | None = None,
+) -> T:
+    """The first answer that is settled, or the last one within ``longest`` of real time.
+
+    ``told`` says for people what is waited for. A terminal shows it in one line that lives; a log gets a line for each
+    change.
+    """
+    end, asked = time.monotonic() + longest.total_seconds(), 0
+    with _teller() as tell:
+        while True:
+            found, asked = ask(), asked + 1
+            left = timedelta(seconds=end - time.monotonic())
+            if is_settled(found) or left <= timedelta(0):
+                return found
+            tell(told(found), left)
+            time.sleep(next_pause(asked, left=left, poll=poll).total_seconds())
+
+
+@contextmanager
+def _teller() -> Iterator[Callable[[str, timedelta], None]]:
+    """Something that says on the standard error what is waited for."""
+    if sys.stderr.isatty():
+        with Console(stderr=True, emoji=False).status("waiting") as status:
+            yield lambda text, left: status.update(f"{escape(text)} ({_rough(left)} left)")
+        return
+    said: set[str] = set()
+
+    def write(text: str, left: timedelta) -> None:
+        if text not in said:
+            print(f"assay: waiting, at most {_rough(left)}: {text}", file=sys.stderr, flush=True)
+        said.clear()
+        said.add(text)
+
+    yield write
+
+
+def _rough(left: timedelta) -> str:
+    return format_duration(timedelta(seconds=max(1, round(left.total_seconds()))))
+
+
+# Whether the database has the tables of this version; the embedded one is brought there by the command that asks.
+
+
+class UnableToMigrate(Exception):
+    """The tables are of another version, and they are not ours to change."""
+
+
+def missing_migrations() -> int:
+    """How many migrations the database still lacks."""
+    homes = {app.label: Path(app.path) / "migrations" for app in apps.get_app_configs()}
+    shipped = {(label, each.name) for label, home in homes.items() for each in iter_modules([str(home)])}
+    if shipped <= set(MigrationRecorder(connection).applied_migrations()):
+        return 0  # found by their names: to import all of them takes longer than most commands
+    executor = MigrationExecutor(connection)
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def bring_up_to_date() -> None:
+    """Migrate the embedded database where it lacks anything; raises UnableToMigrate for that of a server.
+
+    A server's database is shared, and the account that runs the service may not change its tables.
+    """
+    if not (missing := missing_migrations()):
+        return
+    if connection.vendor != "sqlite":
+        raise UnableToMigrate(
+            f"the database lacks {missing} migrations: run `assay migrate` as the owner of its tables"
+        )
+    with Path(f"{connection.settings_dict['NAME']}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of two commands on a new home the second waits, and finds nothing missing
+        if missing_migrations():
+            call_command("migrate", verbosity=0)
+
 
 WIDTH = 120  # of tables that go to a file or a pipe
 

@@ -3,18 +3,10 @@
 Rules on rows are beside the idea that they belong to.
 """
 
-from .access import AccessToken, Member
-from .audit import AuditEntry
-from .beat import Beat
-from .bindings import Binding, Strength
-from .catalog import ChangeKind, DataChange, Dataset, LineageEdge, Replica, WriteMode
-from .claimable import Claimable
-from .clock import SimulatedClock
+from .access import AccessToken, AuditEntry, Member
+from .catalog import Binding, ChangeKind, DataChange, Dataset, LineageEdge, Replica, Strength, WriteMode
 from .data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
-from .digests import DigestRound
-from .pruning import Pruning
-from .source import Pull, Source
-from .tally import Tallied, Tally
+from .operation import Beat, Claimable, DigestRound, Pruning, Pull, SimulatedClock, Source, Tallied, Tally
 
 __all__ = [
     "AccessToken",

@@ -3,7 +3,7 @@
 from django.db import models
 
 from .catalog import Dataset
-from .claimable import Claimable
+from .operation import Claimable
 
 
 class Category(models.TextChoices):

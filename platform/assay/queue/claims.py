@@ -7,25 +7,114 @@ from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
+from threading import Event, Thread, get_native_id
 from types import MappingProxyType
 from typing import Any, TypeVar, Union
 
 import structlog
 from django.apps import apps
-from django.db import OperationalError, connection, transaction
-from django.db.models import Model, Prefetch, Q, QuerySet
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
+from django.db.models import Model, Prefetch, Q, QuerySet, Sum
 from structlog.contextvars import bound_contextvars
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from assay import clock
 from assay.config import config
-from assay.database.bulk import set_all, update_each
-from assay.database.prepared import Prepared, PreparedUpdate, fetch_related
-from assay.models import Claimable
+from assay.database.statements import Prepared, PreparedUpdate, fetch_related, set_all, update_each
+from assay.models import Claimable, Tallied, Tally
 
 from .flow import Stage, stage
-from .log_ids import log_ids
-from .tallies import tallied_together
+
+# The ids by which the log lines of one piece of work are found.
+
+REFERRED = ("run", "scan", "incident", "alert")
+
+
+def log_ids(stage: str, row: Model) -> dict[str, str | int]:
+    """What every line says that is logged while ``row`` is worked: its stage, its id, and those it refers to."""
+    named = {name: getattr(row, f"{name}_id", None) for name in REFERRED}
+    named[type(row).__name__.lower()] = row.pk
+    return {"stage": stage, **{name: key for name, key in named.items() if key is not None}}
+
+
+# Count what has ended in the transaction that ends it, so that nobody need count the rows themselves.
+
+SLOTS = 16
+_together: ContextVar[dict[tuple[Tallied, str], float] | None] = ContextVar("together", default=None)
+
+
+def tally(kind: Tallied, label: str, amount: float = 1.0) -> None:
+    """Count one more, or ``amount`` more, within the caller's transaction: with it, or not at all.
+
+    Called late in it, as its row is locked until the end. A thread keeps to one slot: two of a counter, taken in
+    different orders, would be a deadlock.
+    """
+    waiting = _together.get()
+    if waiting is not None:
+        waiting[kind, label] = waiting.get((kind, label), 0.0) + amount
+        return
+    _add({(kind, label): amount})
+
+
+@contextmanager
+def tallied_together() -> Iterator[None]:
+    """What is counted meanwhile is written at the end, each counter once and in one order; not after an exception."""
+    waiting: dict[tuple[Tallied, str], float] = {}
+    token = _together.set(waiting)
+    try:
+        yield
+    finally:
+        _together.reset(token)
+    if _together.get() is not None:
+        for (kind, label), amount in waiting.items():
+            tally(kind, label, amount)
+    elif waiting:
+        _add(dict(sorted(waiting.items())))
+
+
+def totals() -> dict[Tallied, dict[str, float]]:
+    """Every counter's amounts by label; a few hundred rows, however much was counted."""
+    found: dict[Tallied, dict[str, float]] = {kind: {} for kind in Tallied}
+    rows = Tally.objects.order_by().values_list("kind", "label").annotate(Sum("amount"))
+    for kind, label, amount in rows:
+        found[Tallied(kind)][label] = amount
+    return found
+
+
+def _add(amounts: Mapping[tuple[Tallied, str], float]) -> None:
+    """For every run and scan that ends, so without a model in between."""
+    slot = get_native_id() % SLOTS
+    rows = [(amount, kind.value, str(label), slot) for (kind, label), amount in amounts.items()]
+    if connection.vendor == "sqlite":
+        _upsert(rows)
+        return
+    for row in rows:  # the same in one statement would lock the gaps between rows, and end in deadlocks
+        if not _raise(*row):
+            _, kind, label, _ = row
+            Tally.objects.bulk_create([Tally(kind=kind, label=label, slot=slot)], ignore_conflicts=True)
+            _raise(*row)
+
+
+def _upsert(rows: Sequence[tuple[float, str, str, int]]) -> None:
+    sql = (
+        f"INSERT INTO {_table()} (amount, kind, label, slot) VALUES {', '.join(['(%s, %s, %s, %s)'] * len(rows))}"
+        " ON CONFLICT (kind, label, slot) DO UPDATE SET amount = amount + excluded.amount"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [value for row in rows for value in row])
+
+
+def _raise(amount: float, kind: str, label: str, slot: int) -> bool:
+    """Whether there was such a row."""
+    sql = f"UPDATE {_table()} SET amount = amount + %s WHERE kind = %s AND label = %s AND slot = %s"
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [amount, kind, label, slot])
+        return bool(cursor.rowcount)
+
+
+def _table() -> str:
+    return connection.ops.quote_name(Tally._meta.db_table)
+
 
 T = TypeVar("T")
 Fetched = Union[str, "Prefetch[Any]", Callable[[Sequence[Any]], None]]  # what is read for rows, or how
@@ -381,3 +470,38 @@ def in_transaction(body: Callable[[], T], *, is_one_statement: bool = False) -> 
     """
     with nullcontext() if is_one_statement else transaction.atomic():
         return body()
+
+
+# Keep the lease of a long piece of work while it goes on.
+
+INTERVAL = LEASE / 4
+
+
+@contextmanager
+def heartbeat(*rows: Claimable) -> Iterator[None]:
+    """Lengthen the rows' leases again and again from a thread of its own, as the work itself may block."""
+    ended = Event()
+    beating = Thread(target=_beat, args=(rows, ended), name=f"heartbeat of {rows[0]}", daemon=True)
+    beating.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        beating.join()
+
+
+def _beat(rows: Sequence[Claimable], ended: Event) -> None:
+    try:
+        while not ended.wait(INTERVAL.total_seconds()):
+            for row in rows:
+                _extend(row)
+    finally:
+        connections.close_all()
+
+
+def _extend(row: Claimable) -> None:
+    """One beat; a database that is away for a moment costs this one only."""
+    try:
+        extend(row)
+    except DatabaseError as error:
+        log.warning("heartbeat missed", row=str(row), why=str(error))

@@ -1,16 +1,138 @@
 """Work every stage in this process until nothing is pending: the embedded set-up, replays and tests."""
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
 
+import structlog
+from django.db import connection
+from django.db.models import Count, F, Min, Q
+from django.db.models.sql import Query
 from django.utils.module_loading import import_string
 
 from assay import clock
+from assay.clock import instant_of
 
-from .busy_stages import Ahead, ahead, next_due, stages_with_work
-from .claims import rounds
+from .claims import pending, rounds, unleased
 from .flow import STAGES, Stage
-from .leaps import look_for_leaps
+
+# A clock that leapt ahead and was set back: what was noted under it is brought back to the true time.
+#
+# Two rules: no due time lies further ahead than its stage ever waits, and nothing has happened after now. Whoever
+# works
+# the stages looks for it when it starts, when its clock stands before where it stood, and once an hour.
+
+log = structlog.get_logger(__name__)
+
+EVERY = timedelta(hours=1)
+SLACK = timedelta(minutes=5)  # two statements read the clock one after the other
+_last: list[datetime] = []  # when this process looked
+
+
+def is_time_to_look(last: datetime | None, now: datetime, every: timedelta | None = EVERY) -> bool:
+    """Whether to look at ``now``, after having looked at ``last``; ``every`` None: only if the clock was set back."""
+    return last is None or now < last or (every is not None and now >= last + every)
+
+
+def look_for_leaps(now: datetime, *, in_replay: bool = False) -> None:
+    """Bring back what a clock that was set back has left, if it is time to look for it.
+
+    ``in_replay``: this process alone sets the clock, so that no leap can have come and gone since the last look.
+    """
+    is_time = is_time_to_look(_last[-1] if _last else None, now, None if in_replay else EVERY)
+    if is_time:
+        bring_back(now)
+    if is_time or in_replay:
+        _last[:] = [now]
+
+
+def bring_back(now: datetime) -> None:
+    """Let nothing be due later than it may be at ``now``; returns at once where nothing is."""
+    for stage in STAGES:
+        if stage.furthest is not None:
+            assert stage.due
+            furthest = now + stage.furthest
+            too_far = pending(stage, None).filter(**{f"{stage.due}__gt": furthest + SLACK})
+            if found := too_far.update(**{stage.due: furthest}):
+                log.info("due times brought back", stage=stage.name, rows=found)
+        if stage.bring_back:
+            import_string(stage.bring_back)(now)
+
+
+# Ask all stages at once which of them have work, and when the next one will: one statement, however many there are.
+
+DUE = [stage for stage in STAGES if stage.due]
+SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # stands where the statement is given an instant each time
+
+
+def stages_with_work(now: datetime) -> list[Stage]:
+    """The stages with a row that is due at ``now``, leased or not, in their order."""
+    found = _ask(_existence(connection.vendor), now)
+    return [stage for stage, has_work in zip(STAGES, found, strict=True) if has_work]
+
+
+def next_due(after: datetime) -> datetime | None:
+    """The earliest instant after ``after`` at which any stage has a row due."""
+    found = _ask(_least(connection.vendor), after)
+    return min((instant_of(value) for value in found if value is not None), default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ahead:
+    """Which stages have work, and which will next: at what instant, if any is due at all."""
+
+    busy: Sequence[Stage]
+    next_at: datetime | None
+    next_busy: Sequence[Stage]
+
+
+def ahead(now: datetime) -> Ahead:
+    """What ``stages_with_work`` and ``next_due`` tell at ``now``, in one statement."""
+    found = _ask(_both(connection.vendor), now)
+    due = [instant_of(value) if value is not None else None for value in found[len(STAGES) :]]
+    next_at = min((instant for instant in due if instant is not None), default=None)
+    return Ahead(
+        busy=[stage for stage, has_work in zip(STAGES, found[: len(STAGES)], strict=True) if has_work],
+        next_at=next_at,
+        next_busy=[stage for stage, instant in zip(DUE, due, strict=True) if instant and instant == next_at],
+    )
+
+
+def _ask(statement: tuple[str, int], now: datetime) -> tuple[object, ...]:
+    sql, places = statement
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [connection.ops.adapt_datetimefield_value(now)] * places)
+        row: tuple[object, ...] = cursor.fetchone()
+    return row
+
+
+@cache
+def _existence(vendor: str) -> tuple[str, int]:
+    return _joined([("EXISTS", pending(stage, SOME_TIME).values("pk")[:1].query) for stage in STAGES])
+
+
+@cache
+def _least(vendor: str) -> tuple[str, int]:
+    return _joined([("", _next_of(stage, str(stage.due))) for stage in DUE])
+
+
+@cache
+def _both(vendor: str) -> tuple[str, int]:
+    (busy, places), (due, more) = _existence(vendor), _least(vendor)
+    return f"{busy}, {due.removeprefix('SELECT ')}", places + more
+
+
+def _next_of(stage: Stage, due: str) -> Query:
+    later = pending(stage, None).filter(Q(**{f"{due}__gt": SOME_TIME}))
+    return later.order_by(due).values(due)[:1].query
+
+
+def _joined(parts: list[tuple[str, Query]]) -> tuple[str, int]:
+    """One SELECT of all the parts, each under a function, and how many places in it wait for the instant."""
+    compiled = [(function, *part.sql_with_params()) for function, part in parts]
+    columns = ", ".join(f"{function}({sql})" for function, sql, _ in compiled)
+    return f"SELECT {columns}", sum(len(params) for _, _, params in compiled)
 
 
 def drain() -> int:
@@ -90,3 +212,61 @@ def _advance_beside(until: datetime, seen: Callable[[datetime], None], settle: C
     clock.simulate(until)
     with clock.held(until):
         settle()
+
+
+# How much waits in each stage: for ``doctor``, readiness and metrics.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backlog:
+    """One stage's rows that are due: how many, how many of them were tried in vain, and since when the oldest waits.
+
+    A row that a worker is trying for the first time is due, but does not wait.
+    """
+
+    stage: str
+    waiting: int = 0
+    failing: int = 0
+    oldest_due_at: datetime | None = None
+
+    def age(self, now: datetime) -> timedelta:
+        """How long the oldest has waited; nothing where none waits."""
+        return max(now - self.oldest_due_at, timedelta(0)) if self.oldest_due_at else timedelta(0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriedRow:
+    """A row that was tried in vain."""
+
+    stage: str
+    id: int
+    attempts: int
+
+
+def backlogs(now: datetime | None = None) -> list[Backlog]:
+    """The backlog of every stage now: a statement for all, and one more for each that has any work."""
+    now, real_now = now or clock.now(), clock.database_now()
+    busy = {stage.name for stage in stages_with_work(now)}
+    return [_backlog(stage, now, real_now) if stage.name in busy else Backlog(stage=stage.name) for stage in STAGES]
+
+
+def worst_rows(most: int) -> list[TriedRow]:
+    """The rows that were tried in vain most often, of all stages."""
+    now = clock.now()
+    found = [row for stage in stages_with_work(now) for row in _worst(stage, now, most)]
+    return sorted(found, key=lambda row: (-row.attempts, row.stage, row.id))[:most]
+
+
+def _backlog(stage: Stage, now: datetime, real_now: datetime) -> Backlog:
+    in_vain = Q(attempts__gt=1)
+    waits = in_vain | unleased(real_now)
+    oldest = Min(F(stage.waits_since), filter=waits)
+    rows = pending(stage, now).order_by()
+    found = rows.aggregate(waiting=Count("pk"), failing=Count("pk", filter=in_vain), oldest_due_at=oldest)
+    return Backlog(stage=stage.name, **found)
+
+
+def _worst(stage: Stage, now: datetime, most: int) -> Iterator[TriedRow]:
+    rows = pending(stage, now).filter(attempts__gt=1).order_by("-attempts", "pk")
+    for key, attempts in rows.values_list("pk", "attempts")[:most]:
+        yield TriedRow(stage=stage.name, id=key, attempts=attempts)

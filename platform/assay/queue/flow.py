@@ -48,7 +48,7 @@ STAGES = (
         table="assay.Pull",
         due="due_at",
         task="test_generator.tasks.pull",
-        bring_back="assay.scheduler.pulling.bring_back",
+        bring_back="assay.scheduler.beat.bring_back",
     ),
     Stage(
         name="reconcile",

@@ -3,11 +3,12 @@
 import os
 import socket
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from assay.clock import database_now
 from assay.config import config
-from assay.models import Beat
+from assay.models import Beat, DigestRound, Pruning, Pull
+from assay.time.durations import next_time
 
 MISSED = 3  # intervals without a sweep
 SHORTEST_SILENCE = timedelta(seconds=15)  # a sweep takes seconds where the broker is slow to answer
@@ -51,3 +52,44 @@ def scheduler() -> Scheduler | None:
     if last is None:
         return Scheduler(swept_at=None, interval=timedelta(0), now=database_now())
     return Scheduler(swept_at=last.swept_at, interval=last.interval, now=database_now())
+
+
+# Have teams told of their week from now on: whatever runs for long says so when it starts.
+
+MORNING = 6  # o'clock UTC
+
+
+def begin_digests(now: datetime) -> None:
+    """Make the row that the stage *digest* claims, unless it is there."""
+    DigestRound.objects.get_or_create(pk=1, defaults={"due_at": next_morning(now)})
+
+
+def next_morning(now: datetime) -> datetime:
+    """The next six o'clock UTC after an instant."""
+    morning = now.astimezone(UTC).replace(hour=MORNING, minute=0, second=0, microsecond=0)
+    return morning if morning > now else morning + timedelta(days=1)
+
+
+# Have rows that have had their time removed from now on: whatever runs for long says so when it starts.
+
+
+def begin_pruning(now: datetime) -> None:
+    """Make the row that the stage *prune* claims, unless it is there."""
+    Pruning.objects.get_or_create(pk=1, defaults={"due_at": now})
+
+
+# Have a catalog read by itself, where the settings name one: whatever runs for long says so when it starts.
+
+
+def begin_pulling(now: datetime) -> None:
+    """Make the row that the stage *pull* claims, unless it is there; take it away where there is nothing to read."""
+    if config().catalog_path is None:
+        Pull.objects.all().delete()
+    else:
+        Pull.objects.get_or_create(pk=1, defaults={"due_at": now})
+
+
+def bring_back(now: datetime) -> None:
+    """Read the catalog no later than its cadence has it, though a clock was ahead when it was read last."""
+    coming = next_time(config().catalog_every, now)
+    Pull.objects.filter(due_at__gt=coming).update(due_at=coming)

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from .instants import EARLIEST, LATEST
-from .local_time import boundary
-from .partition_keys import UnableToPartition, zone
-from .windows import Partitioning
+from .durations import EARLIEST, LATEST
+from .windows import Partitioning, UnableToPartition, boundary, zone
 
 
 class Holds(StrEnum):

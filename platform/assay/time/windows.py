@@ -1,16 +1,135 @@
 """Windows of time and the partitions that tile it: a key on one side, ``[start, end)`` in UTC on the other."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from enum import StrEnum
+from functools import lru_cache
 from typing import Self
 from zoneinfo import ZoneInfo
 
-from .granularity import Granularity
-from .instants import UnableToTakeInstant, taken
-from .local_time import boundary, transition
-from .partition_keys import UnableToPartition, check_key_format, parse_key, zone
-from .steps import Step, StepUnit, UnableToStep, shift, shift_wall
+from .durations import Step, StepUnit, UnableToStep, UnableToTakeInstant, add_months, shift, shift_wall, taken
+
+# The lengths a partition can have, as periods of local time.
+
+
+class Granularity(StrEnum):
+    """The length of a dataset's partitions, in local time."""
+
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"  # from Monday
+    MONTH = "month"
+
+    @property
+    def default_key_format(self) -> str:
+        """The key format of partitions whose metadata gives none."""
+        return _KEY_FORMATS[self]
+
+    def floor(self, wall: datetime) -> datetime:
+        """The start of the local period that holds the naive ``wall``."""
+        day = wall.replace(hour=0, minute=0, second=0, microsecond=0)
+        match self:
+            case Granularity.HOUR:
+                return wall.replace(minute=0, second=0, microsecond=0)
+            case Granularity.DAY:
+                return day
+            case Granularity.WEEK:
+                return day - timedelta(days=day.weekday())
+            case Granularity.MONTH:
+                return day.replace(day=1)
+
+    def after(self, wall: datetime, periods: int = 1) -> datetime:
+        """The start of the local period that comes ``periods`` after the one starting at ``wall``."""
+        match self:
+            case Granularity.HOUR:
+                return wall + timedelta(hours=periods)
+            case Granularity.DAY:
+                return wall + timedelta(days=periods)
+            case Granularity.WEEK:
+                return wall + timedelta(weeks=periods)
+            case Granularity.MONTH:
+                return add_months(wall, periods)
+
+
+_KEY_FORMATS = {
+    Granularity.HOUR: "%Y-%m-%d-%H",
+    Granularity.DAY: "%Y-%m-%d",
+    Granularity.WEEK: "%G-W%V",
+    Granularity.MONTH: "%Y-%m",
+}
+
+
+# Where a local time lies in UTC, in zones that skip, double or even drop whole days of it.
+
+_SECOND = timedelta(seconds=1)
+
+
+@lru_cache(maxsize=4096)
+def boundary(wall: datetime, zone: tzinfo) -> datetime:
+    """The UTC instant up to which local clocks show less than ``wall`` (naive).
+
+    It never falls as ``wall`` rises, so periods cut at it tile time: a skipped period comes out empty and a doubled
+    one twice as long, whether the clocks are moved at 02:00, at midnight or at one minute past it.
+    """
+    first = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    second = wall.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if second < first:
+        return transition(second, first, zone)
+    shows_less = (second - datetime.resolution).astimezone(zone).replace(tzinfo=None) < wall
+    return second if shows_less else first
+
+
+def transition(low: datetime, high: datetime, zone: tzinfo) -> datetime:
+    """The first second after ``low``, at most ``high``, at which the offset differs from that of ``low``."""
+    before = low.astimezone(zone).utcoffset()
+    second = low.replace(microsecond=0)
+    seconds = range((high - low) // _SECOND)
+    changed = bisect_left(seconds, True, key=lambda n: (second + n * _SECOND).astimezone(zone).utcoffset() != before)
+    return second + changed * _SECOND
+
+
+# Partition keys as text: which formats name a partition, and how a key is read.
+
+_ODD = datetime(2012, 2, 29, 22)  # no part of it is what strptime takes for one that a format leaves out
+
+
+class UnableToPartition(ValueError):
+    """A time zone, key format or key that names no partitions."""
+
+
+@lru_cache(maxsize=1024)
+def zone(name: str) -> ZoneInfo:
+    """The time zone of an IANA name; raises UnableToPartition."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise UnableToPartition(f"There is no time zone {name!r}: write an IANA name such as Europe/Berlin.") from None
+
+
+def parse_key(key: str, key_format: str) -> datetime:
+    """The local start that a key says; raises ValueError."""
+    if "%V" in key_format and "%u" not in key_format:
+        return datetime.strptime(f"{key} 1", f"{key_format} %u")  # a week alone is no date: take its Monday
+    return datetime.strptime(key, key_format)
+
+
+@lru_cache(maxsize=1024)
+def check_key_format(granularity: Granularity, key_format: str) -> None:
+    """Raise UnableToPartition unless every period has a key of its own that can be read back."""
+    wall = granularity.floor(_ODD)
+    key = wall.replace(tzinfo=UTC).strftime(key_format)
+    try:
+        read = parse_key(key, key_format).replace(tzinfo=None)
+    except ValueError as error:
+        raise UnableToPartition(f"The key format {key_format!r} cannot be read back: {error}.") from None
+    if read != wall:
+        raise UnableToPartition(
+            f"The key format {key_format!r} does not tell one {granularity.value} from another: {wall} becomes "
+            f"{key!r}, which reads as {read}. Try {granularity.default_key_format!r}."
+        )
+
 
 __all__ = [
     "Granularity",
@@ -243,3 +362,63 @@ class Partitioning:
             if cut < end:
                 return Window(start=start, end=cut), Window(start=cut, end=end)
         return (Window(start=start, end=end),)
+
+
+# Windows under the keys of their partitions, as people name them. Pure.
+
+INSTANT = timedelta(microseconds=1)
+WHOLE_TABLE = "the whole table"
+UTC_NAME = "UTC"
+
+
+def keys_of(window: Window, partitioning: Partitioning | None) -> str:
+    """The key of the partition that a window is, or those of the first and the last; else its instants in UTC."""
+    return _keys(window, partitioning) or f"{window.start:%Y-%m-%d %H:%M} – {window.end:%Y-%m-%d %H:%M} {UTC_NAME}"
+
+
+def partition_name(window: Window, partitioning: Partitioning | None, *, whole_table: bool = False) -> str:
+    """The window as messages name it: its keys, or its local instants, and the zone that they are of."""
+    if whole_table:
+        return WHOLE_TABLE
+    if partitioning is None:
+        return keys_of(window, None)
+    if keys := _keys(window, partitioning):
+        return keys if partitioning.time_zone == UTC_NAME else f"{keys} ({partitioning.time_zone})"
+    start, end = (at.astimezone(partitioning.zone) for at in (window.start, window.end))
+    return f"{start:%Y-%m-%d %H:%M} – {end:%Y-%m-%d %H:%M} {partitioning.time_zone}"
+
+
+def _keys(window: Window, partitioning: Partitioning | None) -> str:
+    """The keys of the first and the last partition of a window, or of the only one; empty where none are it."""
+    if partitioning is None:
+        return ""
+    try:
+        first, last = partitioning.at(window.start), partitioning.at(window.end - INSTANT)
+        if (first.start, last.end) != (window.start, window.end):
+            return ""
+        key = partitioning.key(first)
+        return key if first == last else f"{key} – {partitioning.key(last)}"
+    except (UnableToAlign, OverflowError):  # at the ends of the calendar local times run out
+        return ""
+
+
+# Ends of a range as people write them: an instant, or a bare date, which is midnight in a time zone (pure).
+
+EndOfRange = date | datetime  # a datetime is an instant; a bare date waits for its zone
+
+
+def parse_end(text: str) -> EndOfRange:
+    """The end that a text in ISO 8601 names; an instant without a zone is in UTC. Raises ValueError."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        instant = datetime.fromisoformat(text)
+    return taken(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
+
+
+def place_end(end: EndOfRange, time_zone: str = "UTC") -> datetime:
+    """The instant of an end, with the midnight of a bare date in this zone; raises ValueError."""
+    if isinstance(end, datetime):
+        return end
+    days = Partitioning(granularity=Granularity.DAY, time_zone=time_zone or "UTC")
+    return taken(days.window(f"{end:%Y-%m-%d}").start)

@@ -26,17 +26,24 @@ from execution_engine.file_windows import (
     windows_of_dataset,
     windows_of_files,
 )
-from execution_engine.novelty.days import Day, day_of
-from execution_engine.novelty.terms import LAST_BATCHES
-from execution_engine.verification.checks_file.checks_file import ChecksFile, UnableToReadChecks, read_checks
+from execution_engine.novelty.days import LAST_BATCHES, Day, day_of
+from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
 from execution_engine.verification.constraints.assertion import AssertionConstraint
 from execution_engine.verification.data import name_of, names_files
-from test_generator.challenge.challenge import ChallengedWindow, Challenger
-from test_generator.challenge.fitness import Beside, has_past
+from test_generator.challenge.challenge import (
+    Asked,
+    ChallengedWindow,
+    Challenger,
+    LiveTests,
+    Moment,
+    Upstreams,
+    Verifier,
+    live_tests,
+    moment_of,
+)
 from test_generator.challenge.injector import ErrorKind
-from test_generator.challenge.live import LiveTests, Upstreams, live_tests, moment_of
-from test_generator.challenge.shown import as_json, show
-from test_generator.challenge.verifying import Asked, Moment, Verifier
+from test_generator.challenge.report import as_json, show
+from test_generator.challenge.tally import Beside, has_past
 
 FIRST_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # of windows that no day names: only their order counts
 NO_TESTS = LiveTests(asked=(), unjudged={})

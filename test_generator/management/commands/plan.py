@@ -16,7 +16,7 @@ from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from test_generator.services import UnableToWrite
-from test_generator.sync.dry_run import plan
+from test_generator.sync import plan
 
 COLOURS = {"+": "green", "~": "yellow", "-": "red"}
 

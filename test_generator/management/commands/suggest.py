@@ -10,20 +10,16 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from assay import clock
-from assay.accounts.audit import record
+from assay.accounts import record
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
-from assay.command_line.command_origin import command_origin
+from assay.command_line.command import UnableToRun, command_origin
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_windows import add_window_arguments, dataset_named, windows_of_dataset, windows_of_files
 from execution_engine.verification.data import names_files
-from test_generator.offers.read_past import USUAL_WINDOWS, Past, note, other_keys, suggested_window
-from test_generator.offers.selectors import asserted_of, decided_of
-from test_generator.suggestions.as_text import as_json, as_yaml
-from test_generator.suggestions.decided import still_offered
-from test_generator.suggestions.suggest import suggestions
+from test_generator.offers import USUAL_WINDOWS, Past, asserted_of, decided_of, note, other_keys, suggested_window
+from test_generator.suggestions.suggest import as_json, as_yaml, still_offered, suggestions
 
 
 class Command(Base):

@@ -8,20 +8,19 @@ from django.db import transaction
 from rich.console import Console
 
 from assay import clock
-from assay.accounts.audit import record
+from assay.accounts import record
 from assay.catalog.services import Applied, UnableToApply
 from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
-from assay.command_line.command_origin import command_origin
+from assay.command_line.command import UnableToRun, command_origin
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset, DataTest, Source
 from execution_engine.selectors import idle_datacenters
 from test_generator import tasks
 from test_generator.models import RuleTemplate
 from test_generator.services import UnableToWrite, remove_source, sync_files
-from test_generator.sync.bindings import idle_bindings
-from test_generator.templates.selectors import as_json, counts_of, shown_templates
+from test_generator.sync import idle_bindings
+from test_generator.templates.services import as_json, counts_of, shown_templates
 
 WHATS = ("created", "changed", "missing")
 

@@ -9,7 +9,7 @@ from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from test_generator.models import Gap, RuleTemplate
-from test_generator.templates.selectors import as_json, counts_of, shown_templates
+from test_generator.templates.services import as_json, counts_of, shown_templates
 
 
 class Command(Base):

@@ -10,7 +10,7 @@ from assay.catalog.services import record_completion
 from assay.models import Dataset
 from execution_engine.models import Run, RunReason, Watch
 from execution_engine.services import request_run
-from incident_manager.reruns.follow import follow_change
+from incident_manager.reruns import follow_change
 from incident_manager.services import gate
 from test_generator.services import retire
 from tests.e2e.scenario import (

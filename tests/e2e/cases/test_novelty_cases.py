@@ -8,8 +8,8 @@ import pytest
 
 from alerting.waivers.rules import WaiverScope
 from execution_engine.models import AcceptedPast
-from execution_engine.novelty.stored import from_bytes, to_bytes
-from execution_engine.parts.row_states import keep_state, state_of
+from execution_engine.novelty.past import from_bytes, to_bytes
+from execution_engine.parts.state_store import keep_state, state_of
 from tests.e2e.cases.people import accept, force, open_incident, told
 from tests.e2e.scenario import Scenario, custom, dataset, incidents, runs, spoilt, state
 from tests.fakes import Row

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import Member
 from tests.e2e.cases.people import accept, open_incident
 from tests.e2e.scenario import Scenario, dataset

@@ -15,7 +15,7 @@ from openlineage.client.serde import Serde
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, Member
 from tests.e2e.scenario import Scenario, dataset, runs, state
 

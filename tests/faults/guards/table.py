@@ -185,7 +185,7 @@ GUARDS = (
         breaks=frozenset({"not early"}),
         edits=(
             Edit(
-                path="incident_manager/reruns/check_standing.py",
+                path="incident_manager/reruns.py",
                 was="attempt=row.attempt + 1, t0=t0",
                 becomes="attempt=0, t0=t0",
             ),
@@ -211,7 +211,7 @@ GUARDS = (
         breaks=frozenset({"one slot a key"}),
         edits=(
             Edit(
-                path="platform/assay/time/local_time.py",
+                path="platform/assay/time/windows.py",
                 was="    if second < first:\n        return transition(second, first, zone)\n",
                 becomes="",
             ),
@@ -250,7 +250,7 @@ GUARDS = (
         breaks=frozenset({"right ends", "in time"}),
         edits=(
             Edit(
-                path="execution_engine/engines/child/death.py",
+                path="execution_engine/engines/child/process.py",
                 was="    if death.java == JAVA_OUT_OF_MEMORY:\n",
                 becomes="    if death.java == -1:\n",
             ),

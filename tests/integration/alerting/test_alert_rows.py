@@ -5,24 +5,25 @@ from typing import Any
 
 import pytest
 
-from alerting.alerts.decide import decide_alert, decide_now, terms
 from alerting.alerts.services import (
     close_alert,
+    decide_alert,
+    decide_now,
     decide_soon,
     known_facts,
     last_decision,
     open_alert,
     release_after,
+    terms,
     update_alert,
 )
 from alerting.alerts.texts import facts_of, failing, message, text_of
-from alerting.inhibition.causes import Spot
-from alerting.inhibition.rules import AlertAction, Decision, Why
+from alerting.inhibition.rules import AlertAction, Decision, Spot, Why
 from alerting.inhibition.selectors import around, measured_at
 from alerting.models import Alert, Notice, Standing, Waiver
 from alerting.notices.messages import BrokenWindow, InhibitedAlert
 from alerting.notices.policy import Address, Event
-from alerting.notices.silences import silence
+from alerting.notices.services import silence
 from alerting.state import WaiverKind
 from assay.models import Category, DataChange, Dataset, DataTest
 from tests.factories import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from alerting.models import Standing
-from alerting.standings.next_check import after_check, check_terms, engine_answers, is_waited_for, last_cost
+from alerting.standings.refold import after_check, check_terms, engine_answers, is_waited_for, last_cost
 from alerting.state import State
 from alerting.verdicts.backoff import CheckKey, next_check
 from alerting.verdicts.sustain import Verdict

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from alerting.inhibition.causes import Spot
-from alerting.inhibition.missing_rows import missing_rows
+from alerting.inhibition.rules import Spot
+from alerting.inhibition.selectors import missing_rows
 from alerting.models import Standing
 from assay.models import Category, ChangeKind, DataChange, Dataset
 from assay.time.windows import Window

@@ -10,10 +10,8 @@ from structlog.testing import capture_logs
 from alerting.channels import ChannelMessage, channel
 from alerting.models import Alert, Notice
 from alerting.notices import send
-from alerting.notices.gaps import MOST_LISTED, report_gap
+from alerting.notices.operators import LONGEST, MOST_LISTED, look_after_scheduler, report_gap, tell_of_pull
 from alerting.notices.policy import Address, Event, Hush, NoticeStep, PlannedNotice
-from alerting.notices.pulls import LONGEST, tell_of_pull
-from alerting.notices.scheduler import look_after_scheduler
 from alerting.notices.send import retry_after, send_due
 from alerting.notices.services import told, write_down
 from alerting.services import tell
@@ -21,8 +19,7 @@ from assay import clock
 from assay.clock import database_now
 from assay.config import config
 from assay.models import Beat, Category, Dataset, Pull, Tallied
-from assay.queue.claims import UnableToFinish
-from assay.queue.tallies import totals
+from assay.queue.claims import UnableToFinish, totals
 from test_generator.models import Gap
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, NoticeFactory
 from tests.integration.alerting.receivers import webhook

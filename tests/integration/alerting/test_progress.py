@@ -9,10 +9,10 @@ from alerting.inhibition.selectors import usual_delay
 from alerting.models import Standing, Waiver
 from alerting.selectors import Took, complete_up_to, times_to_complete
 from alerting.state import WaiverKind
-from alerting.verdicts.selectors import place_of, spoilt_place
+from alerting.verdicts.evidence import place_of, spoilt_place
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
-from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.freshness.derive import TIME_TO_COMPLETE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
 from execution_engine.planning.planner import hash_of

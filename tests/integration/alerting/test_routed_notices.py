@@ -20,7 +20,7 @@ from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.alerting.receivers import mail_server, webhook
 from tests.integration.alerting.services import TOKEN, SlackWorkspace, listening
 from tests.integration.story import advance, due, fail, feed, hushed, new_table, new_test, result, settle, start
-from web.doctor.outside import routes as looked_at
+from web.doctor import routes as looked_at
 
 pytestmark = pytest.mark.django_db
 

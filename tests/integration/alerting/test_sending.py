@@ -235,7 +235,7 @@ def test_a_message_whose_worker_died_once_it_was_taken_comes_again_as_it_was(mon
 
 @pytest.mark.django_db(transaction=True)
 def test_a_receiver_that_takes_its_time_does_not_cost_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.queue.heartbeat.INTERVAL", timedelta(seconds=0.1))
+    monkeypatch.setattr("assay.queue.claims.INTERVAL", timedelta(seconds=0.1))
     leases: list[datetime] = []
 
     def deliver_slowly(*_: object) -> None:

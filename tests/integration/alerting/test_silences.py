@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from alerting.inhibition.services import decide_again
+from alerting.inhibition.selectors import decide_again
 from alerting.models import Alert, Silence, Standing
-from alerting.notices.silences import LONGEST, UnableToSilence, end_silence, silence, silences_of
+from alerting.notices.services import LONGEST, UnableToSilence, end_silence, silence, silences_of
 from assay.models import Category, Dataset, DataTest
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, StandingFactory
 

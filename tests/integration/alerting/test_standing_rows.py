@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 
 from alerting.models import Alert, Flip, Notice, Standing, Waiver
-from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs
-from alerting.standings.never_broken import judge_sound
-from alerting.standings.refold import create, judge_window, locked, put_off, refold, withdraw
-from alerting.standings.restreak import restreak
+from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs, judge_sound
+from alerting.standings.refold import create, judge_window, locked, put_off, refold, restreak, withdraw
 from alerting.state import WaiverKind
 from alerting.verdicts.evidence import evidence_of
 from assay.models import Dataset, DataTest, Scope

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from assay.accounts.audit import RequestOrigin, UnableToAudit, differences, record
+from assay.accounts import RequestOrigin, UnableToAudit, differences, record
 from assay.database.append_only import REFUSAL
 from assay.models import AuditEntry
-from assay.models.audit import UnableToRewrite
+from assay.models.access import UnableToRewrite
 
 TABLE = "assay_auditentry"
 ADA = RequestOrigin(actor="ada", via="session", ip="10.0.0.1", request_id="request-1")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from assay.access.roles import Owned
+from assay.access import Owned
 from assay.catalog import selectors
-from assay.catalog.declared import Declared
+from assay.catalog.column_types import Declared
 from assay.catalog.events import apply_event
 from assay.catalog.openlineage import LineageEvent
 from assay.catalog.profile import (

@@ -14,7 +14,7 @@ from assay.models import DataChange, DataTest
 from assay.queue.claims import claim, pending
 from assay.queue.flow import stage
 from execution_engine.models import Run, Scan, Watch
-from incident_manager.retention.verdicts import RUNS
+from incident_manager.retention.tables import RUNS
 from tests.factories import NOW, DataTestFactory, RunFactory, day
 
 MANY = 5000

@@ -8,8 +8,8 @@ from django.core.management import call_command
 from assay import clock
 from assay.config import config
 from assay.models import Dataset, Pruning
-from assay.queue import leaps
-from assay.queue.leaps import bring_back, is_time_to_look, look_for_leaps
+from assay.queue import drain
+from assay.queue.drain import bring_back, is_time_to_look, look_for_leaps
 from tests.factories import DatasetFactory
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -53,7 +53,7 @@ def test_what_is_due_as_late_as_it_may_be_stays_and_what_is_later_comes_then() -
 
 @pytest.mark.django_db
 def test_a_process_looks_again_as_soon_as_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaps, "_last", [])
+    monkeypatch.setattr(drain, "_last", [])
     for now in (NOW, NOW + YEAR):
         look_for_leaps(now)
     row = Pruning.objects.create(pk=1, due_at=NOW + YEAR + DAY)
@@ -64,7 +64,7 @@ def test_a_process_looks_again_as_soon_as_the_clock_is_set_back(monkeypatch: pyt
 
 @pytest.mark.django_db
 def test_a_replay_that_is_set_back_behind_where_it_stood_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaps, "_last", [])
+    monkeypatch.setattr(drain, "_last", [])
     for hours in (0, 9):
         look_for_leaps(NOW + hours * HOUR, in_replay=True)
     row = Pruning.objects.create(pk=1, due_at=NOW + YEAR)
@@ -78,7 +78,7 @@ def test_a_replay_that_is_set_back_behind_where_it_stood_looks_again(monkeypatch
 
 @pytest.mark.django_db
 def test_the_scheduler_looks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaps, "_last", [])
+    monkeypatch.setattr(drain, "_last", [])
     monkeypatch.setattr(config(), "broker_url", "memory://")
     clock.simulate(NOW)
     row = Pruning.objects.create(pk=1, due_at=NOW + YEAR)

@@ -11,8 +11,7 @@ from structlog.testing import LogCapture
 
 from assay import clock
 from assay.models import Dataset
-from assay.queue.claims import finish, work
-from assay.queue.log_ids import log_ids
+from assay.queue.claims import finish, log_ids, work
 from execution_engine.models import Scan
 from tests.factories import NOW, DatasetFactory, RunFactory, StandingFactory
 

@@ -11,8 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from assay.config import config
-from assay.scheduler import ping as pinging
-from assay.scheduler.ping import Pinger, ping
+from assay.scheduler import sweep as pinging
+from assay.scheduler.sweep import Pinger, ping
 from tests.integration.alerting.receivers import serving
 
 

@@ -9,8 +9,7 @@ from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing
-from assay.database.bulk import set_all
-from assay.database.prepared import Prepared, PreparedValues, fetch_related, rows_of
+from assay.database.statements import Prepared, PreparedValues, fetch_related, rows_of, set_all
 from assay.models import Dataset, Replica
 from assay.queue.claims import claim, pending, table
 from assay.queue.flow import STAGES, Stage

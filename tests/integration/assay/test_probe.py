@@ -5,8 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assay.models import Dataset
-from assay.queue.busy_stages import Ahead, ahead, next_due, stages_with_work
 from assay.queue.claims import pending
+from assay.queue.drain import Ahead, ahead, next_due, stages_with_work
 from assay.queue.flow import STAGES, stage
 from tests.factories import DatasetFactory
 

@@ -12,11 +12,11 @@ from alerting.tasks import tell_of_pull
 from assay import clock
 from assay.config import config
 from assay.models import AuditEntry, Dataset, Pull
-from assay.queue.leaps import bring_back
-from assay.scheduler.pulling import begin_pulling
-from assay.time.cadence import UnableToReadCadence, next_time
+from assay.queue.drain import bring_back
+from assay.scheduler.beat import begin_pulling
+from assay.time.durations import UnableToReadCadence, next_time
 from test_generator.tasks import pull
-from web.doctor.catalog import pulled
+from web.doctor import pulled
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 QUARTER = timedelta(minutes=15)

@@ -13,7 +13,6 @@ from django.db.models import F
 from assay import clock
 from assay.models import Dataset
 from assay.queue import claims as queue
-from assay.queue.backlog import backlogs
 from assay.queue.claims import (
     LONGEST_LEASE,
     UnableToFinish,
@@ -25,6 +24,7 @@ from assay.queue.claims import (
     work,
     work_together,
 )
+from assay.queue.drain import backlogs
 from assay.queue.flow import STAGES, stage
 from tests.factories import NOW, DatasetFactory
 

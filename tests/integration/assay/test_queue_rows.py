@@ -26,12 +26,12 @@ from assay.queue.claims import (
     in_transaction,
     leased,
     pending,
+    tally,
     unleased,
     work,
     work_together,
 )
 from assay.queue.flow import Stage, stage
-from assay.queue.tallies import tally
 from execution_engine.models import Run
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, RunFactory
 

@@ -6,8 +6,8 @@ import pytest
 
 from assay import clock
 from assay.models import Dataset
-from assay.queue.backlog import Backlog, TriedRow, backlogs, worst_rows
 from assay.queue.claims import claim, table
+from assay.queue.drain import Backlog, TriedRow, backlogs, worst_rows
 from assay.queue.flow import STAGES, stage
 from tests.factories import HOUR, NOW, DatasetFactory, RunFactory
 

@@ -8,7 +8,7 @@ from django.apps import apps
 from django.db import connections, transaction
 
 from assay.models import Tallied, Tally
-from assay.queue.tallies import SLOTS, tally, totals
+from assay.queue.claims import SLOTS, tally, totals
 from execution_engine.models import Scan
 from tests.factories import NOW, DatasetFactory, NoticeFactory, RunFactory
 

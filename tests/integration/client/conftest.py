@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from pytest_django.live_server_helper import LiveServer
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, Dataset, Member
 from assay_client import AssayClient
 from tests.factories import (

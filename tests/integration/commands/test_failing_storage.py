@@ -151,7 +151,7 @@ def test_nor_does_one_that_read_the_errors_too(tmp_path: Path, rides: tuple[str,
 
 WATCH = """
 import os
-from execution_engine.engines.child.frames import Frame
+from execution_engine.engines.child.wire import Frame
 from execution_engine.engines.child.main import Host
 gone, pipe = os.pipe()
 os.close(gone)

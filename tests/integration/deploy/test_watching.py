@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel, ConfigDict, Field
 
 from assay.models import Tallied
-from assay.queue.tallies import tally
+from assay.queue.claims import tally
 from tests.integration.deploy.described import DEPLOY, ROOT, expressions, panels, rules, selectors, services
 
 PROVISIONED = DEPLOY / "grafana" / "provisioning"

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.metrics.columns import written
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import from_bytes
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from execution_engine.engines.limits import Limits
-from execution_engine.engines.protocol import WHOLE, Wanted
+from execution_engine.engines.protocol import WHOLE, Limits, Wanted
 from execution_engine.engines.registry import engine_for
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.options import SparkOptions

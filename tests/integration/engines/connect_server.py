@@ -5,8 +5,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.spark.start.java import use_java
-from execution_engine.engines.spark.start.session import SAFE
+from execution_engine.engines.spark.start.session import SAFE, use_java
 
 
 def serve(port: str) -> None:

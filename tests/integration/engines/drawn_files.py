@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from execution_engine.engines.columns.spark_sql import literal, quote
-from execution_engine.metrics.columns import written
+from execution_engine.engines.columns.column_types import literal, quote
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 
 NAN, INFINITY = float("nan"), float("inf")

@@ -11,8 +11,7 @@ from pyspark.sql import SparkSession
 
 from execution_engine.engines.protocol import Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.engines.spark.failures import SPARK_ERRORS, failure_of
-from execution_engine.engines.spark.start.java import use_java
-from execution_engine.engines.spark.start.session import SparkOptions, start_session
+from execution_engine.engines.spark.start.session import SparkOptions, start_session, use_java
 from execution_engine.metrics.spec import MetricSpec
 
 HOSTED = f"{__name__}:RawSpark"

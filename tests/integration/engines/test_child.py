@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 
 from execution_engine.engines.child.engine import ChildEngine
-from execution_engine.engines.child.frames import MAX_HEADER
-from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.child.process_session import members
-from execution_engine.engines.limits import Limits
-from execution_engine.engines.protocol import WHOLE, Measured, Wanted
+from execution_engine.engines.child.process import ChildOptions, members
+from execution_engine.engines.child.wire import MAX_HEADER
+from execution_engine.engines.protocol import WHOLE, Limits, Measured, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.outcome import Reason

@@ -11,10 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from execution_engine.engines.child.engine import ChildEngine
-from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.child.process_session import members
-from execution_engine.engines.limits import Limits
-from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
+from execution_engine.engines.child.process import ChildOptions, members
+from execution_engine.engines.protocol import WHOLE, Limits, ScanReport, Table, Wanted
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason

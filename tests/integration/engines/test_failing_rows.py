@@ -6,7 +6,7 @@ import pytest
 
 from execution_engine.engines.protocol import FailingRows, Part, Table
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import counting_jobs, is_connect
+from execution_engine.engines.spark.failures import counting_jobs, is_connect
 from execution_engine.engines.spark.measures.failing import MOST_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason

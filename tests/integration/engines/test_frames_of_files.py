@@ -11,10 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.scan import measure
-from execution_engine.engines.spark.sources.frame_files import files_behind
-from execution_engine.engines.spark.sources.source import frame_source
+from execution_engine.engines.spark.sources import files_behind, frame_source
 from tests.integration.engines.trips import metric
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -10,13 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.config import Config
-from execution_engine.engines import ladder
+from execution_engine.engines import protocol
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.limits import Limits
-from execution_engine.engines.protocol import WHOLE, Part, ScanReport, Table, Unit, Wanted
+from execution_engine.engines.protocol import WHOLE, Limits, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
@@ -143,7 +142,7 @@ def test_nothing_is_read_in_a_process_that_nobody_could_kill() -> None:
 
 def test_a_child_that_reads_on_after_its_deadline_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No job of Spark's is there to be cancelled."""
-    monkeypatch.setattr(ladder, "CANCEL_SECONDS", 0.05)
+    monkeypatch.setattr(protocol, "CANCEL_SECONDS", 0.05)
     random = np.random.default_rng(5)
     columns = {f"c{at}": random.integers(0, 1 << 60, 500_000) for at in range(8)}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")

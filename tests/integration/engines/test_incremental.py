@@ -12,7 +12,7 @@ import pytest
 from execution_engine.engines.files.listing import read_fingerprints_by_key
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.failures import is_connect
 from execution_engine.exact import Number
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import states

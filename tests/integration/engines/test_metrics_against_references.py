@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from execution_engine.engines.protocol import Part, Table, Unit
+from execution_engine.engines.spark import sources
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.measures import frequencies
-from execution_engine.engines.spark.sources import source
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.group_values import GroupValues
@@ -55,7 +55,7 @@ def test_keys_that_are_pulled_count_alike(
 def test_a_large_part_is_measured_by_several_selects(
     spark_engine: SparkEngine, many: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "SMALL_BYTES", 0)
+    monkeypatch.setattr(sources, "SMALL_BYTES", 0)
     assert differences(EXACT, scan(spark_engine, many, EXACT, "random"), FRAMES["random"]) == []
 
 
@@ -74,7 +74,7 @@ def test_a_where_leaves_rows_out(
 ) -> None:
     """Of a large part by masks: each statistic is gathered once for each combination of clauses."""
     if not small:
-        monkeypatch.setattr(source, "SMALL_BYTES", 0)
+        monkeypatch.setattr(sources, "SMALL_BYTES", 0)
     cases = [under(each, clause, met) for clause, met in CLAUSES.items() for each in SOME]
     assert differences(cases, scan(spark_engine, many, cases, "random"), FRAMES["random"]) == []
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from execution_engine.engines.columns.spark_sql import expressions
-from execution_engine.engines.gathering.assembly import from_state
+from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.gathering import from_state
 from execution_engine.engines.protocol import Measured, Part, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.registry import METRICS

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from execution_engine.engines.arrow.pieces import pieces_of
+from execution_engine.engines.arrow.local_scan import pieces_of
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Unit, Wanted
 from execution_engine.engines.spark import kernels as jobs
 from execution_engine.engines.spark import scan

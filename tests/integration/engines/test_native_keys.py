@@ -15,14 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from execution_engine.engines.arrow.pieces import pieces_of
-from execution_engine.engines.arrow.told import told_without_spark
+from execution_engine.engines.arrow.local_scan import pieces_of, told_without_spark
 from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
 from execution_engine.engines.spark import kernels as jobs
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.keys import build_filter, native
-from execution_engine.metrics.columns import written
+from execution_engine.engines.spark.keys import filters, key_sql
 from execution_engine.metrics.definitions.sample import Sample
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from execution_engine.read_by import NO_VALUES, Kind, ReadBy, together
@@ -183,7 +182,7 @@ def test_rows_that_are_written_otherwise_leave_the_key_to_spark(
 def test_filled_by_tasks_a_bloom_filter_has_the_same_bits(
     spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, name in ((build_filter, "PULLED_ROWS"), (build_filter, "EXACT_KEYS")):
+    for module, name in ((filters, "PULLED_ROWS"), (filters, "EXACT_KEYS")):
         monkeypatch.setattr(module, name, 0)
     pq.write_table(pa.table({"a": range(5_000)}), tmp_path / "a.parquet", row_group_size=700)
     asked = [MetricSpec(name="bloom_filter", columns=("a",), options=(("format", "xxhash"),), where="a % 2 = 1")]
@@ -308,7 +307,7 @@ def test_a_file_that_is_replaced_after_it_was_listed_is_read_by_spark(
         for piece, rows in pieces_of(*of):
             yield replace(piece, mtime_ns=piece.mtime_ns - 1), rows
 
-    monkeypatch.setattr(native, "pieces_of", older)
+    monkeypatch.setattr(key_sql, "pieces_of", older)
     found = both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")], here_too=False)
     assert [(left.kind, left.why) for left in found.left] == [(Kind.FAILED, "a file was replaced while it was read")]
 
@@ -326,8 +325,8 @@ def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
         return task
 
     monkeypatch.setattr(jobs, "_task", kept)
-    monkeypatch.setattr(build_filter, "PULLED_ROWS", 0)
-    monkeypatch.setattr(build_filter, "EXACT_KEYS", 0)
+    monkeypatch.setattr(filters, "PULLED_ROWS", 0)
+    monkeypatch.setattr(filters, "EXACT_KEYS", 0)
     where = "b like 'x%' or a in (1, 2)"
     keys = [*of_key("a", "b", where=where), metric("key_digest", "c")]
     read = both(spark_engine, in_folder(tmp_path), keys, here_too=False)

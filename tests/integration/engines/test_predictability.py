@@ -13,8 +13,8 @@ from sklearn.naive_bayes import MultinomialNB
 
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.measures.predictability import examples
-from execution_engine.engines.spark.sources.source import open_source
+from execution_engine.engines.spark.measures.query import examples
+from execution_engine.engines.spark.sources import open_source
 from execution_engine.metrics.definitions.naive_bayes import Example
 from execution_engine.metrics.spec import MetricSpec
 

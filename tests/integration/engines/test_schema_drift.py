@@ -15,7 +15,7 @@ from execution_engine.engines.protocol import Part, ScanReport, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.metrics.definition import NOTE
-from execution_engine.metrics.definitions.schema_drift import declared_text
+from execution_engine.metrics.definitions.schema import declared_text
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 

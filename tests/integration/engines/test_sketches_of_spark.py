@@ -7,11 +7,11 @@ import pytest
 from datasketches import hll_sketch, hll_union, tgt_hll_type
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.columns.spark_sql import expressions
-from execution_engine.engines.native.hashing.coupons import coupons_of
+from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.native.hashing import coupons_of
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.measures.statistics import aggregates, values
+from execution_engine.engines.spark.measures.gather import aggregates, values
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, state_of
 from execution_engine.metrics.states.sketches import distinct_of, merged_hll
 from execution_engine.metrics.states.states import from_bytes

@@ -10,9 +10,9 @@ from pybloom_live import BloomFilter
 
 from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.keys import build_filter
-from execution_engine.engines.spark.keys import probe as keys_probe
-from execution_engine.engines.spark.keys import pull as keys_pull
+from execution_engine.engines.spark.keys import filters
+from execution_engine.engines.spark.keys import filters as keys_probe
+from execution_engine.engines.spark.keys import filters as keys_pull
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter
@@ -51,9 +51,9 @@ def probe(engine: SparkEngine, table: Table, state: bytes, **given: Any) -> Meas
 @pytest.fixture
 def above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every table had too many rows to pull."""
-    for module in (build_filter, keys_probe, keys_pull):
+    for module in (filters, keys_probe, keys_pull):
         monkeypatch.setattr(module, "PULLED_ROWS", 0)
-    for module in (build_filter, keys_probe):
+    for module in (filters, keys_probe):
         monkeypatch.setattr(module, "EXACT_KEYS", 0)
 
 

@@ -11,7 +11,7 @@ import pytest
 from execution_engine.engines.protocol import WHOLE, Measured
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import key_sql
-from execution_engine.engines.spark.sources.source import open_source
+from execution_engine.engines.spark.sources import open_source
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.test_spark_keys import probe
 from tests.integration.engines.trips import DAY, measure, metric, parquet, write

@@ -7,7 +7,7 @@ import pytest
 
 from execution_engine.engines.protocol import Part, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.measures import frequencies
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason

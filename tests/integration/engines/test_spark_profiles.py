@@ -17,8 +17,7 @@ from execution_engine.engines.spark.measures import profile as profiles
 from execution_engine.engines.spark.measures.profile import SAMPLED_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
-from execution_engine.profiles.column import ColumnKind, ColumnProfile
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
 from execution_engine.profiles.stored import from_bytes
 from tests.integration.engines.many_types import SCHEMA, random_rows
 

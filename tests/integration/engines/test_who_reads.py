@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.arrow.told import told_without_spark
+from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
 from execution_engine.engines.protocol import WHOLE, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.read_by import NO_VALUES, Kind, Left, ReadBy

@@ -14,7 +14,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Exclusion, Measurement, Run
 from execution_engine.outcome import Failure, Reason
 from execution_engine.planning.planner import hash_of
-from execution_engine.runs.stored_groups import groups_of, past_groups
+from execution_engine.runs.evaluate_runs import groups_of, past_groups
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop

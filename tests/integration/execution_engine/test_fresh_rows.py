@@ -8,7 +8,7 @@ import pytest
 from assay.catalog.services import record_completion
 from assay.models import Category, DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window
-from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.freshness.derive import TIME_TO_COMPLETE
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run, RunReason, Watch
@@ -279,7 +279,7 @@ def test_a_window_took_until_the_last_of_its_files_came(
 ) -> None:
     feed(loop, trips, ("events", 10))
     events = Dataset.objects.get(name="events")
-    monkeypatch.setattr("execution_engine.scans.close_scans.note_fingerprints", lambda *_: None)
+    monkeypatch.setattr("execution_engine.scans.run_scan.note_fingerprints", lambda *_: None)
     watched(trips, own)
     watched(events, upstream)
     watched(DatasetFactory.create(), 5)

@@ -6,7 +6,7 @@ import pytest
 
 from assay.catalog.services import record_completion
 from assay.models import Category, Dataset, DataTest
-from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.freshness.derive import TIME_TO_COMPLETE
 from execution_engine.models import Measurement, RunReason
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
 from tests.fakes import rows

@@ -7,7 +7,7 @@ from execution_engine import services
 from execution_engine.models import Measurement
 from execution_engine.outcome import Failure
 from execution_engine.parts.state_store import INLINE_BYTES
-from execution_engine.runs.stored_groups import groups_of
+from execution_engine.runs.evaluate_runs import groups_of
 from tests.factories import DataTestFactory, day
 from tests.fakes import Row, rows
 from tests.integration.execution_engine.conftest import Loop
@@ -63,7 +63,7 @@ def test_each_group_is_held_against_its_own_past(loop: Loop, trips: Dataset) -> 
 def test_more_past_groups_than_can_be_held_say_what_to_do(
     loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("execution_engine.runs.stored_groups.MAX_VALUES", 3)
+    monkeypatch.setattr("execution_engine.runs.evaluate_runs.MAX_VALUES", 3)
     data_test = by_city(trips, STEADY)
     for key in ("2026-03-07", "2026-03-08", "2026-03-09"):
         loop.write(trips, key, cities(oslo=10, voss=10))

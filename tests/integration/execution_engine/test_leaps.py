@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.models import DataTest
-from assay.queue.leaps import SLACK
+from assay.queue.drain import SLACK
 from assay.time.windows import Window
 from execution_engine import services
 from execution_engine.models import Measurement, Run

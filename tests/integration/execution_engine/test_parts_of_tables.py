@@ -16,9 +16,8 @@ from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.models import PartState
 from execution_engine.outcome import Failure, Reason
-from execution_engine.parts.part_states import PartStates
+from execution_engine.parts.part_states import PartStates, scan_by_parts
 from execution_engine.parts.selectors import keeping_states
-from execution_engine.parts.services import scan_by_parts
 from execution_engine.parts.state_store import INLINE_BYTES
 from execution_engine.read_by import ReadBy
 from execution_engine.scans.unpartitioned import count_unpartitioned

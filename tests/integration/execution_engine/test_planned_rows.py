@@ -18,7 +18,7 @@ from execution_engine.outcome import Failure, Reason
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want, hash_of
 from execution_engine.runs.plan_runs import end_as_error
-from execution_engine.runs.with_tests import fetch_tests
+from execution_engine.runs.shown_results import fetch_tests
 from execution_engine.scans.ask import ask, flatten
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.integration.execution_engine.conftest import Loop

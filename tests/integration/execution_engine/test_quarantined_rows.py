@@ -15,9 +15,9 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run, Suspect
 from execution_engine.outcome import Reason
 from execution_engine.planning.planner import hash_of
-from execution_engine.runs import lift_quarantine as quarantine
-from execution_engine.scans.query_tables import names_read, tables_read
-from execution_engine.scans.settle import input_name, settled_by
+from execution_engine.runs import request as quarantine
+from execution_engine.scans.ask import input_name, settled_by
+from execution_engine.scans.reading import names_read, tables_read
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 
 pytestmark = pytest.mark.django_db

@@ -20,12 +20,11 @@ from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, RunReason, Scan, Suspect
 from execution_engine.outcome import Failure, Reason
-from execution_engine.parts.row_states import state_of
-from execution_engine.parts.state_store import INLINE_BYTES
+from execution_engine.parts.state_store import INLINE_BYTES, state_of
 from execution_engine.planning.planner import hash_of
-from execution_engine.quarantine.suspects import REMEMBERED, ends_before, note_ends
+from execution_engine.quarantine import REMEMBERED, ends_before, note_ends
 from execution_engine.read_by import Kind, Left, ReadBy, from_json
-from execution_engine.scans.found import BegunScan
+from execution_engine.scans.open_scans import BegunScan
 from execution_engine.scans.reading import read
 from execution_engine.scans.wake import wake
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day

@@ -14,8 +14,9 @@ from execution_engine import tasks
 from execution_engine.engines.protocol import Part, Table
 from execution_engine.models import Measurement, Run, Scan
 from execution_engine.outcome import Failure, Reason
-from execution_engine.scans import close_scans, run_scan
-from execution_engine.watch.services import note_fingerprints
+from execution_engine.scans import run_scan
+from execution_engine.scans import run_scan as close_scans
+from execution_engine.watch import note_fingerprints
 from tests.factories import DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop

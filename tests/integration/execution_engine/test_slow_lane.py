@@ -8,7 +8,7 @@ from assay.config import config
 from assay.queue.claims import rounds
 from execution_engine import tasks
 from execution_engine.models import Scan
-from execution_engine.scans.lanes import Lane, only, slow_datasets
+from execution_engine.scans.run_scan import Lane, only, slow_datasets
 from execution_engine.services import scan_pending
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import rows

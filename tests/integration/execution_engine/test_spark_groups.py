@@ -13,7 +13,7 @@ from assay.models import Dataset
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Measurement, Scan
-from execution_engine.runs.stored_groups import groups_of
+from execution_engine.runs.evaluate_runs import groups_of
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine
 from tests.integration.execution_engine.conftest import Loop

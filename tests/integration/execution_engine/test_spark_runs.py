@@ -9,7 +9,7 @@ import pytest
 
 from assay import clock
 from assay.models import Dataset, Tallied
-from assay.queue.tallies import totals
+from assay.queue.claims import totals
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Measurement, RunReason, Scan

@@ -13,9 +13,9 @@ from assay.catalog.services import record_completion
 from assay.models import ChangeKind, DataChange, Dataset
 from assay.time.windows import Window
 from execution_engine import services, tasks
+from execution_engine import watch as watch
 from execution_engine.models import Watch
-from execution_engine.watch import services as watch
-from execution_engine.watch.services import Seen, note_fingerprints, seen_before, watch_window
+from execution_engine.watch import Seen, note_fingerprints, seen_before, watch_window
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop

@@ -7,7 +7,7 @@ import pytest
 from assay import clock
 from assay.config import config
 from assay.models import DataTest
-from assay.scheduler.pruning import begin_pruning
+from assay.scheduler.beat import begin_pruning
 from tests.factories import NOW, DataTestFactory
 
 

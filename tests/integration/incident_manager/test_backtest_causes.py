@@ -8,7 +8,7 @@ from alerting.inhibition.sizes import Size
 from assay.models import Category, Dataset
 from assay.time.windows import Window
 from incident_manager.backtests.rules import BacktestIncident, BacktestTerms
-from incident_manager.backtests.selectors import Causes
+from incident_manager.backtests.services import Causes
 from tests.factories import (
     DAY,
     HOUR,

@@ -9,7 +9,7 @@ from assay.catalog.profile import BindingProfile, CatalogProfile
 from assay.models import Binding, DataTest
 from incident_manager.services import gate
 from test_generator.services import UnableToWrite, sync
-from test_generator.sync.bindings import idle_bindings
+from test_generator.sync import idle_bindings
 from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, day
 from tests.integration.story import due, fail, new_test, result, start
 

@@ -10,13 +10,12 @@ from rest_framework.test import APIClient
 from alerting.models import Flip, Notice
 from assay import clock
 from assay.models import Category, DataTest, DigestRound
-from assay.scheduler.digests import begin_digests
-from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
+from assay.scheduler.beat import begin_digests
+from execution_engine.freshness.derive import TIME_TO_COMPLETE
 from execution_engine.models import Measurement
 from execution_engine.planning.planner import hash_of
-from incident_manager.digests.html import html
-from incident_manager.digests.rules import Figures, OpenIncident, share, subject, text
-from incident_manager.digests.selectors import figures_of
+from incident_manager.digests.rules import Figures, OpenIncident, html, share, subject, text
+from incident_manager.digests.services import figures_of
 from incident_manager.models import Episode, Incident
 from test_generator.models import Gap
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, IncidentFactory, StandingFactory, day

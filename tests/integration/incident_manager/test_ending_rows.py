@@ -11,7 +11,7 @@ from alerting.waivers.rules import WaiverScope as Reach
 from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run
-from incident_manager.incidents.endings import end_piece
+from incident_manager.incidents.users import end_piece
 from incident_manager.models import Ending, Entry, Incident, Report, ReportState, Resolution, SpoiltWindow
 from incident_manager.reports.selectors import likely_troubles
 from incident_manager.reports.services import remind_report, reply
@@ -222,7 +222,7 @@ def test_what_cannot_be_ended_by_a_word_says_why(fares: DataTest, more: dict[str
 def test_an_ending_goes_on_with_the_earliest_windows_and_counts_them_at_its_end(
     fares: DataTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("incident_manager.incidents.endings.AT_ONCE", 2)
+    monkeypatch.setattr("incident_manager.incidents.users.AT_ONCE", 2)
     incident = incident_of(fares)
     windows = [day(f"2026-02-{n:02d}") for n in (3, 1, 2, 5, 4)]
     rows = {window: fails(incident, fares, window) for window in windows}

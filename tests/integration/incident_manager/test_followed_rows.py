@@ -15,8 +15,7 @@ from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, Run, Scan
 from incident_manager.gate.services import LARGER, ToRead, gate_of, newest_first, policy_of
 from incident_manager.models import LookUp
-from incident_manager.reruns.check_standing import check_standing
-from incident_manager.reruns.follow import follow_change
+from incident_manager.reruns import check_standing, follow_change
 from incident_manager.services import gate, look_up, report, unjudged
 from tests.factories import (
     DAY,

@@ -11,11 +11,17 @@ from assay.models import Category, Dataset, DataTest, Revision, Scope
 from assay.queue.claims import UnableToFinish
 from assay.time.windows import Window
 from execution_engine.models import Exclusion, Run
-from incident_manager.incidents.handle import handle_flip
-from incident_manager.incidents.services import demand_open, incident_for, resolve, resolve_healed
-from incident_manager.incidents.spoilt import heal, spoilt_of
+from incident_manager.incidents.services import (
+    demand_open,
+    handle_flip,
+    heal,
+    incident_for,
+    resolve,
+    resolve_healed,
+    spoilt_of,
+)
 from incident_manager.models import Entry, Episode, Incident, Resolution, SpoiltWindow
-from incident_manager.reruns.rejudge import rejudge_revision
+from incident_manager.reruns import rejudge_revision
 from incident_manager.services import UnableToResolve, acknowledge, annotate, rerun
 from tests.factories import (
     DAY,
@@ -265,7 +271,7 @@ def test_the_spoilt_window_of_a_whole_table_moves_with_its_standing(fares: DataT
 def test_healed_windows_enter_histories_again_and_each_incident_ends_with_its_last(
     fares: DataTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("incident_manager.incidents.spoilt.MOST_NOTED", 1)
+    monkeypatch.setattr("incident_manager.incidents.services.MOST_NOTED", 1)
     one, other = incident_of(fares), incident_of(DataTestFactory.create())
     rows = {"monday": spoils(one, fares), "tuesday": spoils(one, fares, TUESDAY), "other": spoils(other, None)}
     left = spoils(one, fares, SUNDAY)

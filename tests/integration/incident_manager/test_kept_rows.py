@@ -13,8 +13,8 @@ from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import SpoiltWindow
 from incident_manager.retention import prune
-from incident_manager.retention.keeping import keeping, kept, reaches
 from incident_manager.retention.rules import HistoryReach
+from incident_manager.retention.stage import keeping, kept, reaches
 from tests.factories import (
     DAY,
     HOUR,

@@ -13,7 +13,7 @@ from alerting.tasks import judge
 from assay import clock
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope, Tallied
-from assay.queue.tallies import totals
+from assay.queue.claims import totals
 from execution_engine.models import Ask, Measurement, PartState, Run, Scan, Watch
 from execution_engine.parts.state_store import store_state
 from incident_manager.models import LookUp

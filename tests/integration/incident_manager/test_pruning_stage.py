@@ -43,7 +43,7 @@ def test_no_days_keep_everything(custom: DataTest, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_pass_goes_on_where_the_time_was_up(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("incident_manager.retention.walk_table.CHUNK", 3)
+    monkeypatch.setattr("incident_manager.retention.tables.CHUNK", 3)
     monkeypatch.setattr("incident_manager.retention.stage.AT_A_TIME", 0.02)
     for number in range(30):
         judged(custom, Window(start=OLD.start - number * DAY, end=OLD.end - number * DAY))

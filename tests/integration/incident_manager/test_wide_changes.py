@@ -12,7 +12,7 @@ from assay.models import DataChange, Dataset
 from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager import tasks
-from incident_manager.reruns.follow import follow_change
+from incident_manager.reruns import follow_change
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,7 @@ from assay.models import DataTest
 from assay.queue.claims import work
 from assay.time.windows import Window
 from execution_engine.models import Run
-from incident_manager.incidents.spoilt import heal
+from incident_manager.incidents.services import heal
 from incident_manager.models import Ending, Incident, Resolution, SpoiltWindow
 from incident_manager.services import UnableToResolve, accept, end_piece, force_resolve
 from incident_manager.tasks import end

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
+from execution_engine.engines.arrow.local_scan import pieces_of, stored_columns
 from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.engines.spark.failures import SPARK_ERRORS
 from execution_engine.engines.spark.kernels import why_not_here
-from execution_engine.engines.spark.sources.source import SparkSource, open_source
+from execution_engine.engines.spark.sources import SparkSource, open_source
 
 from .by_kernels import NULL, Tally, Truths, by_kernels, drawn_conditions
 from .tables import ROW

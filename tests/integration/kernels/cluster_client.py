@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from execution_engine.engines.gathering import estimate
+from execution_engine.engines import gathering
 from execution_engine.engines.native import measure
 from execution_engine.engines.protocol import WHOLE, Wanted
 from execution_engine.engines.spark import kernels as jobs
@@ -21,8 +21,7 @@ from execution_engine.engines.spark import scan
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures import gather
 from execution_engine.engines.spark.measures import native as kernels
-from execution_engine.engines.spark.start.java import use_java
-from execution_engine.engines.spark.start.session import SparkOptions
+from execution_engine.engines.spark.start.session import SparkOptions, use_java
 from tests.integration.engines.test_native_kernels import MORE, both, in_folder
 from tests.integration.engines.trips import metric
 from tests.integration.kernels.cluster import of_a_driver
@@ -54,7 +53,7 @@ def watch() -> None:
         left.append(sorted(each.why for each in found.left.values()))
         return found
 
-    estimate.JOB = estimate.TASK = 0.0
+    gathering.JOB = gathering.TASK = 0.0
     _scan["taken_natively"] = watched
     _kernels["told"] = _gather["told"] = lambda footers, asked: {}
 

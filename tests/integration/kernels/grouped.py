@@ -9,14 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from execution_engine.engines.arrow.told import told_without_spark
+from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.protocol import WHOLE, Measured, ScanReport, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition
-from execution_engine.metrics.columns import written
-from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definition import ColumnKind, Kind
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import GROUPABLE, METRICS
-from execution_engine.metrics.signature import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
 

@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.gathering.assembly import from_state, plan
+from execution_engine.engines.gathering import from_state, plan
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark.sources.source import SparkSource
+from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.states import from_bytes, merged
 from tests.integration.engines.alike import alike

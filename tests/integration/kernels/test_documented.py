@@ -4,7 +4,7 @@ from pathlib import Path
 
 from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.sources.source import open_source
+from execution_engine.engines.spark.sources import open_source
 
 from .both import by_spark
 from .documented import CASES, condition, told, write_cases

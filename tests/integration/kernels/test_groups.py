@@ -11,7 +11,7 @@ import pytest
 from execution_engine.engines.native import measure
 from execution_engine.engines.protocol import Table
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import is_connect
+from execution_engine.engines.spark.failures import is_connect
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupValues, too_many_groups
 from tests.integration.engines.trips import metric

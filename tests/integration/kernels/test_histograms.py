@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.arrow.told import told_without_spark
+from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.native import measure
 from execution_engine.engines.protocol import Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition
-from execution_engine.metrics.columns import written
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from execution_engine.read_by import Kind, ReadBy

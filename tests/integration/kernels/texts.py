@@ -17,7 +17,7 @@ from execution_engine.engines.native.values import texts_of
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.scan import measure
-from execution_engine.engines.spark.sources.source import open_source
+from execution_engine.engines.spark.sources import open_source
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.alike import alike
 

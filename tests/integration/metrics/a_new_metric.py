@@ -17,7 +17,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.command_line.cli import run as run_command
 from assay.models import AccessToken, Dataset, DataTest, Member
 from execution_engine import storage

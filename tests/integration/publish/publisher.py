@@ -35,7 +35,7 @@ def begin(lake: Path) -> None:
 
     from assay import clock
     from assay.catalog.yaml.provider import load
-    from assay.command_line.database_tables import bring_up_to_date
+    from assay.command_line.command import bring_up_to_date
     from test_generator.services import sync
 
     bring_up_to_date()
@@ -102,9 +102,8 @@ def publish(home: Path, pointer: str, dies_at: int | None) -> Any:
 
 def _publish(home: Path, pointer: str, dies_at: int | None, answer: Any) -> Any:
     from assay import clock
-    from assay.accounts.audit import RequestOrigin
-    from assay.catalog.asked_window import asked_window
-    from assay.catalog.selectors import by_name
+    from assay.accounts import RequestOrigin
+    from assay.catalog.selectors import asked_window, by_name
     from incident_manager.publishing import services
 
     passed = put_points(dies_at, answer)
@@ -123,7 +122,7 @@ def _publish(home: Path, pointer: str, dies_at: int | None, answer: Any) -> Any:
 
 def put_points(dies_at: int | None, answer: Any) -> list[str]:
     """Number each step of publishing, before and after it; the process dies at one of them. What was passed so far."""
-    from incident_manager.publishing import atomic_files, services
+    from incident_manager.publishing import pointers, services
 
     passed: list[str] = []
 
@@ -155,12 +154,12 @@ def put_points(dies_at: int | None, answer: Any) -> list[str]:
         come_by("half of a file is copied")
         copy(source, target)
 
-    write_all, copy = atomic_files._write, shutil.copyfile
-    atomic_files._write = half
+    write_all, copy = pointers._write, shutil.copyfile
+    pointers._write = half
     shutil.copyfile = half_copied  # type: ignore[assignment]
     for name in ("replace", "rename"):
         setattr(os, name, around(getattr(os, name), name))
-    atomic_files._sync = around(atomic_files._sync, "sync", also_after=False)
+    pointers._sync = around(pointers._sync, "sync", also_after=False)
     for name in ("_intend", "_become", "_finish", "record"):
         setattr(services, name, around(getattr(services, name), name))
     return passed

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from assay.catalog.declared import Declared, print_of
+from assay.catalog.column_types import Declared, print_of
 from assay.models import Dataset, Scope
-from test_generator.data_tests.held_to import declared_print, judges_from
+from test_generator.data_tests.services import declared_print, judges_from
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory
 
 pytestmark = pytest.mark.django_db

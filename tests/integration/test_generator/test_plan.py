@@ -8,7 +8,7 @@ from assay.models import Dataset, DataTest, LineageEdge, Revision, Source
 from assay.time.windows import Granularity
 from test_generator.models import Gap
 from test_generator.services import reconcile_dataset, sync_files
-from test_generator.sync.dry_run import Difference, Planned, plan
+from test_generator.sync import Difference, Planned, plan
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from assay import clock
 from assay.config import config
 from assay.models import AuditEntry, Dataset, Pull
 from test_generator.services import pull_due
-from test_generator.sync.scheduled_pull import pull
+from test_generator.sync import pull
 from tests.factories import HOUR, NOW, DatasetFactory
 
 pytestmark = pytest.mark.django_db

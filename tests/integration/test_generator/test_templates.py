@@ -14,8 +14,8 @@ from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.models import Dataset, DataTest, Revision
 from test_generator.models import Gap, RuleTemplate
 from test_generator.services import UnableToWrite, reconcile_dataset, remove_source, sync, sync_files, write_data_test
-from test_generator.sync.dry_run import plan
-from test_generator.templates.selectors import shown_templates
+from test_generator.sync import plan
+from test_generator.templates.services import shown_templates
 from tests.factories import DAY, HOUR, NOW, DataTestFactory
 from tests.unit.test_generator.profiles import dataset
 from tests.unit.test_generator.templates.written import of_columns, template

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from execution_engine.metrics.columns import written
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.trips import metric
 

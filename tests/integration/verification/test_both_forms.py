@@ -13,7 +13,7 @@ from assay.command_line.cli import run as run_command
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import VerificationSuite
-from execution_engine.verification.checks_file.shorthand import RULES as RULES_OF_FILES
+from execution_engine.verification.checks_file import RULES as RULES_OF_FILES
 from tests.integration.verification.both_forms import METRICS, NAMED, RULES, SCHEMA, TABLES
 
 CASES = [*RULES, *METRICS, *NAMED]

@@ -6,7 +6,7 @@ import pytest
 
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import Check, ConstraintResult, VerificationSuite
-from test_generator.generation.assertions import duplicates
+from test_generator.generation.standard import duplicates
 
 Rows = list[tuple[Any, ...]]
 ORDERS: Rows = [("o1", None), ("o1", None), ("o1", None), ("o2", 1), (None, None)]

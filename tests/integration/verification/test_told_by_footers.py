@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from execution_engine.engines.arrow.told import told_without_spark
+from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.spark import sources
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.sources import source
-from execution_engine.metrics.columns import written
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.trips import metric
 from tests.integration.verification.shapes_of_files import NAMES, SHAPES, SPECS, damaged, nothing, one_file
@@ -20,7 +20,7 @@ from tests.integration.verification.without_java import verify_without_java
 @pytest.fixture
 def of_rows(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> SparkEngine:
     """Spark that must read the rows, whatever the footers say."""
-    monkeypatch.setattr(source, "footer_statistics", lambda listing: None)
+    monkeypatch.setattr(sources, "footer_statistics", lambda listing: None)
     return spark_engine
 
 

@@ -13,16 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from execution_engine.engines.arrow import rows as rows_of_files
-from execution_engine.engines.arrow.pieces import pieces_of, stored_columns
-from execution_engine.engines.arrow.told import told_without_spark
-from execution_engine.engines.files.footer_statistics import footer_statistics
+from execution_engine.engines.arrow import local_scan as rows_of_files
+from execution_engine.engines.arrow.local_scan import pieces_of, stored_columns, told_without_spark
+from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import list_part
 from execution_engine.engines.native.reading import batches
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.spark import sources
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.jobs import is_connect
-from execution_engine.engines.spark.sources import source
+from execution_engine.engines.spark.failures import is_connect
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.alike import alike, magnitudes_in
 from tests.integration.engines.drawn_files import DOUBLES
@@ -143,7 +142,7 @@ LEFT_TO_SPARK = (
 @pytest.fixture
 def of_rows(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> SparkEngine:
     """Spark that must read the rows by its own aggregates, whatever the footers say."""
-    monkeypatch.setattr(source, "footer_statistics", lambda listing: None)
+    monkeypatch.setattr(sources, "footer_statistics", lambda listing: None)
     monkeypatch.setattr(spark_engine, "_options", replace(spark_engine._options, native=False))
     return spark_engine
 

@@ -8,7 +8,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.config import config
 from assay.models import AccessToken, Member
 from tests.factories import NOW

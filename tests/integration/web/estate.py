@@ -9,7 +9,7 @@ from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunSt
 from openlineage.client.serde import Serde
 from openlineage.client.uuid import generate_new_uuid
 
-from alerting.alerts.links import Answer, token
+from alerting.alerts.texts import Answer, token
 from alerting.models import Silence
 from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from assay.access.roles import TokenScope
+from assay.access import TokenScope
 from assay.catalog.openlineage import MOST_DATASETS
-from assay.catalog.reach import MOST
+from assay.catalog.place_limits import MOST
 from assay.models import Dataset
 from incident_manager.backtests.services import MOST_WINDOWS as MOST_BACKTESTED
-from incident_manager.gate.completing import LONGEST_NAME, MOST_OUTPUTS
+from incident_manager.gate.services import LONGEST_NAME, MOST_OUTPUTS
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
 from web.api.consumption.bulk import MOST_LOOK_UPS

@@ -13,7 +13,7 @@ from django.urls import resolve
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role, TokenScope
+from assay.access import Role, TokenScope
 from assay.models import AccessToken, AuditEntry, Member
 from tests.factories import NOW
 from tests.integration.web.addresses import endpoints
@@ -154,7 +154,7 @@ def test_a_session_makes_a_token_for_oneself(estates: dict[str, Estate], role: s
 def test_an_address_that_no_rule_knows_is_for_nobody(
     monkeypatch: pytest.MonkeyPatch, estates: dict[str, Estate]
 ) -> None:
-    monkeypatch.setattr("web.access.needs.NEEDS", {})
+    monkeypatch.setattr("web.access.who.NEEDS", {})
     answer = with_token("admin", list(TokenScope)).get("/api/v1/datasets")
     assert answer.status_code == 403
     assert "no rule allows it" in answer.json()["error"]

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from alerting.alerts.links import LIFE, Answer, UnableToFollow, followed, token
+from alerting.alerts.texts import LIFE, Answer, UnableToFollow, followed, token
 from alerting.models import Alert, Notice, Silence
 from assay import clock
 from assay.models import AuditEntry, Dataset, Member

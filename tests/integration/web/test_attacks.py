@@ -19,12 +19,12 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.command_line.cli import run as run_command
 from assay.config import config
 from assay.edge.destination import UnableToCall, destination, rules_for
 from assay.models import AccessToken, DataChange, Dataset, DataTest, LineageEdge, Member
-from execution_engine.engines.columns.declared_types import spark_type
+from execution_engine.engines.columns.column_types import spark_type
 from execution_engine.guard import UnableToAllow, read_condition, read_query
 from execution_engine.metrics.keys.bits import BUCKETS
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest

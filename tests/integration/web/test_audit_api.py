@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from assay.models import AuditEntry
 from incident_manager.models import Incident
 from tests.factories import DatasetFactory, SpoiltWindowFactory
-from web.access.client import address
+from web.access.throttles import address
 
 
 @pytest.fixture

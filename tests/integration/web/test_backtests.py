@@ -239,7 +239,7 @@ def test_the_command_waits_for_what_it_had_measured_by_workers(
 ) -> None:
     table = filled(lake)
     monkeypatch.setattr(config(), "broker_url", "memory://")
-    monkeypatch.setattr("assay.command_line.wait.time.sleep", lambda seconds: work())  # workers go on meanwhile
+    monkeypatch.setattr("assay.command_line.command.time.sleep", lambda seconds: work())  # workers go on meanwhile
     span = ("--from", "2026-03-01", "--to", "2026-03-09")
     with pytest.raises(SystemExit) as ended:
         call_command("backtest", table.full_name, "--assertion", "row_count() >= 90", *span, "--measure", "--json")

@@ -10,12 +10,12 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, Member
 from incident_manager.quality.rules import Status
 from tests.factories import NOW, DatasetFactory, DataTestFactory, StandingFactory
-from web.access.address_keys import address_key
-from web.shown.badge import COLOURS, badge
+from web.access.tokens import address_key
+from web.shown.feeds import COLOURS, badge
 
 SVG = "{http://www.w3.org/2000/svg}"
 

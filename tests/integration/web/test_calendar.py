@@ -11,11 +11,11 @@ from rest_framework.test import APIClient
 
 from alerting.models import Silence
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, Member
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, IncidentFactory
-from web.access.address_keys import address_key
-from web.shown.calendar_feed import CalendarEntry, calendar
+from web.access.tokens import address_key
+from web.shown.feeds import CalendarEntry, calendar
 
 ADDRESS = "/api/v1/calendar.ics"
 REQUIRED = ("UID", "DTSTAMP", "DTSTART")

@@ -14,7 +14,7 @@ from drf_spectacular.generators import SchemaGenerator
 from pytest_django.live_server_helper import LiveServer
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, Member
 from tests.factories import (
     NOW,

@@ -21,12 +21,21 @@ from tests.e2e.set_ups import default_database
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
 from tests.integration.alerting.receivers import mail_server
 from tests.servers import MariaDB, Redis
-from web.doctor import examine, work
-from web.doctor.database import clock_skew, server, skew_finding
-from web.doctor.finding import well
-from web.doctor.machine import disk, disk_finding, states
-from web.doctor.outside import heartbeat, reach
-from web.doctor.redis import broker, redis
+from web import doctor
+from web.doctor import (
+    broker,
+    clock_skew,
+    disk,
+    disk_finding,
+    examine,
+    heartbeat,
+    reach,
+    redis,
+    server,
+    skew_finding,
+    states,
+    well,
+)
 
 
 @pytest.fixture
@@ -44,13 +53,13 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.mark.django_db
 def test_a_silent_scheduler_is_found(use: Any) -> None:
-    assert work.scheduling().is_well
+    assert doctor.scheduling().is_well
     use(broker_url="memory://")
-    assert "none has ever swept" in work.scheduling().found
+    assert "none has ever swept" in doctor.scheduling().found
     beat(timedelta(seconds=1))
-    assert work.scheduling().is_well
+    assert doctor.scheduling().is_well
     Beat.objects.update(swept_at=clock.database_now() - HOUR)
-    found = work.scheduling()
+    found = doctor.scheduling()
     assert (found.is_well, "silent: the last sweep was 360" in found.found) == (False, True)
     assert "assay sweep" in found.mend
 
@@ -58,9 +67,9 @@ def test_a_silent_scheduler_is_found(use: Any) -> None:
 @pytest.mark.django_db
 def test_the_rows_that_fail_most_are_named_by_their_ids() -> None:
     clock.simulate(NOW)
-    assert work.failing().is_well
+    assert doctor.failing().is_well
     made = [DatasetFactory.create(reconcile_at=NOW, attempts=attempts) for attempts in (0, 9, 3, 5, 2)]
-    found = work.failing()
+    found = doctor.failing()
     named = ", ".join(f"reconcile {made[n].pk} ({made[n].attempts} tries)" for n in (1, 3, 2))
     assert not found.is_well
     assert found.found == f"rows fail again and again in reconcile (4); worst {named}"
@@ -70,9 +79,9 @@ def test_the_rows_that_fail_most_are_named_by_their_ids() -> None:
 def test_work_that_nobody_does_is_found() -> None:
     clock.simulate(NOW)
     DatasetFactory.create(reconcile_at=NOW - HOUR / 12)
-    assert work.waiting().is_well
+    assert doctor.waiting().is_well
     DatasetFactory.create(reconcile_at=NOW - HOUR)
-    found = work.waiting()
+    found = doctor.waiting()
     assert (found.is_well, found.found) == (False, "nobody has worked what is due in reconcile (60 min)")
 
 
@@ -85,7 +94,7 @@ def test_leases_that_nobody_takes_up_or_gives_back_are_found(lease_ends_in: time
     clock.simulate(NOW)
     until = clock.database_now() + lease_ends_in if lease_ends_in else None
     DatasetFactory.create(reconcile_at=NOW, lease_until=until)
-    found = work.leases()
+    found = doctor.leases()
     assert found.is_well == (not told)
     assert told in found.found
     assert ("reconcile (1)" in found.found) == bool(told)
@@ -97,9 +106,9 @@ def test_notices_that_were_given_up_lately_are_found_with_their_errors() -> None
     NoticeFactory.create()
     NoticeFactory.create(sent_at=None, suppressed="silenced")
     NoticeFactory.create(sent_at=None, settled_at=NOW - 8 * DAY, error="long ago")
-    assert work.notices().is_well
+    assert doctor.notices().is_well
     dead = NoticeFactory.create(sent_at=None, error="mailbox full")
-    found = work.notices()
+    found = doctor.notices()
     assert not found.is_well
     assert found.found.startswith("1 were given up")
     assert f"{dead.pk} to ada by email: mailbox full" in found.found
@@ -244,7 +253,7 @@ def test_scans_that_wait_where_no_worker_takes_any_are_found_at_once() -> None:
             created_at=waits_since,
             ended_at=ended_at,
         )
-    found = work.datacenters()
+    found = doctor.datacenters()
     assert (found.is_well, found.found) == (False, "no worker takes what waits in ams (1 scan, the oldest for 3 min)")
     assert "-Q assay.DATACENTER" in found.mend
-    assert found in work.idle()
+    assert found in doctor.idle()

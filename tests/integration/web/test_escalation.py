@@ -8,7 +8,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, AuditEntry, DataTest, Member
 from incident_manager.models import Incident
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, SpoiltWindowFactory

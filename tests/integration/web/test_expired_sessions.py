@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 
-from alerting.alerts.links import Answer, token
+from alerting.alerts.texts import Answer, token
 from incident_manager.models import Incident, Report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, new_business_metric
 from web.access.typed import MOST, unseal

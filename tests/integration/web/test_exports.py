@@ -15,11 +15,11 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, Dataset, Member
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run
-from incident_manager.exports import read
+from incident_manager.exports import rows as read
 from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory
 
 pytestmark = pytest.mark.django_db

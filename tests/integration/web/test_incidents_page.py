@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import Member
 from incident_manager.models import Incident
 from incident_manager.tasks import end
@@ -25,8 +25,8 @@ from tests.factories import (
     StandingFactory,
     day,
 )
-from web.pages.selectors import incidents
-from web.pages.selectors.incidents import IncidentFilter, IncidentState, listed_incidents
+from web.pages.selectors import incident as incidents
+from web.pages.selectors.incident import IncidentFilter, IncidentState, listed_incidents
 
 pytestmark = pytest.mark.django_db
 

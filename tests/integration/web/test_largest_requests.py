@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 
 from alerting.models import Standing
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.config import config
 from assay.models import Dataset, DataTest, Member
 from assay.time.windows import Window

@@ -9,10 +9,10 @@ from rest_framework.test import APIClient
 
 from alerting.alerts.texts import text_of
 from assay.models import Dataset
-from execution_engine.freshness.derive_freshness import TIME_TO_COMPLETE
+from execution_engine.freshness.derive import TIME_TO_COMPLETE
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
-from incident_manager.incidents.timeline import note
+from incident_manager.incidents.services import note
 from incident_manager.models import Incident
 from tests.factories import (
     NOW,

@@ -33,7 +33,8 @@ from tests.factories import (
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
 from tests.integration.execution_engine.conftest import loop as loop
-from web import data_metrics, metrics
+from web import metrics
+from web import metrics as data_metrics
 
 pytestmark = pytest.mark.django_db
 

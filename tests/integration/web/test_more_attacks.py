@@ -10,15 +10,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
-from assay.access.roles import Role
+from assay.access import Role
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import by_name, home
 from assay.catalog.yaml.provider import UnableToReadCatalog, load
 from assay.edge.destination import UnableToCall, destination, judged, rules_for
 from assay.models import Dataset, DataTest
-from execution_engine.engines.files.file_columns import columns_of_files
-from execution_engine.engines.files.footer_statistics import footer_statistics
-from execution_engine.engines.files.footers import read_columns
+from execution_engine.engines.files.footers import columns_of_files, footer_statistics, read_columns
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.storage import table_of

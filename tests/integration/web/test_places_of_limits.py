@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from assay.access.roles import Role
+from assay.access import Role
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import by_name, home, sensitive_columns
 from assay.catalog.services import UnableToApply, apply_catalog

@@ -9,7 +9,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Run, Suspect
 from execution_engine.outcome import Outcome, Reason
 from tests.factories import NOW, DataTestFactory, RunFactory, day
-from web.doctor.work import quarantined
+from web.doctor import quarantined
 
 pytestmark = pytest.mark.django_db
 SPEC = MetricSpec(name="row_count", where="city like '%a%a%c'")

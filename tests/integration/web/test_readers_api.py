@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from alerting.models import Silence
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.catalog.services import record_completion
 from assay.command_line.cli import run as run_command
 from assay.models import AccessToken, Dataset, DataTest, Member

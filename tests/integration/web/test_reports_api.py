@@ -9,7 +9,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from alerting.models import Notice
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, Dataset, Member
 from assay.time.windows import Window
 from incident_manager.models import Incident

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from alerting.models import Notice, Silence
 from assay import clock
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import AccessToken, AuditEntry, Dataset, Member
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, day
 from tests.integration.story import advance, due, fail, new_test, result, told

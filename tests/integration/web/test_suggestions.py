@@ -192,7 +192,7 @@ def test_a_past_that_cannot_be_read_says_why(
         ask(api)
         return PastReading.objects.get(dataset=orders).problem
 
-    monkeypatch.setattr("test_generator.offers.read_past.MOST_BYTES", 10)
+    monkeypatch.setattr("test_generator.offers.MOST_BYTES", 10)
     assert "MB in files: `assay suggest raw.orders --keep` reads it" in problem()
     client.force_login(user)
     assert "The past could not be read:" in client.get(PAGE).content.decode()

@@ -10,9 +10,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from assay.access.roles import Role, TokenScope
+from assay.access import Role, TokenScope
 from assay.models import AccessToken, Member
-from web.access.authentication import MARKED_EVERY
+from web.access.tokens import MARKED_EVERY
 
 NEW = {"name": "nightly", "scopes": ["gate"], "days": 30}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assay.access.roles import Role
+from assay.access import Role
 from assay.models import DataTest
 from tests.factories import DatasetFactory
 from tests.integration.web.test_readers_api import client

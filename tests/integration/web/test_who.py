@@ -9,12 +9,11 @@ from rest_framework.authentication import BasicAuthentication, SessionAuthentica
 from structlog.testing import capture_logs
 
 from alerting.models import Silence
-from assay.access.roles import Action, Owned, Person, Role
+from assay.access import Action, Owned, Person, Role
 from assay.models import AccessToken, Member
 from execution_engine.models import Suspect
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, RunFactory
-from web.access.permissions import MayUse
-from web.access.who import hidden_datasets, may, owned, person_of, readable, refused, unreadable, way_of
+from web.access.who import MayUse, hidden_datasets, may, owned, person_of, readable, refused, unreadable, way_of
 
 pytestmark = pytest.mark.django_db
 
@@ -152,7 +151,7 @@ class View:
 def test_who_is_refused_a_row_is_told_why_and_it_is_logged(
     monkeypatch: pytest.MonkeyPatch, name: str, is_let_through: bool
 ) -> None:
-    monkeypatch.setattr("web.access.permissions.need_of", lambda *_: Action.READ)
+    monkeypatch.setattr("web.access.who.need_of", lambda *_: Action.READ)
     limited = DatasetFactory.create(name="pay", owner="ada", readers="user:eve")
     asked, permission = request(user(name)), MayUse()
     said = "" if is_let_through else "Only the readers of raw.pay may see it (user:eve); ask its owner, ada."
@@ -165,7 +164,7 @@ def test_who_is_refused_a_row_is_told_why_and_it_is_logged(
 
 
 def test_nobody_is_let_through_and_what_no_view_answers_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("web.access.permissions.need_of", lambda *_: Action.LIFT)
+    monkeypatch.setattr("web.access.who.need_of", lambda *_: Action.LIFT)
     assert not MayUse().has_permission(request(AnonymousUser()), View())
     assert not MayUse().has_permission(request(user()), View())
     assert MayUse().has_permission(request(User.objects.get()), object())

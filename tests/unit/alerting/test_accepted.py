@@ -2,9 +2,9 @@
 
 import pytest
 
-from alerting.verdicts.accepted import Counts, holds_without, told_without
-from execution_engine.language.operands import operands
+from alerting.verdicts.sustain import Counts, holds_without, told_without
 from execution_engine.language.parsing.parse import parse
+from execution_engine.language.tree import operands
 from execution_engine.outcome import Outcome
 
 RATIO = "row_count() / row_count(dataset='raw.events') between 0.995 and 1.005"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from alerting.notices.audience import Audience, told_of_unknown
+from alerting.notices.policy import Audience, told_of_unknown
 from execution_engine.outcome import Reason
 
 

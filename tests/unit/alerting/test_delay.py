@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from alerting.inhibition.lateness import usual_delay
+from alerting.inhibition.rules import usual_delay
 
 HOUR = 3600.0
 

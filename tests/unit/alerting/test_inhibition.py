@@ -5,8 +5,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.inhibition.causes import Spot, Trouble, can_cause, root_cause, touched_share
-from alerting.inhibition.rules import AlertAction, Decision, EffectTerms, FormerCause, Why, decide
+from alerting.inhibition.rules import (
+    AlertAction,
+    Decision,
+    EffectTerms,
+    FormerCause,
+    Spot,
+    Trouble,
+    Why,
+    can_cause,
+    decide,
+    root_cause,
+    touched_share,
+)
 from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
 from assay.time.windows import Window
 

@@ -5,9 +5,20 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from alerting.inhibition.causes import MISSING, Spot, Trouble, can_cause, narrowed, twin
-from alerting.inhibition.lateness import Lack, lost_at, stillness
-from alerting.inhibition.rules import AlertAction, EffectTerms, decide
+from alerting.inhibition.rules import (
+    MISSING,
+    AlertAction,
+    EffectTerms,
+    Lack,
+    Spot,
+    Trouble,
+    can_cause,
+    decide,
+    lost_at,
+    narrowed,
+    stillness,
+    twin,
+)
 from assay.time.windows import Window
 
 MONDAY = datetime(2026, 3, 9, tzinfo=UTC)

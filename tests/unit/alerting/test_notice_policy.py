@@ -8,7 +8,6 @@ from hashlib import blake2s
 import pytest
 
 from alerting.inhibition.rules import AlertAction, Decision, Why
-from alerting.notices.grouping import group
 from alerting.notices.policy import (
     Address,
     AlertFacts,
@@ -18,6 +17,7 @@ from alerting.notices.policy import (
     NoticeStep,
     PlannedNotice,
     SilencedTime,
+    group,
     plan_notices,
 )
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.routes.route_file import UnableToReadRoutes, read_routes
-from alerting.routes.rules import DAYS, QuietHours, Route, Routes
+from alerting.routes import DAYS, QuietHours, Route, Routes, UnableToReadRoutes, read_routes
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "routes.yaml"
 BERLIN = ZoneInfo("Europe/Berlin")

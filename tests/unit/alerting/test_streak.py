@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from alerting.state import State
-from alerting.verdicts.streak import FirstRun, first_run, streak_fails, with_streak
-from alerting.verdicts.sustain import SeenRun, Verdict, fold
+from alerting.verdicts.sustain import FirstRun, SeenRun, Verdict, first_run, fold, streak_fails, with_streak
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 

@@ -5,19 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.access.roles import (
-    RULES,
-    SCOPES,
-    Action,
-    AllowedOn,
-    Owned,
-    Person,
-    Role,
-    TokenScope,
-    owns,
-    reach_of,
-    refusal,
-)
+from assay.access import RULES, SCOPES, Action, AllowedOn, Owned, Person, Role, TokenScope, owns, reach_of, refusal
 
 SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
 TRIPS = Owned(name="raw.trips", owner="ada", team="trips")

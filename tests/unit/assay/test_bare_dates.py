@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assay.time.bare_dates import parse_end, place_end
+from assay.time.windows import parse_end, place_end
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from assay.catalog.declared import (
+from assay.catalog.column_types import (
     KEYS,
     OTHERS,
     Declared,

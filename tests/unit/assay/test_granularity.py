@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.time.granularity import Granularity
-from assay.time.partition_keys import UnableToPartition, check_key_format, parse_key, zone
+from assay.time.windows import Granularity, UnableToPartition, check_key_format, parse_key, zone
 
 PERIODS = {Granularity.HOUR: "h", Granularity.DAY: "D", Granularity.WEEK: "W-SUN", Granularity.MONTH: "M"}
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from assay.database.name_keys import name_key, name_keys
-from assay.time.instants import EARLIEST, LATEST, UnableToTakeInstant, taken
+from assay.time.durations import EARLIEST, LATEST, UnableToTakeInstant, taken
 
 LEAST = timedelta(microseconds=1)
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assay.time.local_time import boundary, transition
+from assay.time.windows import boundary, transition
 
 SECOND = timedelta(seconds=1)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.queue.received import is_sound
+from assay.queue.broker import is_sound
 
 EMBEDDED = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
 

@@ -2,8 +2,7 @@
 
 from datetime import timedelta
 
-from assay.time.partition_names import keys_of, partition_name
-from assay.time.windows import Granularity, Partitioning, Window
+from assay.time.windows import Granularity, Partitioning, Window, keys_of, partition_name
 
 SEOUL = Partitioning(granularity=Granularity.DAY, time_zone="Asia/Seoul")
 FIRST, LAST = SEOUL.window("2026-03-09"), SEOUL.window("2026-03-12")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.catalog.places import overlap, place_of
+from assay.catalog.locations import overlap, place_of
 
 PAY = "mysql://reader@shop/hr"
 

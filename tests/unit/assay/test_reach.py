@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from assay.catalog.reach import is_too_wide, next_piece, reach
+from assay.catalog.place_limits import is_too_wide, next_piece, reach
 from assay.time.windows import Granularity, Partitioning, Window
 
 HOURS = Partitioning(granularity=Granularity.HOUR)

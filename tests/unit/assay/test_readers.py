@@ -2,8 +2,7 @@
 
 import pytest
 
-from assay.access.readers import may_read, may_show, readers_of, wrong_readers
-from assay.access.roles import Owned, Person, Role
+from assay.access import Owned, Person, Role, may_read, may_show, readers_of, wrong_readers
 
 
 def dataset(*readers: str, owner: str = "hanna", team: str = "hr") -> Owned:

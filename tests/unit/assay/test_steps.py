@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assay.time.steps import Step, StepUnit, UnableToStep, add_months, shift
+from assay.time.durations import Step, StepUnit, UnableToStep, add_months, shift
 
 NEW_YORK = ZoneInfo("America/New_York")
 

@@ -4,8 +4,7 @@ from typing import get_args
 
 import pytest
 
-from assay.catalog.profile import Storage
-from assay.catalog.storages import FILES, OPTIONS, STORAGES, check_options
+from assay.catalog.profile import FILES, OPTIONS, STORAGES, Storage, check_options
 
 OF_TEXTS = {"encoding", "lineSep", "multiLine", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale", "mode"}
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.time.partition_keys import UnableToPartition
 from assay.time.stored_times import Holds, StoredTimes
-from assay.time.windows import Granularity, Partitioning
+from assay.time.windows import Granularity, Partitioning, UnableToPartition
 
 BERLIN = "Europe/Berlin"
 MINUTE = timedelta(minutes=1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.command_line.wait import next_pause, wait_for
+from assay.command_line.command import next_pause, wait_for
 
 SECOND = timedelta(seconds=1)
 

@@ -6,10 +6,9 @@ from textwrap import indent
 
 import pytest
 
-from assay.catalog.placeholders import filled, placeholders
-from assay.catalog.profile import ColumnSelector, Selector, TemplateProfile
+from assay.catalog.profile import ColumnSelector, Selector, TemplateProfile, filled, placeholders
 from assay.catalog.yaml.provider import load
-from test_generator.templates.told import fault_of
+from test_generator.templates.services import fault_of
 from tests.unit.assay.test_yaml_catalog import problems, trips, write
 
 KNOWN = """

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.engines.gathering.assembly import measured_of, plan
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.gathering import AskedStatistic, Keyed, measured_of, plan
 from execution_engine.engines.protocol import Measured, ScanReport, Table, Unit
-from execution_engine.metrics.expressions import PLAIN
+from execution_engine.metrics.expressions import PLAIN_EXPRESSIONS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
 from execution_engine.metrics.states.states import UnableToReadState
-from execution_engine.metrics.states.statistics import Gather
-from execution_engine.metrics.states.summary import Summary
+from execution_engine.metrics.states.statistics import Gather, Summary
 from execution_engine.outcome import Failure
 from execution_engine.parts.incremental import Prints, Rollup
 from execution_engine.read_by import ReadBy
@@ -54,7 +52,7 @@ class Lists:
         assert unit.table is TABLE
         assert unit.part.keys is not None
         (key,) = unit.part.keys
-        planned, rows = plan(unit.wanted, PLAIN), self.rows[key]
+        planned, rows = plan(unit.wanted, PLAIN_EXPRESSIONS), self.rows[key]
         gathered = {asked: _gathered(asked, rows) for asked in planned.asked}
         counted = {keyed: self._counted(keyed, rows) for keyed in planned.keyed}
         measured = {item.key: measured_of(item, planned, gathered, counted) for item in unit.wanted}

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from assay.time.windows import Window
-from execution_engine.freshness.completions import Told, rows_told
+from execution_engine.freshness.rules import Told, rows_told
 
 START = datetime(2026, 3, 9, tzinfo=UTC)
 DAY = Window(start=START, end=START + timedelta(days=1))

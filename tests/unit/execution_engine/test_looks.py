@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.watch.looks import next_look
+from execution_engine.watch import next_look
 
 NOW = datetime(2026, 3, 10, 12, 3, tzinfo=UTC)
 

@@ -3,12 +3,11 @@
 import pytest
 
 from assay.time.windows import Granularity, Partitioning, Step, UnableToStep
-from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
-from execution_engine.language.tree import History
+from execution_engine.language.tree import History, operands
 from execution_engine.outcome import Reason
-from execution_engine.planning.past_windows import UnableToLookBack, partition_before, past_windows
 from execution_engine.planning.planner import PlannedSource, UnableToPlan, stepped_back
+from execution_engine.planning.schedules import UnableToLookBack, partition_before, past_windows
 
 NEW_YORK = "America/New_York"
 DAILY = Partitioning(granularity=Granularity.DAY, time_zone=NEW_YORK)

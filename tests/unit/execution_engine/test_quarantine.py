@@ -5,7 +5,7 @@ import pytest
 from execution_engine.engines.protocol import Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import TRANSIENT, Failure, Reason
-from execution_engine.quarantine.rules import groups, is_quarantined, quarantine_failure
+from execution_engine.quarantine import groups, is_quarantined, quarantine_failure
 
 ROWS = Wanted(key="rows", spec=MetricSpec(name="row_count"))
 MEAN = Wanted(key="mean", spec=MetricSpec(name="mean", columns=("fare",)))

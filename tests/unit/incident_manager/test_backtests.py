@@ -8,8 +8,7 @@ from alerting.verdicts.sustain import SeenRun
 from assay.time.windows import Window
 from execution_engine.language.parsing.parse import parse
 from execution_engine.outcome import Outcome
-from incident_manager.backtests.bounds import other_bounds
-from incident_manager.backtests.rules import BacktestIncident, BacktestTerms, Muted, PastWindow, raised
+from incident_manager.backtests.rules import BacktestIncident, BacktestTerms, Muted, PastWindow, other_bounds, raised
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

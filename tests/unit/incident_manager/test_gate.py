@@ -9,11 +9,22 @@ import pytest
 from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
-from incident_manager.gate.bindings import bound
-from incident_manager.gate.rules import Because, GateAnswer, GateDecision, Policy, decide, gathered
+from incident_manager.gate.rules import Because, GateAnswer, GateDecision, Policy, bound, decide, gathered
 from incident_manager.intervals import Intervals
-from incident_manager.quality.facts import Calendar, ClaimFact, Facts, KnownTest, SpoiltFact, StandingFact
-from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, ReasonKind, Status, judge
+from incident_manager.quality.rules import (
+    Answer,
+    AnswerReason,
+    AskedRange,
+    Calendar,
+    ClaimFact,
+    Facts,
+    KnownTest,
+    ReasonKind,
+    SpoiltFact,
+    StandingFact,
+    Status,
+    judge,
+)
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 

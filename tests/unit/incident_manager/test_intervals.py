@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.time.windows import Window
 from incident_manager.intervals import before, clip, since, subtract, total, union
-from incident_manager.reports.known_parts import split
+from incident_manager.reports.selectors import split
 
 START = datetime(2024, 3, 5, tzinfo=UTC)
 

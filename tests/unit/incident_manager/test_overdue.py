@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from assay.time.windows import Window
 from incident_manager.intervals import Intervals
-from incident_manager.quality.overdue import overdue
+from incident_manager.quality.rules import overdue
 
 DAY = timedelta(days=1)
 TUESDAY = Window(start=datetime(2024, 3, 5, tzinfo=UTC), end=datetime(2024, 3, 6, tzinfo=UTC))

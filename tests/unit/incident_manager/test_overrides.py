@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.time.windows import Granularity, Partitioning, Window
-from incident_manager.gate.overrides import Override, UnableToOverride, demand_sound, longest, overridden, usual
-from incident_manager.gate.rules import Because, GateDecision
+from incident_manager.gate.rules import (
+    Because,
+    GateDecision,
+    Override,
+    UnableToOverride,
+    demand_sound,
+    longest,
+    overridden,
+    usual,
+)
 from incident_manager.intervals import union
 
 NOW = datetime(2024, 3, 4, 12, tzinfo=UTC)

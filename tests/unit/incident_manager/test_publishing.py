@@ -7,16 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incident_manager.publication_state import PublicationState
-from incident_manager.publishing.atomic_files import create_folder, replace_file
-from incident_manager.publishing.document import UnableToReadDocument, read_document, sealed, written
+from incident_manager.publishing.pointers import create_folder, replace_file
 from incident_manager.publishing.rules import (
     AuditedTest,
     Publish,
     PublishingStep,
     Refuse,
+    UnableToReadDocument,
     may_publish,
     next_step,
+    read_document,
+    sealed,
     to_judge,
+    written,
 )
 
 NOW, OTHER = "fingerprint of now", "fingerprint of before"

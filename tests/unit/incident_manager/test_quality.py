@@ -11,8 +11,22 @@ from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from incident_manager.intervals import Intervals
-from incident_manager.quality.facts import Calendar, ClaimFact, Facts, KnownTest, SpoiltFact, StandingFact
-from incident_manager.quality.rules import Answer, AskedRange, ReasonKind, Status, concerning, concerns, judge, worst
+from incident_manager.quality.rules import (
+    Answer,
+    AskedRange,
+    Calendar,
+    ClaimFact,
+    Facts,
+    KnownTest,
+    ReasonKind,
+    SpoiltFact,
+    StandingFact,
+    Status,
+    concerning,
+    concerns,
+    judge,
+    worst,
+)
 from incident_manager.quality.rules import AnswerReason as Said
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from assay.time.windows import Window
-from incident_manager.gate.rules import Because, GateAnswer, GateDecision, gathered
-from incident_manager.gate.waiting import in_the_way
+from incident_manager.gate.rules import Because, GateAnswer, GateDecision, gathered, in_the_way
 from incident_manager.quality.rules import ReasonKind
 
 NOW = datetime(2024, 3, 5, tzinfo=UTC)

@@ -15,8 +15,8 @@ from assay.catalog.profile import (
 )
 from assay.time.windows import Granularity
 from execution_engine.language.parsing.parse import parse
-from test_generator.business_metrics.definition import UnableToDefine, completed
-from test_generator.generation.business_metric import business_metric_tests
+from test_generator.business_metrics import UnableToDefine, completed
+from test_generator.generation.standard import business_metric_tests
 from tests.unit.test_generator.profiles import dataset
 
 DAILY = PartitionProfile(column="datestr", granularity=Granularity.DAY)

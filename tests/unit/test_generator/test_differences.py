@@ -3,7 +3,7 @@
 import pytest
 
 from assay.catalog.services import removal_fault
-from test_generator.sync.dry_run import Difference, Fields, differences
+from test_generator.sync import Difference, Fields, differences
 
 TRIPS = ("dataset", "raw.trips")
 

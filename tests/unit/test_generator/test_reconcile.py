@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from test_generator.definition import Definition
 from test_generator.generation.reconcile import Changes, ExistingTest, WantedChange, reconcile
-from test_generator.generation.wanted import WantedTest
+from test_generator.generation.standard import WantedTest
 
 NOW = datetime(2013, 2, 1, tzinfo=UTC)
 GRACE = timedelta(days=7)

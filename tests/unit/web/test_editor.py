@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from execution_engine.language.parsing.parse import parse
 from execution_engine.metrics.registry import SIGNATURES
-from web.pages.data_tests.form import as_yaml
-from web.pages.data_tests.past_plot import HEIGHT, WIDTH, PastPoint, past_plot
-from web.pages.data_tests.told import call_of, completions, datasets_of, parts_of, told
+from web.pages.data_tests.assertion_words import call_of, completions, datasets_of, parts_of, told
+from web.pages.data_tests.editor import as_yaml
+from web.pages.data_tests.past import HEIGHT, WIDTH, PastPoint, past_plot
 from web.pages.plot_bounds import PlotBounds, bounds_with
 
 FIGURES = st.floats(allow_nan=False, width=32) | st.none()

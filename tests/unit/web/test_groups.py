@@ -3,7 +3,7 @@
 from typing import Any
 
 from execution_engine.language.evaluating.groups import judge_groups
-from execution_engine.language.evaluating.verdict import ZeroDivision
+from execution_engine.language.evaluating.judge import ZeroDivision
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import By
 from web.shown.groups import ShownGroups, groups_of

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from web.shown.moved import moved
-from web.shown.small_plot import HEIGHT, WIDTH, small_plot
+from web.shown.moved import HEIGHT, WIDTH, moved, small_plot
 
 
 def cause(**more: Any) -> dict[str, Any]:

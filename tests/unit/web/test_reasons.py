@@ -7,7 +7,7 @@ from django.utils.translation import override
 
 from incident_manager.quality.rules import NOT_JUDGED, UNDECLARED, UNTESTED, AnswerReason, ReasonKind, Status
 from tests.factories import day
-from web.shown.reasons import folded, told
+from web.shown.headline import folded, told
 
 MONDAY, TUESDAY = day("2026-03-09"), day("2026-03-10")
 BROKEN = AnswerReason(

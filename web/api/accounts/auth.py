@@ -6,7 +6,7 @@ from rest_framework.authentication import BasicAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assay.accounts.tokens import make_token, revoke_token
+from assay.accounts import make_token, revoke_token
 from assay.models import AccessToken
 from assay.models.access import every_scope
 from web.access.changes import origin_of

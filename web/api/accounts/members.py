@@ -8,12 +8,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assay.access.roles import Role
-from assay.accounts.members import set_member, shown
+from assay.access import Role
+from assay.accounts import member_as_json, set_member
 from web.access.changes import origin_of
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import conflict
 from web.api.conventions.fields import Shape
+from web.api.conventions.problems import conflict
 
 
 class MemberRow(serializers.Serializer[Any]):
@@ -27,7 +27,7 @@ class MemberRow(serializers.Serializer[Any]):
 
     def to_representation(self, instance: User) -> dict[str, Any]:
         """The user as admins see them."""
-        return super().to_representation(shown(instance))
+        return super().to_representation(member_as_json(instance))
 
 
 class NewMember(Shape):

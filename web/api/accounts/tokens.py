@@ -10,16 +10,16 @@ from rest_framework.authentication import BasicAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assay.access.roles import Action, TokenScope
-from assay.accounts.tokens import make_token, revoke_token
+from assay.access import Action, TokenScope
+from assay.accounts import make_token, revoke_token
 from assay.config import config
 from assay.models import AccessToken
-from web.access.address_keys import address_key
 from web.access.changes import origin_of
+from web.access.tokens import address_key
 from web.access.who import may
 from web.api.conventions.base import Api, Rows
-from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import Shape
+from web.api.conventions.problems import Wrong
 
 
 class TokenRow(serializers.Serializer[Any]):

@@ -10,13 +10,13 @@ from rest_framework.response import Response
 from assay import clock
 from assay.models import Category, DataTest, Severity
 from execution_engine.runs.shown_results import Veil
-from incident_manager.backtests.as_json import as_json
+from incident_manager.backtests.services import as_json
 from incident_manager.services import UnableToBacktest, as_revised, backtest
 from test_generator.services import UnableToWrite, draft
 from web.access.changes import audited
 from web.api.conventions.base import Api
-from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, LengthField, Shape, with_range
+from web.api.conventions.problems import Wrong
 
 from .answers import BacktestAnswer
 

@@ -10,16 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.catalog.asked_window import latest_ended
 from assay.catalog.locations import PUSHED
 from assay.catalog.profile import CatalogProfile
+from assay.catalog.selectors import latest_ended
 from assay.catalog.services import UnableToApply, UnableToShare
 from assay.catalog.yaml.parts import BusinessMetricPart
 from assay.catalog.yaml.profiles import business_metric
 from assay.database.name_keys import name_key
 from assay.models import Dataset
 from execution_engine.runs.shown_results import Veil
-from incident_manager.gate.as_json import as_json
+from incident_manager.gate.services import as_json
 from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, foresee, look_up
 from test_generator.services import UnableToWrite, sync
@@ -27,8 +27,8 @@ from web.access.who import hidden_datasets
 from web.api.consumption.answers import STATUSES, GateVerdict, RangeQuality
 from web.api.consumption.quality import written
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import Shape, WindowField
+from web.api.conventions.problems import Wrong, conflict
 from web.shown.business_metrics import business_metrics, newest_values, shown_metrics, sources_of
 
 

@@ -12,8 +12,8 @@ from alerting.selectors import broken_starts
 from assay import clock
 from assay.catalog.selectors import sensitive_columns
 from assay.models import Dataset, DataTest
-from execution_engine.language.operands import columns_named, compares_profiles
 from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import columns_named, compares_profiles
 from web.api.conventions.base import Api
 from web.api.conventions.fields import DatasetField, FiniteField, Shape
 
@@ -102,7 +102,7 @@ class Columns(Api):
 
 def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[str, Any]:
     from execution_engine.novelty.measures.batch import WHOLE_BATCH  # with it numpy, for this address alone
-    from execution_engine.profiles.lines import usual_of
+    from execution_engine.profiles.report import usual_of
     from execution_engine.runs.column_history import column_history, names_of, told_of, values_of
 
     trees = {test.pk: from_json(test.revision.tree) for test in _live(dataset) if test.revision}

@@ -11,15 +11,15 @@ from rest_framework.response import Response
 from assay import clock
 from assay.catalog.selectors import slas
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Scope, Severity
-from execution_engine.language.dimension import dimension_of
 from execution_engine.language.serialise import from_json
-from execution_engine.metrics.dimensions import Dimension
+from execution_engine.language.tree import dimension_of
+from execution_engine.metrics.definition import Dimension
 from incident_manager.services import untried_if_hard
 from test_generator.definition import Definition
 from test_generator.services import UnableToWrite, not_edited, retire, revise, write_data_test
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, LengthField, Row, Shape
+from web.api.conventions.problems import Wrong, conflict
 
 MEND_UNTRIED = "Send the assertion to POST /api/v1/backtest, which has the past measured, or write a soft test first."
 MEND_ASSERTION = "Correct the assertion where the caret points; docs/language.md lists what can be said."

@@ -14,18 +14,17 @@ from rest_framework.response import Response
 from alerting.selectors import complete_up_to, times_to_complete
 from assay import clock
 from assay.catalog.locations import PUSHED
+from assay.catalog.profile import FILES
 from assay.catalog.selectors import by_name
 from assay.catalog.services import UnableToApply, UnableToShare, apply_catalog
-from assay.catalog.storages import FILES
-from assay.catalog.yaml.cross_checks import YamlParts, cross_check
 from assay.catalog.yaml.parts import DatasetPart
-from assay.catalog.yaml.profiles import to_profile
+from assay.catalog.yaml.profiles import YamlParts, cross_check, to_profile
 from assay.database.name_keys import name_key
 from assay.models import Dataset, Replica
 from execution_engine.freshness.rules import Evidence
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict, errors_text
 from web.api.conventions.fields import LengthField, Row, Shape, WindowField
+from web.api.conventions.problems import Wrong, conflict, errors_text
 
 NOWHERE = Path("/")
 MOST_WINDOWS = 28

@@ -12,8 +12,8 @@ from assay.catalog.openlineage import UnableToReadEvent, read_event
 from assay.catalog.services import UnableToComplete
 from web.access.changes import audited
 from web.api.conventions.base import Api
-from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, Shape
+from web.api.conventions.problems import Wrong
 from web.shown.lineage import lineage
 
 from .answers import HeardEvent, LineageGraph

@@ -11,11 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.access.roles import Action
+from assay.access import Action
 from assay.catalog.services import UnableToComplete
 from assay.models import Binding, ChangeKind, DataChange, WriteMode
-from incident_manager.gate.as_json import as_json
-from incident_manager.gate.completing import MOST_OUTPUTS, MOST_REASONS, UnableToName
+from incident_manager.gate.services import MOST_OUTPUTS, MOST_REASONS, UnableToName, as_json
 from incident_manager.services import WrittenWindow, answer_on, complete, look_up, unjudged
 from web.access.changes import audited
 from web.access.who import may, owned, person_of, unreadable
@@ -23,9 +22,9 @@ from web.api.consumption import gate as gates
 from web.api.consumption import quality
 from web.api.consumption.answers import CompletionVerdict, PipelineAnswer
 from web.api.conventions.base import Api
-from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, Shape
 from web.api.conventions.openapi import with_example
+from web.api.conventions.problems import Wrong
 
 LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from assay import clock
 from assay.models import Dataset
 from test_generator.models import Offer, OfferState, PastReading
-from test_generator.offers.selectors import is_hidden, offers_of, reading_of, suggestion_of
+from test_generator.offers import is_hidden, offers_of, reading_of, suggestion_of
 from test_generator.services import (
     UnableToDecide,
     UnableToSuggest,
@@ -22,11 +22,11 @@ from test_generator.services import (
     reject_suggestion,
     take_back_rejection,
 )
-from test_generator.suggestions.as_text import as_python, as_yaml
+from test_generator.suggestions.suggest import as_python, as_yaml
 from web.access.changes import audited
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, FiniteField, Row, Shape
+from web.api.conventions.problems import Wrong, conflict
 
 MEND_DECISION = "GET /api/v1/suggestions of the dataset lists what is offered now."
 MEND_READING = "POST /api/v1/suggestions with the dataset, or `assay suggest DATASET --keep`."

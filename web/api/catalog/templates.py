@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from test_generator.models import RuleTemplate
-from test_generator.templates.selectors import as_json, shown_templates
+from test_generator.templates.services import as_json, shown_templates
 from web.api.conventions.base import Rows
 
 

@@ -12,12 +12,11 @@ from assay.catalog.selectors import by_names
 from assay.models import Dataset
 from incident_manager.quality.rules import Status, worst
 from incident_manager.services import Asked, look_ups
-from web.access.needs import need_of
-from web.access.who import owned, person_of, unreadable
+from web.access.who import need_of, owned, person_of, unreadable
 from web.api.conventions.base import Api
-from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import Shape, with_range
 from web.api.conventions.openapi import with_example
+from web.api.conventions.problems import Wrong
 
 from .answers import BulkAnswer
 from .gate import demand_replica

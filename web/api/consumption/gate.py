@@ -6,15 +6,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.catalog.asked_window import asked_window, parse_windows
+from assay.catalog.selectors import asked_window, parse_windows
 from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
-from incident_manager.gate.as_json import as_json
+from incident_manager.gate.services import as_json
 from incident_manager.services import ToRead, gate_of, unreadable_in
 from web.api.conventions.base import Api
-from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetsField, Shape
 from web.api.conventions.openapi import with_example
+from web.api.conventions.problems import Wrong
 
 from .answers import GateVerdict
 

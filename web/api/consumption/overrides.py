@@ -12,9 +12,9 @@ from assay import clock
 from incident_manager.models import GateOverride
 from incident_manager.services import UnableToOverride, end_override, override
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape
 from web.api.conventions.openapi import with_example
+from web.api.conventions.problems import Wrong, conflict
 
 from .gate import read_window
 

@@ -20,13 +20,12 @@ from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.intervals import START
 from incident_manager.models import Incident
-from incident_manager.quality.facts import Facts
-from incident_manager.quality.rules import AnswerReason, AskedRange, Status, judge, worst
+from incident_manager.quality.rules import AnswerReason, AskedRange, Facts, Status, judge, worst
 from incident_manager.services import Asked, LookUpAnswer, look_up, look_ups
 from web.api.conventions.base import Api
-from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, InstantField, Shape, demand_readable, with_range
 from web.api.conventions.openapi import with_example
+from web.api.conventions.problems import Wrong
 from web.sql.narrowing import PartitionColumn, ranges
 from web.sql.tables import DIALECTS, TableUse, UnableToReadQuery, table_uses
 

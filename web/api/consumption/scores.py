@@ -12,8 +12,8 @@ from assay.models import Category
 from incident_manager.scores.metric_reporter import Group, ScoreRow, scores
 from incident_manager.scores.rules import Score
 from web.api.conventions.base import Api
-from web.api.conventions.errors import Wrong
 from web.api.conventions.fields import DatasetField, Shape, Spanned, with_range
+from web.api.conventions.problems import Wrong
 
 
 @with_range

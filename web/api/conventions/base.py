@@ -15,12 +15,10 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from assay.access.roles import Action
-from web.access.authentication import BearerAuthentication, TokenAuthentication
+from assay.access import Action
 from web.access.changes import Change, audited
-from web.access.needs import need_of
-from web.access.permissions import MayUse
-from web.access.who import hidden_datasets
+from web.access.tokens import BearerAuthentication, TokenAuthentication
+from web.access.who import MayUse, hidden_datasets, need_of
 
 from .strict_json import StrictJSONParser
 

@@ -14,12 +14,9 @@ from rest_framework.request import Request
 from assay.catalog.selectors import by_name, by_names
 from assay.edge.control_characters import name_fault, visible
 from assay.models import Dataset
-from assay.time.bare_dates import place_end
-from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
-from assay.time.instants import UnableToTakeInstant, taken
-from assay.time.windows import UnableToReadWindow, Window
-from web.access.needs import need_of
-from web.access.who import owned, person_of, unreadable
+from assay.time.durations import UnableToReadDuration, UnableToTakeInstant, format_duration, parse_duration, taken
+from assay.time.windows import UnableToReadWindow, Window, place_end
+from web.access.who import need_of, owned, person_of, unreadable
 
 MOST_UNKNOWN = 10  # names that an answer lists
 TEXTS = frozenset({"assertion", "description", "reason", "root_cause", "sql", "text"})  # whose values are no names

@@ -3,17 +3,20 @@
 The first line of a method's docstring is the summary, the rest the description, or else that of its class.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from inspect import getdoc
 from typing import Any, TypeVar
 
+from drf_spectacular.contrib.knox_auth_token import KnoxTokenScheme
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
 
-from assay.access.roles import Action, Role, scopes_for, who_may
-from web.access.needs import need_of
+from assay.access import Action, Role, scopes_for, who_may
+from web.access.tokens import PARAMETER
+from web.access.who import need_of
 
 from .problems import KINDS, MEDIA_TYPE
 
@@ -106,3 +109,77 @@ def with_example(example: dict[str, Any]) -> Callable[[type[T]], type[T]]:
 def _plain(text: str) -> str:
     """Markdown, of what docstrings have in reStructuredText."""
     return text.replace("``", "`")
+
+
+# How OpenAPI describes our own authentication.
+
+HOW = (
+    "A token is got with name and password, and without another token: by `POST /api/v1/auth/login` one of ten hours "
+    "that may do all that its user may, by `POST /api/v1/tokens` one with a name, a life and a few scopes."
+)
+
+
+class TokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]
+    """The token, under knox's own scheme."""
+
+    target_class = "web.access.tokens.TokenAuthentication"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """The scheme, and how one gets a token."""
+        known: dict[str, str] = super().get_security_definition(auto_schema)  # type: ignore[no-untyped-call]
+        return known | {"description": f"`Authorization: Token …`. {HOW}"}
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """The key of a token in an address."""
+
+    target_class = "web.access.tokens.KeyInAddress"
+    name = "addressKey"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """The scheme."""
+        said = "The `address_key` of a token, where no header can be sent; it ends with the token."
+        return {"type": "apiKey", "in": "query", "name": PARAMETER, "description": said}
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """The bearer token, as OpenLineage's clients send it."""
+
+    target_class = "web.access.tokens.BearerAuthentication"
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """The scheme."""
+        return {"type": "http", "scheme": "bearer", "description": f"The same tokens under another word. {HOW}"}
+
+
+# What OpenAPI's schema says of bodies: names that are not listed are refused, as ``Shape`` does.
+
+METHODS = ("post", "put", "patch", "delete")
+PREFIX = "#/components/schemas/"
+
+
+def only_known_names(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """The schema, with every object that is a request's body closed."""
+    components = result.get("components", {}).get("schemas", {})
+    # the components that are bodies
+    operations = [path[method] for path in result.get("paths", {}).values() for method in METHODS if method in path]
+    open_ones = {name for operation in operations for name in _references(operation.get("requestBody", {}))}
+    while open_ones:
+        component = components.get(open_ones.pop(), {})
+        if "properties" in component and "additionalProperties" not in component:
+            component["additionalProperties"] = False
+            open_ones |= set(_references(component))
+    return result
+
+
+def _references(part: Any) -> Iterator[str]:
+    """The components that a part of the schema names, in it or in what it holds."""
+    if isinstance(part, dict):
+        if str(part.get("$ref", "")).startswith(PREFIX):
+            yield part["$ref"].removeprefix(PREFIX)
+        for inside in part.values():
+            yield from _references(inside)
+    elif isinstance(part, list):
+        for inside in part:
+            yield from _references(inside)

@@ -10,7 +10,7 @@ from django.conf import settings
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.parsers import JSONParser
 
-from .errors import TooLarge
+from .problems import TooLarge
 
 DEEPEST = 64
 

@@ -14,9 +14,9 @@ from assay import clock
 from assay.database.name_keys import name_key
 from assay.models import Dataset
 from incident_manager.quality.now import statuses_now
-from web.access.address_keys import KeyInAddress
+from web.access.tokens import KeyInAddress
 from web.api.conventions.base import Api
-from web.shown.badge import badge
+from web.shown.feeds import badge
 
 SECONDS = 60  # that a picture may be shown without asking again
 

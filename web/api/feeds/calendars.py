@@ -16,11 +16,11 @@ from assay import clock
 from assay.config import config
 from assay.models import Dataset
 from incident_manager.models import Incident, Resolution
-from web.access.address_keys import PARAMETER, KeyInAddress
+from web.access.tokens import PARAMETER, KeyInAddress
 from web.access.who import hidden_datasets
 from web.api.conventions.base import Api
 from web.api.conventions.fields import DatasetField, Shape
-from web.shown.calendar_feed import CalendarEntry, calendar
+from web.shown.feeds import CalendarEntry, calendar
 
 from .exports import AnyFile
 

@@ -10,8 +10,7 @@ from rest_framework.request import Request
 
 from assay import clock
 from incident_manager.exports.files import FORMS
-from incident_manager.exports.read import export
-from incident_manager.exports.tables import TABLES
+from incident_manager.exports.rows import TABLES, export
 from web.access.who import hidden_datasets
 from web.api.conventions.base import Api
 from web.api.conventions.fields import DatasetField, Shape, with_range

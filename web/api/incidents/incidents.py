@@ -19,9 +19,9 @@ from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape, WindowField
-from web.shown.timeline import shown_timeline
+from web.api.conventions.problems import Wrong, conflict
+from web.shown.headline import shown_timeline
 
 from .silences import SilenceRow
 

@@ -15,9 +15,9 @@ from incident_manager.models import Incident, Report, ReportState, Saw
 from web.access.who import hidden_datasets
 from web.api.consumption.gate import read_window
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField
 from web.api.conventions.openapi import with_example
+from web.api.conventions.problems import Wrong, conflict
 
 from .incidents import Nothing
 

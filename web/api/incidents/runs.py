@@ -27,9 +27,9 @@ from execution_engine.services import (
 from web.access.changes import audited
 from web.api.consumption.gate import read_window
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, Row, Shape, WindowField, finite
 from web.api.conventions.openapi import with_example
+from web.api.conventions.problems import Wrong, conflict
 
 UNSHOWN: dict[str, Any] = {
     "sentence": HIDDEN,

@@ -13,8 +13,8 @@ from alerting.services import UnableToSilence, end_silence, silence
 from assay import clock
 from assay.models import Category
 from web.api.conventions.base import Rows
-from web.api.conventions.errors import Wrong, conflict
 from web.api.conventions.fields import DatasetField, InstantField, Row, Shape
+from web.api.conventions.problems import Wrong, conflict
 
 
 class SilenceRow(Row):

@@ -11,13 +11,10 @@ from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.edge.logs import configure_logs
-from execution_engine.engines.spark.start.java import UnableToFindJava, use_java
-from web.demo.home import UnableToUseHome, prepare
-from web.demo.progress import progress
-from web.demo.real_data import UnableToLoadData
-from web.demo.replay import replay
-from web.demo.result import findings, open_addresses, result
-from web.demo.show import show, show_open
+from execution_engine.engines.spark.start.session import UnableToFindJava, use_java
+from web.demo.replay import UnableToUseHome, prepare, progress, replay
+from web.demo.result import findings, open_addresses, result, show, show_open
+from web.demo.world import UnableToLoadData
 
 # A JVM that lives for two minutes and reads small files gains nothing from its second compiler and many collectors.
 SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

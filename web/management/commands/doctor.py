@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from rich.console import Console
 
 from assay.command_line.command import Command as Base
-from assay.command_line.database_tables import UnableToMigrate, bring_up_to_date
+from assay.command_line.command import UnableToMigrate, bring_up_to_date
 from assay.command_line.exit_codes import ExitCode
 from web.doctor import examine
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from waitress.server import create_server
 
 from alerting.channels import check_routes
-from alerting.routes.route_file import UnableToReadRoutes
+from alerting.routes import UnableToReadRoutes
 from assay import clock
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
@@ -24,10 +24,8 @@ from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.models import SimulatedClock
 from assay.queue.drain import drain
-from assay.scheduler.digests import begin_digests
-from assay.scheduler.pruning import begin_pruning
-from assay.scheduler.pulling import begin_pulling
-from execution_engine.scans.lanes import Lane, only
+from assay.scheduler.beat import begin_digests, begin_pruning, begin_pulling
+from execution_engine.scans.run_scan import Lane, only
 from execution_engine.services import scan_pending
 from web.warm import warm_up
 

@@ -8,19 +8,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from assay import clock
-from assay.access.roles import Action
+from assay.access import Action
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset, DataTest, Severity
 from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
 from execution_engine.models import RunReason
 from execution_engine.runs.shown_results import Veil
-from incident_manager.backtests.as_json import as_json
-from incident_manager.backtests.services import Backtest
+from incident_manager.backtests.services import Backtest, as_json
 from incident_manager.services import UnableToBacktest, backtest
 from test_generator.services import UnableToWrite, draft
 from web.pages.forms import UtcField
 from web.pages.page_policy import demand, page
-from web.shown.words import in_english
+from web.shown.status import in_english
 
 USUAL_RANGE = timedelta(days=28)
 WORST = 50  # windows that are listed

@@ -1,11 +1,13 @@
 """The pages of the editor, and what their buttons do: check while one types, measure the past, save, retire."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import wraps
 from typing import Any
 
+import yaml
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,18 +16,20 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 
 from assay import clock
-from assay.access.roles import Action
-from assay.catalog.selectors import slas
+from assay.access import Action
+from assay.catalog.profile import DatasetProfile
+from assay.catalog.selectors import profile_of, slas, upstream_edges
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset, DataTest, Scope, Severity
-from assay.time.durations import UnableToReadDuration, parse_duration
-from execution_engine.language.operands import columns_named
+from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
 from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import columns_named
 from execution_engine.metrics.registry import SIGNATURES
-from incident_manager.models import Report, ReportState
+from incident_manager.models import Report, ReportState, Saw
 from incident_manager.services import UnableToBacktest, offer, untried_if_hard
 from test_generator.definition import Definition
 from test_generator.models import Offer
+from test_generator.offers import offers_of, suggestion_of
 from test_generator.services import (
     UnableToDecide,
     UnableToWrite,
@@ -36,19 +40,150 @@ from test_generator.services import (
     revise,
     write_data_test,
 )
-from test_generator.suggestions.suggest import cost_of
+from test_generator.suggestions.suggest import WIDTH, cost_of, free_name
 from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.typed import keep, typed_before, typed_in
 from web.api.catalog.data_tests import DataTests
 from web.pages.actions import complain
+from web.pages.forms import NameField
 from web.pages.page_policy import View, demand, form_of, page
-from web.shown.words import in_english
+from web.shown.status import in_english
 
-from .form import LONGEST, SCHEDULES, EditorForm, as_yaml, typed_of
+from .assertion_words import completions, groups_of, parts_of, told
+from .backtests import LengthField
 from .past import shown_past, usual_scan
-from .prefill import begun_with
-from .told import completions, groups_of, parts_of, told
+
+# What the form of the editor accepts, and how what is typed there is written for a catalog file.
+
+SCHEDULES = ("partition", "weekly")
+FIELDS = ("name", "assertion", "category", "severity", "schedule", "sustain")
+LONGEST = 4096  # characters of an assertion
+
+
+class EditorForm(forms.Form):
+    """A user's test; what is left out is as the dataset has it."""
+
+    name = NameField(max_length=300)
+    assertion = forms.CharField(max_length=LONGEST)
+    category = forms.ChoiceField(required=False, choices=Category.choices)
+    severity = forms.ChoiceField(required=False, choices=[("", ""), *Severity.choices])
+    schedule = NameField(required=False, max_length=120)
+    sustain = LengthField(required=False, max_length=20)
+    suggestion = forms.IntegerField(required=False, min_value=1)
+    report = forms.IntegerField(required=False, min_value=1)
+
+    def definition(self) -> dict[str, Any]:
+        """What a revision is made of."""
+        given = self.cleaned_data
+        return {
+            "assertion": given["assertion"],
+            "severity": given["severity"] or None,
+            "schedule": given["schedule"].strip() or SCHEDULES[0],
+            "sustain": given["sustain"],
+        }
+
+
+def typed_of(test: DataTest) -> dict[str, str]:
+    """The fields of a written test."""
+    revision = test.revision
+    assert revision is not None
+    return {
+        "name": test.name,
+        "assertion": revision.assertion,
+        "category": test.category,
+        "severity": revision.severity,
+        "schedule": revision.schedule,
+        "sustain": format_duration(revision.sustain),
+    }
+
+
+def as_yaml(dataset: str, typed: Mapping[str, str]) -> str:
+    """The test as a catalog file says it, without what it leaves to the dataset."""
+    said = {name: typed.get(name, "").strip() for name in FIELDS}
+    usual = {"category": Category.CUSTOM.value, "schedule": SCHEDULES[0]}
+    test = {"dataset": dataset} | {name: text for name, text in said.items() if text and usual.get(name) != text}
+    return yaml.safe_dump({"tests": [test]}, sort_keys=False, width=WIDTH, allow_unicode=True)
+
+
+# What the editor begins with: a suggestion to be adjusted, or the test that a confirmed report missed.
+
+
+def begun_with(request: HttpRequest, dataset: Dataset) -> dict[str, str]:
+    """The fields of a new test, by the address that led here; empty where it names nothing."""
+    asked = request.GET
+    if offer := next((row for row in offers_of(dataset) if str(row.pk) == asked.get("suggestion")), None):
+        return _of_suggestion(offer)
+    if (key := asked.get("report", "")).isdecimal() and len(key) < 10:
+        rows = Report.objects.filter(pk=key, dataset=dataset, state=ReportState.CONFIRMED)
+        if report := rows.first():
+            return _of_report(report, dataset)
+    return {name: asked[name] for name in FIELDS if name in asked}
+
+
+def _of_suggestion(offer: Offer) -> dict[str, str]:
+    one = suggestion_of(offer)
+    taken = offer.dataset.data_tests.values_list("name", flat=True)
+    return {
+        "name": free_name(one.name, taken),
+        "assertion": one.assertion,
+        "category": one.category,
+        "severity": Severity.SOFT.value,
+        "suggestion": str(offer.pk),
+    }
+
+
+def _of_report(report: Report, dataset: Dataset) -> dict[str, str]:
+    category = Saw(report.saw).category
+    taken = dataset.data_tests.values_list("name", flat=True)
+    return {
+        "name": free_name(report.saw, taken),
+        "assertion": missing_test(category, dataset),
+        "category": category.value,
+        "severity": Severity.SOFT.value,
+        "report": str(report.pk),
+    }
+
+
+def missing_test(category: Category, dataset: Dataset) -> str:
+    """An assertion that would have seen such a fault, to be adjusted; of values, that they are like those before."""
+    if dataset.business_metric is not None:
+        return "anomaly(value(), last=28) <= 1"
+    written = ASSERTIONS.get(category)
+    return (written(profile_of(dataset), dataset) if written else "") or "novelty() <= 1"
+
+
+def _late(own: DatasetProfile, dataset: Dataset) -> str:
+    return f"freshness(complete=0.999) < {format_duration(slas(dataset).freshness)}"
+
+
+def _rows_missing(own: DatasetProfile, dataset: Dataset) -> str:
+    upstream = next((edge.upstream for edge in upstream_edges(dataset) if edge.one_to_one), None)
+    if upstream is None:
+        return "row_count() >= 0.9 * median(row_count(), last=7)"
+    quoted = upstream.full_name.replace("'", "''")
+    return f"row_count() / row_count(dataset='{quoted}') between 0.999 and 1.001"
+
+
+def _rows_twice(own: DatasetProfile, dataset: Dataset) -> str:
+    key = ", ".join(own.primary_key)
+    return f"1 - distinct_count({key}) / row_count() <= 0" if key else ""
+
+
+def _copies_differ(own: DatasetProfile, dataset: Dataset) -> str:
+    others = [replica.datacenter for replica in own.replicas[1:]]
+    if not others:
+        return ""
+    return f"least(row_count(), row_count(datacenter='{others[0]}')) / row_count() >= 0.999"
+
+
+ASSERTIONS: Mapping[Category, Callable[[DatasetProfile, Dataset], str]] = {
+    Category.FRESHNESS: _late,
+    Category.COMPLETENESS: _rows_missing,
+    Category.DUPLICATES: _rows_twice,
+    Category.CONSISTENCY: _copies_differ,
+}
+
 
 Shown = dict[str, Any]
 

@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 
 from assay import clock
-from assay.access.roles import Action
+from assay.access import Action
 from assay.database.name_keys import name_key
 from assay.models import Dataset
-from test_generator.models import Offer, OfferState
-from test_generator.offers.selectors import offers_of, reading_of, suggestion_of
+from test_generator.models import Gap, Offer, OfferState, RuleTemplate
+from test_generator.offers import offers_of, reading_of, suggestion_of
 from test_generator.services import (
     UnableToDecide,
     UnableToSuggest,
@@ -23,15 +23,15 @@ from test_generator.services import (
     reject_suggestion,
     take_back_rejection,
 )
-from test_generator.suggestions.as_text import as_yaml
-from test_generator.suggestions.suggest import Suggestion
+from test_generator.suggestions.suggest import Suggestion, as_yaml
+from test_generator.templates.services import shown_templates
 from web.access.changes import audited
 from web.access.throttles import costs
-from web.access.who import may
+from web.access.who import hidden_datasets, may
 from web.api.catalog.suggestions import Suggestions
 from web.pages.actions import changing
 from web.pages.page_policy import demand, form_of, page
-from web.shown.words import in_english
+from web.shown.status import in_english
 
 DECISIONS = ("accept", "reject", "take-back")
 Shown = tuple[Offer, Suggestion]
@@ -110,3 +110,22 @@ def _of(shown: Sequence[Shown], state: OfferState) -> list[Shown]:
 
 def _dataset(name: str) -> Dataset:
     return get_object_or_404(Dataset.objects.prefetch_related("replicas"), name_key=name_key(name))
+
+
+# The page of the templates: what each selects, how many tests it makes, and where it makes none.
+
+MOST_GAPS = 100
+
+
+@page
+def templates_page(request: HttpRequest) -> HttpResponse:
+    """Every template, and the gaps of datasets that whoever asks may see."""
+    found = Gap.objects.exclude(template="").filter(closed_at=None).exclude(dataset__in=hidden_datasets(request))
+    gaps = found.select_related("dataset").order_by("template", "dataset__full_name")
+    context = {
+        "here": "templates",
+        "shown": shown_templates(RuleTemplate.objects.order_by("name")),
+        "gaps": gaps[:MOST_GAPS],
+        "more": max(0, gaps.count() - MOST_GAPS),
+    }
+    return render(request, "web/templates.html", context)

@@ -10,13 +10,12 @@ from django.db.models import Count, Q, QuerySet
 
 from assay.models import Category, Dataset, Pull
 from incident_manager.models import Incident
-from incident_manager.quality.facts import Facts
 from incident_manager.quality.now import facts_now, of_category
-from incident_manager.quality.rules import RANK, AskedRange, judge
+from incident_manager.quality.rules import RANK, AskedRange, Facts, judge
 from incident_manager.quality.rules import Status as Quality
 from incident_manager.scores.metric_reporter import data_qualities
 from test_generator.models import Gap
-from web.shown.reasons import told
+from web.shown.headline import told
 from web.shown.status import Cell, ShownStatus, look_of
 
 PAGE_SIZE = 50

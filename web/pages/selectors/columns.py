@@ -13,16 +13,15 @@ from django.utils.translation import gettext_lazy as _
 from alerting.selectors import broken_starts
 from assay.catalog.selectors import sensitive_columns, slas
 from assay.models import Category, Dataset
-from assay.time.partition_keys import zone
-from execution_engine.language.operands import compares_profiles
+from assay.time.windows import zone
 from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import compares_profiles
 from execution_engine.novelty.measures.batch import WHOLE_BATCH
 from execution_engine.novelty.measures.statistics import STATISTICS, Shown
-from execution_engine.profiles.column import ColumnKind
-from execution_engine.profiles.lines import usual_of
-from execution_engine.profiles.report import bars
+from execution_engine.profiles.profile import ColumnKind
+from execution_engine.profiles.report import bars, usual_of
 from execution_engine.runs.column_history import ColumnHistory, column_history, names_of, told_of, values_of
-from web.shown.small_plot import SmallPlot, small_plot
+from web.shown.moved import SmallPlot, small_plot
 
 from .dataset import ShownTest
 

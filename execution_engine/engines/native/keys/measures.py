@@ -22,8 +22,7 @@ from execution_engine.metrics.definitions.sample import (
     UnableToReadSample,
 )
 from execution_engine.metrics.keys.bits import Hashes
-from execution_engine.metrics.keys.buckets import Buckets
-from execution_engine.metrics.keys.digest import KeyDigest
+from execution_engine.metrics.keys.digest import Buckets, KeyDigest
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.escalation import ComparedKeys, compared
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes
@@ -32,11 +31,11 @@ from execution_engine.metrics.keys.filter_shape import (
     EXACT_KEYS,
     FilterShape,
     Format,
+    Loss,
     UnableToShape,
     shape_for,
 )
 from execution_engine.metrics.keys.key_text import UnableToReadKey, decode, encode
-from execution_engine.metrics.keys.loss import Loss
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason

@@ -1,27 +1,70 @@
 """Keys in Spark: what metrics of keys ask of rows, by the kernels where these can, and else by Spark's own queries."""
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pyspark import cloudpickle
+from pyspark.sql import DataFrame
 
+from execution_engine.engines.columns.column_types import is_in, key
 from execution_engine.engines.native.keys import measures
+from execution_engine.engines.native.keys.gathering import Lowest, Named, among_texts, lowest_of, texts_in, there_of
 from execution_engine.engines.native.keys.measures import Missed
+from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark.sources.source import SparkSource
+from execution_engine.engines.spark.failures import action
+from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.keys import bits
 from execution_engine.metrics.keys.bits import Hashes
-from execution_engine.metrics.keys.buckets import Buckets
-from execution_engine.metrics.keys.digest import KeyDigest
+from execution_engine.metrics.keys.digest import Buckets, KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter
 
 from . import workers
-from .build_filter import Build, built
-from .lost_keys import texts_of
-from .native import KeysOf
-from .probe import Probe, missed
-from .pull import digest, row_count
-from .samples import lowest_in, there_in
+from .filters import Build, Probe, built, digest, missed, row_count
+from .key_sql import HASH, TEXT, KeysOf, gathered, hash_of, quoted, rows_of, spread_rows_of, text_of
+
+# The keys behind a few hashes, for people to read.
+
+
+def texts_of(keys: KeysOf, hashes: Hashes) -> list[str]:
+    """The texts of the keys that have one of these hashes, in order, by another look at the rows."""
+    parts = gathered(keys, Named(hashes=tuple(sorted(hashes.tolist()))))
+    if parts is not None:
+        return texts_in(parts)
+    wanted = ", ".join(map(str, hashes.view("i8").tolist()))
+    key = f"{hash_of(quoted(keys.columns))} as {HASH}", f"{text_of(quoted(keys.columns))} as {TEXT}"
+    rows = spread_rows_of(keys.source, keys.where).selectExpr(*key).where(f"{HASH} in ({wanted})").select(TEXT)
+    return sorted(row[TEXT] for row in action(rows.distinct().collect, rows=keys.source.rows))
+
+
+# Keys by their texts in Spark: those of the lowest hashes, and those of a sample, looked up exactly.
+
+
+def lowest_in(keys: KeysOf, size: int) -> list[str]:
+    """The texts of the keys of lowest hash, these first."""
+    parts = gathered(keys, Lowest(size=size))
+    if parts is not None:
+        return lowest_of(parts, size)
+    ranked = _keys(keys).selectExpr("k", "xxhash64(k) as rank")
+    rows = action(ranked.orderBy("rank", "k").limit(size).collect, rows=keys.source.rows)
+    return [row["k"] for row in rows]
+
+
+def there_in(keys: KeysOf, wanted: Sequence[str]) -> set[str]:
+    """Which of these texts are those of keys."""
+    parts = None
+    with suppress(UnableToTell):  # of very long texts
+        parts = gathered(keys, among_texts(wanted))
+    if parts is not None:
+        return there_of(parts, wanted)
+    rows = action(_keys(keys).where(is_in("k", wanted)).collect, rows=keys.source.rows)
+    return {row["k"] for row in rows}
+
+
+def _keys(keys: KeysOf) -> DataFrame:
+    return rows_of(keys.source, keys.where).selectExpr(f"{key(keys.columns)} as k").distinct()
+
 
 # Workers need numpy and pyarrow, but not this package.
 cloudpickle.register_pickle_by_value(bits)

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 from sqlglot import exp
 
-from execution_engine.guard.dialect import Plain
+from execution_engine.guard.sql_tree import Plain
 from execution_engine.metrics.keys.bits import Bits, Hashes, Mask, are_among, are_in, places_of_hashes
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes, filter_of_parts
@@ -32,9 +32,8 @@ from execution_engine.metrics.keys.filter_shape import HELD, Format, largest_sha
 from execution_engine.metrics.keys.growing_filter import sealed_filter
 
 from . import workers
-from .build_filter import fill
+from .filters import PULLED_ROWS, fill
 from .key_sql import HASH, hash_of
-from .pull import PULLED_ROWS
 from .workers import filler, hashes_in
 
 BUILD, USE = "build_bloom_filter", "use_bloom_filter"

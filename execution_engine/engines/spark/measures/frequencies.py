@@ -6,24 +6,40 @@ Equal keys have equal hashes, so that keys found to be unique are.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from execution_engine.engines.files.footer_statistics import is_full
-from execution_engine.engines.gathering.keyed_rows import frequencies_of
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
-from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
-from execution_engine.engines.spark.jobs import action
-from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.definition import Grouping
+from execution_engine.engines.columns.spec_check import kind_problem
+from execution_engine.engines.files.footers import is_full
+from execution_engine.engines.gathering import (
+    NOTHING,
+    AskedStatistic,
+    Bins,
+    Keyed,
+    bins_between,
+    frequencies_of,
+    in_order,
+    of_bins,
+    of_statistics,
+    of_summaries,
+    plan,
+)
+from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, action, failure_of
+from execution_engine.engines.spark.keys.key_sql import rows_of
+from execution_engine.engines.spark.sources import SparkSource
+from execution_engine.metrics.definition import ColumnKind, Grouping, Kind
+from execution_engine.metrics.definitions.uniqueness import MOST_VALUES, bins_of
+from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
-from execution_engine.metrics.states.statistics import Gather, Statistic
-from execution_engine.metrics.states.summary import Summary
+from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey
+from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
 from execution_engine.outcome import Failure
 
-from .gather import mask, selected
+from .gather import aggregates, collected, mask, selected, values
 
 PULLED_ROWS = 50_000_000  # 400 MB a grouping
 PULLED_BYTES = 512 * 1024 * 1024  # in one job, and so at once in the driver
@@ -184,3 +200,124 @@ def _nullable(source: SparkSource, groupings: Mapping[Grouping, Any]) -> list[st
     """The columns of the groupings in which the footers do not rule nulls out."""
     names = dict.fromkeys(name for grouping in groupings for name in (*grouping.columns, *grouping.present))
     return [name for name in names if not is_full(source.footers, name)]
+
+
+# Metrics measured ``by`` columns: one value for each group, all metrics of the same groups in one job.
+
+
+def measure_by(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    """The measurements, by key; their values are how many groups there are, their states the groups' values."""
+    ordered = sorted(wanted, key=lambda item: item.spec.by)
+    measured: dict[str, Measured] = {}
+    for by, items in groupby(ordered, key=lambda item: item.spec.by):
+        alike = list(items)
+        aggregated = [item for item in alike if METRICS[item.spec.name].kind is not Kind.GROUPING]
+        measured |= _isolated(source, by, aggregated)
+        for item in alike:
+            if item not in aggregated:
+                measured[item.key] = _by_keys(source, by, item)
+    return measured
+
+
+def _isolated(source: SparkSource, by: Sequence[str], wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    """All in one job; if it fails, each in its own."""
+    if not wanted:
+        return {}
+    try:
+        return _by_statistics(source, by, wanted)
+    except SPARK_ERRORS as error:
+        if len(wanted) == 1:
+            return {wanted[0].key: Measured(failure=failure_of(error, source.name))}
+        return {key: found for item in wanted for key, found in _isolated(source, by, [item]).items()}
+
+
+def _by_statistics(source: SparkSource, by: Sequence[str], wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    planned = plan(wanted, source.write)
+    asked = planned.asked
+    written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
+    rows = [] if source.rows == 0 else collected(source, written, _keys(source, by), most=MAX_GROUPS + 1)
+    width = len(by)
+    keys: list[GroupKey] = [tuple(row[:width]) for row in rows]
+    order = in_order(keys)
+    told = [dict(zip(asked, values([one.statistic for one in asked], row[width:]), strict=True)) for row in rows]
+    measured: dict[str, Measured] = {}
+    for item in wanted:
+        named = planned.statistics[item.key]
+        own = ((keys[at], {name: told[at][one] for name, one in named.items()}) for at in order)
+        measured[item.key] = of_statistics(item, own)
+    return measured
+
+
+def _by_keys(source: SparkSource, by: Sequence[str], item: Wanted) -> Measured:
+    """A grouping in each group: the keys of each are counted, then summed up."""
+    try:
+        summaries = [_summaries(source, by, each) for each in plan([item], source.write).groupings[item.key]]
+    except SPARK_ERRORS as error:
+        return Measured(failure=failure_of(error, source.name))
+    keys = list(summaries[0])
+    own = ((keys[at], tuple(each.get(keys[at], Summary()) for each in summaries)) for at in in_order(keys))
+    return of_summaries(item, own)
+
+
+def _summaries(source: SparkSource, by: Sequence[str], keyed: Keyed) -> dict[GroupKey, Summary]:
+    if source.rows == 0:
+        return {}
+    null = f"({keyless(source, keyed.grouping)})"
+    counts_for = [f"not ({any_null(source, keyed.grouping.present)})", *([keyed.where] if keyed.where else [])]
+    hashed = f"case when {' and '.join(counts_for)} then {source.write.hash_of(keyed.grouping.columns)} end"
+    keys = [f"{key} as k{at}" for at, key in enumerate(_keys(source, by))]
+    names = [f"k{at}" for at in range(len(by))]
+    rows = source.frame.selectExpr(*keys, f"{hashed} as h", f"{null} as n").groupBy(*names, "h", "n").count()
+    counted = rows.selectExpr(*names, "n and h is not null as n", "case when h is null then 0 else count end as count")
+    summed = selected(counted, SUMMARY, names).limit(MAX_GROUPS + 1)
+    found = action(summed.collect, rows=source.rows)
+    return {tuple(row[: len(by)]): summary_of(row[len(by) :]) for row in found}
+
+
+def _keys(source: SparkSource, by: Sequence[str]) -> list[str]:
+    return [f"cast({source.write.column(name)} as string)" for name in by]
+
+
+# Histograms in Spark: how often each value occurs, or numbers cut into bins of one width.
+
+
+def take_histogram(source: SparkSource, item: Wanted) -> Measured:
+    """The number of values or bins; the detail has their counts, those of values the most frequent first."""
+    if source.rows == 0:
+        return NOTHING
+    bins = bins_of(item.spec)
+    return _of_values(source, item) if bins is None else _of_bins(source, item, bins)
+
+
+def _of_values(source: SparkSource, item: Wanted) -> Measured:
+    text = f"cast({source.write.column(item.spec.columns[0])} as string)"
+    counted = rows_of(source, _where(source, item)).selectExpr(f"{text} as value").groupBy("value").count()
+    told = counted.selectExpr("value", "count", "count(*) over () as values", "sum(count) over () as rows")
+    found = action(told.orderBy("count", "value", ascending=[False, True]).limit(MOST_VALUES).collect, rows=source.rows)
+    if not found:
+        return NOTHING
+    rows = found[0]["rows"]
+    bins = [{"value": row["value"], "count": row["count"], "ratio": row["count"] / rows} for row in found]
+    return Measured(value=float(found[0]["values"]), detail={"rows": rows, "bins": bins})
+
+
+def _of_bins(source: SparkSource, item: Wanted, bins: int) -> Measured:
+    """Two jobs: the least and the greatest number, then how many lie in each bin; the last bin has both its ends."""
+    if problem := kind_problem(item.spec, ColumnKind.NUMERIC, source.kinds, source.name):
+        return Measured(failure=problem)
+    number = source.write.number(item.spec.columns[0])
+    rows = rows_of(source, _where(source, item)).selectExpr(f"{number} as x")
+    (ends,) = action(rows.selectExpr("min(x)", "max(x)").collect, rows=source.rows)
+    least, greatest = ends
+    wanted = bins_between(item, source.name, least, greatest, bins)
+    if not isinstance(wanted, Bins):
+        return wanted
+    last = bins - 1  # least() alone would put the nulls there too
+    place = f"least(floor((x - {wanted.low!r}D) / {wanted.width!r}D), {last})"
+    at = f"case when x is not null then cast({place} as int) end"
+    counted = action(rows.selectExpr(f"{at} as at").groupBy("at").count().collect, rows=source.rows)
+    return of_bins(wanted, {row["at"]: row["count"] for row in counted})
+
+
+def _where(source: SparkSource, item: Wanted) -> str | None:
+    return None if item.spec.where is None else source.write.condition(item.spec.where)

@@ -11,13 +11,13 @@ from pyspark import cloudpickle
 
 import execution_engine.profiles
 from execution_engine.engines.arrow.profiles import measured_profile
-from execution_engine.engines.columns.spark_sql import column
+from execution_engine.engines.columns.column_types import column
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark.jobs import action
+from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import spread_rows_of
-from execution_engine.engines.spark.sources.source import SparkSource
-from execution_engine.metrics.columns import path_of
+from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.definitions.profile import profiled, start_of
+from execution_engine.metrics.expressions import path_of
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile, merged_profiles

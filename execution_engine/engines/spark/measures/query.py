@@ -1,21 +1,26 @@
 """``query("select …")``: one number from one SELECT over the tables the caller names, and over no others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
 from execution_engine.engines.columns.nested import with_fields
-from execution_engine.engines.gathering.assembly import measured_number
+from execution_engine.engines.gathering import measured_number
 from execution_engine.engines.protocol import Measured, Table, Wanted, failed
+from execution_engine.engines.spark.failures import action
+from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.keys.sql_functions import filters_in
-from execution_engine.engines.spark.sources.formats import types_in
-from execution_engine.engines.spark.sources.source import SparkSource, open_beside
+from execution_engine.engines.spark.sources import SparkSource, open_beside, types_in
 from execution_engine.guard import UnableToAllow, read_query
-from execution_engine.metrics.columns import path_of
+from execution_engine.metrics.definitions.naive_bayes import Example, UnableToLearn, measure
+from execution_engine.metrics.expressions import path_of, written
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.outcome import Reason
+
+from .frequencies import any_null
 
 
 def measure_query(source: SparkSource, item: Wanted) -> Measured:
@@ -68,3 +73,61 @@ def _views(source: SparkSource, tables: Mapping[str, Table]) -> Iterator[dict[st
     finally:
         for view, frame in zip(views.values(), frames, strict=True):
             frame.sparkSession.catalog.dropTempView(view)
+
+
+# Predictability in Spark: rows as a class and words, alike ones counted once; the model is small and the driver's.
+
+MOST_ROWS = 100_000  # to learn from and to score
+HELD_OUT = 5  # one of so many
+BUCKETS = 1_000_000
+
+
+def predict(source: SparkSource, item: Wanted) -> Measured:
+    """The score of the model on the rows held out; NULL where there is nothing to learn from or to score."""
+    if source.rows == 0:
+        return Measured()
+    learned, held_out = examples(source, item)
+    if not learned or not held_out:
+        return Measured()
+    try:
+        value, detail = measure(learned, held_out, item.spec)
+    except UnableToLearn as error:
+        return failed(Reason.INVALID, f"{item.spec.text} of {source.name}: {error}")
+    return Measured(value=value, detail=detail)
+
+
+def examples(source: SparkSource, item: Wanted) -> tuple[list[Example], list[Example]]:
+    """Those to learn from and those held out; of a large part a sample, by the hash of the row."""
+    target, *_ = item.spec.columns
+    where = None if item.spec.where is None else source.write.condition(item.spec.where)
+    observed = rows_of(source, where).where(f"not ({any_null(source, (target,))})")
+    rows = source.rows if source.rows is not None else action(observed.count, rows=None)
+    kept = BUCKETS if rows <= MOST_ROWS else max(1, BUCKETS * MOST_ROWS // rows)
+    top = [written(name) for name in source.frame.columns]
+    bucket = f"pmod({source.write.hash_of(top)}, {BUCKETS * HELD_OUT})"
+    known = observed.selectExpr(
+        f"cast({source.write.column(target)} as string) as target",
+        f"{_words(source, item.spec.columns[1:])} as words",
+        f"{bucket} as bucket",
+    ).where(f"bucket div {HELD_OUT} < {kept}")
+    counted = known.selectExpr("target", "words", f"bucket % {HELD_OUT} = 0 as held").groupBy("target", "words", "held")
+    found = action(counted.count().collect, rows=source.rows)
+    return _examples(found, held=False), _examples(found, held=True)
+
+
+def _examples(found: Sequence[Any], *, held: bool) -> list[Example]:
+    some = [row for row in found if row["held"] is held]
+    examples_ = [Example(target=row["target"], words=tuple(row["words"]), rows=row["count"]) for row in some]
+    return sorted(examples_, key=lambda each: (each.target, each.words))
+
+
+def _words(source: SparkSource, columns: Sequence[str]) -> str:
+    """The words of all columns, each behind the number of its column, so that equal words of two stay apart."""
+    return f"concat({', '.join(_words_of(source, name, at) for at, name in enumerate(columns))})"
+
+
+def _words_of(source: SparkSource, name: str, at: int) -> str:
+    text = f"lower(cast({source.write.column(name)} as string))"
+    pattern = "'\\\\s+'" if source.write.type_of(name) == "string" else "'$^'"  # only texts have words
+    found = f"filter(split({text}, {pattern}), word -> word != '')"
+    return f"coalesce(transform({found}, word -> concat('{at}=', word)), array())"

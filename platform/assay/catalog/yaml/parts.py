@@ -16,18 +16,24 @@ from pydantic import (
 )
 from pydantic import Tag as Choice
 
-from assay.access.readers import wrong_readers
+from assay.access import wrong_readers
 from assay.catalog.column_types import is_column_type
 from assay.catalog.locations import PREFIX
-from assay.catalog.placeholders import NAME
-from assay.catalog.profile import CategoryName, GateOn, KindName, Storage, StrengthName, UnknownPolicy
-from assay.catalog.storages import check_options
+from assay.catalog.profile import (
+    NAME,
+    CategoryName,
+    GateOn,
+    KindName,
+    Storage,
+    StrengthName,
+    UnknownPolicy,
+    check_options,
+)
 from assay.catalog.tiers import CatchUp, Severity
 from assay.edge.control_characters import name_fault
 from assay.time.durations import parse_duration
-from assay.time.partition_keys import zone
 from assay.time.stored_times import Holds
-from assay.time.windows import Granularity, Partitioning
+from assay.time.windows import Granularity, Partitioning, zone
 
 _CRON = re.compile(r"\S+( \S+){4}")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%", re.ASCII)

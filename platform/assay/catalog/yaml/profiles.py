@@ -1,10 +1,14 @@
 """From the checked parts of a catalog file to the profile they describe."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 
 from assay.catalog.profile import (
+    COLUMN,
+    FILES,
     BindingProfile,
     BusinessMetricDefinition,
     CatalogProfile,
@@ -19,11 +23,233 @@ from assay.catalog.profile import (
     ServedTable,
     SlaProfile,
     TemplateProfile,
+    placeholders,
 )
-from assay.catalog.storages import FILES
+from assay.time.stored_times import Holds
 
-from .cross_checks import YamlParts
-from .parts import BusinessMetricPart, ColumnPart, DatasetPart, ReplicaPart, TemplatePart
+from .parts import (
+    BindingPart,
+    BusinessMetricPart,
+    ColumnPart,
+    CustomPart,
+    DatasetPart,
+    LineagePart,
+    ReplicaPart,
+    TemplatePart,
+)
+from .yaml_text import Path as YamlPath
+
+# What the parts of a catalog file must say of each other.
+
+Finding = tuple[YamlPath, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class YamlParts:
+    """The parts that are right in themselves, by their number over all files, and every dataset's name that is written.
+
+    ``places``: where parts and their assertions stand, ``file:line``. ``elsewhere``: the datasets of other sources, by
+    name in lower case, and whether they are partitioned.
+    """
+
+    datasets: Mapping[int, DatasetPart]
+    lineage: Mapping[int, LineagePart]
+    tests: Mapping[int, CustomPart]
+    names: Sequence[str]
+    templates: Mapping[int, TemplatePart] = field(default_factory=dict)
+    bindings: Mapping[int, BindingPart] = field(default_factory=dict)
+    business_metrics: Mapping[int, BusinessMetricPart] = field(default_factory=dict)
+    places: Mapping[tuple[str | int, ...], str] = field(default_factory=dict)
+    elsewhere: Mapping[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def partitioned(self) -> dict[str, bool]:
+        """Whether each dataset that is known is partitioned, by name in lower case."""
+        told = {dataset.name.lower(): dataset.partition is not None for dataset in self.datasets.values()}
+        computed = dict.fromkeys((metric.name.lower() for metric in self.business_metrics.values()), True)
+        return {**self.elsewhere, **told, **computed}
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The datasets that are written here or are another source's, by name in lower case."""
+        return frozenset({name.lower() for name in self.names} | self.elsewhere.keys())
+
+    def place(self, section: str, number: int) -> str:
+        """Where a part stands, for people."""
+        return self.places.get((section, number), f"{section}[{number}]")
+
+
+def cross_check(parts: YamlParts) -> Iterator[Finding]:
+    """Everything that is wrong between parts: where, and a sentence that says how to mend it."""
+    yield from _doubled_names(parts)
+    for index, dataset in parts.datasets.items():
+        for path, sentence in _check_dataset(dataset):
+            yield ("datasets", index, *path), sentence
+    yield from _lineage(parts)
+    yield from _custom(parts)
+    yield from _templates(parts)
+    yield from _bindings(parts)
+    yield from _business_metrics(parts)
+
+
+def _doubled_names(parts: YamlParts) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for number, dataset in parts.datasets.items():
+        if (earlier := first.setdefault(dataset.name.lower(), number)) != number:
+            place, told = parts.place("datasets", earlier), parts.datasets[earlier].name
+            found = "again" if told == dataset.name else f"beside {told!r}, and names are one without regard to case"
+            yield (
+                ("datasets", number, "name"),
+                f"found {dataset.name!r} {found}, first at {place}: keep one of the two.",
+            )
+
+
+def _check_dataset(dataset: DatasetPart) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for index, replica in enumerate(dataset.replicas):
+        if replica.datacenter in seen:
+            sentence = f"found a second replica in {replica.datacenter!r}: a datacenter holds one replica."
+            yield ("replicas", index, "datacenter"), sentence
+        seen.add(replica.datacenter)
+    yield from _ranges(dataset)
+    if not dataset.columns:
+        return
+    key = dataset.partition.column if dataset.partition else None  # may be a folder's name, and no declared column
+    for index, column in enumerate(dataset.primary_key):
+        if column not in dataset.columns and column != key:
+            yield ("primary_key", index), _unknown("column", column, list(dataset.columns), "columns")
+
+
+def _ranges(dataset: DatasetPart) -> Iterator[Finding]:
+    """Only databases are asked for ranges of time; the lake has partitions with keys."""
+    if dataset.partition is None or dataset.partition.holds is Holds.KEY:
+        return
+    for replica in dataset.replicas:
+        if replica.storage != "sql":
+            yield (
+                ("partition", "holds"),
+                f"found {dataset.partition.holds.value!r}, but the replica in {replica.datacenter!r} is stored as "
+                f"{replica.storage}, and only a sql table is cut by ranges of time: name the column, or Hive folder, "
+                "that holds the partition's key, or tell of the copy as a dataset of its own.",
+            )
+
+
+def _lineage(parts: YamlParts) -> Iterator[Finding]:
+    seen: set[tuple[str, str]] = set()
+    for index, edge in parts.lineage.items():
+        for end, name in (("upstream", edge.upstream), ("downstream", edge.downstream)):
+            if name.lower() not in parts.known:
+                yield ("lineage", index, end), _unknown("dataset", name, parts.names, "datasets")
+        pair = (edge.upstream.lower(), edge.downstream.lower())
+        if pair in seen:
+            yield ("lineage", index), f"found the edge {edge.upstream} to {edge.downstream} again: keep one of the two."
+        if pair[0] == pair[1]:
+            yield ("lineage", index), f"found an edge from {edge.upstream} to itself: remove it."
+        seen.add(pair)
+        yield from _keys(parts, index, edge)
+
+
+def _keys(parts: YamlParts, index: int, edge: LineagePart) -> Iterator[Finding]:
+    """Which columns are one key is told by names that both sides have."""
+    tables = {dataset.name.lower(): dataset for dataset in parts.datasets.values()}
+    upstream, downstream = tables.get(edge.upstream.lower()), tables.get(edge.downstream.lower())
+    for own, name in edge.keys.items():
+        if downstream is not None and own not in downstream.primary_key:
+            yield ("lineage", index, "keys", own), _unknown("column", own, downstream.primary_key, "primary_key")
+        if upstream is not None and upstream.columns and name not in upstream.columns:
+            yield ("lineage", index, "keys", own), _unknown("column", name, list(upstream.columns), "columns")
+
+
+def _custom(parts: YamlParts) -> Iterator[Finding]:
+    partitioned = parts.partitioned
+    seen: set[tuple[str, str]] = set()
+    for index, test in parts.tests.items():
+        name = test.dataset.lower()
+        if name not in parts.known:
+            yield ("tests", index, "dataset"), _unknown("dataset", test.dataset, parts.names, "datasets")
+        if (name, test.name) in seen:
+            sentence = f"found a second test {test.name!r} of {test.dataset}: give it another name."
+            yield ("tests", index, "name"), sentence
+        if test.schedule == "partition" and not partitioned.get(name, True):
+            sentence = f"found 'partition', but {test.dataset} has no partition: write 'weekly' or a cron line."
+            yield ("tests", index, "schedule"), sentence
+        seen.add((name, test.name))
+
+
+def _bindings(parts: YamlParts) -> Iterator[Finding]:
+    first: dict[tuple[str, str, str], int] = {}
+    for number, binding in parts.bindings.items():
+        if binding.dataset.lower() not in parts.known:
+            yield ("bindings", number, "dataset"), _unknown("dataset", binding.dataset, parts.names, "datasets")
+        key = (binding.pipeline, binding.dataset.lower(), binding.test)
+        if (earlier := first.setdefault(key, number)) != number:
+            sentence = f"found {binding.pipeline!r} bound to {binding.dataset}, test {binding.test!r}, again, first at "
+            yield ("bindings", number), f"{sentence}{parts.place('bindings', earlier)}: keep one of the two."
+
+
+def _business_metrics(parts: YamlParts) -> Iterator[Finding]:
+    """A business metric has a name of its own beside datasets and others, and sources that are known."""
+    tables = {dataset.name.lower(): number for number, dataset in parts.datasets.items()}
+    first: dict[str, int] = {}
+    for number, metric in parts.business_metrics.items():
+        name, at = metric.name.lower(), ("business_metrics", number, "name")
+        if name in tables:
+            place = parts.place("datasets", tables[name])
+            yield at, f"found {metric.name!r}, which is a dataset too, at {place}: give one of the two another name."
+        if (earlier := first.setdefault(name, number)) != number:
+            place = parts.place("business_metrics", earlier)
+            yield at, f"found a second business metric {metric.name!r}, first at {place}: keep one of the two."
+        sources = enumerate(metric.sources)
+        named: list[tuple[YamlPath, str]] = [(("sources", index), source) for index, source in sources]
+        named += [(("served", index, "dataset"), each.dataset) for index, each in enumerate(metric.served)]
+        for path, dataset in named:
+            if dataset.lower() not in parts.known:
+                yield ("business_metrics", number, *path), _unknown("dataset", dataset, parts.names, "datasets")
+        for index, each in enumerate(metric.served):
+            if each.dimension not in metric.dimensions:
+                sentence = _unknown("dimension", each.dimension, metric.dimensions, "dimensions")
+                yield ("business_metrics", number, "served", index, "dimension"), sentence
+
+
+def _templates(parts: YamlParts) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for number, template in parts.templates.items():
+        if (earlier := first.setdefault(template.name.lower(), number)) != number:
+            sentence = f"found a second template {template.name!r}, first at {parts.place('templates', earlier)}: "
+            yield ("templates", number, "name"), f"{sentence}give it another name."
+        for dataset, parameters in template.overrides.items():
+            if dataset.lower() not in parts.known:
+                yield ("templates", number, "overrides", dataset), _unknown("dataset", dataset, parts.names, "datasets")
+            for name in parameters.keys() - template.parameters.keys():
+                sentence = _unknown("parameter", name, template.parameters, "parameters")
+                yield ("templates", number, "overrides", dataset, name), sentence
+        for path, sentence in _placeholders(template):
+            yield ("templates", number, *path), sentence
+
+
+def _placeholders(template: TemplatePart) -> Iterator[Finding]:
+    """Every name between braces means something, and everything that is declared is used."""
+    used = placeholders(template.assertion)
+    if COLUMN in template.parameters:
+        yield ("parameters", COLUMN), f"found {COLUMN!r}, which stands for each selected column: take another name."
+    for name in used:
+        if name != COLUMN and name not in template.parameters:
+            yield ("assertion",), _unknown("parameter", f"{{{name}}}", template.parameters, "parameters")
+    for name in template.parameters:
+        if name not in used:
+            yield ("parameters", name), f"found {name!r}, and the assertion has no {{{name}}}: use it, or remove it."
+    if COLUMN in used and template.selector.columns is None:
+        sentence = "found {column}, and the selector selects no columns: add columns: {names: ['*']} or kinds to it."
+        yield ("assertion",), sentence
+    if COLUMN not in used and template.selector.columns is not None:
+        sentence = "found columns, and the assertion has no {column}: write it where the name of a column belongs."
+        yield ("selector", "columns"), sentence
+
+
+def _unknown(kind: str, name: str, known: Sequence[str] | Mapping[str, str], section: str) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"add it under {section}, or correct the name."
+    return f"found {name!r}, a {kind} that {section} does not name: {hint}"
 
 
 def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogProfile:

@@ -13,9 +13,8 @@ from pydantic_core import ErrorDetails
 
 from assay.catalog.profile import CatalogProfile
 
-from .cross_checks import Finding, YamlParts, cross_check
 from .parts import PARTS, YamlPart
-from .profiles import to_profile
+from .profiles import Finding, YamlParts, cross_check, to_profile
 from .yaml_text import UnableToParseYaml, YamlProblem, YamlText, parse_yaml, path_text
 
 _HINTS = {

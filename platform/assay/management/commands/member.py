@@ -6,11 +6,10 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 from rich.console import Console
 
-from assay.access.roles import Role
-from assay.accounts.members import set_member, shown
+from assay.access import Role
+from assay.accounts import member_as_json, set_member
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
-from assay.command_line.command_origin import command_origin
+from assay.command_line.command import UnableToRun, command_origin
 from assay.command_line.exit_codes import ExitCode
 
 
@@ -42,7 +41,7 @@ class Command(Base):
         role = Role(options["role"]) if options["role"] else None
         user = User.objects.filter(username=options["user"]).first()
         if role is None and all(value is None for value in changes.values()):
-            return ExitCode.HELD, shown(_demand(user, options["user"]))
+            return ExitCode.HELD, member_as_json(_demand(user, options["user"]))
         user = user or _added(options["user"], role)
         if role and user.is_superuser and role is not Role.ADMIN:
             raise UnableToRun(f"{user} is a superuser, and so an admin: take that away first, in Python's shell.")

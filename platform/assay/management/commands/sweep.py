@@ -15,13 +15,9 @@ from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.config import config
-from assay.queue.leaps import look_for_leaps
-from assay.scheduler.beat import beat
-from assay.scheduler.digests import begin_digests
-from assay.scheduler.ping import Pinger
-from assay.scheduler.pruning import begin_pruning
-from assay.scheduler.pulling import begin_pulling
-from assay.scheduler.sweep import sweep
+from assay.queue.drain import look_for_leaps
+from assay.scheduler.beat import beat, begin_digests, begin_pruning, begin_pulling
+from assay.scheduler.sweep import Pinger, sweep
 
 log = structlog.get_logger(__name__)
 

@@ -9,11 +9,10 @@ from django.core.management.base import CommandParser
 from rich.console import Console
 from rich.table import Table
 
-from assay.access.roles import TokenScope
-from assay.accounts.tokens import make_token, revoke_token, shown
+from assay.access import TokenScope
+from assay.accounts import make_token, revoke_token, token_as_json
 from assay.command_line.command import Command as Base
-from assay.command_line.command import UnableToRun
-from assay.command_line.command_origin import command_origin
+from assay.command_line.command import UnableToRun, command_origin
 from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.models import AccessToken
@@ -65,13 +64,13 @@ def _create(options: dict[str, Any]) -> dict[str, Any]:
     life = timedelta(days=options["days"])
     scopes, origin = options["scopes"], command_origin()
     row, token = make_token(user, name=options["name"][:100], scopes=scopes, life=life, origin=origin)
-    return {**shown(row), "token": token}
+    return {**token_as_json(row), "token": token}
 
 
 def _list(options: dict[str, Any]) -> dict[str, Any]:
     rows = AccessToken.objects.order_by("-created")
     wanted = rows.filter(user__username=options["user"]) if options["user"] else rows
-    return {"tokens": [shown(row) for row in wanted]}
+    return {"tokens": [token_as_json(row) for row in wanted]}
 
 
 def _revoke(options: dict[str, Any]) -> dict[str, Any]:
@@ -80,4 +79,4 @@ def _revoke(options: dict[str, Any]) -> dict[str, Any]:
         raise UnableToRun(f"No token has the id {options['id']!r}; `assay token list` shows them.")
     for row in found:
         revoke_token(row, origin=command_origin())
-    return {"tokens": [shown(row) for row in found]}
+    return {"tokens": [token_as_json(row) for row in found]}

@@ -1,8 +1,6 @@
 """``approx_distinct_share(column)``: different values / rows, estimated. A toy: a sketch."""
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.definition import Dimension, Kind, MetricDefinition, Signature
 from execution_engine.metrics.states.sketches import distinct_of
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 

@@ -1,8 +1,6 @@
 """``null_count(column)``: the rows whose value is null. A toy: an aggregate."""
 
-from execution_engine.metrics.definition import Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.definition import Dimension, Kind, MetricDefinition, Signature
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 
 NULL_COUNT = MetricDefinition(

@@ -1,8 +1,6 @@
 """``repeated_keys(column, …)``: how many keys occur more than once. A toy: a grouping."""
 
-from execution_engine.metrics.definition import Grouping, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.definition import Dimension, Grouping, Kind, MetricDefinition, Signature
 
 REPEATED_KEYS = MetricDefinition(
     signature=Signature(name="repeated_keys", min_columns=1, max_columns=None),

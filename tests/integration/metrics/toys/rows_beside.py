@@ -3,14 +3,12 @@
 from typing import Any
 
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ArgumentType, Signature
+from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, Kind, MetricDefinition, Signature
 
 
 def take(source: Any, item: Wanted) -> Measured:
     """Of the other table as a whole."""
-    from execution_engine.engines.spark.sources.source import open_beside
+    from execution_engine.engines.spark.sources import open_beside
 
     return Measured(value=float(open_beside(source, item.tables[str(item.spec.arguments[0])]).frame.count()))
 

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.metrics.definition import SERVICE, At, Input, Kind, MetricDefinition
+from execution_engine.metrics.definition import SERVICE, At, Dimension, Input, Kind, MetricDefinition, Signature
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import Signature
 
 
 def derive(measurement: Any, inputs: Sequence[Any]) -> Measured:

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.metrics.definition import SERVICE, Input, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.definition import SERVICE, Dimension, Input, Kind, MetricDefinition, Signature
 from execution_engine.metrics.spec import MetricSpec
 
 

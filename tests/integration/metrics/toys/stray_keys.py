@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 from execution_engine.engines.protocol import Engine, Measured, ScanReport, Table
-from execution_engine.metrics.definition import SERVICE, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import Signature
+from execution_engine.metrics.definition import SERVICE, Dimension, Kind, MetricDefinition, Signature
 
 
 def count(engine: Engine, table: Table, strays: Sequence[str] | None, *, is_sensitive: bool) -> ScanReport:

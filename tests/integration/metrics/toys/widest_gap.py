@@ -3,9 +3,7 @@
 from typing import Any
 
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.metrics.definition import LAKE, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ColumnKind, Signature
+from execution_engine.metrics.definition import LAKE, ColumnKind, Dimension, Kind, MetricDefinition, Signature
 
 
 def take(source: Any, item: Wanted) -> Measured:

@@ -6,14 +6,23 @@ import pytest
 
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.yaml.provider import load as load_catalog
-from web.demo.days import DAYS, day
-from web.demo.demo_tables import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER, TABLES, Lake
 from web.demo.faults import fault_named
-from web.demo.pipelines import Writing, spoilt, writings
-from web.demo.real_data import load
-from web.demo.replay import CATALOG
+from web.demo.replay import CATALOG, Writing, spoilt, writings
+from web.demo.world import (
+    COPY,
+    DAYS,
+    HOME,
+    LAKE_FLIGHTS,
+    MART,
+    RAW_FLIGHTS,
+    RAW_WEATHER,
+    TABLES,
+    Lake,
+    day,
+    load_source,
+)
 
-SOURCE = load()
+SOURCE = load_source()
 PROFILES = load_catalog(CATALOG).datasets
 
 
@@ -97,7 +106,7 @@ def test_delays_that_are_mixed_up_are_a_tenth_of_all_and_the_same_values() -> No
 
 
 def test_two_lakes_of_one_source_are_the_same(tmp_path: Path) -> None:
-    lakes = [Lake(folder=tmp_path / name, source=load()) for name in ("one", "other")]
+    lakes = [Lake(folder=tmp_path / name, source=load_source()) for name in ("one", "other")]
     for one in lakes:
         one.create()
         land(one, day("03-25"))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from execution_engine.anomalies.adaptive import Adaptive
-from execution_engine.anomalies.expectation import Detector
-from execution_engine.anomalies.predictive import Predictive
+from execution_engine.anomalies.expectation import Detector, Predictive
 from execution_engine.anomalies.series import Series
 
 MONDAY = datetime(2025, 11, 3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from execution_engine.anomalies.predictive import Predictive
+from execution_engine.anomalies.expectation import Predictive
 from execution_engine.anomalies.seasons import HoltWinters, SeasonalTrend
 from execution_engine.anomalies.series import Series
 from execution_engine.anomalies.strategies import Strategy

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from execution_engine.drift.columns import Level, drifts_of
-from execution_engine.drift.report import described
+from execution_engine.drift import Level, described, drifts_of
 from execution_engine.profiles.gather import gathered_profile
 from tests.unit.execution_engine.novelty.batches import trips, with_column
 

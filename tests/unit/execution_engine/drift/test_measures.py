@@ -11,9 +11,9 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import chi2_contingency, ks_2samp
 from scipy.stats.contingency import association
 
-from execution_engine.drift.columns import Compared, Distances, distances_of
-from execution_engine.profiles.column import KEPT, ColumnProfile, merged_columns
+from execution_engine.drift import Compared, Distances, distances_of
 from execution_engine.profiles.gather import column_profile
+from execution_engine.profiles.profile import KEPT, ColumnProfile, merged_columns
 
 SEED = np.random.default_rng(7)
 SMALL = SEED.normal(0, 1, 1500), SEED.normal(0.3, 1.2, 900)  # every number is in the profile

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.gathering.assembly import from_state
+from execution_engine.engines.gathering import from_state
 from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import State

@@ -5,16 +5,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from execution_engine.engines.gathering.assembly import Plan, from_state, from_summaries, measured_of, plan
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.gathering import (
+    AskedStatistic,
+    Keyed,
+    Plan,
+    from_state,
+    from_summaries,
+    measured_of,
+    plan,
+)
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
 from execution_engine.metrics.states.states import State, from_bytes
-from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
-from execution_engine.metrics.states.summary import Summary
+from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Summary
 from execution_engine.outcome import Failure, Reason
 
 WRITE = Expressions(quote=lambda name: f"[{name}]", translate=str.upper, text=repr)

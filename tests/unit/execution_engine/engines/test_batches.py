@@ -1,4 +1,4 @@
-from execution_engine.engines.gathering.selects import Keyed
+from execution_engine.engines.gathering import Keyed
 from execution_engine.engines.spark.measures.frequencies import PULLED_BYTES, batches
 from execution_engine.metrics.definition import Grouping
 

@@ -5,8 +5,17 @@ from typing import Any
 
 import pytest
 
-from execution_engine.engines.child.codec import UnableToDecode, call_frame, call_of, methods, result_frame, result_of
-from execution_engine.engines.child.frames import Frame, read_frame, write_frame
+from execution_engine.engines.child.wire import (
+    Frame,
+    UnableToDecode,
+    call_frame,
+    call_of,
+    methods,
+    read_frame,
+    result_frame,
+    result_of,
+    write_frame,
+)
 from execution_engine.engines.protocol import Measured, Part, ScanReport, Table, Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines.child.death import Death, failure_of_death
-from execution_engine.engines.child.environment import child_environment
-from execution_engine.engines.limits import bytes_of
+from execution_engine.engines.child.process import Death, child_environment, failure_of_death
+from execution_engine.engines.protocol import bytes_of
 from execution_engine.outcome import Reason
 
 

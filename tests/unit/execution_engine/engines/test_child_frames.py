@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.child.frames import MAX_BLOBS, Frame, UnableToReadFrame, read_frame, write_frame
+from execution_engine.engines.child.wire import MAX_BLOBS, Frame, UnableToReadFrame, read_frame, write_frame
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists, max_leaves=8

@@ -2,7 +2,7 @@ import pytest
 
 from execution_engine.engines.columns.spec_check import check_spec
 from execution_engine.guard import UnableToAllow, read_condition
-from execution_engine.metrics.signature import ColumnKind
+from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.gathering.estimate import kernels_pay
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.gathering import AskedStatistic, Keyed, kernels_pay
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic
 

@@ -1,4 +1,4 @@
-from execution_engine.engines.child.codec import call_frame, call_of, methods, result_frame, result_of
+from execution_engine.engines.child.wire import call_frame, call_of, methods, result_frame, result_of
 from execution_engine.engines.protocol import WHOLE, FailingRow, FailingRows, Table
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason

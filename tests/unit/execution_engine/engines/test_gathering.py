@@ -1,4 +1,4 @@
-from execution_engine.engines.gathering.selects import MOST_AGGREGATES, MOST_CLAUSES, AskedStatistic, selects
+from execution_engine.engines.gathering import MOST_AGGREGATES, MOST_CLAUSES, AskedStatistic, selects
 from execution_engine.metrics.states.statistics import Gather, Statistic
 
 

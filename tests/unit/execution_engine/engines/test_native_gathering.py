@@ -19,13 +19,13 @@ import pytest
 import xxhash
 from datasketches import hll_sketch, tgt_hll_type
 
-from execution_engine.engines.columns.spark_sql import expressions, quote
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.columns.column_types import expressions, quote
+from execution_engine.engines.gathering import AskedStatistic, Keyed
 from execution_engine.engines.native.measure import drafted, found_of
 from execution_engine.engines.native.reading import Stored
 from execution_engine.engines.native.task import Gleaned, from_bytes, glean
-from execution_engine.metrics.columns import written
 from execution_engine.metrics.definition import Grouping
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.states.frequencies import Counts, arrays
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical
 from execution_engine.metrics.states.statistics import Gather, Statistic

@@ -18,19 +18,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.columns.spark_sql import quote
-from execution_engine.engines.gathering.groups import AskedGroups, FoundGroups, in_order
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.columns.column_types import quote
+from execution_engine.engines.gathering import AskedGroups, AskedStatistic, FoundGroups, Keyed, in_order
 from execution_engine.engines.native import measure
-from execution_engine.engines.native.grouped.places import Groups, TooManyGroups
-from execution_engine.engines.native.grouped.reductions import REDUCTIONS, merged, spread, values
+from execution_engine.engines.native.grouped import REDUCTIONS, Groups, TooManyGroups, merged, spread, values
 from execution_engine.engines.native.measure import drafted, drafted_groups, found_of, found_of_groups, with_groups
 from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.native.task import Program, from_bytes, glean
 from execution_engine.engines.native.values import values_of
 from execution_engine.metrics.definition import Grouping
-from execution_engine.metrics.states.statistics import Gather, Statistic
-from execution_engine.metrics.states.summary import Summary
+from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
 from execution_engine.read_by import Kind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 from tests.integration.kernels.tables import KINDS, ROW

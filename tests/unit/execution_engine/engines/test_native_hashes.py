@@ -11,9 +11,8 @@ from datasketches import hll_sketch, tgt_hll_type
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.native.hashing import coupons
-from execution_engine.engines.native.hashing.coupons import coupons_of
-from execution_engine.engines.native.hashing.hashes import AT_ONCE, MOST_BYTES, hashes
+from execution_engine.engines.native import hashing
+from execution_engine.engines.native.hashing import AT_ONCE, MOST_BYTES, coupons_of, hashes
 from execution_engine.engines.native.nodes import UnableToTell
 from execution_engine.engines.native.values import Values, places_of, values_of
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical, state_of
@@ -71,7 +70,7 @@ def test_zeros_of_both_signs_and_all_nans_have_one_hash() -> None:
 @given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 64)), max_size=30))
 def test_leading_zeros_are_those_of_the_bits(drawn: list[tuple[int, int]]) -> None:
     words = [number >> shift for number, shift in drawn]
-    found = coupons._leading_zeros(np.array(words, np.uint64))
+    found = hashing._leading_zeros(np.array(words, np.uint64))
     assert found.tolist() == [64 - word.bit_length() for word in words]
 
 

@@ -15,20 +15,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.arrow.told import told_without_spark
+from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.native.keys import measures
 from execution_engine.engines.native.keys.measures import OF_KEYS, KeyReader, counted_by_filters
 from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys import filter_shape
 from execution_engine.metrics.keys.bits import no_bits
-from execution_engine.metrics.keys.buckets import Buckets
-from execution_engine.metrics.keys.digest import KeyDigest
+from execution_engine.metrics.keys.digest import Buckets, KeyDigest
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_parts
-from execution_engine.metrics.keys.filter_shape import Format, shape_for
+from execution_engine.metrics.keys.filter_shape import Format, Loss, shape_for
 from execution_engine.metrics.keys.key_text import encode
-from execution_engine.metrics.keys.loss import Loss
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure, Reason
 from tests.unit.execution_engine.engines.key_hash import key_hash, rank

@@ -12,12 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from execution_engine.engines.native.keys.gathering import Among, Distinct, Filled, Lowest, Named, Take
-from execution_engine.engines.native.keys.program import key_program, parts_of
 from execution_engine.engines.native.keys.task import (
     KeyProgram,
     KeysTold,
     from_bytes,
+    key_program,
     keys_told_of,
+    parts_of,
     tasks_to_bytes,
     tell,
 )

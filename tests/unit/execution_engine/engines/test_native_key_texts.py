@@ -12,11 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.keys.gathering import Among, Distinct, Filled, Lowest, Named, Rows, lowest_of
-from execution_engine.engines.native.keys.texts import canonical, joined, key_hashes
+from execution_engine.engines.native.keys.gathering import (
+    Among,
+    Distinct,
+    Filled,
+    Lowest,
+    Named,
+    Rows,
+    canonical,
+    joined,
+    key_hashes,
+    lowest_of,
+)
 from execution_engine.engines.native.nodes import Column, Compare, Compared, Literal, LiteralKind, UnableToTell
-from execution_engine.engines.native.texts import as_string
-from execution_engine.engines.native.values import Values, values_of
+from execution_engine.engines.native.values import Values, as_string, values_of
 from execution_engine.metrics.keys.bits import no_bits, places_of_hashes, set_bits
 from execution_engine.metrics.keys.key_text import decode, encode
 from tests.unit.execution_engine.engines.key_hash import key_hash, rank

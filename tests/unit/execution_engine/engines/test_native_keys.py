@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.gathering.selects import Keyed
+from execution_engine.engines.gathering import Keyed
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.hashing.hashes import key_hashes
+from execution_engine.engines.native.hashing import key_hashes
 from execution_engine.engines.native.measure import Draft, drafted, found_of
 from execution_engine.engines.native.partials import Partials
 from execution_engine.engines.native.reading import Stored

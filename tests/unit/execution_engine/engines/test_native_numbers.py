@@ -16,7 +16,7 @@ from execution_engine.engines.native.evaluation import Batch
 from execution_engine.engines.native.nodes import Column, UnableToTell
 from execution_engine.engines.native.partials import LARGEST_SUM, LONGEST_SUM, Gathered, Partials, of_batches
 from execution_engine.engines.native.values import values_of
-from execution_engine.metrics.states.merging import merge
+from execution_engine.metrics.states.states import merge
 from execution_engine.metrics.states.statistics import Gather, Statistic
 
 OPERATORS: Mapping[str, Any] = {"<": np.less, "<=": np.less_equal, "=": np.equal, "<>": np.not_equal, ">": np.greater}

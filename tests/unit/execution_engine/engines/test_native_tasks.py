@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.gathering.groups import AskedGroups
-from execution_engine.engines.gathering.selects import AskedStatistic, Keyed
+from execution_engine.engines.gathering import AskedGroups, AskedStatistic, Keyed
 from execution_engine.engines.native import measure, reading
 from execution_engine.engines.native.compiled import compiled
-from execution_engine.engines.native.grouped.bins import Binned
-from execution_engine.engines.native.hashing.hashes import hashes
+from execution_engine.engines.native.grouped import Binned
+from execution_engine.engines.native.hashing import hashes
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
 from execution_engine.engines.native.nodes import Column, UnableToTell
 from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches

@@ -1,6 +1,6 @@
 import pytest
 
-from assay.catalog.storages import STORAGES
+from assay.catalog.profile import STORAGES
 from execution_engine.engines.registry import UnableToFindEngine, engine_for
 
 

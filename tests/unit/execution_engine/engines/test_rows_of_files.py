@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from execution_engine.engines.arrow.batches import batches_of
+from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE, Table
 

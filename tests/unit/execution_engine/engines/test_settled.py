@@ -2,9 +2,8 @@
 
 import pytest
 
-from execution_engine.engines.columns.settled import settled
-from execution_engine.engines.columns.spec_check import check_spec
-from execution_engine.metrics.signature import ColumnKind
+from execution_engine.engines.columns.spec_check import check_spec, settled
+from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 
 COLUMNS = ("id", "item", "item.one", "`item.one`", "`order.id`", "`order id`")

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.fs import FileInfo, FileType, LocalFileSystem
 
-from execution_engine.engines.files.footer_statistics import footer_statistics
+from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import UnableToListFiles, list_part, read_footer
 from execution_engine.engines.protocol import WHOLE, Table
 

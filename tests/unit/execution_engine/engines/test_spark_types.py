@@ -2,7 +2,7 @@
 
 import pytest
 
-from execution_engine.engines.columns.declared_types import spark_type
+from execution_engine.engines.columns.column_types import spark_type
 
 
 @pytest.mark.parametrize(

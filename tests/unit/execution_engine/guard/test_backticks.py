@@ -5,8 +5,8 @@ import re
 import pytest
 
 from execution_engine.guard import Condition, Query, Refusal, UnableToAllow, read_condition, read_query
-from execution_engine.guard.backticks import MOST_TRIALS, MOST_WORDS, told_of_backticks
-from execution_engine.guard.dialect import Plain
+from execution_engine.guard.query import MOST_TRIALS, MOST_WORDS, told_of_backticks
+from execution_engine.guard.sql_tree import Plain
 
 WORDS = sorted({word.lower() for word in Plain.Tokenizer.KEYWORDS if word.isalpha()} | {"if", "interval"})
 MEANINGS = ["current_date", "current_timestamp", "false", "null", "true"]  # what a bare word of these is instead

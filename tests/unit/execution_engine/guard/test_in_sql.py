@@ -3,8 +3,8 @@
 import pytest
 
 from execution_engine.guard import in_sql, read_condition
-from execution_engine.guard.dialect import Plain
-from execution_engine.metrics.columns import path_of
+from execution_engine.guard.sql_tree import Plain
+from execution_engine.metrics.expressions import path_of
 
 PLACES = ("{} = 'x'", "{} is null", "not {} like 'x'", "{} not in (1)", "length({}) > 1", "{} - 1 between {} and 2")
 WORDS = sorted({word.lower() for word in Plain.Tokenizer.KEYWORDS if word.isalpha()} | {"if"})

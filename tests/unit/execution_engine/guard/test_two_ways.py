@@ -3,7 +3,7 @@
 import pytest
 
 from execution_engine.guard import UnableToAllow, read_condition, read_query
-from execution_engine.guard.condition import read_inside
+from execution_engine.guard.query import read_inside
 from execution_engine.guard.sql_tree import read_again
 
 TWO_WAYS = "it can be read in two ways; write it more plainly"

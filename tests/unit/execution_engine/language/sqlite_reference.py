@@ -21,8 +21,8 @@ from execution_engine.language.tree import (
     Not,
     Number,
     Or,
+    fold,
 )
-from execution_engine.language.walk import fold
 from execution_engine.outcome import Outcome
 
 SQLITE = sqlite3.connect(":memory:", check_same_thread=False)

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.operands import operands
-from execution_engine.language.tree import Condition, Metric, Number
+from execution_engine.language.tree import Condition, Metric, Number, operands
 from execution_engine.metrics.spec import MetricSpec
 from tests.unit.execution_engine.language.sqlite_reference import by_sqlite
 from tests.unit.execution_engine.language.trees import conditions, expressions

@@ -5,15 +5,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from execution_engine.language.checking.schema import DatasetSchema
-from execution_engine.language.checking.type_check import UnableToCheck, check
-from execution_engine.language.evaluating.anomaly import EXPECTED, WithPast
+from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
 from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.evaluating.verdict import AssertionVerdict
-from execution_engine.language.operands import operands
+from execution_engine.language.evaluating.judge import AssertionVerdict
+from execution_engine.language.evaluating.past import EXPECTED, WithPast
 from execution_engine.language.parsing.parse import UnableToParse, parse
-from execution_engine.language.serialise import from_json, to_json
-from execution_engine.language.to_text import to_text
+from execution_engine.language.serialise import from_json, to_json, to_text
+from execution_engine.language.tree import operands
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
 from execution_engine.outcome import Failure, Outcome, Reason
 

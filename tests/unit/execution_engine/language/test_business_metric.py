@@ -16,7 +16,7 @@ from execution_engine.language.business_metric import (
     with_datasets,
 )
 from execution_engine.language.parsing.parse import UnableToParse, parse_expression
-from execution_engine.language.to_text import to_text
+from execution_engine.language.serialise import to_text
 from execution_engine.outcome import Failure, Reason
 
 TAKINGS = "sum(fare, where=\"status = 'done'\") / row_count(dataset='raw.visits')"

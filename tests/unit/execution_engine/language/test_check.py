@@ -3,14 +3,12 @@
 import pytest
 
 from assay.time.windows import Granularity
-from execution_engine.language.checking.check_call import nearest
-from execution_engine.language.checking.schema import DatasetSchema
-from execution_engine.language.checking.type_check import UnableToCheck, check
+from execution_engine.language.checking import DatasetSchema, UnableToCheck, check, nearest
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.problem import Span
-from execution_engine.language.step_arguments import misfit
+from execution_engine.language.templates import misfit
+from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
-from execution_engine.metrics.signature import ColumnKind
 
 TRIPS = DatasetSchema(
     name="dw.trips",

@@ -5,7 +5,7 @@ from math import inf, nan
 import pytest
 
 from execution_engine.language.evaluating.evaluate import UnableToEvaluate, Value, evaluate
-from execution_engine.language.evaluating.verdict import AssertionVerdict, ZeroDivision, excess
+from execution_engine.language.evaluating.judge import AssertionVerdict, ZeroDivision, excess
 from execution_engine.language.parsing.parse import parse
 from execution_engine.outcome import Failure, Outcome, Reason
 

@@ -4,14 +4,11 @@ from datetime import date, timedelta
 
 import pytest
 
-from execution_engine.language.checking.schema import DatasetSchema
-from execution_engine.language.checking.type_check import UnableToCheck, check
-from execution_engine.language.evaluating.novelty import BesidePast, Novelty, novelty
-from execution_engine.language.operands import operands
+from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
+from execution_engine.language.evaluating.past import BesidePast, Novelty, novelty
 from execution_engine.language.parsing.parse import UnableToParse, parse
-from execution_engine.language.serialise import from_json, to_json
-from execution_engine.language.to_text import to_text
-from execution_engine.language.tree import History
+from execution_engine.language.serialise import from_json, to_json, to_text
+from execution_engine.language.tree import History, operands
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
 from execution_engine.novelty.days import day_of
 from execution_engine.novelty.past import Past

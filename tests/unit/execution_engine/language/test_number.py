@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from execution_engine.language.evaluating.number import calculate, call, compare, negate
+from execution_engine.language.evaluating.judge import calculate, call, compare, negate
 from execution_engine.language.parsing.parse import parse
 from execution_engine.language.tree import By, Comparator, Function, History, HistoryFunction, Metric, Operator
 from execution_engine.metrics.spec import MetricSpec

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.problem import Span
-from execution_engine.language.to_text import to_text
+from execution_engine.language.serialise import to_text
 from execution_engine.language.tree import (
     And,
     Arithmetic,
@@ -21,8 +20,10 @@ from execution_engine.language.tree import (
     Number,
     Operator,
     Or,
+    children,
+    operands,
+    postorder,
 )
-from execution_engine.language.walk import children, postorder
 from execution_engine.metrics.spec import MetricSpec
 from tests.unit.execution_engine.language.golden import pairs
 from tests.unit.execution_engine.language.trees import assertions

@@ -2,11 +2,9 @@
 
 import pytest
 
-from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import UnableToParse, parse
 from execution_engine.language.problem import NOWHERE, Problem, Span, draw
-from execution_engine.language.tree import By, History, Metric, Placed
-from execution_engine.language.walk import depth, postorder
+from execution_engine.language.tree import By, History, Metric, Placed, depth, operands, postorder
 
 
 def nodes(text: str) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from execution_engine.language.tree import (
     Percentage,
     Text,
 )
-from execution_engine.metrics.columns import written
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 
 shown = st.characters(exclude_categories=["Cc", "Cf", "Cs"])  # what an assertion may hold

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from execution_engine.engines.columns.spark_sql import expressions
-from execution_engine.engines.gathering.assembly import plan
+from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.gathering import plan
 from execution_engine.engines.native.measure import drafted
 from execution_engine.engines.native.reading import Stored
 from execution_engine.engines.protocol import Wanted
-from execution_engine.metrics.definition import SHARED, MetricDefinition
+from execution_engine.metrics.definition import SHARED, ArgumentType, ColumnKind, MetricDefinition
 from execution_engine.metrics.registry import DEFINITIONS, GROUPABLE, METRICS
-from execution_engine.metrics.signature import ArgumentType, ColumnKind
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.read_by import MEANINGS, Kind
 

@@ -3,12 +3,10 @@
 import pytest
 from hypothesis import given
 
-from execution_engine.language.operands import operands
 from execution_engine.language.parsing.parse import parse
-from execution_engine.language.serialise import from_json, to_json
-from execution_engine.language.to_text import to_text
-from execution_engine.language.tree import By, Metric
-from execution_engine.metrics.columns import listed, named, path_of, written
+from execution_engine.language.serialise import from_json, to_json, to_text
+from execution_engine.language.tree import By, Metric, operands
+from execution_engine.metrics.expressions import listed, named, path_of, written
 from execution_engine.metrics.spec import MetricSpec
 from tests.unit.execution_engine.language.trees import paths
 

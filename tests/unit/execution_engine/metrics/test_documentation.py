@@ -2,8 +2,7 @@
 
 import pytest
 
-from execution_engine.language.checking.schema import DatasetSchema
-from execution_engine.language.checking.type_check import check
+from execution_engine.language.checking import DatasetSchema, check
 from execution_engine.language.parsing.parse import parse
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from tests.unit.execution_engine.metrics.metrics_page import DEEQU, PATH, ROOT, Row, page

@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.metrics.states.frequencies import Counts, Frequencies, arrays, from_arrays, starts
-from execution_engine.metrics.states.summary import Summary
-from execution_engine.metrics.states.unions import merged, summary_of_union
+from execution_engine.metrics.states.frequencies import (
+    Counts,
+    Frequencies,
+    arrays,
+    from_arrays,
+    merged,
+    starts,
+    summary_of_union,
+)
+from execution_engine.metrics.states.statistics import Summary
 
 HASHES = st.lists(st.integers(-5, 30) | st.integers(-(2**63), 2**63 - 1), max_size=60)
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from pybloom_live import BloomFilter
 
 from execution_engine.metrics.keys.bits import are_in, set_counts
-from execution_engine.metrics.keys.buckets import Buckets
+from execution_engine.metrics.keys.digest import Buckets
 from execution_engine.metrics.keys.envelope import MAX_BYTES
-from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes
+from execution_engine.metrics.keys.filter import KeyFilter, bloom_of_shape, filter_of_hashes
 from execution_engine.metrics.keys.filter_shape import (
     FilterShape,
     Format,
@@ -20,7 +20,6 @@ from execution_engine.metrics.keys.filter_shape import (
     shape_for,
 )
 from execution_engine.metrics.keys.growing_filter import sealed_filter
-from execution_engine.metrics.keys.pybloom import bloom_of_shape
 from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, forged, hashes, places
 
 

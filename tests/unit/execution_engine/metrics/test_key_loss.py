@@ -1,6 +1,6 @@
 import pytest
 
-from execution_engine.metrics.keys.loss import Loss
+from execution_engine.metrics.keys.filter_shape import Loss
 
 MANY = 10**9
 

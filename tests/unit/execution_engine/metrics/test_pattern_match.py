@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.metrics.definitions.pattern_match import MAX_CHARACTERS
-from execution_engine.metrics.definitions.patterns import CHECKED, NAMED
+from execution_engine.metrics.definitions.patterns import CHECKED, MAX_CHARACTERS, NAMED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines.columns.spark_sql import expressions
-from execution_engine.engines.spark.measures.statistics import aggregates
+from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.spark.measures.gather import aggregates
 from execution_engine.metrics import definitions
 from execution_engine.metrics.definition import LAKE, SERVICE, Kind, MetricDefinition
-from execution_engine.metrics.definitions import compliance
+from execution_engine.metrics.definitions import shares
 from execution_engine.metrics.registry import DEFINITIONS, FILES, METRICS, SIGNATURES, _read
 from execution_engine.metrics.spec import MetricSpec
 from tests.unit.execution_engine.metrics.metrics_page import ROOT, example
@@ -24,7 +24,7 @@ def test_every_file_of_a_metric_has_its_line() -> None:
 
 
 def test_a_name_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compliance, "COMPLIANCE", replace(METRICS["compliance"], signature=SIGNATURES["row_count"]))
+    monkeypatch.setattr(shares, "COMPLIANCE", replace(METRICS["compliance"], signature=SIGNATURES["row_count"]))
     with pytest.raises(ValueError, match="there are two metrics row_count, one of them in compliance"):
         _read(FILES)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from execution_engine.metrics.definitions.schema_match import SCHEMA_MATCH, compare, wanted_columns
+from execution_engine.metrics.definitions.schema import SCHEMA_MATCH, compare, wanted_columns
 from execution_engine.metrics.spec import MetricSpec
 
 FOUND = {"id": "bigint", "Price": "decimal(10,2)", "at": "struct<city:string,zip:int>", "at.city": "string"}

@@ -4,12 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from execution_engine.metrics.definition import Grouping, Kind, MetricDefinition
-from execution_engine.metrics.dimensions import Dimension
-from execution_engine.metrics.signature import ColumnKind, Signature, ValueType, column_kind
+from execution_engine.metrics.definition import (
+    ColumnKind,
+    Dimension,
+    Grouping,
+    Kind,
+    MetricDefinition,
+    Signature,
+    ValueType,
+    column_kind,
+)
 from execution_engine.metrics.spec import Literal, MetricSpec, quoted
-from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
-from execution_engine.metrics.states.summary import Summary
+from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Summary
 
 FULL = MetricSpec(
     name="quantile",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.metrics.states.merging import merge
+from execution_engine.metrics.states.states import merge
 from execution_engine.metrics.states.statistics import Gather, Statistic, over_nothing
 
 FLOATS = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=30)

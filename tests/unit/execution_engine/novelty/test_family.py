@@ -8,11 +8,10 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chi2, norm
 
-from execution_engine.novelty.family.alarm import RANKED, bound_of, standardised
-from execution_engine.novelty.family.distances import Distances, distances_of
+from execution_engine.novelty.days import Method
+from execution_engine.novelty.family import RANKED, Distances, bound_of, distances_of, standardised
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past, past_of
-from execution_engine.novelty.terms import Method
 from execution_engine.novelty.verdict import Status, Verdict
 from execution_engine.profiles.gather import gathered_profile
 from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import betabinom
 
-from execution_engine.novelty.inferred_schema.infer import infer
-from execution_engine.novelty.inferred_schema.schema import Schema
+from execution_engine.novelty.days import Method
+from execution_engine.novelty.inferred_schema import Schema, infer
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past, past_of
-from execution_engine.novelty.terms import Method
 from execution_engine.novelty.verdict import Status, Verdict
 from execution_engine.profiles.gather import gathered_profile
 from tests.unit.execution_engine.novelty.batches import CITIES, past, profile, trips, with_column

@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from execution_engine.novelty.days import Method
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import Past, past_of
-from execution_engine.novelty.stored import from_bytes, to_bytes
-from execution_engine.novelty.terms import Method
+from execution_engine.novelty.past import Past, from_bytes, past_of, to_bytes
 from execution_engine.novelty.verdict import Status, Verdict
 from execution_engine.profiles import stored as profiles
-from execution_engine.profiles.distinct import DistinctSample
-from execution_engine.profiles.envelope import UnableToRead
 from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.stored import UnableToRead
+from execution_engine.profiles.values import DistinctSample
 from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
 
 TODAY = 40

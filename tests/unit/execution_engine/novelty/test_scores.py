@@ -8,13 +8,11 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import chi2_contingency, ks_2samp, nbinom, norm, t
 
 from benchmarks.novelty.contenders import chi_square, kolmogorov_smirnov
-from execution_engine.drift.measures import jensen_shannon
-from execution_engine.novelty.measures.companions import companions
-from execution_engine.novelty.measures.distances import matched, of_values, stability, surprise
-from execution_engine.novelty.measures.features import FEATURES
-from execution_engine.novelty.measures.pool import PooledNumbers
+from execution_engine.drift import jensen_shannon
+from execution_engine.novelty.judge import judged
+from execution_engine.novelty.measures.batch import FEATURES, companions
+from execution_engine.novelty.measures.measure import PooledNumbers, matched, of_values, stability, surprise
 from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS
-from execution_engine.novelty.neighbours import judged
 from execution_engine.novelty.scores import (
     History,
     leave_one_out,

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from execution_engine.novelty.days import WEEKDAYS, Calendar, Day, RareDay, day_of
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import Past
+from execution_engine.novelty.past import Past, from_bytes, to_bytes
 from execution_engine.novelty.seasons import seasons_of
-from execution_engine.novelty.stored import from_bytes, to_bytes
 from execution_engine.novelty.verdict import Verdict
 from execution_engine.profiles.profile import Profile
 from tests.unit.execution_engine.novelty.batches import profile, trips

@@ -4,11 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from execution_engine.novelty.days import FURTHER_WINDOWS
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import MOST_DOUBLINGS, Past
-from execution_engine.novelty.stored import from_bytes, to_bytes
-from execution_engine.novelty.terms import FURTHER_WINDOWS
-from execution_engine.novelty.thaw import Answer, ThawingPast
+from execution_engine.novelty.past import MOST_DOUBLINGS, Answer, Past, ThawingPast, from_bytes, to_bytes
 from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
 
 BEFORE = 20

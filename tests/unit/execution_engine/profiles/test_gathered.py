@@ -10,11 +10,10 @@ import pyarrow as pa
 import pytest
 from scipy.stats import iqr
 
-from execution_engine.profiles.column import ColumnKind
 from execution_engine.profiles.gather import column_profile, gathered_profile
-from execution_engine.profiles.letters import CLASSES
-from execution_engine.profiles.profile import merged_profiles
+from execution_engine.profiles.profile import ColumnKind, merged_profiles
 from execution_engine.profiles.stored import from_bytes, to_bytes
+from execution_engine.profiles.texts import CLASSES
 
 DRAWN = np.random.default_rng(7)
 NUMBERS = {

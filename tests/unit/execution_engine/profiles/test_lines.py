@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.lines import MOST_LETTERS, text_of, usual_of
-from execution_engine.profiles.report import described
+from execution_engine.profiles.report import MOST_LETTERS, described, text_of, usual_of
 
 
 def usual(values: list[Any]) -> str:

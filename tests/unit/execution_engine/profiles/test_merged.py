@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from execution_engine.profiles.column import KEPT, ColumnKind
-from execution_engine.profiles.envelope import Envelope, UnableToRead
 from execution_engine.profiles.gather import column_profile, gathered_profile
-from execution_engine.profiles.profile import Profile, UnableToMerge, merged_profiles
-from execution_engine.profiles.stored import from_bytes, to_bytes
+from execution_engine.profiles.profile import KEPT, ColumnKind, Profile, UnableToMerge, merged_profiles
+from execution_engine.profiles.stored import Envelope, UnableToRead, from_bytes, to_bytes
 
 CELLS = {
     "number": (pa.float64(), st.floats() | st.integers(-5, 5).map(float)),

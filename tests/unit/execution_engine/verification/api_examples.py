@@ -9,7 +9,7 @@ from typing import Any
 
 from execution_engine import verification
 from execution_engine.verification import Check, ConstraintStatus
-from execution_engine.verification.constraints.bounds import Bound
+from execution_engine.verification.constraints.constraints import Bound
 from tests.unit.execution_engine.verification.api_page import of
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from execution_engine import verification
-from execution_engine.verification.checks import over_time
+from execution_engine.verification.checks import check
 from execution_engine.verification.checks.constrained import Constrained
-from execution_engine.verification.checks.of_completeness import OfCompleteness
 from execution_engine.verification.checks.of_keys import OfKeys
 from execution_engine.verification.checks.of_numbers import OfNumbers
-from execution_engine.verification.checks.of_rows import OfRows
+from execution_engine.verification.checks.of_rows import OfCompleteness, OfRows
 from execution_engine.verification.checks.of_texts import OfTexts
-from execution_engine.verification.constraints.bounds import Bound
+from execution_engine.verification.constraints.constraints import Bound
 from tests.unit.execution_engine.verification import documented as read
 from tests.unit.execution_engine.verification.api_rows import COLUMNS, EARLIER_SIZES, RIDES
 from tests.unit.execution_engine.verification.documented import Documented
@@ -44,7 +43,7 @@ KINDS: Mapping[type, str] = {
     OfNumbers: "Numbers and distributions",
     OfTexts: "Texts",
     OfRows: "Conditions on rows",
-    over_time.OverTime: "Against the past",
+    check.OverTime: "Against the past",
     Constrained: "Any metric, and constraints of your own",
 }
 OPENING = """# The API of verification
@@ -82,7 +81,7 @@ def of(name: str) -> Sequence[Documented]:
     found = Bound if name == "Bound" else getattr(verification, name)
     if isinstance(found, type):
         return [read.of_class(found), *read.members(found)]
-    return [read.of_function(name, found) if callable(found) else read.of_constant(name, found, over_time)]
+    return [read.of_function(name, found) if callable(found) else read.of_constant(name, found, check)]
 
 
 def everything() -> list[Documented]:

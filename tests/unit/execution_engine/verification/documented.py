@@ -13,9 +13,8 @@ from execution_engine.anomalies.strategies import Interval, Strategy
 from execution_engine.exact import Number
 from execution_engine.verification import MetricsRepository
 from execution_engine.verification.checks.constrained import Constrained, Said
-from execution_engine.verification.constraints.bounds import Bound, Expected
+from execution_engine.verification.constraints.constraints import Bound, Expected, Scalar
 from execution_engine.verification.constraints.histogram import HoldsOfHistogram
-from execution_engine.verification.constraints.sql_text import Scalar
 
 Parameter = inspect.Parameter
 PROTOCOLS: Sequence[type] = (Strategy, MetricsRepository)  # a method of theirs is told once, for all that have it

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from execution_engine.verification import Check, Level
-from execution_engine.verification.checks_file.checks_file import ChecksFile, UnableToReadChecks, read_checks
+from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
 
 SHORT = [
     ("row_count: '> 0'", ["row_count() > 0"]),

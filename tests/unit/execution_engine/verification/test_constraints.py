@@ -27,9 +27,16 @@ from execution_engine.verification import (
     between,
     equal_to,
 )
-from execution_engine.verification.constraints.bounds import Bound
-from execution_engine.verification.constraints.constraints import AskedMetric, Found, Judgement, Past, Series
-from execution_engine.verification.constraints.levels import gravest, status_of
+from execution_engine.verification.constraints.constraints import (
+    AskedMetric,
+    Bound,
+    Found,
+    Judgement,
+    Past,
+    Series,
+    gravest,
+    status_of,
+)
 
 BOUNDS = [
     (equal_to(1), "= 1", [1.0, 1 + 1e-15], [0.9999999, 1.1]),

@@ -15,7 +15,7 @@ from execution_engine.verification import (
     StoredMetrics,
     UnableToReadRepository,
 )
-from execution_engine.verification.repository.metrics import series
+from execution_engine.verification.repository import series
 
 Make = Callable[[Path], MetricsRepository]
 KINDS: list[Make] = [lambda folder: InMemoryRepository(), lambda folder: FileRepository(folder / "a" / "metrics.jsonl")]

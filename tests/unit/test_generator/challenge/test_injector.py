@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from test_generator.challenge.columns import is_number, is_text
-from test_generator.challenge.injector import ErrorKind, Injected, inject
+from test_generator.challenge.injector import ErrorKind, Injected, inject, is_number, is_text
 
 ROWS = 400
 DRAWN = np.random.default_rng(2)

@@ -2,9 +2,7 @@
 
 import pytest
 
-from test_generator.suggestions.as_text import as_yaml
-from test_generator.suggestions.decided import Decided, still_offered
-from test_generator.suggestions.suggest import Suggestion
+from test_generator.suggestions.suggest import Decided, Suggestion, as_yaml, still_offered
 
 
 def a_suggestion(rule: str = "HasMax", assertion: str = "max(price) <= 9", *columns: str, held: int = 2) -> Suggestion:

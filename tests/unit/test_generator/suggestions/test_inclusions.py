@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.profiles.gather import gathered_profile
-from test_generator.suggestions.inclusions import Key, inclusions, keys_of, may_be_included, share_included
+from test_generator.suggestions.dependencies import Key, inclusions, keys_of, may_be_included, share_included
 
 DRAWN = np.random.default_rng(3)
 

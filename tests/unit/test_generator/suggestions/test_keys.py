@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.suggestions.keys import is_key, minimal_keys
+from test_generator.suggestions.dependencies import is_key, minimal_keys
 
 
 def by_pandas(frame: pd.DataFrame) -> list[set[str]]:

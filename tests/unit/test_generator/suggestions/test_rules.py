@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.language.checking.schema import DatasetSchema
-from execution_engine.language.checking.type_check import check
+from execution_engine.language.checking import DatasetSchema, check
 from execution_engine.language.parsing.parse import parse
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
 from execution_engine.profiles.gather import gathered_profile

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.templates.changes import MadeChanges, StandingTest, made_changes
-from test_generator.templates.made import MadeTest, Making
+from test_generator.templates.rules import MadeChanges, MadeTest, Making, StandingTest, made_changes
 from tests.unit.test_generator.templates.written import made, table, template
 
 (ROWS,) = made(table(), template()).tests

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from assay.catalog.profile import Selector
-from test_generator.templates.made import Lack, assertions_of, by_template
+from test_generator.templates.rules import Lack, assertions_of, by_template
 from tests.unit.test_generator.profiles import dataset
 from tests.unit.test_generator.templates.written import made, of_columns, table, template, texts
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalog.profile import Column, ColumnSelector, Selector
-from test_generator.templates.selection import in_words, selected_columns, selects
+from test_generator.templates.rules import in_words, selected_columns, selects
 from tests.unit.test_generator.profiles import dataset
 from tests.unit.test_generator.templates.written import table
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from assay.catalog.profile import Column, ColumnSelector, DatasetProfile, Selector, TemplateProfile
-from test_generator.templates.made import Making, making
+from test_generator.templates.rules import Making, making
 from tests.unit.test_generator.profiles import dataset
 
 EVERY = ColumnSelector()

@@ -2,9 +2,8 @@ from itertools import combinations
 
 import pytest
 
-from web.demo.days import DAYS
-from web.demo.demo_tables import BY_NAME
 from web.demo.faults import FAULTS, Fault, FaultKind, FaultSeen
+from web.demo.world import BY_NAME, DAYS
 
 NAMES = [fault.name for fault in FAULTS]
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from web.demo.home import UnableToUseHome, claim, wipe
+from web.demo.replay import UnableToUseHome, claim, wipe
 
 
 @pytest.mark.parametrize("made", [(), ("secret_key",), ("demo", "assay.db", "lake")])

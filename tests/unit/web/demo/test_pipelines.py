@@ -3,10 +3,22 @@ from datetime import timedelta
 
 import pytest
 
-from web.demo.days import DAYS, ENDS_AT, day, local, window_of
-from web.demo.demo_tables import BY_NAME, COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, TABLES
 from web.demo.faults import FAULTS, fault_named
-from web.demo.pipelines import Writing, lands_at, writings
+from web.demo.replay import Writing, lands_at, writings
+from web.demo.world import (
+    BY_NAME,
+    COPY,
+    DAYS,
+    ENDS_AT,
+    HOME,
+    LAKE_FLIGHTS,
+    MART,
+    RAW_FLIGHTS,
+    TABLES,
+    day,
+    local,
+    window_of,
+)
 
 WRITINGS = writings()
 

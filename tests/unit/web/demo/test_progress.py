@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from rich.console import Console
 
-from web.demo.days import BEGINS_AT, ENDS_AT
-from web.demo.progress import progress
+from web.demo.replay import progress
+from web.demo.world import BEGINS_AT, ENDS_AT
 
 HOUR = timedelta(hours=1)
 

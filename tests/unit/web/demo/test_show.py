@@ -3,7 +3,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from web.demo.show import show_open
+from web.demo.result import show_open
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""Notices about the service itself: a silent scheduler, a catalog that cannot be read, tests that cannot be written."""
+
+from datetime import datetime, timedelta
+
+from alerting.channels import is_reachable
+from alerting.coverage import coverage_by_tier
+from assay import clock
+from assay.config import config
+from assay.models import Pull
+from assay.queue.claims import finish
+from assay.scheduler.beat import scheduler
+from test_generator.models import Gap
+
+from .policy import Event
+from .send import send_due
+from .services import tell
+
+# The weekly word to an owner about the standard tests that cannot be written.
+
+WEEK = timedelta(days=7)
+MOST_LISTED = 50
+
+
+def report_gap(gap: Gap, now: datetime) -> None:
+    """Tell the owner of all open gaps at once, so that the others that are due need no notice of their own."""
+    owner = gap.dataset.owner
+    open_gaps = Gap.objects.filter(dataset__owner=owner, closed_at__isnull=True, template="")
+    gaps = list(open_gaps.select_related("dataset").order_by("dataset__full_name", "category"))
+    if gap.closed_at is not None or not gaps:
+        finish(gap, next_report_at=None)
+        return
+    year, week, _ = now.isocalendar()
+    tell(
+        event=Event.GAPS,
+        recipient=owner,
+        team=gap.dataset.team,
+        is_soft=True,
+        subject=f"{len(gaps)} standard tests cannot be written for your datasets",
+        body=f"{_body(gaps)}\n\n{_coverage(owner, gap.dataset.team, now)}\n",
+        facts={"owner": owner, "gaps": len(gaps)},
+        key=f"gaps:{year}w{week:02d}",
+        now=now,
+    )
+    open_gaps.filter(next_report_at__lte=now).exclude(pk=gap.pk).update(next_report_at=now + WEEK)
+    finish(gap, next_report_at=now + WEEK)
+
+
+def _body(gaps: list[Gap]) -> str:
+    lines = [f"- {gap.dataset.full_name}, {gap.category}: {gap.reason}" for gap in gaps]
+    more = [f"- and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
+    head = "Assay cannot write these standard tests; each line gives the reason:"
+    return "\n".join([head, "", *lines[:MOST_LISTED], *more])
+
+
+def _coverage(owner: str, team: str, now: datetime) -> str:
+    """How much of the owner's data is tested, by tier, and whether they can be told of it."""
+    tiers = [tier for tier in coverage_by_tier(now=now, owner=owner) if tier.datasets]
+    lines = [
+        f"- tier {tier.tier}: {tier.live} of {tier.wanted + tier.gaps} standard tests are live ({tier.share:.0%}); "
+        f"the target is {tier.target:.0%}"
+        for tier in tiers
+        if tier.share is not None
+    ]
+    heard = [] if is_reachable(owner, team) else [f"No channel but the log reaches {owner}: no notice can reach them."]
+    return "\n".join(["Coverage of your datasets:", "", *lines, *heard])
+
+
+# The word to the platform's on-call when the catalog cannot be read as scheduled, and when it can again.
+
+LONGEST = 4000  # characters of what is wrong
+
+
+def tell_of_pull(row: Pull, now: datetime) -> None:
+    """Tell on-call once that the catalog cannot be read, and once that it can; ends the stage ``tell_of_pull``."""
+    since = row.failing_since or row.told_since
+    if since is None:  # it was mended before anybody was told
+        finish(row, tell_at=None)
+        return
+    is_failing = row.failing_since is not None
+    tell(
+        event=Event.PLATFORM,
+        recipient=config().on_call,
+        subject="Assay cannot read the catalog" if is_failing else "Assay reads the catalog again",
+        body=_failing(row) if is_failing else f"The fault that began at {since:%Y-%m-%d %H:%M} UTC is over.\n",
+        facts={"fault": "catalog unreadable", "since": since.isoformat(), "is_over": not is_failing},
+        key=f"pull:{since:%Y%m%dT%H%M%S}:{'failing' if is_failing else 'over'}",
+        now=now,
+    )
+    finish(row, tell_at=None, told_since=since if is_failing else None)
+
+
+def _failing(row: Pull) -> str:
+    said = row.fault if len(row.fault) <= LONGEST else f"{row.fault[:LONGEST]} …"
+    return (
+        f"Assay reads {config().catalog_path} on a schedule, and refused it:\n\n{said}\n\n"
+        f"The catalog stays as it was. Assay reads it again at {row.due_at:%Y-%m-%d %H:%M} UTC.\n"
+    )
+
+
+# The word to the platform's on-call when the scheduler is silent.
+
+TOLD_AFTER = timedelta(minutes=5)  # a restart wakes nobody
+
+
+def look_after_scheduler(*, looking_since: datetime) -> bool:
+    """Whether the scheduler has been silent for five minutes; on-call is told once of each silence.
+
+    Where none has ever swept, the silence began when we began to look. As nobody hints at the notice while the
+    scheduler is silent, what is due to be sent is sent here.
+    """
+    known = scheduler()
+    if known is None or not known.is_silent or known.now - (known.swept_at or looking_since) < TOLD_AFTER:
+        return False
+    last = known.swept_at
+    seen = f"Its last sweep was at {last:%Y-%m-%d %H:%M:%S} UTC." if last else "It has never made a sweep."
+    tell(
+        event=Event.PLATFORM,
+        recipient=config().on_call,
+        subject="Assay's scheduler has stopped: no test is run on time",
+        body=f"{seen} Start `assay sweep` again; until then workers do only the work that they find by themselves.\n",
+        facts={"fault": "scheduler silent", "last_sweep_at": last.isoformat() if last else None},
+        key=f"scheduler:{last:%Y%m%dT%H%M%S}" if last else "scheduler:never",
+        now=clock.now(),
+    )
+    send_due()
+    return True

@@ -1,0 +1,271 @@
+"""Routes: which channels and addresses a team or an owner has, their quiet hours, and the day of their digest.
+
+How a channel sends is in ``channels``; who is told of what is in ``notices``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+import structlog
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationError
+
+from assay.catalog.yaml.parts import Level, Word, YamlPart
+from assay.catalog.yaml.provider import sentence_of
+from assay.catalog.yaml.yaml_text import UnableToParseYaml, YamlText, parse_yaml, path_text
+from assay.config import config
+from assay.time.windows import boundary, zone
+
+# What a route says, and until when quiet hours last; all of it is pure, time is passed in.
+
+DAY = timedelta(days=1)
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+ALL_TIERS = frozenset(range(6))
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuietHours:
+    """When soft notices wait: from one time of the local day to another, and on whole days off.
+
+    ``begin`` equal to ``end``: no time of an ordinary day is quiet. ``begin`` later than ``end``: over midnight.
+    ``days_off`` are numbers of weekdays, Monday 0; ``tiers`` those of the datasets that it is about.
+    """
+
+    zone: ZoneInfo
+    begin: time = time(0)
+    end: time = time(0)
+    days_off: frozenset[int] = frozenset()
+    tiers: frozenset[int] = ALL_TIERS
+
+    def until(self, at: datetime) -> datetime:
+        """The first instant from ``at`` on that is not quiet, in UTC: ``at`` itself where it is not.
+
+        An instant is quiet by what the local clock shows, so a night is an hour shorter or longer when clocks move.
+        """
+        for quiet_from, quiet_to in self._stretches(at.astimezone(self.zone).date()):
+            if quiet_from <= at < quiet_to:
+                at = quiet_to
+        return at
+
+    def heard(self, at: datetime, *, tier: int | None = None) -> datetime:
+        """When something of a tier, or of none, that may wait is heard, if it happens at an instant."""
+        return self.until(at) if tier is None or tier in self.tiers else at
+
+    def _stretches(self, day: date) -> list[tuple[datetime, datetime]]:
+        """The quiet stretches from the day before to ten days on, by their begin: each may lead into the next."""
+        found: list[tuple[datetime, datetime]] = []
+        for number in range(-1, 10):
+            this = day + number * DAY
+            if this.weekday() in self.days_off:
+                found.append((self._at(this, time(0)), self._at(this + DAY, time(0))))
+            if self.begin != self.end:
+                over = DAY if self.end <= self.begin else timedelta()
+                found.append((self._at(this, self.begin), self._at(this + over, self.end)))
+        return sorted(found)
+
+    def _at(self, day: date, clock: time) -> datetime:
+        return boundary(datetime.combine(day, clock), self.zone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """How one team or owner is reached: an address for each channel by its name."""
+
+    channels: Mapping[str, str]
+    quiet_hours: QuietHours | None = None
+    digest_day: int | None = 0  # a weekday, Monday 0; None: no digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routes:
+    """All routes, by the names of owners and of teams, and the one of everybody else."""
+
+    owners: Mapping[str, Route] = field(default_factory=dict)
+    teams: Mapping[str, Route] = field(default_factory=dict)
+    default: Route | None = None
+
+    @property
+    def have_quiet_hours(self) -> bool:
+        """Whether anybody has quiet hours."""
+        each = (*self.owners.values(), *self.teams.values(), *([self.default] if self.default else ()))
+        return any(route.quiet_hours for route in each)
+
+    def own(self, person: str) -> Route | None:
+        """The route that names a person, or the team of that name: nobody else is told by it."""
+        return self.owners.get(person) or self.teams.get(person)
+
+    def of(self, recipient: str, team: str = "") -> Route | None:
+        """The route of a recipient, who may be a team, on behalf of a team: the owner's own comes first."""
+        return self.own(recipient) or self.teams.get(team) or self.default
+
+
+# The route file: YAML, read whole, or refused with everything that is wrong in it, by line.
+
+
+class UnableToReadRoutes(ValueError):
+    """A route file that cannot be used; one line for everything that is wrong in it."""
+
+
+def _clock(value: object) -> time:
+    try:
+        return time.fromisoformat(value) if isinstance(value, str) and len(value) == len("00:00") else _no_clock()
+    except ValueError:
+        return _no_clock()
+
+
+def _no_clock() -> time:
+    raise ValueError('write a time of the day in quotes, such as "19:00"')
+
+
+def _not_empty(channels: dict[str, str]) -> dict[str, str]:
+    if not channels:
+        raise ValueError("name a channel and its address, such as email: trips@example.org")
+    return channels
+
+
+def _not_all(days: list[str]) -> list[str]:
+    if set(days) == set(DAYS):
+        raise ValueError("a week needs a day that is not off, or soft notices would wait for ever")
+    return days
+
+
+Clock = Annotated[time, BeforeValidator(_clock)]
+Day = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+DigestDay = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "never"]
+To = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$")]
+
+
+class QuietHoursPart(YamlPart):
+    """When soft notices wait."""
+
+    zone: Annotated[str, AfterValidator(lambda name: zone(name).key)]
+    start: Annotated[Clock, Field(alias="from")] = time(0)
+    end: Annotated[Clock, Field(alias="to")] = time(0)
+    days_off: Annotated[list[Day], AfterValidator(_not_all)] = []
+    tiers: Annotated[list[Level], Field(min_length=1)] = sorted(ALL_TIERS)
+
+
+class RoutePart(YamlPart):
+    """One route."""
+
+    channels: Annotated[dict[Word, To], AfterValidator(_not_empty)]
+    quiet_hours: QuietHoursPart | None = None
+    digest: DigestDay = "monday"
+
+
+class RoutesPart(YamlPart):
+    """The whole file."""
+
+    default: RoutePart | None = None
+    teams: dict[Word, RoutePart] = {}
+    owners: dict[Word, RoutePart] = {}
+
+
+Fault = Callable[[str, str], str | None]  # of a channel's name and an address: what is wrong, if anything is
+
+
+def read_routes(path: Path, *, fault: Fault = lambda channel, address: None) -> Routes:
+    """The routes that a file tells; raises UnableToReadRoutes with all mistakes, each with its line."""
+    try:
+        text = parse_yaml(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnableToReadRoutes(f"{path}: cannot be read: {error.strerror}. Correct ASSAY_ROUTES.") from None
+    except UnicodeDecodeError as error:
+        raise UnableToReadRoutes(f"{path}: is no UTF-8 text at byte {error.start}: save it as UTF-8.") from None
+    except UnableToParseYaml as error:
+        why = f"no YAML, from column {error.column}: {error.sentence}. Check quotes and indentation."
+        raise UnableToReadRoutes(f"{path}:{error.line}: {why}") from None
+    found, wrong = _part(text)
+    wrong += [((each.path,), each.sentence, each.line) for each in text.doubled_keys]
+    if found is not None:
+        wrong += [(where, why, text.line(where)) for where, why in _faults(found, fault)]
+    if wrong:
+        found_at = sorted(wrong, key=lambda each: each[2])
+        lines = [f"{path}:{line}: {f'{path_text(where)}: ' if where else ''}{why}" for where, why, line in found_at]
+        raise UnableToReadRoutes("\n".join(lines))
+    assert found is not None
+    return Routes(
+        owners={name: _route(part) for name, part in found.owners.items()},
+        teams={name: _route(part) for name, part in found.teams.items()},
+        default=_route(found.default) if found.default else None,
+    )
+
+
+Wrong = tuple[tuple[str | int, ...], str, int]
+
+
+def _part(text: YamlText) -> tuple[RoutesPart | None, list[Wrong]]:
+    content: Any = {} if text.content is None else text.content
+    try:
+        return RoutesPart.model_validate(content), []
+    except ValidationError as error:
+        return None, [
+            (tuple(each["loc"]), sentence_of(each, RoutesPart), text.line(each["loc"])) for each in error.errors()
+        ]
+
+
+def _faults(found: RoutesPart, fault: Fault) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    sections: dict[tuple[str, ...], RoutePart] = {("default",): found.default} if found.default else {}
+    parts: Mapping[str, Mapping[str, RoutePart]] = {"teams": found.teams, "owners": found.owners}
+    sections |= {(section, name): part for section, named in parts.items() for name, part in named.items()}
+    for where, part in sections.items():
+        for channel, address in part.channels.items():
+            if why := fault(channel, address):
+                yield (*where, "channels", channel), why
+
+
+def _route(part: RoutePart) -> Route:
+    hours = part.quiet_hours
+    return Route(
+        channels=dict(part.channels),
+        quiet_hours=QuietHours(
+            zone=zone(hours.zone),
+            begin=hours.start,
+            end=hours.end,
+            days_off=frozenset(map(DAYS.index, hours.days_off)),
+            tiers=frozenset(hours.tiers),
+        )
+        if hours
+        else None,
+        digest_day=None if part.digest == "never" else DAYS.index(part.digest),
+    )
+
+
+# The routes of this process: read when they are first asked for, and again when their file has changed.
+
+log = structlog.get_logger(__name__)
+
+
+def routes() -> Routes:
+    """The routes in force: of a file that is wrong the last ones that were right, or none."""
+    path = config().routes
+    if path is None:
+        return Routes()
+    try:
+        stat = path.stat()
+        return _read(path, stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        log.error("routes cannot be read", path=str(path), why=str(error))
+        return _last_right.get(path, Routes())
+
+
+def route_of(recipient: str, team: str = "") -> Route | None:
+    """The route of a recipient on behalf of a team, if there is one."""
+    return routes().of(recipient, team)
+
+
+_last_right: dict[Path, Routes] = {}
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, changed_at: int, size: int) -> Routes:
+    """By what the file was like, so that it is read once for each of its versions."""
+    try:
+        _last_right[path] = read_routes(path)
+    except UnableToReadRoutes as wrong:
+        log.error("routes refused", why=str(wrong))
+    return _last_right.get(path, Routes())

@@ -1,0 +1,472 @@
+"""A part of a table as a DataFrame, from files of each kind, Spark's catalog or the caller's own frame.
+
+What is measured of it is in ``measures`` and ``keys``.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
+
+from pyarrow.fs import LocalFileSystem
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from execution_engine.engines.columns.column_types import expressions, is_in, measure_drift, quote, spark_type
+from execution_engine.engines.columns.nested import with_fields
+from execution_engine.engines.columns.spec_check import kinds_of
+from execution_engine.engines.files.footers import (
+    NANOSECONDS,
+    TELLING,
+    FooterStatistics,
+    columns_by_name,
+    columns_of_files,
+    footer_statistics,
+    read_columns,
+    shown_columns,
+)
+from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, escape_key, list_part, newest_file
+from execution_engine.engines.protocol import HIVE_NULL, SMALL_BYTES, WHOLE, Measured, Part, Table, Wanted
+from execution_engine.metrics.definition import ColumnKind
+from execution_engine.metrics.definitions.schema import SeenColumns, compare, wanted_columns
+from execution_engine.metrics.expressions import Expressions
+from execution_engine.outcome import Failure, Reason
+from execution_engine.read_by import Left
+
+from .failures import SPARK_ERRORS, is_connect
+
+# The columns of files that are not parquet: what their headers and values tell, and what the catalog declares.
+
+_CORRUPT = "_corrupt_record"
+_DEFAULTS = {
+    "csv": {"header": "true", "mode": "FAILFAST"},
+    "json": {"mode": "FAILFAST"},
+}  # a record that does not fit is a failure, not a row of nulls
+
+
+def reading_options(table: Table) -> dict[str, str]:
+    """Spark's options for the files of the table. The header of each file is held against the columns, by name."""
+    options = {**_DEFAULTS.get(table.storage, {}), **table.options}
+    if table.storage == "csv":
+        options["columnPruning"] = "false"  # else a record that does not fit fails some metrics and not others
+        options["enforceSchema"] = "false"
+    return options
+
+
+def columns_in(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
+    """The columns inside the files and their Spark types; names in folders are not among them.
+
+    Types are the declared ones. Where none are declared they are inferred from all files of the part, which reads
+    them once more. A column that is there and not declared is text in CSV, and as inferred in JSON; ORC tells its own.
+    """
+    found = _found(session, table, listing)
+    folders = {name.lower() for name in listing.folder_columns}
+    inside = {name: type_ for name, type_ in found.items() if name.lower() not in folders}
+    if not inside:
+        raise _no_columns(f"{listing.root.url(listing.files[-1].path)} names no columns; give it a header")
+    if table.storage == "json":
+        inside = _without_corrupt(table, inside)
+    if table.storage == "orc":
+        return inside
+    declared = {name.lower(): spark_type(type_) for name, type_ in table.columns.items()}
+    return {name: declared.get(name.lower()) or type_ for name, type_ in inside.items()}
+
+
+def names_in_all(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
+    """The columns of all files of the part, in JSON, where each line names its own; reads them once."""
+    reader = session.read.options(**{**reading_options(table), "mode": "PERMISSIVE"})
+    return dict(read_as(reader, table.storage, listing.urls).dtypes)
+
+
+def _found(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
+    newest = max(listing.files, key=lambda file: file.mtime_ns)
+    infers = not table.columns and table.storage != "orc"
+    urls = listing.urls if infers else [listing.root.url(newest.path)]
+    options = reading_options(table)
+    if table.storage == "csv" and options["header"].lower() != "true" and table.columns:
+        folders = (table.partition_column or "").lower() if listing.folder_columns else None
+        return {name: spark_type(type_) or "string" for name, type_ in table.columns.items() if name.lower() != folders}
+    if table.storage == "json":
+        options["mode"] = "PERMISSIVE"  # only to learn the columns: the reason of a failure is told below
+    if table.storage == "csv" and infers:
+        options["inferSchema"] = "true"
+    return types_in(read_as(session.read.options(**options), table.storage, urls))
+
+
+def read_as(reader: DataFrameReader, storage: str, urls: Sequence[str]) -> DataFrame:
+    """The rows of the files, whose names are taken as they are."""
+    return reader.format(storage).load([without_glob(url) for url in urls])
+
+
+def without_glob(url: str) -> str:
+    """The URL for Spark, which would take some characters of a name for patterns."""
+    return "".join(f"\\{char}" if char in "{}[]*?\\" else char for char in url)
+
+
+def _without_corrupt(table: Table, found: Mapping[str, str]) -> dict[str, str]:
+    inside = {name: type_ for name, type_ in found.items() if name != _CORRUPT}
+    if found and not inside:
+        raise _no_columns(
+            f"{table.name}: no line of {table.location} is a JSON object; write one object on each line, or give the "
+            "option multiLine: 'true' for a file that is one array"
+        )
+    return inside
+
+
+def _no_columns(detail: str) -> UnableToListFiles:
+    return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
+
+
+def types_in(frame: DataFrame) -> dict[str, str]:
+    """The columns and their types, as ``DataFrame.dtypes`` but for names of fields, which stand in backticks."""
+    return {field.name: _text(field.dataType) for field in frame.schema.fields}
+
+
+def _text(type_: DataType) -> str:
+    match type_:
+        case StructType():
+            return f"struct<{','.join(f'{quote(each.name)}:{_text(each.dataType)}' for each in type_.fields)}>"
+        case ArrayType():
+            return f"array<{_text(type_.elementType)}>"
+        case MapType():
+            return f"map<{_text(type_.keyType)},{_text(type_.valueType)}>"
+    return type_.simpleString()
+
+
+# The files behind a frame that reads them as they are: what the kernels may read in its place.
+
+_RELATION = "LogicalRelation"
+_PLAIN_OPTIONS = {"path", "paths", "__paths__"}
+_UTC = {"UTC", "GMT", "Z", "ETC/UTC", "ETC/GMT", "+00:00"}
+
+
+def files_behind(frame: DataFrame) -> Listing | None:
+    """The parquet files of this machine whose rows are the frame's; None where the frame is anything else.
+
+    None too where its session has another time zone than UTC, or tells columns apart by their case: conditions would
+    mean something else there.
+    """
+    if is_connect(frame.sparkSession) or frame.storageLevel.useMemory or frame.storageLevel.useDisk:
+        return None
+    with suppress(*SPARK_ERRORS):
+        if _is_plain(frame) and _is_usual(frame):
+            return _listing(frame.inputFiles())
+    return None
+
+
+def _is_plain(frame: DataFrame) -> bool:
+    """Whether it is a relation of parquet files without partitions, buckets or options."""
+    plan = frame._jdf.queryExecution().analyzed()
+    if plan.getClass().getSimpleName() != _RELATION or plan.isStreaming():
+        return False
+    relation = plan.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation":
+        return False
+    keys = relation.options().keySet().mkString("\n").lower().split("\n")
+    return bool(
+        relation.fileFormat().getClass().getSimpleName() == "ParquetFileFormat"
+        and relation.partitionSchema().isEmpty()
+        and not relation.bucketSpec().isDefined()
+        and _PLAIN_OPTIONS.issuperset(filter(None, keys))
+    )
+
+
+def _is_usual(frame: DataFrame) -> bool:
+    conf = frame.sparkSession.conf
+    zone, by_case = conf.get("spark.sql.session.timeZone"), conf.get("spark.sql.caseSensitive")
+    return str(zone).upper() in _UTC and str(by_case).lower() == "false"
+
+
+def _listing(urls: list[str]) -> Listing | None:
+    paths = [unquote(urlsplit(url).path) for url in urls if urlsplit(url).scheme in ("", "file")]
+    if not paths or len(paths) != len(urls):
+        return None
+    root = Root(filesystem=LocalFileSystem(), path=os.path.commonpath(map(os.path.dirname, paths)), prefix="file://")
+    if any("=" in path[len(root.path) :] for path in paths):
+        return None
+    return Listing(root=root, files=tuple(root.filesystem.get_file_info(sorted(paths))))
+
+
+# A part of a table, or a frame that the caller made, as what a scan reads; opened without starting a Spark job.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """Whole files, and what Spark must know to open them."""
+
+    urls: tuple[str, ...]
+    stored: tuple[tuple[str, str], ...]  # name and type, in the files or in the names of their folders
+    base: str | None  # the folder below which folders' names are columns; None where there are none
+    storage: str = "parquet"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> object:
+        """Files of one kind can be opened together."""
+        return self.stored, self.base
+
+    def open(self, session: SparkSession, urls: Sequence[str]) -> DataFrame:
+        """The rows of files of this kind; not of their folders, to which more may have been added since."""
+        schema = ", ".join(f"{quote(name)} {'bigint' if t == NANOSECONDS else t}" for name, t in self.stored)
+        reader = session.read.schema(schema).options(**self.options)
+        if self.base is not None:
+            reader = reader.option("basePath", self.base)
+        frame = read_as(reader, self.storage, urls)
+        nanoseconds = [name for name, type_ in self.stored if type_ == NANOSECONDS]
+        if not nanoseconds:
+            return frame
+        return frame.selectExpr(
+            *(_as_timestamp(name) if name in nanoseconds else quote(name) for name, _ in self.stored)
+        )
+
+
+@dataclass
+class Reading:
+    """Whether kernels may read, and how a measurement that is taken by itself was read: by them, or why it was left."""
+
+    native: bool = True
+    kernels: bool = False
+    left: Left | None = None
+
+    def begin(self) -> None:
+        """Another measurement is taken."""
+        self.kernels, self.left = False, None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkSource:
+    """What a scan reads."""
+
+    session: SparkSession
+    name: str
+    open: Callable[[], DataFrame]
+    columns: Mapping[str, str]  # as assertions write them → Spark's type, fields of structs as a.b
+    small: bool
+    fingerprint: str | None
+    footers: FooterStatistics | None = None
+    files: Files | None = None  # where it is whole files
+    listing: Listing | None = None  # of these
+    places: Callable[[], tuple[SeenColumns, ...]] = (
+        tuple  # the columns of each file, or of the table; none where no file is
+    )
+    reading: Reading = field(default_factory=Reading, compare=False)
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows, opened when first asked for: what the footers tell needs none."""
+        return self.open()
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where the files' footers tell."""
+        return self.footers.rows if self.footers else None
+
+    @cached_property
+    def write(self) -> Expressions:
+        """Writes SQL over a row."""
+        return expressions(self.columns)
+
+    @property
+    def kinds(self) -> dict[str, ColumnKind | None]:
+        """The kind of each column; None of one that no metric wants a kind of, such as a boolean or a struct."""
+        return kinds_of(self.columns)
+
+
+def open_source(session: SparkSession, table: Table, part: Part) -> SparkSource:
+    """The part; UnableToListFiles or Spark's own error if it cannot be opened."""
+    if table.storage == "table":
+        return _open_catalog_table(session, table, part)
+    return _open_files(session, table, part, list_part(table, part))
+
+
+def open_beside(source: SparkSource, table: Table) -> SparkSource:
+    """Another table, whole, for a metric that reads it beside its own; raises what ``open_source`` does."""
+    return open_source(source.session, table, WHOLE)
+
+
+def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> SparkSource:
+    frame = session.table(table.location)
+    columns = types_in(frame)
+    if part.keys is not None:
+        frame = frame.where(_part_condition(table, columns, part.keys))
+    return SparkSource(
+        session=session,
+        name=table.name,
+        open=lambda: frame,
+        columns=with_fields(columns),
+        small=False,
+        fingerprint=None,
+        places=lambda: (SeenColumns(place=f"table {table.place}", columns=columns),),
+    )
+
+
+def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> SparkSource:
+    if not listing.files:
+        return _open_nothing(session, table, listing)
+    stored = _columns_inside(session, table, listing) | dict.fromkeys(listing.folder_columns, "string")
+    keys = part.keys if listing.filtered else None
+    condition = _part_condition(table, stored, keys) if keys is not None else None
+    small = listing.size < SMALL_BYTES
+    base = listing.root.url(listing.root.path) if listing.folder_columns else None
+    files = Files(
+        urls=tuple(listing.urls),
+        stored=tuple(stored.items()),
+        base=base,
+        storage=table.storage,
+        options=reading_options(table),
+    )
+    tells = table.storage == "parquet" and not listing.filtered
+
+    def open_() -> DataFrame:
+        frame = files.open(session, files.urls)
+        if condition is not None:
+            frame = frame.where(condition)
+        return frame.coalesce(1) if small else frame
+
+    return SparkSource(
+        session=session,
+        name=table.name,
+        open=open_,
+        columns=shown_columns(stored),
+        small=small,
+        fingerprint=listing.fingerprint,
+        footers=footer_statistics(listing) if tells else None,
+        files=files if tells else None,
+        listing=listing if tells else None,
+        places=lambda: _places(session, table, listing, stored),
+    )
+
+
+def _places(
+    session: SparkSession, table: Table, listing: Listing, stored: Mapping[str, str]
+) -> tuple[SeenColumns, ...]:
+    """The columns of each file; of CSV and JSON their names, as the newest file has them.
+
+    A JSON file leaves out what is null, so what is missing in the newest is looked for in all of them.
+    """
+    if table.storage in TELLING:
+        return columns_of_files(listing, table.storage)
+    names = {name.lower() for name in stored}
+    is_short = table.storage == "json" and any(name.lower() not in names for name in table.columns)
+    return columns_by_name(listing, names_in_all(session, table, listing) if is_short else stored)
+
+
+def _columns_inside(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
+    """The columns inside the files, and their types in Spark."""
+    if table.storage != "parquet":
+        return columns_in(session, table, listing)
+    return read_columns(listing)
+
+
+def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> SparkSource:
+    """No rows, under the columns that a sibling partition has, else under the declared ones."""
+    sibling = newest_file(table)
+    beside = Listing(root=listing.root, files=(sibling,)) if sibling else None
+    stored = _columns_inside(session, table, beside) if beside else _declared(table)
+    top = stored | ({table.partition_column: "string"} if table.partition_column else {})
+    top = {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in top.items()}
+    columns = with_fields(top)
+
+    def open_() -> DataFrame:
+        nulls = [f"cast(null as {type_}) as {quote(name)}" for name, type_ in top.items()]
+        nothing = session.range(0, 0, 1, 1)
+        return nothing.selectExpr(*nulls) if nulls else nothing
+
+    nothing_told = FooterStatistics(rows=0, columns={})
+    return SparkSource(
+        session=session,
+        name=table.name,
+        open=open_,
+        columns=columns,
+        small=True,
+        fingerprint=listing.fingerprint,
+        footers=nothing_told,
+    )
+
+
+def _declared(table: Table) -> dict[str, str]:
+    """Types of other systems are texts here: there are no rows to tell the difference."""
+    return {name: spark_type(type_) or "string" for name, type_ in table.columns.items()}
+
+
+def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, ...]) -> str:
+    column = table.partition_column
+    if column is None or column.lower() not in {name.lower() for name in columns}:
+        detail = (
+            f"{table.name} has neither folders {column}=… nor a column {column}; "
+            f"set its partition key to one of {', '.join(sorted(columns))}"
+        )
+        raise UnableToListFiles(Failure(reason=Reason.NO_PARTITION_COLUMN, detail=detail))
+    is_text = columns.get(column) == "string"  # compared as it is, so that the filter is pushed into the files
+    named = is_in(quote(column) if is_text else f"cast({quote(column)} as string)", keys)
+    return f"({named} or {quote(column)} is null)" if HIVE_NULL in keys else named
+
+
+def _as_timestamp(name: str) -> str:
+    return f"timestamp_micros({quote(name)} div 1000) as {quote(name)}"
+
+
+def frame_source(frame: DataFrame, name: str) -> SparkSource:
+    """The rows of the frame; how many they are is known where it reads files as they are."""
+    columns, listing = with_fields(types_in(frame)), files_behind(frame)
+    return SparkSource(
+        session=frame.sparkSession,
+        name=name,
+        open=lambda: frame,
+        columns=columns,
+        small=False,
+        fingerprint=None,
+        footers=_footers_behind(listing),
+        listing=listing,
+    )
+
+
+def _footers_behind(listing: Listing | None) -> FooterStatistics | None:
+    """What is not surely read is not told: the frame may have been made before its files were replaced."""
+    try:
+        return footer_statistics(listing) if listing else None
+    except UnableToListFiles:
+        return None
+
+
+def frame_table(frame: DataFrame, name: str) -> Table:
+    """The frame as a table of its session's catalog, for metrics that read it beside another; drop it afterwards."""
+    view = f"assay_frame_{uuid4().hex}"
+    frame.createTempView(view)
+    return Table(name=name, storage="table", location=view, columns=types_in(frame))
+
+
+def drop_table(frame: DataFrame, table: Table) -> None:
+    """Forgets what ``frame_table`` made."""
+    frame.sparkSession.catalog.dropTempView(table.location)
+
+
+def listed_keys(session: SparkSession, table: str, column: str) -> tuple[str, ...] | None:
+    """The keys of a column, sorted, that of null as Hive writes it; None where the table is not partitioned by it."""
+    try:
+        rows = session.sql(f"show partitions {table}").collect()
+    except (AnalysisException, ParseException):  # a view, or a table without partitions
+        return None
+    start = f"{escape_key(column).lower()}="
+    names = [name for row in rows for name in str(row[0]).split("/")]
+    keys = {unquote(name[len(start) :]) for name in names if name.lower().startswith(start)}
+    return tuple(sorted(keys)) or None
+
+
+# Whether the columns are those that were promised or declared; read from the files' footers, without a job.
+
+
+def match_schema(source: SparkSource, item: Wanted) -> Measured:
+    """1 where every column is there with its type; the detail lists what differs."""
+    detail = compare(wanted_columns(str(item.spec.arguments[0])), source.columns)
+    matches = not detail["missing"] and not detail["other"]
+    return Measured(value=float(matches), detail=detail)
+
+
+def find_drift(source: SparkSource, item: Wanted) -> Measured:
+    """How many declared columns are gone or of another type, in any file."""
+    return measure_drift(item, source.places(), source.name)

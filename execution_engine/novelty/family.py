@@ -1,0 +1,223 @@
+"""All columns as one family of tests: has any drifted, at one false alarm in a hundred batches however many there are?
+
+The maximum over a family follows Westfall and Young, Resampling-Based Multiple Testing (1993).
+"""
+
+from dataclasses import dataclass
+from math import ceil, log
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from execution_engine.drift import MOSTLY_OTHERS
+from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch
+from execution_engine.novelty.measures.measure import LAST_NUMBERS, Pool, edges_of
+from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS, Shown
+from execution_engine.profiles.profile import ColumnKind, Profile
+from execution_engine.profiles.values import ValueCounts
+
+from .columns import changed_columns, with_new_values
+from .past import Past
+from .scores import FALSE_ALARMS, FEWEST, LARGEST_Z, normal_of_t, threshold
+from .verdict import Cause, Status, Verdict
+
+# How far each column of a batch, and of each batch before it, was from what had been accepted by then.
+#
+# A column has one distance: of numbers and times the population stability index, of all else the Jensen-Shannon
+# divergence of values, or of shapes where values hardly repeat. Missing values are a distance by themselves.
+
+Floats = npt.NDArray[np.float64]
+
+BITS = 8 * log(2)  # a chi-square is so many times rows and divergence, where both are small
+NUMBERS, VALUES, SHAPES, MISSING = "stability", "values_distance", "shapes_distance", "complete"
+_ROWS = {NUMBERS: "zero", VALUES: "values_new", SHAPES: "shapes_new", MISSING: "complete"}  # whose rows are counted
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Distances:
+    """Of each test a column and its statistic; arrays (batches, tests), of which the last batch is the one judged.
+
+    NaN where a batch was not compared. ``expected``: the distance that sampling alone would give, on the average.
+    ``degrees``: of the chi-square that it then is. ``before``: the batches that each was compared with.
+    """
+
+    tests: tuple[tuple[str, str], ...]
+    shown: Floats
+    distances: Floats
+    expected: Floats
+    degrees: Floats
+    before: Floats
+
+
+def distances_of(batch: Batch, past: Past) -> Distances:
+    """Of all columns of the past that the batch has in their kind."""
+    tests, degrees = [], []
+    for name in past.names:
+        pool = past.pools.get(name)
+        if name == WHOLE_BATCH or name not in batch.kinds:
+            continue
+        tests.append((name, MISSING))
+        degrees.append(1.0)
+        if pool is not None and batch.kinds[name] is pool.kind and (found := _compared(past, pool, name)):
+            tests.append((name, found[0]))
+            degrees.append(found[1])
+    names = [name for name, _ in tests]
+    shown = _gathered(past, batch, names, [PLACE[statistic] for _, statistic in tests], "shown")
+    rows = _gathered(past, batch, names, [RARE.index(_ROWS[statistic]) for _, statistic in tests], "of")
+    is_missing, is_numbers = (np.array([statistic == which for _, statistic in tests]) for which in (MISSING, NUMBERS))
+    distances = np.where(is_missing, _gaps(shown, rows), np.where(is_numbers, shown, shown**2))
+    distances[np.isnan(rows)] = np.nan
+    by_row = np.array(degrees) / np.where(is_missing | is_numbers, 1.0, BITS)
+    known = ~np.isnan(distances)
+    before = np.cumsum(known, axis=0) - known + 1.0  # the first of all made the pool, and was compared with nothing
+    return Distances(
+        tests=tuple(tests),
+        shown=shown,
+        distances=distances,
+        expected=by_row / rows,
+        degrees=np.array(degrees),
+        before=np.where(is_numbers, np.minimum(before, LAST_NUMBERS), before),
+    )
+
+
+def _compared(past: Past, pool: Pool, name: str) -> tuple[str, float] | None:
+    """The statistic that a column is compared by, and its degrees of freedom."""
+    if pool.kind in (ColumnKind.NUMBER, ColumnKind.TIME):
+        if not len(pool.numbers.quantiles):
+            return None
+        return NUMBERS, float(max(1, len(edges_of(pool.numbers))))
+    if not pool.values.rows:
+        return None
+    at = past.names.index(name)
+    distinct = past.history.shown[:, at, PLACE["distinct"]]
+    rows = float(np.nanmedian(past.history.of[:, at, RARE.index("values_new")]))
+    if pool.shapes.rows and np.nanmedian(distinct) > MOSTLY_OTHERS:
+        return SHAPES, _degrees(pool.shapes, rows)
+    return VALUES, _degrees(pool.values, rows)
+
+
+def _degrees(values: ValueCounts, rows: float) -> float:
+    """Of as many rows; a value that is rarer than one of them counts for less."""
+    usual = np.append(values.counts, values.cut) / values.rows * rows
+    return max(1.0, float(np.minimum(usual, 1.0).sum()) - 1)
+
+
+def _gathered(past: Past, batch: Batch, names: list[str], places: list[int], part: str) -> Floats:
+    """One figure of each test in each batch; NaN where the column was of another kind."""
+    kinds = [past.pools[name].kind if name in past.pools else None for name in names]
+    figures = np.full((len(past.batches) + 1, len(names)), np.nan)
+    for row, each in enumerate((*past.batches, batch)):
+        pairs = zip(names, kinds, strict=True)
+        alike = [each.kinds.get(name) in (kind, None, ColumnKind.NOTHING) for name, kind in pairs]
+        figures[row] = np.where(alike, each.aligned(part, names)[np.arange(len(names)), places], np.nan)
+    return figures
+
+
+def _gaps(complete: Floats, rows: Floats) -> Floats:
+    """The stability index of rows with and without a value, each batch beside all before it; NaN of the first."""
+    there, of = np.nan_to_num(complete * rows), np.nan_to_num(rows)
+    total, seen = np.cumsum(of, axis=0) - of, np.cumsum(there, axis=0) - there
+    with np.errstate(all="ignore"):
+        half = 0.5 / rows
+        p, q = ((share + half) / (1 + 2 * half) for share in (complete, np.where(total > 0, seen / total, np.nan)))
+        return (p - q) * np.log(p / q * (1 - q) / (1 - p))
+
+
+# One alarm for all columns: the largest standardised distance beside the same maximum of each accepted batch.
+
+MOST_CAUSES = 20
+RANKED = ceil(1 / FALSE_ALARMS) - 1  # accepted batches from which on their ranks alone bound the false alarms
+
+
+def judged(profile: Profile, past: Past) -> Verdict:
+    """The verdict by drift: its score is the largest z of a distance."""
+    causes, notes = changed_columns(profile, past)
+    found = distances_of(past.batch_of(profile), past)
+    z = standardised(found)
+    ours = _beside_released(z, found, past)
+    bound = bound_of(_maxima(np.delete(z[:-1], _released(past), axis=0)), int((~np.isnan(ours)).sum()))
+    score = LARGEST_Z if causes else float(np.nan_to_num(ours).max(initial=0.0))
+    if score <= bound:
+        return Verdict(status=Status.LIKE, score=score, threshold=bound, notes=notes)
+    order = np.argsort(-np.nan_to_num(ours), kind="stable")[:MOST_CAUSES]
+    causes += [_cause(found, at, float(ours[at])) for at in order.tolist() if ours[at] > bound]
+    causes = with_new_values(causes, profile, past)
+    return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
+
+
+def standardised(found: Distances) -> Floats:
+    """The z of each distance of each batch beside all others: (batches, tests); NaN where there are too few.
+
+    A distance over what sampling and the usual difference between batches give is a chi-square over its degrees, of
+    which the cube root is nearly normal (Wilson and Hilferty, 1931). No batch has a part of its own in this: in
+    whatever order they came, they would have the same z's. So the largest of them is one of chance alike for each.
+    """
+    z: Floats
+    with np.errstate(all="ignore"):
+        alone = found.distances / (1 + 1 / found.before)
+        between = np.maximum(0.0, np.nanmedian(alone - found.expected, axis=0))
+        roots = np.cbrt(alone / (between + found.expected))
+        floor = 2 / (9 * found.degrees)  # the variance of such a root
+        known = ~np.isnan(roots)
+        count = known.sum(axis=0)
+        filled = np.where(known, roots, 0.0)
+        mean = filled.sum(axis=0) / count
+        apart = np.where(known, roots - mean, 0.0)
+        rest = count - 1
+        spread = np.maximum((apart**2).sum(axis=0) - apart**2 * count / rest, 0.0) / (rest - 1)
+        whole = np.maximum(spread, floor)
+        freedom = (rest - 1) * np.minimum(whole / spread, 1e3) ** 2
+        t = (roots - (mean - apart / rest)) / np.sqrt(whole * (1 + 1 / rest))
+        z = np.where(known & (rest >= FEWEST), normal_of_t(t, freedom), np.nan)
+    return z
+
+
+def bound_of(maxima: Floats, tests: int) -> float:
+    """What the largest z of so many tests exceeds by chance in one of a hundred batches, given those of the past.
+
+    Never less than Bonferroni's bound of normal z's. From ``RANKED`` batches on it is the maximum that one of a hundred
+    batches exceeds if the order of batches tells nothing, whatever their distribution; before, a fitted tail.
+    """
+    least = -float(ndtri(FALSE_ALARMS / max(tests, 1)))
+    count = len(maxima)
+    if count < RANKED:
+        return max(least, threshold(maxima, tests))
+    return max(least, float(np.sort(maxima)[ceil((count + 1) * (1 - FALSE_ALARMS)) - 1]))
+
+
+def _maxima(z: Floats) -> Floats:
+    maxima: Floats = np.nan_to_num(z).max(axis=1, initial=0.0)
+    return maxima
+
+
+def _released(past: Past) -> list[int]:
+    return [place for place, batch in enumerate(past.batches) if batch.released]
+
+
+def _beside_released(z: Floats, found: Distances, past: Past) -> Floats:
+    """The z of the batch that is judged, or what it is above that of a released one, where this is nearer to 0."""
+    ours: Floats = z[-1]
+    for place in _released(past):
+        near = (ours - z[place]) / np.sqrt(2)
+        ours = np.where(np.abs(near) < np.abs(ours), near, ours)
+    return ours
+
+
+def _cause(found: Distances, at: int, z: float) -> Cause:
+    name, statistic = found.tests[at]
+    before = found.shown[:-1, at]
+    known = before[~np.isnan(before)]
+    low, high = np.quantile(known, [0.05, 0.95]).tolist()
+    told = list(STATISTICS.values())[PLACE[statistic]]
+    return Cause(
+        column=name,
+        statistic=told.words,
+        shown=Shown.SHARE if statistic == MISSING else Shown.DISTANCE,
+        value=float(found.shown[-1, at]),
+        expected=float(np.median(known)),
+        low=low,
+        high=high,
+        z=z,
+        before=tuple(before.tolist()),
+    )

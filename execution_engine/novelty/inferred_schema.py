@@ -1,0 +1,271 @@
+"""A schema inferred from accepted batches, and the anomalies of a batch beside it.
+
+After Breck et al., Data Validation for Machine Learning (SysML 2019), and Caveness et al., TensorFlow Data Validation
+(SIGMOD 2020). Each accepted batch widens the schema; nothing else does.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import betabinom
+
+from execution_engine.novelty.measures.batch import WHOLE_BATCH
+from execution_engine.novelty.measures.measure import Pool, above, below
+from execution_engine.novelty.measures.statistics import PLACE, RARE, Shown
+from execution_engine.profiles.lints import are_secret
+from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
+from execution_engine.profiles.values import Keys
+
+from .columns import changed_columns
+from .days import LEARNING
+from .past import Past
+from .verdict import Cause, Status, Verdict
+
+# What accepted batches say of each column: kind, presence, domain, range, whole numbers, unique values.
+
+MOST_NAMED = 20  # values of a domain
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ColumnSchema:
+    """One column. What is None, or False, the past says nothing of.
+
+    ``batches``: how many accepted ones had the column in its present kind. ``presence`` is the least share of rows that
+    have a value in a batch as large as the usual one.
+    """
+
+    kind: ColumnKind
+    batches: int
+    is_required: bool = False  # every accepted batch has the column
+    presence: float | None = None
+    domain: Keys | None = None  # of all values that it may have
+    low: float | None = None
+    high: float | None = None
+    is_whole: bool = False  # its numbers have no fraction
+    is_unique: bool = False  # no value occurs twice in one batch
+
+    def said(self, column: ColumnProfile | None) -> dict[str, Any]:
+        """As JSON. The column of a batch names values of the domain, as the past keeps their keys alone."""
+        return {
+            "type": "whole number" if self.is_whole else self.kind.value,
+            "batches": self.batches,
+            "required": self.is_required,
+            "presence": self.presence,
+            "domain": None if self.domain is None else {"size": len(self.domain), "values": self._named(column)},
+            "low": self.low,
+            "high": self.high,
+            "unique": self.is_unique,
+        }
+
+    def _named(self, column: ColumnProfile | None) -> list[str]:
+        """The most frequent values of the batch that are in the domain; none where some look like secrets."""
+        if column is None or self.domain is None or column.kind is not self.kind:
+            return []
+        values, inside = column.values, np.isin(column.values.keys, self.domain)
+        order = np.lexsort((values.keys[inside], -values.counts[inside]))
+        labels = [str(label) for label in values.labels[inside][order].tolist() if label is not None]
+        return [] if are_secret(labels) else labels[:MOST_NAMED]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Schema:
+    """The columns by name, and how many accepted batches they were inferred from."""
+
+    columns: Mapping[str, ColumnSchema] = field(default_factory=dict)
+    batches: int = 0
+
+    def said(self, batch: Profile) -> dict[str, Any]:
+        """As JSON; the values of domains are those that a batch has."""
+        columns = {name: column.said(batch.columns.get(name)) for name, column in self.columns.items()}
+        return {"batches": self.batches, "columns": columns}
+
+
+# From an accepted past to the schema that all of its batches obey.
+#
+# A rule is written only where the past has settled, as a rule that is written too early is what raises false alarms.
+
+Floats = npt.NDArray[np.float64]
+
+MOST_VALUES = 100  # of a domain, as TFDV has it
+UNSEEN = 0.05  # values never seen that the next batch may be expected to bring, for the domain to have settled
+SETTLED = 0.5  # of the batches, the last ones, that brought nothing new
+SLACK = 0.5  # of the width of what was seen, beyond either end; of few batches more
+FEW_NUMBERS, CONSTANT_FOR = 20, 30  # a range of fewer different numbers needs so many batches
+FEWEST_ROWS = 50  # of the usual batch, for values that never repeat to be a rule
+MISSED_IN = 1e-4  # of sound batches have more missing values than the presence allows
+
+
+def infer(past: Past) -> Schema:
+    """The schema of the last batches' columns; without a column until enough batches have it."""
+    history, columns = past.history, {}
+    for at, name in enumerate(past.names):
+        known = ~np.isnan(history.shown[:, at, PLACE["complete"]])
+        pool = past.pools.get(name)
+        kind = pool.kind if pool is not None else _last_kind(past, name)
+        if name == WHOLE_BATCH or kind is None or known.sum() < LEARNING:
+            continue
+        columns[name] = _infer_column(past, at, kind, pool, int(known.sum()))
+    return Schema(columns=columns, batches=len(past.batches))
+
+
+def _infer_column(past: Past, at: int, kind: ColumnKind, pool: Pool | None, batches: int) -> ColumnSchema:
+    name, history = past.names[at], past.history
+    last = past.batches[-len(history.shown) :]
+    shown, rare, of = history.shown[:, at], history.rare[:, at], history.of[:, at]
+    low, high = _range(pool, batches) if kind is ColumnKind.NUMBER and pool is not None else (None, None)
+    distinct = len(pool.values.keys) if pool is not None else 0
+    is_whole = kind is ColumnKind.NUMBER and distinct >= FEW_NUMBERS and not _any(rare[:, RARE.index("broken")])
+    return ColumnSchema(
+        kind=kind,
+        batches=batches,
+        is_required=all(name in batch.kinds for batch in last),
+        presence=_presence(rare[:, RARE.index("complete")], of[:, RARE.index("complete")]),
+        domain=_domain(past, pool, rare[:, RARE.index("values_new")], of) if kind is ColumnKind.TEXT else None,
+        low=low,
+        high=high,
+        is_whole=is_whole,
+        is_unique=(is_whole or kind is ColumnKind.TEXT) and _is_unique(shown[:, PLACE["distinct"]], of),
+    )
+
+
+def _last_kind(past: Past, name: str) -> ColumnKind | None:
+    return next((batch.kinds[name] for batch in reversed(past.batches) if name in batch.kinds), None)
+
+
+def _any(counts: Floats) -> bool:
+    return bool(np.nansum(counts) > 0)
+
+
+def _presence(missing: Floats, rows: Floats) -> float | None:
+    """The lower bound of a beta-binomial whose spread is that of the past's shares; never above the least share seen.
+
+    The prior of the share that is missing is Jeffreys': half a row.
+    """
+    known = rows > 0
+    missing, rows = missing[known], rows[known]
+    if not len(rows):
+        return None
+    total, share = rows.sum(), (missing.sum() + 0.5) / (rows.sum() + 1)
+    chi = float(((missing - rows * share) ** 2 / (rows * share * (1 - share))).sum()) / max(len(rows) - 1, 1)
+    usual, spread = float(np.median(rows)), max(1.0, chi)
+    within = (usual - spread) / (spread - 1) if spread > 1 else np.inf  # the weight that gives a batch this spread
+    weight = 1 / (1 / max(within, 0.5) + spread / total)
+    most = float(betabinom.ppf(1 - MISSED_IN, round(usual), share * weight, (1 - share) * weight))
+    return max(0.0, min(1 - most / max(round(usual), 1), float((1 - missing / rows).min())))
+
+
+def _domain(past: Past, pool: Pool | None, new: Floats, of: Floats) -> Keys | None:
+    """All values of the past, where no new ones are to be expected (Good and Turing), nor came lately."""
+    if pool is None or pool.values.cut or not 0 < len(pool.values.keys) <= MOST_VALUES:
+        return None
+    brought = np.where(np.isnan(new), 0, new) > 0
+    brought[past.released] = False  # a person said that they are right: no sign that more will come
+    settled = len(brought) - int(np.flatnonzero(brought).max(initial=-1)) - 1
+    usual = float(np.nanmedian(of[:, RARE.index("values_new")])) if not np.isnan(new).all() else np.inf
+    unseen = usual * float((pool.values.counts == 1).sum()) / pool.values.rows
+    if settled < max(LEARNING, SETTLED * len(brought)) - 1 or unseen > UNSEEN:
+        return None
+    return pool.values.keys
+
+
+def _range(pool: Pool, batches: int) -> tuple[float | None, float | None]:
+    """What was seen and a slack; exactly 0 where numbers come down to 0 and never below."""
+    numbers = pool.numbers
+    if not np.isfinite([numbers.lowest, numbers.highest]).all():
+        return None, None
+    if len(pool.values.keys) < FEW_NUMBERS and batches < CONSTANT_FOR:
+        return None, None
+    size = max(abs(numbers.lowest), abs(numbers.highest))
+    width = numbers.highest - numbers.lowest or size
+    slack = (SLACK + LEARNING / batches) * width
+    low = 0.0 if numbers.lowest == 0 else numbers.lowest - slack
+    high = 0.0 if numbers.highest == 0 and numbers.lowest < 0 else numbers.highest + slack
+    return low, high
+
+
+def _is_unique(distinct: Floats, of: Floats) -> bool:
+    """No value occurs twice in any batch, though there are rows enough."""
+    known = ~np.isnan(distinct)
+    rows = of[known, RARE.index("complete")]
+    return bool(known.sum() >= LEARNING and np.median(rows) >= FEWEST_ROWS and (distinct[known] == 1).all())
+
+
+# Where a batch breaks the schema that was inferred from those before it.
+
+Counts = tuple[float, ...]
+
+
+MOST_NEW = 10  # values outside a domain that an anomaly names
+
+
+def judged(profile: Profile, past: Past) -> Verdict:
+    """The verdict by the schema: its score is the number of anomalies, and any is too many."""
+    causes, notes = changed_columns(profile, past)
+    columns = infer(past).columns
+    for name, column in profile.columns.items():
+        if name in columns and column.rows:
+            causes += _column_anomalies(name, column, columns[name], past)
+    status = Status.NOVEL if causes else Status.LIKE
+    return Verdict(status=status, score=float(len(causes)), threshold=0.0, causes=tuple(causes), notes=notes)
+
+
+def _column_anomalies(name: str, column: ColumnProfile, schema: ColumnSchema, past: Past) -> Iterator[Cause]:
+    """The anomalies of one column; of values of another kind no more is said, as this is an anomaly of its own."""
+    at = past.names.index(name)
+    share = column.present / column.rows
+    if schema.presence is not None and share < schema.presence - _one_row(column, past, at):
+        yield Cause(
+            column=name, statistic="share of complete values", shown=Shown.SHARE, value=share, expected=None,
+            low=schema.presence, high=1.0, z=inf, before=_before(past.history.shown[:, at, PLACE["complete"]]),
+        )  # fmt: skip
+    if column.kind is schema.kind:
+        before = {each: _before(past.history.rare[:, at, place]) for place, each in enumerate(RARE)}
+        yield from _of_values(name, column, schema, before)
+        yield from _of_numbers(name, column, schema, before)
+
+
+def _of_values(name: str, column: ColumnProfile, schema: ColumnSchema, before: Mapping[str, Counts]) -> Iterator[Cause]:
+    if schema.domain is not None:
+        values, known = column.values, len(schema.domain)
+        new = ~np.isin(values.keys, schema.domain)
+        if count := int(values.counts[new].sum()) + values.cut:
+            order = np.lexsort((values.keys[new], -values.counts[new]))[:MOST_NEW]
+            labels = tuple(label for label in values.labels[new][order].tolist() if label is not None)
+            words = f"rows outside the {known} known values" if known > 1 else "rows without the one known value"
+            yield _counted(name, words, count, before["values_new"], () if are_secret(labels) else labels)
+    if schema.is_unique and (count := round(column.present - column.distinct)) > 0:
+        yield _counted(name, "rows that repeat a value", count)
+
+
+def _of_numbers(
+    name: str, column: ColumnProfile, schema: ColumnSchema, before: Mapping[str, Counts]
+) -> Iterator[Cause]:
+    numbers = column.numbers
+    if numbers is None or not numbers.finite:
+        return
+    if schema.low is not None and (count := round(below(numbers, schema.low))):
+        yield _counted(name, f"rows below {schema.low:,.6g}", count, before["below"])
+    if schema.high is not None and (count := round(above(numbers, schema.high))):
+        yield _counted(name, f"rows above {schema.high:,.6g}", count, before["above"])
+    if schema.is_whole and (count := numbers.finite - numbers.wholes):
+        yield _counted(name, "numbers with a fraction", count, before["broken"])
+
+
+def _one_row(column: ColumnProfile, past: Past, at: int) -> float:
+    """Of a batch that is smaller than the usual one, one missing value alone is no news."""
+    usual = float(np.nanmedian(past.history.of[:, at, RARE.index("complete")]))
+    return 1.5 / column.rows if column.rows < usual else 1e-9
+
+
+def _counted(name: str, words: str, count: float, before: Counts = (), new: tuple[object, ...] = ()) -> Cause:
+    return Cause(
+        column=name, statistic=words, shown=Shown.COUNT, value=count, expected=0.0, z=inf, new_values=new, before=before
+    )
+
+
+def _before(history: Floats) -> Counts:
+    return tuple(history.tolist())

@@ -1,0 +1,304 @@
+"""What a dataset's files look like, looked at every few minutes while something is wrong with them.
+
+Which runs follow a change is decided in ``incident_manager``.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import structlog
+from django.db import connection
+from django.db.models import QuerySet
+
+from assay import clock
+from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.place_limits import PlacedDataset
+from assay.catalog.selectors import replica as replica_of
+from assay.catalog.selectors import with_replicas
+from assay.catalog.services import limited_datasets
+from assay.database.statements import set_all
+from assay.models import ChangeKind, DataChange, Dataset, Replica
+from assay.queue.claims import claims, in_transaction
+from assay.queue.flow import stage
+from assay.time.windows import Window
+from execution_engine.planning.catalog_sources import is_expired
+
+from .models import Watch
+from .storage import engine_of, part_of, table_of
+
+# How often a window's data is looked at (pure). Instants are whole multiples, so that many looks fall on one.
+
+CLOSELY = timedelta(minutes=5)  # WARN, FAIL and UNKNOWN
+HOURLY = timedelta(hours=1)  # as long as the window is young
+DAILY = timedelta(days=1)
+YOUNG = timedelta(days=35)
+LONG_WINDOW = timedelta(days=32)  # longer ones are whole tables, whose partitions are watched themselves
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def next_look(*, window_end: datetime, closely: bool, now: datetime) -> datetime:
+    """The next instant to look at a window, after ``now``."""
+    interval = CLOSELY if closely else HOURLY if window_end > now - YOUNG else DAILY
+    return now + interval - (now - _EPOCH) % interval
+
+
+# Look at what data looks like without reading it, and tell when it changed.
+
+log = structlog.get_logger(__name__)
+
+CLAIMED_AT_ONCE = 1000
+Place = tuple[int, str, Window]  # dataset, datacenter, window
+GONE = "cannot be looked at"  # the fingerprint of what had one before, such as a folder that was removed
+
+
+def look(datacenter: str | None = None) -> int:
+    """Look at everything that is due, in one datacenter or in all; how many windows were looked at."""
+    now, total = clock.now(), 0
+    filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
+    for rows in claims(stage("watch"), now=now, limit=CLAIMED_AT_ONCE, **filters):
+        _look_at_all(rows, now)
+        total += len(rows)
+    return total
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What windows of one table look like in one place, and the ids of watches that have expired."""
+
+    kept: Sequence[Watch]
+    seen: Mapping[int, str]
+    gone: Collection[int]
+
+    @property
+    def changed(self) -> list[Watch]:
+        """Those that look otherwise than before."""
+        return [watch for watch in self.kept if self.seen.get(watch.pk) and self.seen[watch.pk] != watch.fingerprint]
+
+
+def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
+    """Look at each table in each place by itself, and note in one transaction what all of them look like.
+
+    Where that fails, each is noted in its own, so that a table keeps no other from being looked at.
+    """
+    groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
+    for row in rows:
+        groups[row.dataset_id, row.datacenter].append(row)
+    datasets = with_replicas({dataset for dataset, _ in groups})
+    limited = limited_datasets()
+    looks = [_look_at(datasets[dataset], watches, limited, now) for (dataset, _), watches in groups.items()]
+    try:
+        is_plain = len(_next_looks(looks, now)) == 1 and not any(look.changed or look.gone for look in looks)
+        in_transaction(partial(_note_looks, looks, now), is_one_statement=is_plain)
+    except Exception as error:
+        log.info("not together, so one by one", tables=len(looks), why=f"{type(error).__name__}: {error}"[:500])
+        for look in looks:
+            try:
+                in_transaction(partial(_note_looks, [look], now))
+            except Exception:
+                log.exception("look not noted", windows=[watch.pk for watch in look.kept[:20]])
+
+
+def watch_window(*, dataset: Dataset, datacenter: str, window: Window, closely: bool, now: datetime) -> None:
+    """Look at the window every five minutes (``closely``), or as rarely as its age allows."""
+    due = next_look(window_end=window.end, closely=closely, now=now)
+    rows = _rows(dataset, datacenter, window)
+    if rows.exclude(closely=closely).update(closely=closely, next_look_at=due):
+        return
+    if closely and not rows.exists():
+        defaults = {"closely": True, "next_look_at": due}
+        Watch.objects.get_or_create(**_identity(dataset, datacenter, window), defaults=defaults)
+
+
+def unwatch_window(*, dataset: Dataset, datacenter: str, window: Window) -> None:
+    """Stop looking at the window."""
+    _rows(dataset, datacenter, window).update(next_look_at=None, closely=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a scan found that the data of one window looks like in one place.
+
+    ``written_at`` is when the newest file came, where it was asked; in a replay, whose now is in the past, it came just
+    now. ``watch_id`` is of the watch that has seen this very fingerprint, if one has.
+    """
+
+    dataset: Dataset
+    datacenter: str
+    window: Window
+    fingerprint: str
+    written_at: datetime | None = None
+    watch_id: int | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it was seen, as its watch says it."""
+        return self.dataset.pk, self.datacenter, self.window
+
+
+def seen_before(seen: Sequence[Seen]) -> dict[int, int | None]:
+    """By the numbers of those in watched windows the id of the watch that has seen this before; None: it is news."""
+    told = {number: each for number, each in enumerate(seen) if each.fingerprint and _is_watched(each)}
+    known = {(place, row.fingerprint): row.pk for place, row in _watches(told.values()).items()}
+    return {number: known.get((each.place, each.fingerprint)) for number, each in told.items()}
+
+
+def note_fingerprints(seen: Sequence[Seen], now: datetime) -> None:
+    """Remember what scans found, from now on watching their windows; a difference to the last look is a change."""
+    told = {each.place: each for each in seen if _is_watched(each) and each.watch_id is None}
+    known = _watches(told.values())
+    if new := [each for place, each in told.items() if place not in known]:
+        known |= _watch_from_now_on(new, now)
+    changed = [place for place, row in known.items() if told[place].fingerprint not in ("", row.fingerprint)]
+    _tell([row for place in changed if (row := known[place]).fingerprint], now)  # else it is the first look
+    for place in changed:
+        was_changed = {"fingerprint": told[place].fingerprint, "changed_at": _came_at(told[place], now)}
+        Watch.objects.filter(pk=known[place].pk).update(seen_at=now, **was_changed)
+    # where nothing can be seen, what was seen last stays: it tells when it is back
+    as_before = [row.pk for place, row in known.items() if place not in changed]
+    if as_before := [*as_before, *(each.watch_id for each in seen if each.watch_id is not None)]:
+        set_all(Watch, as_before, seen_at=now)
+
+
+def _watch_from_now_on(new: Sequence[Seen], now: datetime) -> dict[Place, Watch]:
+    """Write watches over windows that have none; gives those that another worker was first to write."""
+    Watch.objects.bulk_create(
+        (
+            Watch(
+                dataset=each.dataset,
+                datacenter=each.datacenter,
+                window_start=each.window.start,
+                window_end=each.window.end,
+                fingerprint=each.fingerprint,
+                seen_at=now,
+                changed_at=_came_at(each, now) if each.fingerprint else None,
+                next_look_at=next_look(window_end=each.window.end, closely=False, now=now),
+            )
+            for each in new
+        ),
+        ignore_conflicts=True,
+    )
+    of_others = {}
+    if connection.features.has_select_for_update:
+        written = {each.place: (each.fingerprint, now) for each in new}
+        of_others = {
+            place: row for place, row in _watches(new).items() if (row.fingerprint, row.seen_at) != written[place]
+        }
+    for each in new:
+        if not each.dataset.partitioning and each.place not in of_others:
+            # its window moves with each run: only the newest is looked at
+            own = {"window_start": each.window.start, "window_end": each.window.end}
+            others = Watch.objects.filter(dataset=each.dataset, datacenter=each.datacenter).exclude(**own)
+            others.update(next_look_at=None)
+    return of_others
+
+
+def _came_at(seen: Seen, now: datetime) -> datetime:
+    return min(seen.written_at or now, now)
+
+
+def _watches(seen: Collection[Seen]) -> dict[Place, Watch]:
+    """The watches over these windows, by where they look."""
+    if not seen:
+        return {}
+    places = {each.place for each in seen}
+    rows = Watch.objects.filter(
+        dataset__in={each.dataset.pk for each in seen},
+        datacenter__in={each.datacenter for each in seen},
+        window_start__in={each.window.start for each in seen},
+        window_end__in={each.window.end for each in seen},
+    )
+    found = {(row.dataset_id, row.datacenter, row.window): row for row in rows}
+    return {place: row for place, row in found.items() if place in places}
+
+
+def _is_watched(seen: Seen) -> bool:
+    """A window of a whole table is not: its partitions are."""
+    return not seen.dataset.partitioning or seen.window.duration <= LONG_WINDOW
+
+
+def _look_at(dataset: Dataset, watches: Sequence[Watch], limited: Sequence[PlacedDataset], now: datetime) -> Look:
+    """One group of windows; data that was there and cannot be read now has changed, unless the look itself failed."""
+    replica = replica_of(dataset, watches[0].datacenter)
+    kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
+    try:
+        seen = {} if replica is None else _fingerprints(dataset, replica, kept, limited)
+    except Exception:
+        log.exception("look failed", dataset=dataset.full_name, datacenter=watches[0].datacenter)
+        seen = {}
+    seen |= {watch.pk: GONE for watch in kept if watch.fingerprint and seen.get(watch.pk) == ""}
+    return Look(kept=kept, seen=seen, gone={watch.pk for watch in watches} - {watch.pk for watch in kept})
+
+
+def _note_looks(looks: Sequence[Look], now: datetime) -> None:
+    """Note what was seen of windows, and tell what has changed."""
+    seen = {pk: print_ for look in looks for pk, print_ in look.seen.items()}
+    changed = [watch for look in looks for watch in look.changed]
+    for watch in changed:
+        Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
+    if changed:
+        _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
+    for due, keys in _next_looks(looks, now).items():
+        set_all(Watch, keys, seen_at=now, next_look_at=due, lease_until=None, attempts=0)
+    if gone := [pk for look in looks for pk in look.gone]:
+        Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
+
+
+def _fingerprints(
+    dataset: Dataset, replica: Replica, watches: Sequence[Watch], limited: Sequence[PlacedDataset]
+) -> dict[int, str]:
+    try:
+        table = table_of(dataset, replica, limited)
+    except UnableToUseLocation:
+        return {}
+    engine = engine_of(replica)
+    prints = engine.fingerprints(table, [part_of(dataset, watch.window, engine, table) for watch in watches])
+    return {watch.pk: print_ or "" for watch, print_ in zip(watches, prints, strict=True)}
+
+
+def _tell(watches: Iterable[Watch], now: datetime) -> None:
+    """Note the changes that no pipeline has told of since the last look."""
+    DataChange.objects.bulk_create(
+        DataChange(
+            dataset_id=watch.dataset_id,
+            datacenter=watch.datacenter,
+            kind=ChangeKind.REWRITTEN,
+            window_start=watch.window_start,
+            window_end=watch.window_end,
+            at=now,
+        )
+        for watch in watches
+        if not _is_announced(watch)
+    )
+
+
+def _is_announced(watch: Watch) -> bool:
+    if watch.seen_at is None:
+        return False
+    told = DataChange.objects.filter(dataset=watch.dataset_id, datacenter=watch.datacenter, kind=ChangeKind.COMPLETED)
+    since = told.filter(at__gte=watch.seen_at)
+    return since.filter(window_start__lt=watch.window_end, window_end__gt=watch.window_start).exists()
+
+
+def _next_looks(looks: Iterable[Look], now: datetime) -> dict[datetime, list[int]]:
+    """The ids of what is looked at next at each instant: they fall on few, so few statements set them."""
+    by_instant: defaultdict[datetime, list[int]] = defaultdict(list)
+    for watch in (watch for look in looks for watch in look.kept):
+        by_instant[next_look(window_end=watch.window_end, closely=watch.closely, now=now)].append(watch.pk)
+    return by_instant
+
+
+def _identity(dataset: Dataset, datacenter: str, window: Window) -> dict[str, Any]:
+    return {
+        "dataset": dataset,
+        "datacenter": datacenter,
+        "window_start": window.start,
+        "window_end": window.end,
+    }
+
+
+def _rows(dataset: Dataset, datacenter: str, window: Window) -> QuerySet[Watch]:
+    return Watch.objects.filter(**_identity(dataset, datacenter, window))

@@ -1,0 +1,363 @@
+"""Offers: suggestions that are kept for people, who accept or reject them; and the reading of the past behind them.
+
+What is suggested, and what a decision covers, is decided in ``suggestions``.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.db.models import QuerySet
+from pyarrow import ArrowException
+from structlog.contextvars import bound_contextvars
+
+from assay import clock
+from assay.catalog.profile import DatasetProfile
+from assay.catalog.selectors import by_name, home, profile_of, sensitive_columns
+from assay.command_line.command import UnableToRun
+from assay.models import Dataset, DataTest, Severity
+from assay.queue.claims import UnableToFinish, attempt, claim, extend, finish, log_ids
+from assay.queue.flow import stage
+from execution_engine.engines.files.listing import UnableToListFiles
+from execution_engine.file_windows import FileWindow, TooLarge, dataset_named, rows_of_dataset, windows_of_dataset
+from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.report import may_be_key
+from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree, write_data_test
+from test_generator.suggestions.dependencies import Key, is_key, keys_of
+from test_generator.suggestions.suggest import (
+    Decided,
+    SuggestedWindow,
+    Suggestion,
+    free_name,
+    still_offered,
+    suggestions,
+)
+
+from .models import Offer, OfferState, PastReading
+
+# What is offered of a dataset, what was decided, and how far the reading of its past is.
+
+
+def offers_of(dataset: Dataset) -> list[Offer]:
+    """All of them in the order in which they were found, without those that tell of a sensitive column."""
+    hidden = sensitive_columns(dataset)
+    rows = dataset.offers.select_related("data_test").order_by("pk")
+    return [row for row in rows if not tells_of(row, hidden)]
+
+
+def is_hidden(offer: Offer) -> bool:
+    """Whether it tells of a column that is sensitive by now."""
+    return tells_of(offer, sensitive_columns(offer.dataset))
+
+
+def tells_of(offer: Offer, columns: Collection[str]) -> bool:
+    """Whether one of these columns, in lower case, is among its own."""
+    return any(column.casefold() in columns for column in offer.columns)
+
+
+def suggestion_of(offer: Offer) -> Suggestion:
+    """The suggestion that it keeps."""
+    return Suggestion(
+        rule=offer.rule,
+        columns=tuple(offer.columns),
+        assertion=offer.assertion,
+        why=offer.why,
+        fitted=offer.fitted,
+        held=offer.held,
+        tried=offer.tried,
+        cost=offer.cost,
+    )
+
+
+def reading_of(dataset: Dataset) -> PastReading | None:
+    """The newest reading of its past, if somebody ever asked for one."""
+    return PastReading.objects.filter(dataset=dataset).first()
+
+
+def decided_of(dataset: Dataset) -> list[Decided]:
+    """What was rejected, and what was accepted and is a live test still."""
+    rows = dataset.offers.exclude(state=OfferState.OFFERED).exclude(pk__in=_over(dataset).values("pk"))
+    return [Decided(rule=row.rule, columns=tuple(row.columns), assertion=row.assertion) for row in rows]
+
+
+def asserted_of(dataset: Dataset) -> set[str]:
+    """What its live tests assert."""
+    live = dataset.data_tests.filter(retired_at__isnull=True, revision__isnull=False)
+    return set(live.values_list("revision__assertion", flat=True))
+
+
+def _over(dataset: Dataset) -> "QuerySet[Offer]":
+    """Those whose test was retired: they may be offered again."""
+    accepted = dataset.offers.filter(state=OfferState.ACCEPTED)
+    return accepted.exclude(data_test__isnull=False, data_test__retired_at__isnull=True)
+
+
+# Ask for suggestions, keep what was found, and accept or reject it; what was rejected is remembered.
+
+
+class UnableToSuggest(Exception):
+    """A dataset whose past cannot be read; the message says why."""
+
+
+class UnableToDecide(Exception):
+    """A suggestion that cannot be accepted, rejected or taken back as it stands now; the message says why."""
+
+
+def ask_for_suggestions(dataset: Dataset, *, author: str, now: datetime) -> PastReading:
+    """Let its past be read by the stage ``suggest``, unless that is under way; raises UnableToSuggest."""
+    if dataset.business_metric is not None:
+        raise UnableToSuggest(f"{dataset.full_name} is a business metric: suggestions are read from rows")
+    if dataset.partitioning is None:
+        raise UnableToSuggest(f"{dataset.full_name} has no partitions, and so no past to learn from")
+    asked = {"datacenter": home(dataset).datacenter, "asked_at": now, "asked_by": author, "ended_at": None}
+    with transaction.atomic():
+        row, is_new = PastReading.objects.select_for_update().get_or_create(dataset=dataset, defaults=asked)
+        if not is_new and row.ended_at is not None:
+            for name, value in {**asked, "problem": "", "lease_until": None, "attempts": 0}.items():
+                setattr(row, name, value)
+            row.save(update_fields=[*asked, "problem", "lease_until", "attempts"])
+    return row
+
+
+@transaction.atomic
+def keep(dataset: Dataset, found: Sequence[Suggestion], *, now: datetime) -> int:
+    """Offer what was found in place of what was offered before, but for what somebody has decided of; how many."""
+    Dataset.objects.select_for_update().get(pk=dataset.pk)  # one reading after the other
+    forget_sensitive(dataset)
+    decided, asserted = decided_of(dataset), asserted_of(dataset)
+    hidden, own = sensitive_columns(dataset), profile_of(dataset)
+    dataset.offers.filter(state=OfferState.OFFERED).delete()
+    offered = [
+        Offer(
+            dataset=dataset,
+            rule=one.rule,
+            columns=list(one.columns),
+            assertion=one.assertion,
+            why=one.why,
+            cost=one.cost,
+            fitted=one.fitted,
+            held=one.held,
+            tried=one.tried,
+            offered_at=now,
+        )
+        for one in still_offered(found, decided, asserted)
+    ]
+    rows = [row for row in offered if not tells_of(row, hidden) and _can_be_test(row, own)]
+    Offer.objects.bulk_create(rows, batch_size=500)
+    return len(rows)
+
+
+def _can_be_test(row: Offer, own: DatasetProfile) -> bool:
+    """Whether a test may say so: not where its readers may not see the other dataset that it names."""
+    try:
+        checked_tree(own, row.assertion, catalogued)
+    except UnableToWrite:
+        return False
+    return True
+
+
+def forget_sensitive(dataset: Dataset) -> None:
+    """Remove what is kept of columns that are sensitive by now: it may quote their values."""
+    hidden = sensitive_columns(dataset)
+    if hidden:
+        gone = [row.pk for row in dataset.offers.all() if tells_of(row, hidden)]
+        Offer.objects.filter(pk__in=gone).delete()
+
+
+@transaction.atomic
+def accept_suggestion(offer: Offer, *, author: str, now: datetime) -> DataTest:
+    """Make it a soft test of its dataset; raises UnableToDecide, and UnableToWrite where it does not fit any more."""
+    row = _as_it_stands(offer, OfferState.OFFERED)
+    suggestion = suggestion_of(row)
+    row.data_test = write_data_test(
+        dataset=row.dataset,
+        name=free_name(suggestion.name, row.dataset.data_tests.values_list("name", flat=True)),
+        assertion=row.assertion,
+        category=suggestion.category,
+        severity=Severity.SOFT,
+        author=author,
+        now=now,
+    )
+    _decide(row, OfferState.ACCEPTED, author=author, now=now)
+    return row.data_test
+
+
+@transaction.atomic
+def accept_adjusted(offer: Offer, data_test: DataTest, *, author: str, now: datetime) -> None:
+    """Note that somebody changed it and wrote it as this test of its dataset; raises UnableToDecide."""
+    row = _as_it_stands(offer, OfferState.OFFERED)
+    row.data_test = data_test
+    _decide(row, OfferState.ACCEPTED, author=author, now=now)
+
+
+@transaction.atomic
+def reject_suggestion(offer: Offer, *, reason: str = "", author: str, now: datetime) -> None:
+    """Offer neither it nor its rule on its columns again, until somebody takes that back; raises UnableToDecide."""
+    row = _as_it_stands(offer, OfferState.OFFERED)
+    row.reason = reason
+    _decide(row, OfferState.REJECTED, author=author, now=now)
+
+
+@transaction.atomic
+def take_back_rejection(offer: Offer, *, author: str, now: datetime) -> None:
+    """Offer again what was rejected; raises UnableToDecide."""
+    row = _as_it_stands(offer, OfferState.REJECTED)
+    row.reason = ""
+    _decide(row, OfferState.OFFERED, author=author, now=now)
+
+
+def _as_it_stands(offer: Offer, wanted: OfferState) -> Offer:
+    row = Offer.objects.select_for_update().select_related("dataset").filter(pk=offer.pk).first()
+    if row is None or is_hidden(row):
+        raise UnableToDecide("This suggestion is offered no more: the past was read again since.")
+    if row.state != wanted:
+        by = f" by {row.decided_by}" if row.decided_by else ""
+        raise UnableToDecide(f"This suggestion is {row.state}{by}, and not {wanted.value}.")
+    return row
+
+
+def _decide(row: Offer, state: OfferState, *, author: str, now: datetime) -> None:
+    row.state, row.decided_by, row.decided_at = state, author, now
+    row.save(update_fields=["state", "decided_by", "decided_at", "reason", "data_test"])
+
+
+# The stage ``suggest``: read a dataset's past where its files are, and offer what it suggests.
+
+log = structlog.get_logger(__name__)
+
+USUAL_WINDOWS = 30
+MOST_ROWS = 2_000_000  # in which keys and what columns tell of each other are looked for
+MOST_BYTES = 500_000_000  # in the files of one partition, that a worker reads
+MOST_REFERENCES = 50  # datasets without partitions
+MOST_BYTES_OF_REFERENCES = 1 << 26  # of files of each
+LEASE = timedelta(minutes=15)  # from one window to the next, and for all rules and keys at the end
+MOST_TRIES = 2
+LAST_PARTITIONS: dict[str, Any] = {
+    "start": None, "end": None, "by": "", "by_file": False, "option": [], "json": True,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """The windows that were read, by key, and what they suggest; or why there is nothing."""
+
+    keys: tuple[str, ...] = ()
+    found: tuple[Suggestion, ...] = ()
+    problem: str = ""
+
+
+def suggested_window(window: FileWindow) -> SuggestedWindow:
+    """The window as suggestions are made of it: its rows only where they are few enough to look for keys."""
+    kept = window.rows if window.rows.num_rows <= MOST_ROWS // USUAL_WINDOWS else None
+    profile = gathered_profile([window.rows], window.start)
+    unique = {name for name, column in profile.columns.items() if may_be_key(column) and is_key(window.rows, [name])}
+    return SuggestedWindow(key=window.key, profile=profile, rows=kept, unique=frozenset(unique))
+
+
+def other_keys(dataset: Dataset, named: Sequence[str] | None = None) -> list[Key]:
+    """Those of the datasets that are named, or of the first small ones without partitions that can be read."""
+    if named is not None:
+        others = [dataset_named(name) for name in named]
+    else:
+        unpartitioned = Dataset.objects.filter(partition_column="").exclude(id=dataset.pk)
+        others = list(unpartitioned.prefetch_related("replicas").order_by("namespace", "name")[:MOST_REFERENCES])
+    keys = []
+    for other in others:
+        try:
+            rows = rows_of_dataset(other, MOST_BYTES_OF_REFERENCES)
+        except (UnableToRun, UnableToListFiles):
+            if named is not None:
+                raise
+            continue
+        if rows is None and named is not None:
+            most = MOST_BYTES_OF_REFERENCES >> 20
+            raise UnableToRun(f"{other.full_name} has no files, or more than {most} MB of them")
+        keys += [] if rows is None else keys_of(other.full_name, rows)
+    return keys
+
+
+def suggest_due(datacenter: str | None = None) -> int:
+    """Read one past that somebody asked for, in one datacenter or in any; how many were read."""
+    now = clock.now()
+    place: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
+    rows = claim(stage("suggest"), now=now, limit=1, lease=LEASE, **place)
+    for row in rows:
+        with bound_contextvars(**log_ids("suggest", row)):
+            try:
+                past = _read(row)  # outside any transaction: it may take a minute
+            except UnableToFinish as lost:
+                log.warning("lease lost", row=row.pk, why=str(lost))
+                continue
+        attempt("suggest", row, now, lambda row, now, past=past: end(row, past, now))  # type: ignore[misc]
+    return len(rows)
+
+
+def end(row: PastReading, past: Past, now: datetime) -> None:
+    """Offer what was found, and note what was read; ends the stage ``suggest``."""
+    if not past.problem:
+        keep(row.dataset, past.found, now=now)
+    finish(row, **_ended(past, now))
+
+
+def note(dataset: Dataset, past: Past, *, author: str, now: datetime) -> int:
+    """Offer what was read at once, by command; how many suggestions are offered now."""
+    asked = {"datacenter": home(dataset).datacenter, "asked_at": now, "asked_by": author}
+    PastReading.objects.update_or_create(dataset=dataset, defaults={**asked, **_ended(past, now)})
+    return keep(dataset, past.found, now=now)
+
+
+def _ended(past: Past, now: datetime) -> dict[str, Any]:
+    """What the row of a reading says of it afterwards."""
+    first, last = (past.keys[0], past.keys[-1]) if past.keys else ("", "")
+    return {
+        "ended_at": now,
+        "windows": len(past.keys),
+        "first_window": first[:120],
+        "last_window": last[:120],
+        "problem": past.problem[:500],
+    }
+
+
+def _read(row: PastReading) -> Past:
+    dataset = by_name(row.dataset.full_name)
+    assert dataset is not None
+    if row.attempts > MOST_TRIES:
+        return Past(problem=f"the worker that read it ended {MOST_TRIES} times: {_elsewhere(dataset)}")
+    try:
+        read = windows_of_dataset(dataset, USUAL_WINDOWS, LAST_PARTITIONS, most_bytes=MOST_BYTES)
+        windows = list(_windows(row, read))
+        if not windows:
+            return Past(problem=f"its last {USUAL_WINDOWS} partitions have no rows to suggest anything from")
+        found = suggestions(windows, other_keys(dataset))
+        return Past(keys=tuple(window.key for window in windows), found=tuple(found))
+    except TooLarge as error:
+        return Past(problem=f"{error}: {_elsewhere(dataset)}")
+    except UnableToRun as error:
+        return Past(problem=str(error))
+    except UnableToListFiles as error:
+        is_open = not sensitive_columns(dataset)  # what a file holds may be quoted
+        said = (
+            error.failure.detail
+            if is_open
+            else f"{error.failure.reason}: `assay suggest {dataset.full_name}` says more"
+        )
+        return Past(problem=said)
+    except (ArrowException, OSError, MemoryError) as error:  # their texts may quote values
+        log.exception("the past cannot be read", row=row.pk)
+        return Past(problem=f"its files cannot be read ({type(error).__name__}): the log of the worker says more")
+
+
+def _windows(row: PastReading, read: Iterator[FileWindow]) -> Iterator[SuggestedWindow]:
+    """The windows that have rows, one after the other, each under a longer lease."""
+    for window in read:
+        if not extend(row, LEASE):
+            raise UnableToFinish(f"the reading {row.pk} was claimed again")
+        if window.rows.num_rows:
+            yield suggested_window(window)
+
+
+def _elsewhere(dataset: Dataset) -> str:
+    return f"`assay suggest {dataset.full_name} --keep` reads it where there is more memory"

@@ -1,0 +1,274 @@
+"""Templates in the database: written from sources, listed, and reconciled with the tests that they make."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, cast
+
+from django.db.models import Count
+from pydantic import TypeAdapter
+
+from assay.catalog.profile import CategoryName, Selector, TemplateProfile
+from assay.catalog.selectors import profile_of
+from assay.catalog.services import mark_changed
+from assay.models import Dataset, DataTest, Origin
+from execution_engine.language.checking import nearest
+from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.tree import History, operands
+from execution_engine.metrics.registry import SIGNATURES
+from execution_engine.planning.schedules import UnableToSchedule, check_line
+from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree, create, revise, start
+from test_generator.definition import Definition
+from test_generator.models import Gap, RuleTemplate
+
+from .rules import (
+    Lack,
+    MadeChange,
+    MadeChanges,
+    MadeTest,
+    Making,
+    StandingTest,
+    assertions_of,
+    by_template,
+    in_words,
+    made_changes,
+    making,
+    selects,
+)
+
+# The templates that sources tell: written and taken away, with the datasets whose tests follow from that.
+
+_PROFILE = TypeAdapter(TemplateProfile)
+ANY_COLUMN = "a_column"
+
+
+def template_of(row: RuleTemplate) -> TemplateProfile:
+    """The template as its source told it."""
+    return _PROFILE.validate_python(row.said)
+
+
+def fault_of(template: TemplateProfile) -> str | None:
+    """What is wrong with a template whatever dataset it is applied to; None where it may fit some."""
+    try:
+        check_line(template.schedule or "weekly")
+        trees = [parse(text) for text in assertions_of(template, ANY_COLUMN)]
+    except (UnableToSchedule, UnableToParse) as error:
+        return str(error)
+    metrics = [each.metric if isinstance(each, History) else each for tree in trees for each in operands(tree)]
+    unknown = [metric.spec.name for metric in metrics if metric.spec.name not in SIGNATURES]
+    return f"there is no metric {unknown[0]}{nearest(unknown[0], SIGNATURES)}" if unknown else None
+
+
+def tell_templates(
+    told: Sequence[TemplateProfile], *, source: str, full: bool, now: datetime
+) -> tuple[tuple[str, ...], list[str]]:
+    """Write what a source tells; the names of what changed, and a sentence for each template that cannot be written.
+
+    The datasets of every template that changed are left to be reconciled, which makes, revises and ends its tests.
+    """
+    known = {row.name.casefold(): row for row in RuleTemplate.objects.all()}
+    faults: list[str] = []
+    changed: list[tuple[str, Selector | None]] = []  # names, and whom the new text selects
+    for template in told:
+        if row := known.get(template.name.casefold()):
+            template = replace(template, name=row.name)  # the spelling that came first stays, as a dataset's does
+        if why := _refusal(template, row, source) or fault_of(template):
+            place = f"{template.place}: " if template.place else ""
+            faults.append(f"{place}template {template.name!r}: {why}")
+        elif row is None or template_of(row) != template:
+            changed.append((template.name, template.selector))
+            told_now = {"source": source, "said": _said(template), "changed_at": now}
+            RuleTemplate.objects.update_or_create(name=template.name, defaults=told_now)
+        else:
+            RuleTemplate.objects.filter(pk=row.pk).update(said=_said(template))  # its place may have moved
+    names = {template.name.casefold() for template in told}
+    gone = [row for key, row in known.items() if full and row.source == source and key not in names]
+    RuleTemplate.objects.filter(pk__in=[row.pk for row in gone]).delete()
+    changed += [(row.name, None) for row in gone]
+    mark_changed(_datasets_of(changed), now)
+    return tuple(name for name, _ in changed), faults
+
+
+def _refusal(template: TemplateProfile, row: RuleTemplate | None, source: str) -> str | None:
+    """Why a source may not tell it so, beside the template that there is."""
+    if row is None:
+        return None
+    if row.source != source:
+        return f"the source {row.source!r} has a template of that name: give it another name"
+    live = DataTest.objects.filter(template=row.name, retired_at__isnull=True).exclude(category=template.category)
+    if (category := live.values_list("category", flat=True).first()) is not None:
+        return f"the category of its tests is {category} and stays so: give it another name"
+    return None
+
+
+def _said(template: TemplateProfile) -> Any:
+    return _PROFILE.dump_python(template, mode="json")
+
+
+def _datasets_of(changed: Sequence[tuple[str, Selector | None]]) -> set[str]:
+    """Those with tests or gaps of the templates, and those that they select now."""
+    names = [name for name, _ in changed]
+    if not names:
+        return set()
+    tests = DataTest.objects.filter(template__in=names, retired_at__isnull=True)
+    gaps = Gap.objects.filter(template__in=names, closed_at__isnull=True)
+    datasets = Dataset.objects.filter(missing_since__isnull=True).values_list("full_name", "tier", "tags")
+    return {
+        *tests.values_list("dataset__full_name", flat=True),
+        *gaps.values_list("dataset__full_name", flat=True),
+        *(
+            name
+            for name, tier, tags in datasets
+            if any(
+                selector and selects(selector, name=name, tier=tier, tags=tags.splitlines()) for _, selector in changed
+            )
+        ),
+    }
+
+
+# Bring the tests that templates make of a dataset to what the templates and its metadata say now.
+
+
+def changes_of(dataset: Dataset) -> MadeChanges:
+    """What turns the dataset's tests into those that the templates make of it, and what they lack."""
+    templates = RuleTemplate.objects.order_by("name")
+    rows = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("revision")
+    made = _made(dataset, [template_of(row) for row in templates]) if templates else Making()
+    return made_changes([_standing(row) for row in rows], made)
+
+
+def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[Lack, ...]:
+    """Make, revise, revive, and note as gone the tests of templates; what could not be made, by template."""
+    changes = changes_of(dataset)
+    sources = dict(RuleTemplate.objects.values_list("name", "source"))
+    for test in changes.make:
+        row = create(
+            dataset,
+            test.definition,
+            name=test.name,
+            category=test.category,
+            origin=Origin.USER,
+            scope=test.scope,
+            datacenter=test.datacenter,
+            spoils="",
+            author=sources[test.template],
+            now=now,
+        )
+        DataTest.objects.filter(pk=row.pk).update(template=test.template, source=sources[test.template])
+    ids = [change.standing.id for change in changes.take]
+    rows = DataTest.objects.select_related("dataset", "revision").in_bulk(ids)
+    for change in changes.take:
+        _take(rows[change.standing.id], change, sources[change.made.template], now)
+    DataTest.objects.filter(pk__in=[each.id for each in changes.leave]).update(missing_since=now)
+    return by_template(changes.lacks)
+
+
+def _take(row: DataTest, change: MadeChange, source: str, now: datetime) -> None:
+    made = change.made
+    row.template, row.source, row.scope, row.datacenter = made.template, source, made.scope, made.datacenter
+    row.retired_at = row.missing_since = None
+    row.save(update_fields=["template", "source", "scope", "datacenter", "retired_at", "missing_since"])
+    revise(row, made.definition, author=source, now=now)
+    if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
+        start(row, now=now)
+
+
+def _made(dataset: Dataset, templates: Sequence[TemplateProfile]) -> Making:
+    if dataset.missing_since or dataset.business_metric is not None:  # templates are of tables
+        return Making()
+    own = profile_of(dataset)
+
+    def fault_of(assertion: str) -> str | None:
+        try:
+            checked_tree(own, assertion, catalogued)
+        except UnableToWrite as error:
+            first, *_ = str(error).splitlines()
+            return first.removeprefix("Cannot accept the assertion: ")
+        return None
+
+    return making(templates, own, fault_of)
+
+
+def _standing(row: DataTest) -> StandingTest:
+    revision = row.revision
+    assert revision is not None
+    return StandingTest(
+        id=row.pk,
+        made=MadeTest(
+            template=row.template,
+            name=row.name,
+            category=cast(CategoryName, row.category),
+            definition=Definition.of(revision).as_written,
+            scope=row.scope,  # type: ignore[arg-type]
+            datacenter=row.datacenter,
+        ),
+        is_standard=row.origin == Origin.GENERATED,
+        source=row.source,
+        is_retired=row.retired_at is not None,
+        is_leaving=row.missing_since is not None,
+    )
+
+
+# The templates there are, each with how many datasets, tests and gaps it has.
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownTemplate:
+    """A template and what it comes to now."""
+
+    row: RuleTemplate
+    profile: TemplateProfile
+    datasets: int  # with live tests of it
+    tests: int  # live ones
+    gaps: int  # datasets where it makes less than it should
+
+    @property
+    def selector(self) -> str:
+        """Which datasets and columns it selects, in words."""
+        return in_words(self.profile.selector)
+
+
+def shown_templates(rows: Iterable[RuleTemplate]) -> list[ShownTemplate]:
+    """The templates in their order, counted in two statements."""
+    templates = list(rows)
+    names = [row.name for row in templates]
+    live = DataTest.objects.filter(template__in=names, retired_at__isnull=True, missing_since__isnull=True)
+    counted: Any = live.values("template").annotate(tests=Count("pk"), datasets=Count("dataset", distinct=True))
+    counts = {each["template"]: each for each in counted}
+    lacking: Any = Gap.objects.filter(template__in=names, closed_at__isnull=True).values("template")
+    gaps = {each["template"]: each["gaps"] for each in lacking.annotate(gaps=Count("pk"))}
+    return [
+        ShownTemplate(
+            row=row,
+            profile=template_of(row),
+            datasets=counts.get(row.name, {}).get("datasets", 0),
+            tests=counts.get(row.name, {}).get("tests", 0),
+            gaps=gaps.get(row.name, 0),
+        )
+        for row in templates
+    ]
+
+
+def as_json(template: ShownTemplate) -> dict[str, Any]:
+    """The template for programs."""
+    profile = template.profile
+    return {
+        "name": profile.name,
+        "assertion": profile.assertion,
+        "selector": template.selector,
+        "parameters": dict(profile.parameters),
+        "severity": profile.severity,
+        "category": profile.category,
+        "source": template.row.source,
+        "place": profile.place,
+        "datasets": template.datasets,
+        "data_tests": template.tests,
+        "gaps": template.gaps,
+    }
+
+
+def counts_of(template: Mapping[str, Any]) -> str:
+    """What a template comes to, in words: ``3 tests of 2 datasets, 1 gap``."""
+    counts = ((template[key], word) for key, word in (("data_tests", "test"), ("datasets", "dataset"), ("gaps", "gap")))
+    tests, datasets, gaps = (f"{count} {word}{'s' * (count != 1)}" for count, word in counts)
+    return f"{tests} of {datasets}{f', {gaps}' if template['gaps'] else ''}"

@@ -1,0 +1,535 @@
+"""What can be wrong with a set-up: one small check each, its finding, and how to mend it.
+
+It changes nothing.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from django.db import DatabaseError, connection
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Count, Min, Q
+from kombu.exceptions import OperationalError
+from pyarrow.fs import FileType
+from redis import RedisError
+
+from alerting.channels import Channel, TransportError, channels, check_routes
+from alerting.models import Notice, Standing
+from alerting.routes import UnableToReadRoutes
+from assay import clock
+from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.profile import FILES
+from assay.celery import app
+from assay.clock import database_now
+from assay.command_line.command import missing_migrations
+from assay.config import config
+from assay.database.storage_errors import DAMAGED, of_database
+from assay.edge.destination import UnableToCall
+from assay.edge.outbound import judge
+from assay.models import AuditEntry, Dataset, Pull, Replica
+from assay.queue.claims import LONGEST_LEASE, leased, pending, unleased
+from assay.queue.drain import backlogs, worst_rows
+from assay.queue.flow import STAGES
+from assay.scheduler.beat import scheduler
+from assay.scheduler.sweep import rules
+from execution_engine.engines.files.listing import UnableToListFiles, root_of
+from execution_engine.engines.spark.start.session import UnableToFindJava, find_java
+from execution_engine.models import Scan, Suspect
+from execution_engine.outcome import Reason
+from execution_engine.storage import table_of
+
+# What a check finds.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One check's answer; ``mend`` is empty where nothing is wrong."""
+
+    check: str
+    is_well: bool
+    found: str
+    mend: str = ""
+
+
+def well(check: str, found: str) -> Finding:
+    """Nothing is wrong."""
+    return Finding(check=check, is_well=True, found=found)
+
+
+def ill(check: str, found: str, mend: str) -> Finding:
+    """What is wrong, and how to mend it."""
+    return Finding(check=check, is_well=False, found=found, mend=mend)
+
+
+# Checks of what Assay is to look after.
+
+
+def catalog() -> Finding:
+    """Whether there is any dataset."""
+    count = Dataset.objects.filter(missing_since__isnull=True).count()
+    if not count:
+        return ill("catalog", "it is empty", "run `assay sync FILE` (docs/catalog.md says what it holds)")
+    return well("catalog", f"{count} datasets")
+
+
+def pulled() -> Finding:
+    """Whether the catalog that is read by itself could be read."""
+    row = Pull.objects.first()
+    if row is None:
+        return well("pull", "no catalog is read on a schedule")
+    if row.failing_since:
+        found = f"{config().catalog_path} has been refused since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}"
+        return ill("pull", found, f"correct the catalog; it is read again at {row.due_at:%Y-%m-%d %H:%M} UTC")
+    return well("pull", f"read at {row.read_at:%Y-%m-%d %H:%M} UTC" if row.read_at else "not read yet")
+
+
+def names() -> Finding:
+    """Whether datasets still have the names that a migration gave them, as theirs differed by case only."""
+    renamed = AuditEntry.objects.filter(action="dataset.renamed", via="migration").order_by("pk")
+    was = {entry.object_id: entry.before["name"] for entry in renamed if entry.before}
+    live = Dataset.objects.filter(full_name__in=was, missing_since__isnull=True).order_by("pk")
+    if told := [f"{row.full_name} was {was[row.full_name]}" for row in live]:
+        found = f"names that differ only by case are now one name, so {'; '.join(told)}"
+        return ill("names", found, "give each table one name in its source, and run `assay sync`")
+    return well("names", "no two were one")
+
+
+def replicas() -> Finding:
+    """Whether the folder of every replica is there."""
+    paths = Replica.objects.filter(storage__in=FILES).select_related("dataset")
+    lost = [f"{replica} at {replica.location}" for replica in paths if not _is_there(replica)]
+    if lost:
+        return ill("replicas", f"no data found for {'; '.join(lost[:5])}", "correct the locations in the catalog")
+    return well("replicas", "every folder is there")
+
+
+def _is_there(replica: Replica) -> bool:
+    try:
+        root = root_of(table_of(replica.dataset, replica))
+        return bool(root.filesystem.get_file_info(root.path).type != FileType.NotFound)
+    except (UnableToUseLocation, UnableToListFiles, OSError):
+        return False
+
+
+# Checks of the database: whether it answers, is up to date, and is set as Assay needs it.
+
+MOST_SKEW = 5.0  # seconds
+STRICT = {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}
+ASKED = ("tx_isolation", "transaction_isolation", "time_zone", "sql_mode", "character_set_database")
+
+
+def database() -> Finding:
+    """Whether it answers."""
+    try:
+        connection.ensure_connection()
+    except DatabaseError as error:
+        return unreachable(error)
+    return well("database", f"{connection.vendor} {connection.settings_dict['NAME']}")
+
+
+def unreachable(error: DatabaseError) -> Finding:
+    """It does not answer: of SQLite's file how to mend it, of a server where to set its address."""
+    if connection.vendor == "sqlite":
+        found, _, mend = of_database(error).partition(": ")
+        return ill("database", found, mend or "set ASSAY_DATABASE_URL")
+    return ill("database", f"{connection.vendor} cannot be reached: {error}", "set ASSAY_DATABASE_URL")
+
+
+def intact() -> Finding:
+    """Whether every page of SQLite's file can be read; servers look after theirs."""
+    if connection.vendor != "sqlite":
+        return well("pages", f"{connection.vendor} looks after them")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA quick_check(1)")
+        (found,) = cursor.fetchone()
+    if found == "ok":
+        return well("pages", "all can be read")
+    file = connection.settings_dict["NAME"]
+    return ill("pages", f"{file} is damaged ({found})", DAMAGED.format(file=file, error=found).partition(": ")[2])
+
+
+def migrations() -> Finding:
+    """Whether its tables are those of this version."""
+    if missing := missing_migrations():
+        return ill("migrations", f"{missing} are not applied", "run `assay migrate`")
+    return well("migrations", "all applied")
+
+
+def server() -> Finding:
+    """Whether MariaDB or MySQL works as Assay needs it to."""
+    if connection.vendor != "mysql":
+        return well("settings", f"those of {connection.vendor} are Assay's own")
+    with connection.cursor() as cursor:
+        wrong = list(wrong_database_settings(variables(cursor)))
+    if not connection.features.has_select_for_update_skip_locked:
+        wrong.append(("its version cannot skip locked rows", "use MariaDB 10.6 or later, or MySQL 8"))
+    return settings_finding(wrong)
+
+
+def settings_finding(wrong: list[tuple[str, str]]) -> Finding:
+    """One finding of all that is wrong."""
+    if wrong:
+        return ill("settings", "; ".join(found for found, _ in wrong), "; ".join(mend for _, mend in wrong))
+    return well("settings", "isolation level, time zone, SQL mode and character set are right")
+
+
+def variables(cursor: CursorWrapper) -> dict[str, str]:
+    """What the session of a cursor says of its server's settings."""
+    cursor.execute(f"SHOW SESSION VARIABLES WHERE Variable_name IN {ASKED}")
+    return {name.lower(): value for name, value in cursor.fetchall()}
+
+
+def wrong_database_settings(found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What is wrong of a session's settings, each with how to mend it."""
+    isolation = found.get("transaction_isolation") or found.get("tx_isolation", "")
+    if isolation != "READ-COMMITTED":
+        yield f"the isolation level is {isolation}", "let nothing between us and the server change sessions"
+    if (zone := found["time_zone"]) not in ("+00:00", "UTC"):
+        yield f"the session's time zone is {zone}", "let nothing between us and the server change sessions"
+    if not STRICT & set(found["sql_mode"].split(",")):
+        yield f"sql_mode {found['sql_mode']!r} cuts values off silently", "set sql_mode=STRICT_TRANS_TABLES"
+    if (characters := found["character_set_database"]) != "utf8mb4":
+        yield f"the character set is {characters}", "run ALTER DATABASE … CHARACTER SET utf8mb4, and convert its tables"
+
+
+def clock_skew() -> Finding:
+    """Whether the database's clock, by which all of Assay goes, agrees with this machine's."""
+    return skew_finding(database_now(), datetime.now(UTC))
+
+
+def skew_finding(theirs: datetime, ours: datetime) -> Finding:
+    """What the difference between two clocks means."""
+    ahead = (theirs - ours).total_seconds()
+    if abs(ahead) <= MOST_SKEW:
+        return well("clock", f"{abs(ahead):.1f} s off the database's")
+    side = "behind" if ahead > 0 else "ahead of"
+    return ill("clock", f"{abs(ahead):.0f} s {side} the database's", "run NTP (chrony) on both machines")
+
+
+# Checks of this machine: Java, folders, space.
+
+LEAST_FREE = 1 << 30  # bytes
+LEAST_SHARE = 0.05  # of the disk
+
+
+def java() -> Finding:
+    """Whether Spark has a Java to run on."""
+    if config().spark_remote:
+        return well("java", "not needed: Spark is reached by Connect")
+    try:
+        return well("java", str(find_java(os.environ)))
+    except UnableToFindJava as error:
+        return ill("java", "none that Spark runs on", str(error))
+
+
+def home() -> Finding:
+    """Whether the home folder can be written."""
+    return _writable("home", config().home, "set ASSAY_HOME to a folder of yours")
+
+
+def states() -> Finding:
+    """Whether the folder of states can be written; that all workers share it, no single machine can tell."""
+    conf = config()
+    if conf.broker_url and conf.state_store is None:
+        own = f"{conf.states.resolve()} is this machine's own, and workers of others do not see it"
+        return ill("states", own, "set ASSAY_STATE_STORE to a folder that all workers share")
+    found = _writable("states", conf.states, "set ASSAY_STATE_STORE to a folder that can be written")
+    if not found.is_well or not conf.broker_url:
+        return found
+    return well("states", f"{found.found}; whether all workers share it cannot be seen from here: make sure of it")
+
+
+def disk() -> Finding:
+    """Whether there is space left where states and the embedded database lie."""
+    places = [place for place in (config().home, config().states) if place.exists()]
+    usages = [(place, shutil.disk_usage(place)) for place in places]
+    return disk_finding([(place, usage.free, usage.total) for place, usage in usages])
+
+
+def disk_finding(places: list[tuple[Path, int, int]]) -> Finding:
+    """What the free and total bytes of folders mean."""
+    scarce = [
+        f"{free / 1e9:.1f} GB free under {place.resolve()}"
+        for place, free, total in places
+        if free < LEAST_FREE or free < LEAST_SHARE * total
+    ]
+    if scarce:
+        return ill("disk", "; ".join(scarce), "free some, or set ASSAY_HOME or ASSAY_STATE_STORE to a larger disk")
+    return well("disk", f"{min((free for _, free, _ in places), default=0) / 1e9:.1f} GB free")
+
+
+def _writable(check: str, folder: Path, mend: str) -> Finding:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        return ill(check, f"{folder} cannot be written: {error}", mend)
+    return well(check, str(folder.resolve()))
+
+
+# Checks of what the service calls outside: the channels that reach people, and whoever misses the scheduler.
+
+
+def reach() -> Finding:
+    """Whether each channel could send now; nobody is told anything."""
+    tried = {channel.name: _failure(channel) for channel in channels()}
+    if failures := list(filter(None, tried.values())):
+        mend = "correct ASSAY_EMAIL_URL, ASSAY_WEBHOOK_* or others (docs/notifications.md); notices wait until then"
+        return ill("channels", "; ".join(failures), mend)
+    return well("channels", ", ".join(tried))
+
+
+def routes() -> Finding:
+    """Whether the route file can be used, with every address that it names."""
+    try:
+        found = check_routes()
+    except UnableToReadRoutes as wrong:
+        return ill("routes", str(wrong), "correct the file that ASSAY_ROUTES names (docs/notifications.md)")
+    named = len(found.teams) + len(found.owners)
+    return well("routes", f"{named} of teams and owners" if named or found.default else "none: names alone decide")
+
+
+def heartbeat() -> Finding:
+    """Whether the URL that the scheduler calls may be called; it is not, as that would hide a silent scheduler."""
+    url = config().heartbeat_url.get_secret_value()
+    if not url:
+        return well("heartbeat", "none: nobody outside would notice that the scheduler has stopped")
+    try:
+        place, _ = judge(url, rules(url))
+    except UnableToCall as unable:
+        return ill("heartbeat", str(unable), "correct ASSAY_HEARTBEAT_URL")
+    return well("heartbeat", place.host)
+
+
+def _failure(channel: Channel) -> str:
+    try:
+        channel.try_out()
+    except TransportError as error:
+        return str(error)
+    return ""
+
+
+# Checks of the broker: whether it answers, and whether it keeps the hints that it is given.
+
+
+def broker() -> Finding:
+    """Whether it answers."""
+    if not config().broker_url:
+        return well("broker", "none: the stages are drained in-process")
+    try:
+        with app.connection_for_write() as connection:
+            connection.ensure_connection(max_retries=1, timeout=3)
+            place = connection.as_uri()
+    except (OperationalError, OSError) as error:
+        return ill("broker", f"it cannot be reached: {error}", "start Redis, or correct ASSAY_BROKER_URL")
+    return well("broker", place)
+
+
+def redis() -> Finding:
+    """Whether Redis evicts or forgets."""
+    if not config().broker_url.startswith(("redis", "unix")):
+        return well("redis", "not used")
+    try:
+        with app.connection_for_write() as connection:
+            connection.ensure_connection(max_retries=1, timeout=3)
+            return redis_finding(settings(connection.default_channel.client))  # type: ignore[attr-defined]
+    except (OperationalError, OSError, RedisError) as error:
+        return ill("redis", f"it does not tell its settings: {error}", "start it, or let its user run INFO")
+
+
+def settings(client: Any) -> dict[str, Any]:
+    """What a Redis says of itself; ``save`` is missing where a managed one does not tell it."""
+    found: dict[str, Any] = {**client.info("memory"), **client.info("persistence")}
+    try:
+        return {**found, **client.config_get("save")}
+    except RedisError:
+        return found
+
+
+def redis_finding(found: Mapping[str, Any]) -> Finding:
+    """What the settings of a Redis mean."""
+    wrong = list(wrong_redis_settings(found))
+    if wrong:
+        return ill("redis", "; ".join(what for what, _ in wrong), "; ".join(mend for _, mend in wrong))
+    return well("redis", "it evicts nothing, and outlives a restart")
+
+
+def wrong_redis_settings(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is wrong, each with how to mend it. No row is ever lost with Redis; what is lost is time."""
+    if (policy := found.get("maxmemory_policy")) != "noeviction":
+        yield f"its policy {policy} throws hints away when memory is full", "set maxmemory-policy noeviction"
+    if not found.get("aof_enabled") and found.get("save") == "":
+        yield "it keeps nothing on disk: a restart loses hints until the next sweep", "set appendonly yes"
+
+
+# Checks of the work itself: is it hinted at, does it get done, and were people told.
+
+MOST_NAMED = 3
+LONGEST_WAIT = timedelta(minutes=10)
+SOON_TAKEN = timedelta(minutes=1)  # a scan that a worker is there for
+LOST_AFTER = timedelta(minutes=5)  # a lease that ended so long ago, and nobody took the row
+RECENT = timedelta(days=7)
+START_WORKERS = "start `assay up`, or more workers of these queues; those beside data need `-Q assay.DATACENTER`"
+
+
+def scheduling() -> Finding:
+    """Whether a scheduler sweeps, where there is a broker."""
+    known = scheduler()
+    if known is None:
+        return well("scheduler", "not needed without a broker")
+    if known.silence is None:
+        return ill("scheduler", "none has ever swept", "start `assay sweep` beside the workers")
+    seconds = f"{known.silence.total_seconds():.0f} s ago"
+    if known.is_silent:
+        found = f"silent: the last sweep was {seconds}, at {known.swept_at:%Y-%m-%d %H:%M:%S} UTC"
+        return ill("scheduler", found, "start `assay sweep` again; its log says why it ended")
+    return well("scheduler", f"it has swept {seconds}")
+
+
+def failing() -> Finding:
+    """Whether rows are tried in vain, and which most often."""
+    found = backlogs()
+    if late := [each for each in found if each.failing]:
+        names = ", ".join(f"{each.stage} ({each.failing})" for each in late)
+        worst = ", ".join(f"{row.stage} {row.id} ({row.attempts} tries)" for row in worst_rows(MOST_NAMED))
+        mend = "the log says why: look for the stage and the id"
+        return ill("stages", f"rows fail again and again in {names}; worst {worst}", mend)
+    return well("stages", f"{sum(each.waiting for each in found)} rows wait, none fails")
+
+
+def waiting() -> Finding:
+    """Whether rows have been due for long, as where no worker takes them."""
+    now = clock.now()
+    late = [
+        f"{each.stage} ({each.age(now) / timedelta(minutes=1):.0f} min)"
+        for each in backlogs(now)
+        if each.age(now) > LONGEST_WAIT
+    ]
+    if late:
+        return ill("waiting", f"nobody has worked what is due in {', '.join(late)}", START_WORKERS)
+    return well("waiting", "nothing is overdue")
+
+
+def datacenters() -> Finding:
+    """Whether scans wait in a datacenter where no worker takes any."""
+    real_now, now = clock.database_now(), clock.now()
+    late = unleased(real_now) & Q(ended_at__isnull=True, created_at__lt=now - SOON_TAKEN)
+    counts = Scan.objects.filter(late).order_by().values_list("datacenter").annotate(Count("pk"), Min("created_at"))
+    idle_places = []
+    for place, count, oldest in sorted(counts):
+        there = Scan.objects.filter(datacenter=place)
+        if not there.filter(Q(ended_at__gte=oldest) | leased(real_now)).exists():
+            minutes = (now - oldest) / timedelta(minutes=1)
+            idle_places.append(f"{place} ({count} scan{'s' * (count != 1)}, the oldest for {minutes:.0f} min)")
+    if idle_places:
+        return ill("datacenters", f"no worker takes what waits in {', '.join(idle_places)}", START_WORKERS)
+    return well("datacenters", "what waits in each is taken")
+
+
+def engines() -> Finding:
+    """Whether windows stay unjudged because their engine cannot be reached, as where Spark cannot start."""
+    away = Standing.objects.filter(error_reason=Reason.ENGINE_UNREACHABLE, data_test__retired_at__isnull=True)
+    by_place = dict(away.values_list("data_test__datacenter").annotate(Count("pk")))
+    if by_place:
+        named = ", ".join(f"{count} in {place}" for place, count in sorted(by_place.items()))
+        mend = "the log of the workers there says why; `assay doctor` looks for Java on this machine"
+        return ill("engines", f"windows cannot be judged, as their engine cannot be reached: {named}", mend)
+    return well("engines", "each that was asked has answered")
+
+
+def leases() -> Finding:
+    """Whether workers have left rows that nobody takes, or hold some for longer than any stage allows."""
+    real_now = clock.database_now()
+    lost = _leased(Q(lease_until__lt=real_now - LOST_AFTER))
+    if lost:
+        return ill("leases", f"workers have left rows in {lost}, and none takes them", START_WORKERS)
+    if held := _leased(Q(lease_until__gt=real_now + LONGEST_LEASE)):
+        mend = "was the database's clock set back? correct it; workers take these rows again"
+        return ill("leases", f"held far into the future in {held}", mend)
+    return well("leases", "none is stuck")
+
+
+def notices() -> Finding:
+    """Whether notices were given up in the last week."""
+    dead = Notice.objects.filter(settled_at__gte=clock.now() - RECENT, sent_at__isnull=True, suppressed="")
+    count = dead.count()
+    if not count:
+        return well("notices", "none was given up in the last 7 days")
+    last = dead.order_by("-settled_at", "-pk")[:MOST_NAMED]
+    named = "; ".join(f"{notice.pk} to {notice.recipient} by {notice.channel}: {notice.error}" for notice in last)
+    mend = "repair the channel (ASSAY_EMAIL_URL, ASSAY_WEBHOOK_URL), and tell these people yourself"
+    return ill("notices", f"{count} were given up in the last 7 days, such as {named}", mend)
+
+
+def quarantined() -> Finding:
+    """Whether some metrics are not measured any longer, because they ended their scans abnormally."""
+    rows = Suspect.objects.filter(quarantined_at__isnull=False).select_related("dataset")
+    count = rows.count()
+    if not count:
+        return well("quarantine", "nothing is quarantined")
+    last = rows.order_by("-quarantined_at", "-pk")[:MOST_NAMED]
+    named = "; ".join(f"{row.pk}: {row.spec_text} of {row.dataset} ({row.reason})" for row in last)
+    mend = "revise the tests that ask for it, or lift it: POST /api/v1/quarantines/ID/lift"
+    return ill("quarantine", f"{count} no longer measured, such as {named}", mend)
+
+
+def _leased(how: Q) -> str:
+    """The stages with pending rows that are leased so, with their number."""
+    now = clock.now()
+    counts = {stage.name: pending(stage, now).filter(how).count() for stage in STAGES}
+    return ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
+
+
+def idle() -> list[Finding]:
+    """Which parts of the work do not get done: what a reader of any page must know before trusting it."""
+    return [finding for finding in (scheduling(), waiting(), datacenters(), engines()) if not finding.is_well]
+
+
+# Every check, in the order in which its finding helps.
+
+Check = Callable[[], Finding]
+
+MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk, reach, routes, heartbeat)
+# what needs a database that answers, and what needs one that is up to date
+SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
+TABLE_CHECKS: tuple[Check, ...] = (
+    catalog,
+    names,
+    pulled,
+    replicas,
+    scheduling,
+    failing,
+    waiting,
+    datacenters,
+    engines,
+    leases,
+    notices,
+    quarantined,
+)
+
+
+def examine() -> Iterator[Finding]:
+    """Every check's finding, the first things first; what rests on something that is ill is not looked at."""
+    yield (answers := database())
+    if answers.is_well:
+        yield (tables := _found(migrations))
+    yield from (check() for check in MACHINE_CHECKS)
+    if answers.is_well:
+        yield from (_found(check) for check in SERVER_CHECKS)
+    if answers.is_well and tables.is_well:
+        yield from (_found(check) for check in TABLE_CHECKS)
+
+
+def _found(check: Check) -> Finding:
+    """What a check finds; a database that fails under it is the finding, and the other checks go on."""
+    try:
+        return check()
+    except DatabaseError as error:
+        return replace(unreachable(error), check=check.__name__)

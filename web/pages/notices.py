@@ -1,0 +1,158 @@
+"""Pages of who is told: mutes, and the answers that people give by the links of a notice.
+
+What is sent, and to whom, is decided in ``alerting``.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from alerting.alerts.texts import Answer, Followed, UnableToFollow, followed
+from alerting.models import Silence
+from alerting.services import UnableToSilence, end_silence, silence
+from assay import clock
+from assay.access import Action
+from assay.database.name_keys import name_key
+from assay.models import Category, Dataset
+from incident_manager.models import Incident
+from web.access.typed import typed_before
+from web.access.who import hidden_datasets, may, readable
+from web.api.incidents.silences import Silences
+from web.shown.status import in_english
+
+from .actions import changing, complain
+from .forms import NameField, UtcField
+from .page_policy import demand, form_of, page
+
+# The page that a link in a message leads to: it shows what it is about, and asks before anything is done.
+#
+# A GET changes nothing, as scanners of mail follow links. What is done is done by the forms of the incident and of
+# mutes,
+# which ask whether whoever is signed in may.
+
+USUAL_MUTE = timedelta(days=1)
+GONE = 410  # HTTP: it was there
+
+
+@page
+def answer_page(request: HttpRequest, token: str) -> HttpResponse:
+    """What a link asks for, with a button; what cannot be followed is told without a word of what it was about."""
+    now = clock.now()
+    try:
+        said = followed(token, now=now)
+    except UnableToFollow as unable:
+        return render(request, "web/answer.html", {"here": "incidents", "fault": in_english(str(unable))}, status=GONE)
+    incident = _incident(said)
+    if incident is None:
+        gone = {"here": "incidents", "fault": gettext("The incident of this link is no longer kept.")}
+        return render(request, "web/answer.html", gone, status=GONE)
+    demand(request, Action.READ, incident)
+    action = Action.SILENCE if said.answer is Answer.MUTE else Action.ACT
+    context: dict[str, Any] = {
+        "here": "incidents",
+        "incident": incident,
+        "now": now,
+        "is_mute": said.answer is Answer.MUTE,
+        "may_answer": may(request, action, incident.dataset),
+        "until": f"{now + USUAL_MUTE:%Y-%m-%dT%H:%M}",
+    }
+    return render(request, "web/answer.html", context)
+
+
+def _incident(said: Followed) -> Incident | None:
+    return Incident.objects.select_related("dataset", "alert").filter(alert=said.alert).first()
+
+
+# The page of silences: those that last, a form for a new one, and what the forms do.
+
+SHOWN_FOR = timedelta(days=7)  # after their end
+MOST_SUGGESTED = 500  # names of each kind
+
+
+class SilenceForm(forms.Form):
+    """What is silent, until when, and why."""
+
+    dataset = forms.CharField(required=False, max_length=300)
+    category = forms.ChoiceField(required=False, choices=[("", "all"), *Category.choices])
+    owner = NameField(required=False, max_length=200)
+    ends_at = UtcField()
+    reason = forms.CharField(max_length=10_000)
+
+    def clean_dataset(self) -> Dataset | None:
+        """The dataset with this name."""
+        name = self.cleaned_data["dataset"].strip()
+        found = Dataset.objects.filter(name_key=name_key(name)).first() if name else None
+        if name and found is None:
+            raise forms.ValidationError(gettext("No dataset is called %(name)s.") % {"name": name})
+        return found
+
+
+@page
+def silences_page(request: HttpRequest) -> HttpResponse:
+    """The silences that last, and those that ended in the last week."""
+    now = clock.now()
+    rows = Silence.objects.select_related("dataset").filter(ends_at__gt=now - SHOWN_FOR).order_by("-ends_at", "-pk")
+    shown = [(row, row.ends_at > now and may(request, Action.SILENCE, row)) for row in readable(request, rows)]
+    typed = typed_before(request).get("new") or _prefill(request, now)
+    context = {"here": "silences", "now": now, "rows": shown, "categories": Category.values, "typed": typed}
+    context["may_silence"] = may(request, Action.SILENCE)
+    if context["may_silence"]:
+        context |= _names(request)
+    return render(request, "web/silences.html", context)
+
+
+def _prefill(request: HttpRequest, now: datetime) -> dict[str, str]:
+    """What mutes the incident that is asked for, for the usual time."""
+    pk = request.GET.get("incident", "")
+    incident = Incident.objects.select_related("dataset").filter(pk=pk).first() if pk.isdecimal() else None
+    if incident is None or not may(request, Action.READ, incident):
+        return {}
+    return {
+        "dataset": incident.dataset.full_name,
+        "category": incident.category,
+        "ends_at": f"{now + USUAL_MUTE:%Y-%m-%dT%H:%M}",
+        "reason": gettext("Incident %(id)s is known.") % {"id": incident.pk},
+    }
+
+
+def _names(request: HttpRequest) -> dict[str, list[str]]:
+    """The datasets and owners that the form suggests."""
+    rows = Dataset.objects.filter(missing_since__isnull=True).exclude(pk__in=hidden_datasets(request))
+    names, owners = rows.order_by("full_name"), rows.order_by("owner").distinct()
+    return {
+        "datasets": list(names.values_list("full_name", flat=True)[:MOST_SUGGESTED]),
+        "owners": list(owners.values_list("owner", flat=True)[:MOST_SUGGESTED]),
+    }
+
+
+@form_of("silences")
+def new_silence(request: HttpRequest) -> HttpResponse:
+    """Write a silence and return to the page."""
+    form = SilenceForm(request.POST)
+    if not form.is_valid():
+        return complain(request, form, reverse("silences"))
+    given = form.cleaned_data
+    demand(request, Action.SILENCE, Silence(dataset=given["dataset"], owner=given["owner"]))
+    home = reverse("silences")
+    with changing(request, Silences, "create", given=given, refusal=UnableToSilence, home=home) as change:
+        row = silence(**given, author=request.user.get_username(), now=clock.now())
+        change.key = row.pk
+        messages.success(request, gettext("Muted until %(at)s UTC.") % {"at": f"{row.ends_at:%Y-%m-%d %H:%M}"})
+    return redirect("silences")
+
+
+@form_of("silences")
+def end(request: HttpRequest, pk: int) -> HttpResponse:
+    """End a silence and return to the page."""
+    row = get_object_or_404(Silence.objects.select_related("dataset"), pk=pk)
+    demand(request, Action.SILENCE, row)
+    with changing(request, Silences, "end", key=pk, refusal=UnableToSilence):
+        end_silence(row, now=clock.now())
+        messages.success(request, gettext("Ended: Assay now decides about the notices that it muted."))
+    return redirect("silences")

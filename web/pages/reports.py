@@ -1,0 +1,366 @@
+"""Reports on pages: the inbox of those who decide of them, and the form in which somebody reports a problem.
+
+What becomes of a report is in ``incident_manager.reports``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from assay import clock
+from assay.access import Action
+from assay.database.name_keys import name_key
+from assay.models import Dataset
+from assay.time.windows import Partitioning, UnableToAlign, UnableToPartition, Window
+from incident_manager import services
+from incident_manager.models import Incident, Report, ReportState, Saw
+from incident_manager.reports.selectors import UNSETTLED, likely_troubles, open_incidents_for, waiting_for
+from web.access.throttles import costs
+from web.access.typed import typed_before
+from web.access.who import hidden_datasets, may, person_of, readable
+from web.api.incidents.reports import Reports
+from web.shown.status import ShownStatus, in_english
+
+from .actions import changing, complain
+from .forms import UtcField
+from .page_policy import demand, form_of, page
+
+# The inbox: all reports that somebody may see, those that wait first to be found, and what is done with each.
+
+PAGE_SIZE = 50
+UNDECIDED = "unsettled"
+STATES = (
+    (UNDECIDED, _("open or confirmed")),
+    ("all", _("all")),
+    *((state.value, _(state.value)) for state in ReportState),
+)
+MINE = (("", _("everybody's")), ("owned", _("of my datasets")), ("sent", _("that I sent")))
+LOOKS = {
+    ReportState.OPEN: ShownStatus.REPORTED,
+    ReportState.CONFIRMED: ShownStatus.FAIL,
+    ReportState.FIXED: ShownStatus.PASS,
+}
+
+
+class InboxForm(forms.Form):
+    """The filters of the inbox; what cannot be read filters nothing."""
+
+    state = forms.ChoiceField(required=False, choices=STATES)
+    mine = forms.ChoiceField(required=False, choices=MINE)
+    owner = forms.CharField(required=False, max_length=200)
+    dataset = forms.CharField(required=False, max_length=300)
+    page = forms.IntegerField(required=False, min_value=1, max_value=10**6)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownReport:
+    """One report as people read it, and whether whoever asks may decide of it."""
+
+    row: Report
+    status: ShownStatus
+    window: str
+    known: tuple[Incident, ...]
+    others: tuple[Incident, ...]  # the open incidents that it may be joined to
+    may_act: bool
+    may_test: bool
+
+
+@page
+def reports_page(request: HttpRequest) -> HttpResponse:
+    """The reports by filters, the newest first."""
+    form = InboxForm(request.GET)
+    form.is_valid()
+    given = form.cleaned_data
+    shown = Paginator(_matching(request, given), PAGE_SIZE).get_page(given.get("page") or 1)
+    rows = list(shown.object_list)
+    others = open_incidents_for(rows)
+    query = request.GET.copy()
+    query.pop("page", None)
+    context = {
+        "here": "reports",
+        "now": clock.now(),
+        "page": shown,
+        "rows": [_shown(request, row, others.get(row.pk, [])) for row in rows],
+        "states": STATES,
+        "whose": MINE,
+        "wanted": {**given, "state": given.get("state") or UNDECIDED},
+        "is_filtered": any(given.get(name) for name in ("state", "mine", "owner", "dataset")),
+        "query": query.urlencode(),
+    }
+    return render(request, "web/reports.html", context)
+
+
+def _matching(request: HttpRequest, given: Mapping[str, Any]) -> "QuerySet[Report]":
+    rows = Report.objects.select_related("dataset", "incident", "offered").prefetch_related("joined__dataset")
+    rows = rows.exclude(dataset__in=hidden_datasets(request)).order_by("-pk")
+    state = given.get("state") or UNDECIDED
+    if state == UNDECIDED:
+        rows = rows.filter(state__in=UNSETTLED)
+    elif state != "all":
+        rows = rows.filter(state=state)
+    person = person_of(request)
+    if given.get("mine") == "owned":
+        rows = rows.filter(Q(dataset__owner=person.name) | Q(dataset__team__in=[team for team in person.teams if team]))
+    elif given.get("mine") == "sent":
+        rows = rows.filter(reporter=person.name)
+    if owner := given.get("owner"):
+        rows = rows.filter(Q(dataset__owner__iexact=owner) | Q(dataset__team__iexact=owner))
+    if dataset := given.get("dataset"):
+        rows = rows.filter(dataset__full_name__icontains=dataset)
+    return rows
+
+
+def _shown(request: HttpRequest, row: Report, others: list[Incident]) -> ShownReport:
+    may_act = may(request, Action.ACT, row)
+    return ShownReport(
+        row=row,
+        status=LOOKS.get(ReportState(row.state), ShownStatus.UNTESTED),
+        window=window_said(row),
+        known=tuple(readable(request, row.joined.all())),
+        others=tuple(readable(request, others)) if may_act else (),
+        may_act=may_act and row.state in UNSETTLED,
+        may_test=may(request, Action.TEST, row.dataset),
+    )
+
+
+def window_said(row: Report) -> str:
+    """The partitions that a report is about by their keys, or its time where it is about no whole ones."""
+    partitioning = row.dataset.partitioning
+    try:
+        keys = partitioning.keys(row.window) if partitioning else ()
+    except (UnableToAlign, OverflowError):
+        keys = ()
+    if keys:
+        return keys[0] if len(keys) == 1 else _from_to(keys[0], keys[-1])
+    return _from_to(f"{row.window_start:%Y-%m-%d %H:%M}", f"{row.window_end:%Y-%m-%d %H:%M} UTC")
+
+
+def _from_to(first: str, last: str) -> str:
+    return gettext("%(first)s to %(last)s") % {"first": first, "last": last}
+
+
+class RejectForm(forms.Form):
+    """Why a claim is wrong."""
+
+    reason = forms.CharField(max_length=10_000)
+
+
+class JoinForm(forms.Form):
+    """The incident that a claim is about."""
+
+    incident = forms.ModelChoiceField(Incident.objects.select_related("dataset"))
+
+
+def _confirm(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
+    services.confirm_report(row, author=author, now=now)
+    return gettext("Report %(id)s is confirmed: the gate blocks on its windows until it is fixed.") % {"id": row.pk}
+
+
+def _fix(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
+    services.fix_report(row, author=author, now=now)
+    return gettext("Report %(id)s is fixed; %(name)s is told.") % {"id": row.pk, "name": row.reporter}
+
+
+def _reject(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
+    services.reject_report(row, author=author, now=now, reason=given["reason"])
+    return gettext("Report %(id)s is rejected; %(name)s is told.") % {"id": row.pk, "name": row.reporter}
+
+
+def _join(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
+    joined = services.join_report(row, given["incident"], author=author, now=now)
+    if joined.state == ReportState.JOINED:
+        said = gettext("Report %(id)s joined incident %(incident)s; %(name)s is told.")
+    else:
+        said = gettext("A part of report %(id)s joined incident %(incident)s; the rest still waits for you.")
+    return said % {"id": row.pk, "incident": given["incident"].pk, "name": row.reporter}
+
+
+ACTIONS = {
+    "confirm": (forms.Form, _confirm),
+    "fix": (forms.Form, _fix),
+    "reject": (RejectForm, _reject),
+    "join": (JoinForm, _join),
+}
+
+
+@form_of("reports")
+def decide(request: HttpRequest, pk: int, action: str) -> HttpResponse:
+    """Confirm, fix, reject or join one report, and return to the inbox."""
+    row = get_object_or_404(Report.objects.select_related("dataset", "incident"), pk=pk)
+    demand(request, Action.ACT, row)
+    form_class, carry_out = ACTIONS[action]
+    form = form_class(request.POST)
+    if not form.is_valid():
+        return complain(request, form, reverse("reports"))
+    given = form.cleaned_data
+    with changing(request, Reports, action, key=pk, given=given, refusal=services.UnableToDecide):
+        if "incident" in given:
+            demand(request, Action.READ, given["incident"])
+        messages.success(request, carry_out(row, given, request.user.get_username(), clock.now()))
+    return redirect("reports")
+
+
+# The form in which somebody reports a problem: recent partitions to choose from, and what is known of them already.
+
+RECENT = 60  # partitions to choose from
+DAY = timedelta(days=1)
+
+
+class ProblemForm(forms.Form):
+    """A user's claim that the data of some partitions, or of a time, is bad; ``of`` is the incident that it is."""
+
+    first = forms.CharField(required=False, max_length=120)
+    last = forms.CharField(required=False, max_length=120)
+    start = UtcField(required=False)
+    end = UtcField(required=False)
+    datacenter = forms.CharField(required=False, max_length=60)
+    saw = forms.ChoiceField(required=False, choices=Saw.choices)
+    description = forms.CharField(required=False, max_length=10_000)
+    of = forms.IntegerField(required=False, min_value=1)
+
+    def __init__(self, given: Mapping[str, Any], partitioning: Partitioning | None) -> None:
+        super().__init__(given)
+        self.partitioning = partitioning
+
+    def clean(self) -> dict[str, Any]:
+        """The fields, with the window that they say: a time, where one is given, before partitions."""
+        given: dict[str, Any] = super().clean() or {}
+        start, end = given.get("start"), given.get("end")
+        if (start or end) and not self.errors:
+            if start is None or end is None:
+                raise forms.ValidationError(gettext("Say from when to when, or leave both empty."))
+            if start >= end:
+                raise forms.ValidationError(gettext("The range must end after it starts."))
+            return given | {"window": Window(start=start, end=end)}
+        return given if self.errors else given | {"window": self._of_partitions(given["first"], given["last"])}
+
+    def _of_partitions(self, first: str, last: str) -> Window:
+        if self.partitioning is None or not (first or last):
+            raise forms.ValidationError(gettext("Say of which time the data is bad."))
+        try:
+            begin, until = self.partitioning.window(first or last), self.partitioning.window(last or first)
+        except UnableToPartition as unable:
+            raise forms.ValidationError(in_english(str(unable))) from None
+        if until.end <= begin.start:
+            raise forms.ValidationError(gettext("The last bad partition must not be before the first."))
+        return Window(start=begin.start, end=until.end)
+
+
+@page
+def problem_page(request: HttpRequest, name: str) -> HttpResponse:
+    """The form; to a script the form alone, or only what is known of what is chosen there."""
+    dataset = _dataset(name)
+    demand(request, Action.REPORT, dataset)
+    now, keys = clock.now(), recent_keys(dataset)
+    typed = next(iter(typed_before(request).values()), {})
+    usual = {"first": keys[0], "last": keys[0]} if keys else _last_day(now)
+    chosen = usual | {"saw": Saw.SOMETHING_ELSE.value} | request.GET.dict() | typed
+    form = ProblemForm(chosen, dataset.partitioning)
+    context = {
+        "dataset": dataset,
+        "now": now,
+        "keys": keys,
+        "typed": chosen,
+        "saw": Saw.values,
+        "replicas": dataset.replicas.all(),
+        "known": _known(request, dataset, form),
+    }
+    if request.headers.get("HX-Request"):
+        return render(request, "web/_known.html" if "part" in request.GET else "web/_problem.html", context)
+    return render(request, "web/problem.html", context)
+
+
+@form_of("problem", "name")
+@costs("report")
+def report(request: HttpRequest, name: str) -> HttpResponse:
+    """Take a user's claim on a dataset, and say who hears of it, or that it is known."""
+    dataset = _dataset(name)
+    demand(request, Action.REPORT, dataset)
+    form, home = ProblemForm(request.POST, dataset.partitioning), reverse("problem", args=[dataset.full_name])
+    if not form.is_valid():
+        return complain(request, form, home)
+    given = form.cleaned_data
+    refusal = services.UnableToDecide
+    with changing(request, Reports, "create", given=given, refusal=refusal, home=home) as change:
+        row = services.report(
+            dataset=dataset,
+            window=given["window"],
+            datacenter=given["datacenter"],
+            description=given["description"].strip() or "No note was written.",
+            saw=given["saw"] or Saw.SOMETHING_ELSE,
+            reporter=request.user.get_username(),
+            of=_named(request, given["of"]),
+            now=clock.now(),
+        )
+        change.key, thanks = row.pk, gettext("Thank you: report %(id)s is saved.") % {"id": row.pk}
+        reply = in_english(services.reply(row, hidden_datasets(request)))
+        messages.success(request, format_html("{} {}", thanks, reply))
+        home = reverse("dataset", args=[dataset.full_name])
+    return redirect(home)
+
+
+def recent_keys(dataset: Dataset) -> list[str]:
+    """The keys of the last partitions that have ended, the newest first."""
+    partitioning = dataset.partitioning
+    if partitioning is None:
+        return []
+    return [
+        partitioning.key(window) for window in reversed(partitioning.previous(partitioning.at(clock.now()), RECENT))
+    ]
+
+
+def _last_day(now: datetime) -> dict[str, str]:
+    return {"start": f"{now - DAY:%Y-%m-%dT%H:%M}", "end": f"{now.astimezone(UTC):%Y-%m-%dT%H:%M}"}
+
+
+def _known(request: HttpRequest, dataset: Dataset, form: ProblemForm) -> list[Any]:
+    if not form.is_valid():
+        return []
+    given = form.cleaned_data
+    return likely_troubles(
+        dataset,
+        given["window"],
+        datacenter=given["datacenter"],
+        saw=given["saw"] or Saw.SOMETHING_ELSE,
+        hidden=hidden_datasets(request),
+    )
+
+
+def _named(request: HttpRequest, pk: int | None) -> Incident | None:
+    """The incident that the reporter says it is."""
+    incident = Incident.objects.select_related("dataset").filter(pk=pk).first() if pk else None
+    if pk and (incident is None or not may(request, Action.READ, incident)):
+        raise services.UnableToDecide(f"There is no incident {pk}.")
+    return incident
+
+
+def _dataset(name: str) -> Dataset:
+    return get_object_or_404(Dataset.objects.prefetch_related("replicas"), name_key=name_key(name))
+
+
+# How many reports wait for whoever asks, for the navigation of every page.
+
+
+def waiting(request: HttpRequest) -> dict[str, Callable[[], int]]:
+    """``waiting_reports``, asked for where a template shows it."""
+
+    def count() -> int:
+        user = getattr(request, "user", None)
+        if user is None or not user.is_authenticated:
+            return 0
+        person = person_of(request)
+        return waiting_for(person.name, person.teams).count()
+
+    return {"waiting_reports": count}
