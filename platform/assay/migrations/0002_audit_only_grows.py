@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     atomic = False  # MariaDB and MySQL commit with every trigger
 
     dependencies = [
-        ("assay", "0005_access"),
+        ("assay", "0001_initial"),
     ]
 
     operations = [
