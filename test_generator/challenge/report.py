@@ -1,4 +1,4 @@
-"""TODO"""
+"""A challenge as one JSON object, and as tables for people."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,8 +10,6 @@ from rich.table import Table
 from .challenge import Challenge, Sound
 from .injector import ErrorKind, shares_of
 from .tally import Caught, Missed, Trial, by_cell, by_column, by_kind, caught, gains
-
-# A challenge as one JSON object, and as tables for people.
 
 MOST_SHOWN = 20  # columns, and suggestions; --json has all
 WIDEST = 100  # characters of an assertion

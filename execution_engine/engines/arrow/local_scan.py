@@ -1,4 +1,4 @@
-"""TODO"""
+"""A scan of small local files that is answered in this process: by their footers, and by the kernels as one task."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

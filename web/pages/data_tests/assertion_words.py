@@ -1,4 +1,4 @@
-"""TODO"""
+"""What an assertion reads, in words, and what may be written in one: for people who write it (pure)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,6 @@ from execution_engine.language.tree import PROFILE, Assertion, By, History, Hist
 from execution_engine.metrics.definition import ArgumentType, ColumnKind, Signature
 from execution_engine.metrics.expressions import named
 from execution_engine.metrics.registry import METRICS
-
-# What an assertion reads, in words, and what may be written in one: for people who write it (pure).
 
 EXAMPLES = {
     ArgumentType.NUMBER: "1",
