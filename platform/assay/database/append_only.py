@@ -10,6 +10,7 @@ FORBIDDEN = ("update", "delete")
 
 def forbid(editor: BaseDatabaseSchemaEditor, table: str) -> None:
     """From now on rows of ``table`` can only be added. Whoever remakes the table must do this again."""
+    permit(editor, table)  # so that it may be done twice
     for statement in _makes(editor.connection.vendor, table):
         editor.execute(statement)
 
