@@ -26,7 +26,7 @@ from execution_engine.engines.protocol import WHOLE, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import engine as keys_engine
 from execution_engine.engines.spark.keys import filters
-from execution_engine.engines.spark.keys import filters as probe_keys
+from execution_engine.engines.spark.keys import probe as probe_keys
 from execution_engine.engines.spark.sources import SparkSource, open_source
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.spec import MetricSpec

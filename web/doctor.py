@@ -32,7 +32,7 @@ from assay.config import config
 from assay.database.storage_errors import DAMAGED, of_database
 from assay.edge.destination import UnableToCall
 from assay.edge.outbound import judge
-from assay.models import AuditEntry, Dataset, Pull, Replica
+from assay.models import Dataset, Pull, Replica
 from assay.queue.claims import LONGEST_LEASE, leased, pending, unleased
 from assay.queue.drain import backlogs, worst_rows
 from assay.queue.flow import STAGES
@@ -87,17 +87,6 @@ def pulled() -> Finding:
         found = f"{config().catalog_path} has been refused since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}"
         return ill("pull", found, f"correct the catalog; it is read again at {row.due_at:%Y-%m-%d %H:%M} UTC")
     return well("pull", f"read at {row.read_at:%Y-%m-%d %H:%M} UTC" if row.read_at else "not read yet")
-
-
-def names() -> Finding:
-    """Whether datasets still have the names that a migration gave them, as theirs differed by case only."""
-    renamed = AuditEntry.objects.filter(action="dataset.renamed", via="migration").order_by("pk")
-    was = {entry.object_id: entry.before["name"] for entry in renamed if entry.before}
-    live = Dataset.objects.filter(full_name__in=was, missing_since__isnull=True).order_by("pk")
-    if told := [f"{row.full_name} was {was[row.full_name]}" for row in live]:
-        found = f"names that differ only by case are now one name, so {'; '.join(told)}"
-        return ill("names", found, "give each table one name in its source, and run `assay sync`")
-    return well("names", "no two were one")
 
 
 def replicas() -> Finding:
@@ -501,7 +490,6 @@ MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk, re
 SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
 TABLE_CHECKS: tuple[Check, ...] = (
     catalog,
-    names,
     pulled,
     replicas,
     scheduling,

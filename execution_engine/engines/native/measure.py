@@ -36,7 +36,8 @@ from execution_engine.read_by import Kind, Left
 
 from .compiled import compiled
 from .evaluation import Batch
-from .grouped import REDUCTIONS, Binned, Gathering, Grouped, groups_found
+from .group_results import groups_found
+from .grouped import REDUCTIONS, Binned, Gathering, Grouped
 from .nodes import Column, Hashed, IsNull, Node, Not, UnableToTell, When
 from .partials import GATHERS, Counted, Gathered, Keys, Part, Partials, key_sets
 from .reading import Piece, Stored

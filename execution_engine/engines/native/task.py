@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import grouped as binning
-from . import grouped as gathered
-from . import nodes, partials, reading
+from . import grouped, nodes, partials, reading
 from .grouped import Binned, Gathering, Grouped, GroupsOfTask, counts_in, nothing_in
 from .nodes import UnableToTell
 from .partials import Counted, Gathered, Keys, Part, Partials, Value, of_batches
@@ -82,7 +80,7 @@ def classes_in(*modules: Any) -> dict[tuple[str, str], Any]:
     return {(each.__module__, each.__name__): each for each in every}
 
 
-_SENT = classes_in(nodes, partials, reading, gathered, binning) | {(Program.__module__, Program.__name__): Program}
+_SENT = classes_in(nodes, partials, reading, grouped) | {(Program.__module__, Program.__name__): Program}
 
 
 class Unpickler(pickle.Unpickler):

@@ -52,7 +52,7 @@ GARBLED: dict[str, Callable[[bytes], bytes]] = {
     "noise": lambda data: os.urandom(len(data)),
     "header": lambda data: b"\xff" * 100 + data[100:],
     "pages": lambda data: data[:4096] + os.urandom(len(data) - 4096),
-    "schema": lambda data: data[:200] + os.urandom(3800) + data[4000:],
+    "schema": lambda data: data[:104] + os.urandom(3992) + data[4096:],
     "cut": lambda data: data[: len(data) // 3],
     "text": lambda data: b"hello " * 1000,
 }

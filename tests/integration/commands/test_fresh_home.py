@@ -1,7 +1,6 @@
 """A home that nobody has made yet: every command works, or says what is missing, and leaves no traceback."""
 
 import os
-import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -48,24 +47,3 @@ def test_two_commands_on_a_new_home_make_one_database(tmp_path: Path) -> None:
     with ThreadPoolExecutor() as pool:
         done = list(pool.map(lambda _: assay(tmp_path / "home", "report"), range(2)))
     assert [each.returncode for each in done] == [0, 0], [each.stderr for each in done]
-
-
-def test_an_old_home_keeps_both_of_two_names_that_differ_by_case_and_the_doctor_says_so(tmp_path: Path) -> None:
-    assay(tmp_path, "migrate", "assay", "0007_claims_by_dataset")
-    with sqlite3.connect(tmp_path / "assay.db") as database:
-        for name in ("rew", "Rew"):
-            database.execute(
-                """
-                INSERT INTO assay_dataset (epoch, attempts, namespace, name, full_name, description, owner, team, tier,
-                    columns, primary_key, partition_column, granularity, time_zone, key_format, first_partition,
-                    severity, catch_up, allow_empty, gate_on, unknown_policy, source, created_at, changed_at)
-                VALUES (0, 0, 't', ?, ?, '', 'ada', '', 3, '[]', '[]', '', '', 'UTC', '', '', '', '', 0, 'outcome', '',
-                    'yaml:catalog.yaml', '2026-03-01', '2026-03-01')
-                """,
-                (name, f"t.{name}"),
-            )
-    doctor = assay(tmp_path, "doctor")
-    assert "t.Rew-2 was t.Rew" in doctor.stdout
-    with sqlite3.connect(tmp_path / "assay.db") as database:
-        names = database.execute("SELECT full_name, source FROM assay_dataset ORDER BY id").fetchall()
-    assert names == [("t.rew", "catalog"), ("t.Rew-2", "catalog")]

@@ -11,8 +11,8 @@ from pybloom_live import BloomFilter
 from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import filters
-from execution_engine.engines.spark.keys import filters as keys_probe
-from execution_engine.engines.spark.keys import filters as keys_pull
+from execution_engine.engines.spark.keys import probe as keys_probe
+from execution_engine.engines.spark.keys import pull as keys_pull
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter

@@ -21,8 +21,10 @@ from execution_engine.metrics.keys.digest import Buckets, KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter
 
 from . import workers
-from .filters import Build, Probe, built, digest, missed, row_count
+from .filters import Build, built
 from .key_sql import HASH, TEXT, KeysOf, gathered, hash_of, quoted, rows_of, spread_rows_of, text_of
+from .probe import Probe, missed
+from .pull import digest, row_count
 
 # The keys behind a few hashes, for people to read.
 
