@@ -10,7 +10,7 @@ import structlog
 
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.place_limits import PlacedDataset
-from assay.catalog.selectors import by_names, home, replica, sensitive_columns
+from assay.catalog.selectors import by_names, home, sensitive_columns
 from assay.catalog.selectors import replica as replica_of
 from assay.catalog.services import limited_datasets
 from assay.config import config
@@ -68,7 +68,7 @@ def _table(dataset: Dataset, datacenter: str) -> Table | None:
     if not dataset.replicas.all() or dataset.business_metric is not None:
         return None
     try:
-        return table_of(dataset, replica(dataset, datacenter) or home(dataset))
+        return table_of(dataset, replica_of(dataset, datacenter) or home(dataset))
     except UnableToUseLocation:
         return None
 

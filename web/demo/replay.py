@@ -23,7 +23,6 @@ from assay import clock
 from assay.access import Role
 from assay.catalog.profile import CatalogProfile
 from assay.catalog.services import apply_catalog, record_completion
-from assay.catalog.yaml.provider import load
 from assay.catalog.yaml.provider import load as load_catalog
 from assay.models import Dataset, Member
 from assay.queue.drain import advance
@@ -195,7 +194,7 @@ def _explain(now: datetime) -> None:
 
 
 def _push_sla(catalog: Path, now: datetime) -> None:
-    mart = next(dataset for dataset in load(catalog).datasets if dataset.full_name == MART)
+    mart = next(dataset for dataset in load_catalog(catalog).datasets if dataset.full_name == MART)
     wrong = replace(mart, slas=replace(mart.slas, completeness=TIGHT))
     apply_catalog(CatalogProfile(datasets=(wrong,), lineage=(), custom=()), source=SOURCE, full=False, now=now)
 

@@ -177,7 +177,7 @@ def new_override(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @form_of("dataset", "name")
-def end(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def submit_override_end(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """End an override and return to the dataset's page."""
     row = get_object_or_404(GateOverride.objects.select_related("dataset"), pk=pk, dataset__name_key=name_key(name))
     demand(request, Action.OVERRIDE, row)

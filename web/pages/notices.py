@@ -148,7 +148,7 @@ def new_silence(request: HttpRequest) -> HttpResponse:
 
 
 @form_of("silences")
-def end(request: HttpRequest, pk: int) -> HttpResponse:
+def submit_silence_end(request: HttpRequest, pk: int) -> HttpResponse:
     """End a silence and return to the page."""
     row = get_object_or_404(Silence.objects.select_related("dataset"), pk=pk)
     demand(request, Action.SILENCE, row)

@@ -7,9 +7,6 @@ from web.pages.data_tests.backtests import backtest_page
 from web.pages.data_tests.suggestions import templates_page
 
 from . import actions, notices, reports, views
-from . import actions as back_fills
-from . import actions as overrides
-from . import views as business_metrics
 from .data_tests import editor, suggestions
 from .notices import answer_page
 from .scores import scores_page, team_page
@@ -17,13 +14,13 @@ from .views import ApiDocs, columns_page
 
 urlpatterns: list[URLPattern] = [
     path("", views.catalogue_page, name="catalogue"),
-    path("business-metrics", business_metrics.business_metrics_page, name="business-metrics"),
-    path("business-metrics/<path:name>", business_metrics.business_metric_page, name="business-metric"),
+    path("business-metrics", views.business_metrics_page, name="business-metrics"),
+    path("business-metrics/<path:name>", views.business_metric_page, name="business-metric"),
     path("datasets/<path:name>/report", reports.report, name="report"),
     path("datasets/<path:name>/problem", reports.problem_page, name="problem"),
-    path("datasets/<path:name>/override", overrides.new_override, name="override-new"),
-    re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", overrides.end, name="override-end"),
-    path("datasets/<path:name>/back-fill", back_fills.back_fill, name="back-fill"),
+    path("datasets/<path:name>/override", actions.new_override, name="override-new"),
+    re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", actions.submit_override_end, name="override-end"),
+    path("datasets/<path:name>/back-fill", actions.back_fill, name="back-fill"),
     path("datasets/<path:name>/backtest", backtest_page, name="backtest"),
     path("datasets/<path:name>/columns", columns_page, name="columns"),
     path("datasets/<path:name>/suggestions", suggestions.suggestions_page, name="suggestions"),
@@ -53,7 +50,7 @@ urlpatterns: list[URLPattern] = [
     path("teams/<path:team>", team_page, name="team"),
     path("silences", notices.silences_page, name="silences"),
     path("silences/new", notices.new_silence, name="silence-new"),
-    path("silences/<int:pk>/end", notices.end, name="silence-end"),
+    path("silences/<int:pk>/end", notices.submit_silence_end, name="silence-end"),
     path("coverage", views.coverage_page, name="coverage"),
     path("templates", templates_page, name="templates"),
     path("api/docs", ApiDocs.as_view(), name="api-docs"),

@@ -23,7 +23,6 @@ from sqlalchemy import (
     select,
     table,
 )
-from sqlalchemy import literal as sql_literal
 from sqlalchemy.exc import CompileError
 from sqlalchemy.types import TIMESTAMP, Date, DateTime, Enum, Float, Integer, NullType, Numeric, TypeEngine
 
@@ -283,7 +282,7 @@ class SqlSource:
         return read_condition(condition).into(_SQLGLOT.get(name, name))
 
     def _text(self, text: str) -> str:
-        compiled = sql_literal(text).compile(dialect=self.connection.dialect, compile_kwargs={"literal_binds": True})
+        compiled = literal(text).compile(dialect=self.connection.dialect, compile_kwargs={"literal_binds": True})
         return str(compiled)
 
     def select(self, expressions: Sequence[str], where: str | None = None) -> Select[Any]:

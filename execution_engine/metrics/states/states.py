@@ -20,7 +20,6 @@ from execution_engine.exact import Number, total
 from execution_engine.metrics.spec import MetricSpec
 
 from . import frequencies, sketches
-from . import frequencies as unions
 from .frequencies import Frequencies
 from .statistics import Gather, Statistic, Value
 
@@ -146,7 +145,7 @@ def merged(statistics: dict[str, Statistic] | None, states: Sequence[State]) -> 
     """The state over the union of disjoint parts; ``statistics`` are the metric's, None of a grouping."""
     if statistics is None:
         columns = zip(*(state.groupings for state in states), strict=True)
-        return State(groupings=tuple(unions.merged(parts) for parts in columns))
+        return State(groupings=tuple(frequencies.merged(parts) for parts in columns))
     return State(
         statistics={
             name: merge(statistic, [(state.statistics or {})[name] for state in states])

@@ -15,7 +15,6 @@ from execution_engine.engines.protocol import Part, Table
 from execution_engine.models import Measurement, Run, Scan
 from execution_engine.outcome import Failure, Reason
 from execution_engine.scans import run_scan
-from execution_engine.scans import run_scan as close_scans
 from execution_engine.watch import note_fingerprints
 from tests.factories import DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine, rows
@@ -136,7 +135,7 @@ def test_a_scan_that_cannot_be_written_keeps_no_other_from_ending(loop: Loop, mo
             raise ValueError("not this one")
         note_fingerprints(seen, now)
 
-    monkeypatch.setattr(close_scans, "note_fingerprints", note)
+    monkeypatch.setattr(run_scan, "note_fingerprints", note)
     tasks.scan()
     assert state(tests) == [(120, ""), (None, ""), (120, "")]
     (left,) = Scan.objects.filter(ended_at=None)

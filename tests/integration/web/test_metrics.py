@@ -34,7 +34,6 @@ from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
 from tests.integration.execution_engine.conftest import loop as loop
 from web import metrics
-from web import metrics as data_metrics
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +44,7 @@ MOST_STATEMENTS = 16  # where every stage is idle; one more for each that has wo
 def noon() -> None:
     """The clock."""
     clock.simulate(NOW)
-    data_metrics.COUNTED.at = float("-inf")
+    metrics.COUNTED.at = float("-inf")
 
 
 def read(name: str, **headers: str) -> dict[tuple[str, ...], float]:
@@ -236,7 +235,7 @@ def test_counts_of_datasets_are_kept_for_a_minute(monkeypatch: pytest.MonkeyPatc
     assert read("assay_datasets")["untested", "2"] == 1
     DatasetFactory.create(name="another", tier=2)
     assert read("assay_datasets")["untested", "2"] == 1
-    monkeypatch.setattr(data_metrics, "FRESH_FOR", -1.0)
+    monkeypatch.setattr(metrics, "FRESH_FOR", -1.0)
     assert read("assay_datasets")["untested", "2"] == 2
 
 
