@@ -11,7 +11,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up docs test tests mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up docs test tests mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -141,8 +141,11 @@ format: dev-ready ## Rewrite the code in the house style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-lock: ## Resolve every dependency anew into requirements.lock
+lock: ## Resolve every dependency anew into deploy/locks
 	@$(PYTHON) deploy/bootstrap.py lock
+
+audit: ## Look for the locked dependencies in the public lists of known faults
+	@$(PYTHON) deploy/bootstrap.py audit
 
 run-ready:
 	@$(PYTHON) deploy/bootstrap.py run

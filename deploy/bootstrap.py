@@ -1,26 +1,32 @@
-"""Makes .venv ready for a goal, from nothing but Python: ``python3 deploy/bootstrap.py run|dev|test|lock``.
+"""Makes .venv ready for a goal, from nothing but Python: ``python3 deploy/bootstrap.py run|dev|test|lock|audit``.
 
 ``run`` installs what the demo and the service need, ``dev`` adds linters and unit tests, ``test`` adds the servers and
-headers of all tests, ``lock`` resolves every dependency anew and writes requirements.lock. What is there already is
-left as it is.
+headers of all tests. What is there already is left as it is. ``lock`` resolves every dependency anew and writes
+deploy/locks, ``audit`` looks for the locked versions in the public lists of known faults.
+
+deploy/locks has a file for the packages that every installation needs (base), one for what each extra of pyproject.toml
+adds, and one for what builds packages. pip installs a file only if its hash stands there.
 """
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
-LOCK = ROOT / "requirements.lock"
-EXTRAS = {"run": "demo", "dev": "demo,dev", "test": "demo,dev,java,mysql"}  # each goal includes those before it
+LOCKS = ROOT / "deploy" / "locks"
+EXTRAS = {"run": ("demo",), "dev": ("demo", "dev"), "test": ("demo", "dev", "java", "mysql")}  # each includes the last
+BUILD = "hatchling>=1.27,<2\nsetuptools<81\nwheel\n"  # build Assay, and the packages that come as sources alone
 OLDEST = (3, 11)
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 HEADERS = str(Path(sysconfig.get_path("include")) / "Python.h")
@@ -49,17 +55,20 @@ class UnableToBootstrap(Exception):
 
 def main(goal: str) -> None:
     """Makes .venv ready for ``goal``; raises UnableToBootstrap with what to do by hand."""
-    if goal not in (*EXTRAS, "lock"):
-        raise UnableToBootstrap(f"unknown goal {goal!r}; one of {', '.join(EXTRAS)}, lock")
+    if goal not in (*EXTRAS, "lock", "audit"):
+        raise UnableToBootstrap(f"unknown goal {goal!r}; one of {', '.join(EXTRAS)}, lock, audit")
     if sys.version_info < OLDEST:
         raise UnableToBootstrap(f"Python 3.11 or newer is needed, this is {VERSION}: make PYTHON=python3.12 …")
     if goal == "lock":
-        write_lock()
+        write_locks()
+    elif goal == "audit":
+        audit_locks()
     elif not is_ready(goal):
         if goal == "test":
             install_packages([(package, why) for need, package, why in TEST_NEEDS if not is_present(need)])
         make_environment(VENV)
-        install(VENV, EXTRAS[goal])
+        install(VENV, "base", *EXTRAS[goal])
+        call([*pip_install(VENV), "--no-deps", "--no-build-isolation", "--editable", str(ROOT)])
         ensure_java()
         stamp(goal).parent.mkdir(exist_ok=True)
         stamp(goal).touch()
@@ -74,7 +83,8 @@ def is_ready(goal: str) -> bool:
 
 def stamp(goal: str) -> Path:
     """A file that exists once .venv was made ready for ``goal`` with just these dependencies and this Python."""
-    parts = (ROOT / "pyproject.toml").read_bytes(), LOCK.read_bytes(), sys.version.encode(), bytes(ROOT)
+    locks = b"".join(path.read_bytes() for path in sorted(LOCKS.iterdir()))
+    parts = (ROOT / "pyproject.toml").read_bytes(), locks, sys.version.encode(), bytes(ROOT)
     digest = hashlib.blake2s(b"\0".join(parts), digest_size=8).hexdigest()
     return VENV / "stamps" / f"{goal}-{digest}"
 
@@ -95,12 +105,18 @@ def make_environment(folder: Path) -> None:
     call([sys.executable, "-m", "venv", "--clear", str(folder)])
 
 
-def install(folder: Path, extras: str, *options: str) -> None:
-    """Installs Assay from this checkout, with these extras, in the versions of the lock."""
-    say(f"installing Python packages [{extras}], 1 GB: one to ten minutes, as network and machine allow")
-    chosen = options or ("--constraint", str(LOCK))
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    call([*pip, *chosen, "--editable", f"{ROOT}[{extras}]"])
+def install(folder: Path, *locks: str) -> None:
+    """Installs the packages of these locks, each file of them with a hash that stands there."""
+    say(f"installing Python packages [{', '.join(locks)}], 1 GB: one to ten minutes, as network and machine allow")
+    exact = [*pip_install(folder), "--require-hashes", "--no-deps"]
+    call([*exact, "--requirement", str(LOCKS / "build.txt")])
+    files = [option for lock in locks for option in ("--requirement", str(LOCKS / f"{lock}.txt"))]
+    call([*exact, "--no-build-isolation", *files])
+
+
+def pip_install(folder: Path) -> list[str]:
+    """The command that installs into a virtual environment."""
+    return [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
 
 
 def ensure_java() -> None:
@@ -112,15 +128,40 @@ def ensure_java() -> None:
     call(probe)
 
 
-def write_lock() -> None:
-    """Writes the versions that pip chooses today, all extras together."""
+def write_locks() -> None:
+    """Writes the newest versions that suit each other, for every system and each Python from 3.11 on, with hashes."""
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as place:
         make_environment(Path(place))
-        install(Path(place), EXTRAS["test"], "--upgrade")
-        freeze = [str(Path(place) / "bin" / "python"), "-m", "pip", "freeze", "--exclude-editable"]
-        frozen = subprocess.run(freeze, capture_output=True, text=True, check=True).stdout
-    LOCK.write_text(frozen)
-    say(f"wrote {LOCK.name}: {len(frozen.splitlines())} packages")
+        call([*pip_install(Path(place)), "uv"])
+        compiled = [str(Path(place) / "bin" / "uv"), "pip", "compile", "--universal", "--python-version", "3.11"]
+        compiled += ["--generate-hashes", "--no-annotate", "--no-header", "--quiet", "--output-file"]
+        (Path(place) / "build.in").write_text(BUILD)
+        call([*compiled, str(LOCKS / "build.txt"), str(Path(place) / "build.in")])
+        whole = str(Path(place) / "whole.txt")
+        call([*compiled, whole, "pyproject.toml", "--all-extras"])
+        call([*compiled, str(LOCKS / "base.txt"), "pyproject.toml", "--constraint", whole])
+        base = set(pins(LOCKS / "base.txt"))
+        for extra in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]:
+            path = LOCKS / f"{extra}.txt"
+            call([*compiled, str(path), "pyproject.toml", "--constraint", whole, "--extra", extra])
+            path.write_text("".join(pin for pin in pins(path) if pin not in base))
+    say(f"wrote {LOCKS.relative_to(ROOT)}")
+
+
+def pins(lock: Path) -> list[str]:
+    """The packages of a lock, each with its version and hashes as they stand there."""
+    return re.split(r"^(?=\w)", lock.read_text(), flags=re.MULTILINE)[1:]
+
+
+def audit_locks() -> None:
+    """Looks for the packages of all locks in the public lists of known faults; raises UnableToBootstrap with them."""
+    with tempfile.TemporaryDirectory(prefix="assay-audit-") as place:
+        make_environment(Path(place))
+        call([*pip_install(Path(place)), "pip-audit"])
+        audit = [str(Path(place) / "bin" / "pip-audit"), "--disable-pip", "--require-hashes"]
+        for lock in sorted(LOCKS.iterdir()):
+            call([*audit, "--requirement", str(lock)])
+            say(f"no known faults in {lock.name}")
 
 
 def install_packages(wanted: Iterable[tuple[str, str]]) -> None:

@@ -128,12 +128,15 @@ def test_every_package_is_a_layer_and_every_layer_is_shipped() -> None:
     assert set(PYPROJECT["tool"]["importlinter"]["root_packages"]) == set(LAYERS)
 
 
-def test_every_dependency_is_in_the_lock() -> None:
+def test_every_dependency_is_locked_with_its_hashes() -> None:
     project = PYPROJECT["project"]
     extras = [item for extra in project["optional-dependencies"].values() for item in extra]
     wanted = {normal(re.split(r"[^\w.-]", item)[0]) for item in project["dependencies"] + extras}
-    locked = {normal(line.split("==")[0]) for line in (ROOT / "requirements.lock").read_text().splitlines()}
-    assert wanted - locked == set()
+    locks = "\n".join(path.read_text() for path in (ROOT / "deploy" / "locks").iterdir())
+    pins = re.findall(r"^([\w.-]+)==(.*(?:\n    --hash=sha256:.*)*)", locks, re.MULTILINE)
+    locked = {normal(name): hashes for name, hashes in pins}
+    assert wanted - set(locked) == set()
+    assert [name for name, hashes in locked.items() if "--hash" not in hashes] == []
 
 
 def test_the_readme_names_only_targets_that_exist() -> None:

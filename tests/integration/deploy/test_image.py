@@ -30,17 +30,20 @@ def test_whatever_the_wheel_is_made_of_is_copied() -> None:
     packages = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     project = PYPROJECT["project"]
     wanted = {package.split("/")[0] for package in packages} | {project["readme"], *project["license-files"]}
-    assert wanted | {"pyproject.toml", "requirements.lock"} == set(copied())
+    assert wanted | {"pyproject.toml", "deploy/locks"} == set(copied())
 
 
-def test_versions_are_those_of_the_lock() -> None:
-    assert any("--constraint requirements.lock" in value for name, value in INSTRUCTIONS if name == "RUN")
+def test_only_the_files_whose_hash_is_locked_are_installed() -> None:
+    installs = [value for name, value in INSTRUCTIONS if name == "RUN" and "bin/pip install" in value]
+    assert [
+        "--require-hashes" in install or " --no-deps --no-build-isolation ." in install for install in installs
+    ] == [True, True]
     assert {value.split()[0] for name, value in INSTRUCTIONS if name == "FROM"} == {"python:3.11-slim-bookworm"}
 
 
 def test_secrets_stay_outside() -> None:
     assert (ROOT / ".dockerignore").read_text().splitlines()[1] == "*"
-    assert not any(path.startswith("deploy") for path in copied())
+    assert [path for path in copied() if path.startswith("deploy")] == ["deploy/locks"]
 
 
 def test_the_image_runs_as_a_user_of_its_own() -> None:
