@@ -11,7 +11,7 @@ from assay.catalog.selectors import slas
 from assay.models import Category, Dataset
 from assay.time.windows import Window
 from execution_engine.freshness.derive import EVIDENCE, TIME_TO_COMPLETE
-from execution_engine.language.evaluating.judge import length_shown
+from execution_engine.language.serialise import length_shown
 from execution_engine.metrics.definition import NOTE
 from execution_engine.models import Measurement, Run, RunReason
 from execution_engine.outcome import Outcome

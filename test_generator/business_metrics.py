@@ -16,13 +16,12 @@ from assay.catalog.profile import (
     ReplicaProfile,
 )
 from assay.database.name_keys import name_key
-from execution_engine.disclosure.rules import Privacy, objection, others_of, privacy_of
+from execution_engine.disclosure import Privacy, objection, others_of, privacy_of
 from execution_engine.language.business_metric import histories_of, metrics_of, with_datasets
 from execution_engine.language.checking import UnableToCheck, check
-from execution_engine.language.parsing.parse import UnableToParse, parse_expression
-from execution_engine.language.problem import Problem
+from execution_engine.language.parse import UnableToParse, parse_expression
 from execution_engine.language.serialise import to_text
-from execution_engine.language.tree import Expression
+from execution_engine.language.tree import Expression, Problem
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import SIGNATURES
 from test_generator.data_tests.alignment import aligned

@@ -34,7 +34,7 @@ from assay.queue.claims import attempt, claim, finish
 from assay.queue.flow import stage
 from assay.time.durations import format_duration, next_time
 from execution_engine.engines.files.listing import refusal_of
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from test_generator.data_tests.services import (
     ProfileNamed,

@@ -12,7 +12,7 @@ from assay.catalog.profile import COMPUTED, BusinessMetricDefinition
 from assay.models import CatchUp, Category, Dataset, DataTest, LineageEdge, Origin, Replica, Revision, Severity
 from assay.time.windows import Granularity, Window
 from execution_engine.language.business_metric import with_datasets
-from execution_engine.language.parsing.parse import parse, parse_expression
+from execution_engine.language.parse import parse, parse_expression
 from execution_engine.language.serialise import to_json, to_text
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome

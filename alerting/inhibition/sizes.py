@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from execution_engine.exact import Number
-from execution_engine.language.evaluating.evaluate import of_known
-from execution_engine.language.evaluating.judge import ZeroDivision, only_predicate
-from execution_engine.language.evaluating.past import EXPECTED, NOVEL
+from execution_engine.language.evaluate import ZeroDivision, of_known, only_predicate
+from execution_engine.language.past import EXPECTED, NOVEL
 from execution_engine.language.tree import Arithmetic, Assertion, By, History, Metric, Operator, operands, postorder
 from execution_engine.metrics.definitions.row_count import ROW_COUNT
 from execution_engine.metrics.registry import METRICS

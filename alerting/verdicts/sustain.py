@@ -11,8 +11,7 @@ from itertools import groupby
 from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.exact import Number, decimal_of
-from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.evaluating.judge import AssertionVerdict, ZeroDivision
+from execution_engine.language.evaluate import AssertionVerdict, ZeroDivision, evaluate
 from execution_engine.language.tree import Assertion, Metric, operands
 from execution_engine.metrics.registry import METRICS
 from execution_engine.outcome import TRANSIENT, Outcome, Reason

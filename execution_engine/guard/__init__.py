@@ -3,9 +3,9 @@
 What is allowed beyond syntax, such as which columns there are, is asked by the engines.
 """
 
-from .in_sql import in_sql as in_sql
 from .query import Condition as Condition
 from .query import Query as Query
+from .query import in_sql as in_sql
 from .query import read_condition as read_condition
 from .query import read_query as read_query
 from .refusal import Refusal as Refusal

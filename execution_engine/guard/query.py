@@ -10,19 +10,11 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from execution_engine.guard.checks.functions import IN_CONDITIONS, IN_QUERIES, check_functions
-from execution_engine.guard.checks.growth import check_growth
-from execution_engine.guard.checks.joins import (
-    check_joins,
-    check_names_of_ctes,
-    check_places,
-    check_reads,
-    name_of,
-    places_of,
-)
-from execution_engine.guard.checks.nodes import EXPRESSION, PLAIN, QUERY, SESSION_WORDS, check_names, check_nodes
-from execution_engine.guard.checks.patterns import check_patterns
+from execution_engine.metrics.expressions import path_of
 
+from .functions import IN_CONDITIONS, IN_QUERIES, check_functions, check_growth, check_patterns
+from .joins import check_joins, check_names_of_ctes, check_places, check_reads, name_of, places_of
+from .nodes import EXPRESSION, PLAIN, QUERY, SESSION_WORDS, check_names, check_nodes
 from .refusal import MAX_CONDITION, MAX_QUERY, Refusal, UnableToAllow
 from .sql_tree import TWO_WAYS, MariaDB, Plain, Rule, judge, parse_one, read_again, write
 
@@ -334,3 +326,24 @@ def _only_expression(tree: exp.Expr | None) -> exp.Expr | None:
     bracket = where.this if isinstance(where, exp.Where) and said == {"expressions", "where"} else None
     inner = bracket.this if isinstance(bracket, exp.Paren) else None
     return None if isinstance(inner, exp.Alias) else inner
+
+
+# How a condition names a column.
+
+_PLACES = ("{} = ''", "not {} > 1", "abs({}) > 1", "{} - 1 > 0", "{} not in ('')")  # where words of SQL mean others
+
+
+@lru_cache(maxsize=1024)
+def in_sql(column: str) -> str:
+    """The column as a condition names it: in backticks also where its name is a word of SQL, such as ``union``."""
+    path = path_of(column)
+    if all(_is_read_as(path, place.format(column)) for place in _PLACES):
+        return column
+    return ".".join(f"`{name.replace('`', '``')}`" for name in path)
+
+
+def _is_read_as(path: tuple[str, ...], text: str) -> bool:
+    try:
+        return read_condition(text).paths == (path,)
+    except UnableToAllow:
+        return False

@@ -18,8 +18,7 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from execution_engine.guard.checks.functions import IN_QUERIES
-
+from .functions import IN_QUERIES
 from .refusal import Refusal, UnableToAllow, check_characters, shown
 
 # Spark's SQL for reading and writing it back unchanged: sqlglot's dialect without its rewriting of functions.

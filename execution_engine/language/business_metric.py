@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from execution_engine.exact import Number as Exact
-from execution_engine.language.evaluating.evaluate import Value, evaluate
-from execution_engine.language.parsing.parse import parse_expression
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
+from .evaluate import Value, evaluate
+from .parse import parse_expression
 from .serialise import to_text
 from .tree import (
     Arithmetic,

@@ -14,7 +14,6 @@ from execution_engine.metrics.expressions import named, path_of, resolved, writt
 from execution_engine.metrics.spec import Literal, MetricSpec
 
 from . import templates
-from .problem import Problem
 from .templates import misfit
 from .tree import (
     PROFILE,
@@ -32,6 +31,7 @@ from .tree import (
     Number,
     Operator,
     Percentage,
+    Problem,
     Text,
     fold,
     operands,

@@ -212,6 +212,35 @@ def duration_text(seconds: float) -> str:
     return f"{Decimal(repr(seconds)):f}s"
 
 
+MOST_DIGITS = 40  # of a number that is shown whole: a quotient has more
+
+
+def number_shown(value: Decimal | None, bound: Decimal | None = None) -> str:
+    """A number in six digits; in all where six would make it look like its bound, or where no float holds it."""
+    if value is None:
+        return "NULL"
+    if value == value.to_integral_value() and abs(value) < 10**15:
+        return str(int(value))
+    few = len(value.as_tuple().digits) <= MOST_DIGITS
+    if abs(value) >= 10**6 and few and not isinstance(exact.number_of(value), float):
+        return f"{value:f}"
+    short = f"{value:.6g}" if abs(value) < 10**6 else f"{value:.0f}"
+    if bound is None or value == bound or float(short) != float(bound):
+        return short
+    return f"{value:f}" if few else repr(float(value))
+
+
+def length_shown(value: Decimal | None) -> str:
+    """Seconds in their two largest units: ``5h 12m``."""
+    if value is None:
+        return "NULL"
+    left, parts = round(abs(value)), []
+    for unit, size in UNITS:
+        count, left = divmod(left, size)
+        parts += [f"{count}{unit}"] if count else []
+    return ("-" if value < 0 else "") + (" ".join(parts[:2]) or "0s")
+
+
 def _write(node: Node, below: Sequence[Piece]) -> Piece:
     match node:
         case Number(value=value):

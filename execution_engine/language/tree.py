@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
+from unicodedata import combining, east_asian_width
 
 from execution_engine.anomalies.public_holidays import holidays_of
 from execution_engine.metrics.definition import Dimension
@@ -14,10 +15,57 @@ from execution_engine.metrics.spec import Literal as OptionValue
 from execution_engine.metrics.spec import MetricSpec, quoted, written_literal
 from execution_engine.novelty.days import LEARNING, Method
 
-from .problem import NOWHERE, Span
-
 if TYPE_CHECKING:
     from execution_engine.anomalies.expectation import Detector
+
+
+# Where in an assertion something is wrong, and the drawing that shows it.
+
+WIDTH = 100  # characters of a line that are shown around the place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """Characters ``[start, end)`` of the assertion's text."""
+
+    start: int
+    end: int
+
+
+NOWHERE = Span(start=0, end=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing wrong with an assertion: what, where, and how to mend it."""
+
+    message: str
+    place: Span | None = None  # None: the text as a whole
+
+    def explain(self, source: str) -> str:
+        """The message above the line it is about, with a caret under the place."""
+        return self.message if self.place is None else f"{self.message}\n{draw(source, self.place)}"
+
+
+def draw(source: str, place: Span) -> str:
+    """The line that holds ``place``, indented by two, and carets under it (up to the end of that line)."""
+    first = source.rfind("\n", 0, place.start) + 1
+    last = source.find("\n", place.start)
+    line = source[first:] if last < 0 else source[first:last]
+    start = place.start - first
+    end = max(start + 1, min(place.end - first, len(line)))
+    if len(line) > WIDTH:  # the part around the place, marked with ``…`` where it was cut
+        left = max(0, min(start - WIDTH // 2, len(line) - WIDTH))
+        before, after = "…" if left else "", "…" if left + WIDTH < len(line) else ""
+        start, end = start + len(before) - left, min(end, left + WIDTH) + len(before) - left
+        line = before + line[left : left + WIDTH] + after
+    plain = "".join(character if character.isprintable() else " " for character in line)
+    return f"  {plain}\n  {' ' * _columns(line[:start])}{'^' * max(1, _columns(line[start:end]))}"
+
+
+def _columns(text: str) -> int:
+    """How many terminal columns ``text`` takes; East Asian wide characters take two."""
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 class Comparator(StrEnum):

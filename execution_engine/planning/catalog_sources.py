@@ -11,7 +11,7 @@ from assay.catalog.selectors import declared_by, definition_of, profile_of, sens
 from assay.database.name_keys import name_key
 from assay.models import Dataset, LineageEdge, Revision
 from assay.time.windows import Window
-from execution_engine.disclosure.rules import Privacy, objection, privacy_of
+from execution_engine.disclosure import Privacy, objection, privacy_of
 from execution_engine.metrics.definitions.sample import SAMPLE_FOUND
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Suspect

@@ -15,7 +15,7 @@ from itertools import takewhile
 from assay.database.statements import in_parts
 from assay.models import DataTest
 from assay.time.windows import Granularity, Window
-from execution_engine.language.evaluating.past import BesidePast
+from execution_engine.language.past import BesidePast
 from execution_engine.language.tree import History
 from execution_engine.models import AcceptedPast, Measurement, Release, Run
 from execution_engine.novelty import past as stored_pasts

@@ -13,10 +13,8 @@ from assay.queue.claims import finish_all, tally
 from assay.time.windows import Window
 from execution_engine.exact import digits_of, to_json
 from execution_engine.freshness.derive import failure_of
-from execution_engine.language.evaluating.evaluate import Value, evaluate
-from execution_engine.language.evaluating.groups import Groups
-from execution_engine.language.evaluating.judge import ZeroDivision, excess, with_notes
-from execution_engine.language.evaluating.past import WithPast
+from execution_engine.language.evaluate import Groups, Value, ZeroDivision, evaluate, excess, with_notes
+from execution_engine.language.past import WithPast
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History, HistoryFunction, Metric, Operand, operands
 from execution_engine.metrics.registry import METRICS

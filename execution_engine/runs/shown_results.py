@@ -7,7 +7,7 @@ from typing import Any
 from assay.catalog.selectors import sensitive_columns
 from assay.database.statements import rows_of
 from assay.models import Dataset, DataTest, Revision
-from execution_engine.disclosure.rules import objection, others_of, told
+from execution_engine.disclosure import objection, others_of, told
 from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History, Metric, Operand, operands

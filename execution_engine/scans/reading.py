@@ -16,8 +16,7 @@ from assay.catalog.services import limited_datasets
 from assay.config import config
 from assay.models import Dataset
 from assay.time.windows import Window
-from execution_engine.disclosure.queries import tables_of
-from execution_engine.disclosure.rules import full_name_of, told
+from execution_engine.disclosure import full_name_of, tables_of, told
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
 from execution_engine.freshness.derive import input_failure
 from execution_engine.metrics.definition import SERVICE, ArgumentType, Kind

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalog.yaml.yaml_text import UnableToParseYaml, YamlText, parse_yaml
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.metrics.expressions import listed, named
 from execution_engine.metrics.registry import METRICS
 from execution_engine.verification.checks.check import Check

@@ -9,7 +9,7 @@ from statistics import median
 from alerting.state import State
 from alerting.verdicts.sustain import FirstRun, SeenRun, first_run, fold, streak_fails, unknown_after, with_streak
 from assay.time.windows import Window
-from execution_engine.language.evaluating.judge import only_predicate
+from execution_engine.language.evaluate import only_predicate
 from execution_engine.language.serialise import to_text
 from execution_engine.language.tree import (
     Between,

@@ -17,7 +17,7 @@ from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Sc
 from assay.time.durations import format_duration
 from assay.time.windows import Window
 from execution_engine.exact import from_json as number
-from execution_engine.language.evaluating.evaluate import of_known
+from execution_engine.language.evaluate import of_known
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import By, operands
 from execution_engine.models import Run, RunReason

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from assay.time.windows import Partitioning, Window
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_text
 from execution_engine.language.templates import render, templates
 from execution_engine.language.tree import By, History, HistoryFunction, Metric, Operand, operands, postorder

@@ -13,10 +13,10 @@ from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import by_name, declared_by, home, profile_of, slas, upstream_keys
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
 from assay.time.windows import Granularity, Partitioning
-from execution_engine.disclosure.rules import Privacy, full_name_of, objection, others_of, privacy_of
+from execution_engine.disclosure import Privacy, full_name_of, objection, others_of, privacy_of
 from execution_engine.engines.columns.nested import with_fields
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.serialise import from_json, to_json
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import Assertion, History, Metric, operands
@@ -138,7 +138,7 @@ def _fault(spec: MetricSpec, measured: str, profile_named: ProfileNamed) -> str 
     queries = signature.texts(ArgumentType.QUERY, spec.arguments)
     if not conditions and not queries:
         return None
-    from execution_engine.disclosure.queries import tables_of  # with it sqlglot, which is large
+    from execution_engine.disclosure import tables_of  # with it sqlglot, which is large
     from execution_engine.guard import UnableToAllow, read_condition, read_query
 
     try:

@@ -12,7 +12,7 @@ from assay.catalog.column_types import KEYS, OTHERS
 from assay.catalog.profile import BusinessMetricDefinition, CategoryName, DatasetProfile, ReplicaProfile, ServedTable
 from assay.time.durations import format_duration
 from execution_engine.language.business_metric import expression_of, not_additive, only_where
-from execution_engine.language.parsing.parse import has_hidden
+from execution_engine.language.parse import has_hidden
 from execution_engine.language.serialise import number_text, to_text
 from execution_engine.language.tree import Arithmetic, Expression, Metric, Operator
 from execution_engine.metrics.definitions.value import VALUE

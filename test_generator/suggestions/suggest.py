@@ -10,7 +10,7 @@ import pyarrow as pa
 import yaml
 
 from execution_engine.anomalies.adaptive import Adaptive
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import Metric, operands
 from execution_engine.metrics.definition import ArgumentType, Kind
 from execution_engine.metrics.registry import METRICS

@@ -13,7 +13,7 @@ from assay.catalog.selectors import profile_of
 from assay.catalog.services import mark_changed
 from assay.models import Dataset, DataTest, Origin
 from execution_engine.language.checking import nearest
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import History, operands
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.planning.schedules import UnableToSchedule, check_line

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from execution_engine.language.evaluating.groups import label
+from execution_engine.language.evaluate import label
 from execution_engine.outcome import Outcome
 from tests.browser.scene import Scene
 from tests.factories import DataTestFactory, RunFactory, SpoiltWindowFactory, StandingFactory

@@ -9,9 +9,8 @@ from typing import Any
 
 from assay.time.windows import Granularity
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
-from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.evaluating.judge import ZeroDivision, excess
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.evaluate import ZeroDivision, evaluate, excess
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.serialise import from_json, to_json, to_text
 from execution_engine.language.tree import Assertion, History, Operand, operands
 from execution_engine.metrics.definition import ColumnKind

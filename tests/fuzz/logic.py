@@ -7,8 +7,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.evaluating.judge import all_of, any_of, opposite
+from execution_engine.language.evaluate import all_of, any_of, evaluate, opposite
 from execution_engine.language.serialise import to_text
 from execution_engine.language.tree import (
     And,

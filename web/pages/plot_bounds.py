@@ -6,8 +6,7 @@ from typing import Any
 
 from execution_engine.exact import Number as ExactNumber
 from execution_engine.exact import from_json as from_stored
-from execution_engine.language.evaluating.evaluate import of_known
-from execution_engine.language.evaluating.judge import ZeroDivision
+from execution_engine.language.evaluate import ZeroDivision, of_known
 from execution_engine.language.tree import (
     Assertion,
     Between,

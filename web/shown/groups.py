@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from execution_engine.exact import from_json
-from execution_engine.language.evaluating.groups import label
+from execution_engine.language.evaluate import label
 
 OF_GROUPS = frozenset({"groups", "worst_groups", "groups_that_hold", "groups_not_judged"})  # names of findings
 NULL = "null"

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from execution_engine.guard.checks.joins import parts_of
+from execution_engine.guard.joins import parts_of
 
 Name = str  # of a column, in lower case
 MOST_SAME = 20  # columns that are set equal, of one column

@@ -6,7 +6,7 @@ from itertools import islice
 
 from sqlglot import exp
 
-from execution_engine.guard.checks.joins import cte_of
+from execution_engine.guard.joins import cte_of
 from execution_engine.guard.refusal import shown
 from execution_engine.guard.sql_tree import UnableToTakeText, statements
 

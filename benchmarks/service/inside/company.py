@@ -10,7 +10,7 @@ from django.db.models import F
 from assay.database.name_keys import name_key
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Replica, Revision, Severity
 from assay.time.windows import Granularity, Partitioning, Window
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
 
 DATACENTERS = ("sea", "phx")

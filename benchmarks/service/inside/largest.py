@@ -28,7 +28,7 @@ from assay.models import Dataset, DataTest, Replica, Revision
 from assay.time.windows import Window
 from benchmarks.engine.machine import machine
 from benchmarks.service.clients import UnableToAsk
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
 from execution_engine.models import Run
 from incident_manager.gate.services import MOST_OUTPUTS

@@ -45,9 +45,12 @@ def settle(states: Mapping[str, bytes], key: bytes | None) -> tuple[float, dict[
     The digests themselves are compared, checked and with their signatures where there is a key, not what was noted of
     them; one that is refused is left to the engine, which says why.
     """
-    from execution_engine.metrics.keys.digest import KeyDigest  # with it numpy, which many a command does not need
+    from execution_engine.metrics.keys.digest import (
+        OTHER,
+        OWN,
+        KeyDigest,  # with it numpy, which many a command does not need
+    )
     from execution_engine.metrics.keys.envelope import UnableToReadKeys
-    from execution_engine.metrics.keys.escalation import OTHER, OWN
 
     if OWN not in states or OTHER not in states:
         return None

@@ -19,7 +19,6 @@ from execution_engine.metrics.definition import (
 )
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states.sketches import quantile_of
 from execution_engine.metrics.states.statistics import Gather, Statistic
 
 # ``min max mean sum stddev`` of a column of numbers, nulls left out; NULL where nothing is left, as in SQL.
@@ -162,6 +161,14 @@ def _quantile_problem(spec: MetricSpec) -> str | None:
     share = spec.arguments[0]
     known = isinstance(share, int | float) and 0 <= share <= 1
     return None if known else f"the quantile must lie between 0 and 1, not {share}"
+
+
+def quantile_of(sketch: bytes, share: float) -> float | None:
+    """The estimated quantile: a value of the data whose rank is near ``share``; None of a KLL sketch of nothing."""
+    from datasketches import kll_doubles_sketch  # with it numpy, and many a command only names metrics
+
+    values = kll_doubles_sketch.deserialize(sketch)
+    return None if values.is_empty() else values.get_quantile(share, inclusive=True)
 
 
 QUANTILE = MetricDefinition(

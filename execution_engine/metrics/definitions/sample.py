@@ -97,7 +97,7 @@ SAMPLE = MetricDefinition(
     dimension=Dimension.COMPLETENESS,
     taken_by={
         LAKE: "execution_engine.engines.spark.keys.engine:take_sample",
-        DATABASE: "execution_engine.engines.sql.measure:take_sample",
+        DATABASE: "execution_engine.engines.sql.engine:take_sample",
     },
     of_primary_key=True,
     kept_while_missed=True,

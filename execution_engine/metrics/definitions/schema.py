@@ -204,7 +204,7 @@ SCHEMA_DRIFT = MetricDefinition(
     problem=_declaration_problem,
     taken_by={
         LAKE: "execution_engine.engines.spark.sources:find_drift",
-        DATABASE: "execution_engine.engines.sql.measure:find_drift",
+        DATABASE: "execution_engine.engines.sql.engine:find_drift",
     },
     tells_types=True,
     held_to=_held_to,

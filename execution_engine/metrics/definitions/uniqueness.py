@@ -16,7 +16,6 @@ from execution_engine.metrics.definition import (
     Signature,
 )
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states.sketches import distinct_of
 from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
 
 # ``distinct_count count_distinct uniqueness distinctness unique_value_ratio``: how often the keys of columns occur.
@@ -73,7 +72,7 @@ def _of_keys(
         from_summaries=value,
         detail_of_keys=_skipped if skips else None,
         problem=_nulls_problem if skips else None,
-        taken_by={DATABASE: "execution_engine.engines.sql.measure:count_keys"} if counts else {},
+        taken_by={DATABASE: "execution_engine.engines.sql.engine:count_keys"} if counts else {},
         counts=counts,
         repeats_break=counts is not Keys.WHOLE,
         sums_bound=counts is not None,
@@ -121,6 +120,16 @@ UNIQUE_VALUE_RATIO = _of_keys(
 
 
 # ``approx_count_distinct(column)``: the distinct values that are not null, estimated. Deequ: ApproxCountDistinct.
+
+
+def distinct_of(sketch: bytes) -> float:
+    """The estimated number of distinct values, the same whoever wrote the HyperLogLog sketch."""
+    from datasketches import hll_sketch  # with it numpy, and many a command only names metrics
+
+    from execution_engine.metrics.states.hll import canonical
+
+    return float(round(hll_sketch.deserialize(canonical(sketch)).get_estimate()))
+
 
 APPROX_COUNT_DISTINCT = MetricDefinition(
     signature=Signature(name="approx_count_distinct", min_columns=1, max_columns=1),

@@ -4,12 +4,15 @@ Equal digests mean equal sets of keys: two that differ agree in count, exclusive
 in 2^64 or rarer. Equal counts alone prove nothing: a key lost and another one gained leave them as they were.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
+
+from execution_engine.metrics.definition import OTHER_SIDE
 
 from .bits import BUCKETS, SHIFT, Hashes
 from .envelope import UnableToReadKeys, columns, integer, seal, unseal
@@ -97,3 +100,43 @@ def digest_of_hashes(names: tuple[str, ...], hashes: Hashes, rows: int) -> KeyDi
         words[held, 1] = np.bitwise_xor.reduceat(hashes, starts[held])
         words[held, 2] = np.add.reduceat(hashes, starts[held])
     return KeyDigest(columns=names, rows=rows, words=words)
+
+
+# Counts, hashed buckets, a filter, named keys: the steps of comparing two sets of keys, each only where the one before
+# differs.
+
+OWN = KIND  # an input: the digest of the side that is read
+OTHER = OWN + OTHER_SIDE  # and of the other
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedKeys:
+    """Two sides whose digests are known."""
+
+    own: KeyDigest
+    other: KeyDigest
+
+    @property
+    def equal(self) -> bool:
+        """Whether both sides have the same keys: nothing is left to do."""
+        return self.own.fingerprint == self.other.fingerprint
+
+    @property
+    def differing(self) -> Buckets:
+        """The buckets that a filter is built and probed of."""
+        return self.own.differing(self.other)
+
+    @property
+    def own_keys(self) -> int:
+        """How many keys the side that is read has in those buckets."""
+        return int(self.own.words[list(self.differing.numbers), 0].sum())
+
+
+def compared(inputs: Mapping[str, bytes], columns: tuple[str, ...], key: bytes | None) -> ComparedKeys | None:
+    """The sides whose digests are among the inputs; UnableToReadKeys where these are no digests of the columns."""
+    if OWN not in inputs or OTHER not in inputs:
+        return None
+    own, other = (KeyDigest.from_bytes(inputs[name], key) for name in (OWN, OTHER))
+    if own.columns != columns or other.columns != columns:
+        raise UnableToReadKeys(f"the digests are of {', '.join(own.columns)} and {', '.join(other.columns)}")
+    return ComparedKeys(own=own, other=other)

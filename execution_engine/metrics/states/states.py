@@ -14,14 +14,15 @@ from struct import calcsize, error, pack, unpack_from
 from typing import Any
 
 import numpy as np
+from datasketches import kll_doubles_sketch
 from xxhash import xxh3_128
 
 from execution_engine.exact import Number, total
 from execution_engine.metrics.spec import MetricSpec
 
-from . import frequencies, sketches
+from . import frequencies, hll
 from .frequencies import Frequencies
-from .statistics import Gather, Statistic, Value
+from .statistics import KLL_SIZE, Gather, Statistic, Value
 
 # How the statistics of two parts of a table make those of their union, without data (seed 000, section 3.2).
 
@@ -77,6 +78,19 @@ def _merged_mean(mean: float, other: float, share: float) -> float:
     return mean + (other - mean) * share if isfinite(other - mean) else mean + other
 
 
+def merged_hll(sketches: Sequence[bytes]) -> bytes:
+    """The sketch of the union."""
+    return hll.merged([hll.from_bytes(sketch) for sketch in sketches]).to_bytes()
+
+
+def _merged_kll(sketches: Sequence[bytes]) -> bytes:
+    union = kll_doubles_sketch(KLL_SIZE)
+    for sketch in sketches:
+        union.merge(kll_doubles_sketch.deserialize(sketch))
+    written: bytes = union.serialize()
+    return written
+
+
 _MERGES: Mapping[Gather, Callable[[Sequence[Any]], Value]] = {
     Gather.SUM: total,
     Gather.LONG_SUM: total,
@@ -84,8 +98,8 @@ _MERGES: Mapping[Gather, Callable[[Sequence[Any]], Value]] = {
     Gather.MAX: _greatest,
     Gather.MOMENTS: _merged_moments,
     Gather.COMOMENTS: _merged_comoments,
-    Gather.HLL: sketches.merged_hll,
-    Gather.KLL: sketches.merged_kll,
+    Gather.HLL: merged_hll,
+    Gather.KLL: _merged_kll,
     Gather.KEYS: np.concatenate,
 }
 

@@ -9,6 +9,8 @@ from enum import StrEnum
 from math import log
 from typing import Any
 
+KLL_SIZE = 400  # 5 kB; the rank is within 0.7 % in 99 % of cases
+
 
 class Gather(StrEnum):
     """The aggregate function that gathers a statistic."""

@@ -14,12 +14,20 @@ from execution_engine.anomalies.strategies import Interval, Strategy, strategy_t
 from execution_engine.engines.protocol import Measured
 from execution_engine.exact import Number, to_json
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
-from execution_engine.language.evaluating.evaluate import Value, evaluate
-from execution_engine.language.evaluating.judge import with_notes
-from execution_engine.language.evaluating.past import WithPast
-from execution_engine.language.parsing.parse import UnableToParse, parse
-from execution_engine.language.problem import Problem
-from execution_engine.language.tree import Assertion, By, History, HistoryFunction, Metric, Operand, operands, postorder
+from execution_engine.language.evaluate import Value, evaluate, with_notes
+from execution_engine.language.parse import UnableToParse, parse
+from execution_engine.language.past import WithPast
+from execution_engine.language.tree import (
+    Assertion,
+    By,
+    History,
+    HistoryFunction,
+    Metric,
+    Operand,
+    Problem,
+    operands,
+    postorder,
+)
 from execution_engine.metrics.definition import Kind
 from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec

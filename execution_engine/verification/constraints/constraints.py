@@ -12,8 +12,8 @@ from execution_engine.engines.columns.column_types import literal
 from execution_engine.engines.protocol import Measured
 from execution_engine.exact import Number, decimal_of, is_whole, number_of
 from execution_engine.guard import in_sql
-from execution_engine.language.evaluating.judge import number_shown, with_notes
-from execution_engine.language.serialise import number_text
+from execution_engine.language.evaluate import with_notes
+from execution_engine.language.serialise import number_shown, number_text
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.expressions import named
 from execution_engine.metrics.spec import MetricSpec

@@ -13,7 +13,7 @@ from alerting.services import close_alert, release_after
 from assay import clock
 from assay.models import Category, Dataset, DataTest, LineageEdge, Origin, Replica, Revision, Severity
 from assay.time.windows import Granularity, Window
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
 from execution_engine.models import Run
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, day

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import read_condition, read_query
-from execution_engine.guard.checks.functions import AGGREGATE, GENERATOR, SCALAR
+from execution_engine.guard.functions import AGGREGATE, GENERATOR, SCALAR
 from tests.integration.engines import guarded
 from tests.unit.execution_engine.guard import golden
 

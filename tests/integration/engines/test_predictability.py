@@ -15,7 +15,7 @@ from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures.query import examples
 from execution_engine.engines.spark.sources import open_source
-from execution_engine.metrics.definitions.naive_bayes import Example
+from execution_engine.metrics.definitions.predictability import Example
 from execution_engine.metrics.spec import MetricSpec
 
 SCORES = {"f1": f1_score, "precision": precision_score, "recall": recall_score}

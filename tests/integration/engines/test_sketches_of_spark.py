@@ -12,9 +12,9 @@ from execution_engine.engines.native.hashing import coupons_of
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures.gather import aggregates, values
+from execution_engine.metrics.definitions.uniqueness import distinct_of
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, state_of
-from execution_engine.metrics.states.sketches import distinct_of, merged_hll
-from execution_engine.metrics.states.states import from_bytes
+from execution_engine.metrics.states.states import from_bytes, merged_hll
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.engines.many_values import TYPES, column_of, table_of
 from tests.integration.engines.trips import DAY, measure_one, metric, parquet, write

@@ -12,9 +12,8 @@ from scipy import stats
 from sqlalchemy import create_engine, make_url, text
 
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
-from execution_engine.engines.sql import measure
-from execution_engine.engines.sql.engine import SqlEngine
-from execution_engine.engines.sql.measure import draw_of
+from execution_engine.engines.sql import engine as engine_module
+from execution_engine.engines.sql.engine import SqlEngine, draw_of
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.sample import Sample, bottom_keys
 from execution_engine.metrics.spec import MetricSpec
@@ -181,7 +180,7 @@ def test_only_rows_that_meet_the_condition_are_drawn(engine: SqlEngine, url: str
 def test_a_database_that_is_not_known_to_hash_sends_its_keys_and_the_measurement_says_so(
     engine: SqlEngine, urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measure, "MYSQL", frozenset())  # no third database can be run here
+    monkeypatch.setattr(engine_module, "MYSQL", frozenset())  # no third database can be run here
     table = fill(urls["mariadb"], [{"order_id": at} for at in range(2000)])
     taken = take(engine, table, "order_id", n=50)
     draw = draw_of(Wanted(key="n", spec=MetricSpec(name="sample")))

@@ -7,7 +7,7 @@ import pytest
 
 from assay.models import Dataset, DataTest, Origin, Revision
 from assay.time.windows import Window
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
 from test_generator.data_tests.services import catalogued, create, start
 from test_generator.definition import Definition

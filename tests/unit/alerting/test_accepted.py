@@ -3,7 +3,7 @@
 import pytest
 
 from alerting.verdicts.sustain import Counts, holds_without, told_without
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.tree import operands
 from execution_engine.outcome import Outcome
 

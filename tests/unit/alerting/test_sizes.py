@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from alerting.inhibition.sizes import BrokenResult, size_of
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 
 RATIO = "row_count() / row_count(dataset='raw.a') between 0.99 and 1.01"
 PAIRS = "1 - distinct_count(id) / row_count() <= 0.01"

@@ -5,7 +5,7 @@ import pytest
 from assay.access import Owned
 from assay.catalog.profile import DatasetProfile
 from assay.database.name_keys import name_key
-from execution_engine.disclosure.rules import Privacy, objection, others_of, privacy_of, told
+from execution_engine.disclosure import Privacy, objection, others_of, privacy_of, told
 from execution_engine.metrics.spec import MetricSpec
 
 TRIPS = Privacy(

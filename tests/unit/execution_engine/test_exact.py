@@ -9,8 +9,8 @@ import pytest
 from execution_engine import exact
 from execution_engine.engines.gathering import measured_number
 from execution_engine.exact import Number
-from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.evaluate import evaluate
+from execution_engine.language.parse import parse
 from execution_engine.language.serialise import from_json, to_json, to_text
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupKey, GroupValues

@@ -17,7 +17,7 @@ from execution_engine.freshness.rules import (
     share_asked,
     waits,
 )
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 
 DAILY = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.time.windows import Granularity, Partitioning, Step, UnableToStep
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.tree import History, operands
 from execution_engine.outcome import Reason
 from execution_engine.planning.planner import PlannedSource, UnableToPlan, stepped_back

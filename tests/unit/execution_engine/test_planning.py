@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from assay.time.windows import Granularity, Partitioning, Window
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.tree import History, Operand, operands
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.planner import PlannedSource, Planner, UnableToPlan, Want

@@ -6,7 +6,7 @@ import pytest
 
 from alerting.verdicts.sustain import SeenRun
 from assay.time.windows import Window
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.outcome import Outcome
 from incident_manager.backtests.rules import BacktestIncident, BacktestTerms, Muted, PastWindow, other_bounds, raised
 

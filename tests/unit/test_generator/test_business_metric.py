@@ -14,7 +14,7 @@ from assay.catalog.profile import (
     ServedTable,
 )
 from assay.time.windows import Granularity
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from test_generator.business_metrics import UnableToDefine, completed
 from test_generator.generation.standard import business_metric_tests
 from tests.unit.test_generator.profiles import dataset

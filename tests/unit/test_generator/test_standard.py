@@ -8,7 +8,7 @@ import pytest
 
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
 from assay.time.windows import Granularity
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from test_generator.generation.standard import Generation, Upstream, WantedTest, standard_tests
 from tests.unit.test_generator.profiles import dataset, days, replica
 

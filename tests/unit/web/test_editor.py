@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.metrics.registry import SIGNATURES
 from web.pages.data_tests.assertion_words import call_of, completions, datasets_of, parts_of, told
 from web.pages.data_tests.editor import as_yaml

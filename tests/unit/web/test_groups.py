@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from execution_engine.language.evaluating.groups import judge_groups
-from execution_engine.language.evaluating.judge import ZeroDivision
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.evaluate import ZeroDivision, judge_groups
+from execution_engine.language.parse import parse
 from execution_engine.language.tree import By
 from web.shown.groups import ShownGroups, groups_of
 

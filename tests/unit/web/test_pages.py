@@ -2,7 +2,7 @@
 
 import pytest
 
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from web.pages.plot_bounds import PlotBounds, bounds
 from web.shown.lineage import hops
 from web.shown.status import MEANINGS, WORDS, ShownStatus, status_of

@@ -16,7 +16,7 @@ from alerting.state import BROKEN, State
 from assay.models import Category, Dataset, DataTest, Revision, Scope
 from assay.time.windows import Granularity, Partitioning, UnableToPartition, Window, keys_of
 from execution_engine.exact import from_json as from_stored
-from execution_engine.language.evaluating.past import EXPECTED
+from execution_engine.language.past import EXPECTED
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome

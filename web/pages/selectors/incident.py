@@ -19,7 +19,7 @@ from assay.accounts import person_of
 from assay.catalog.selectors import owned, upstream_map
 from assay.models import Dataset, DataTest, LineageEdge, Origin
 from assay.time.windows import keys_of
-from execution_engine.language.evaluating.past import EXPECTED, NOVEL
+from execution_engine.language.past import EXPECTED, NOVEL
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil

@@ -22,9 +22,8 @@ from execution_engine.metrics.definitions.sample import (
     UnableToReadSample,
 )
 from execution_engine.metrics.keys.bits import Hashes
-from execution_engine.metrics.keys.digest import Buckets, KeyDigest
+from execution_engine.metrics.keys.digest import Buckets, ComparedKeys, KeyDigest, compared
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
-from execution_engine.metrics.keys.escalation import ComparedKeys, compared
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes
 from execution_engine.metrics.keys.filter_shape import (
     DEFAULT_ERROR_RATE,

@@ -12,9 +12,8 @@ from execution_engine.engines.gathering import AskedStatistic, Select, selects
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.states import hll
-from execution_engine.metrics.states.sketches import KLL_SIZE
 from execution_engine.metrics.states.states import merge
-from execution_engine.metrics.states.statistics import Gather, Statistic, Value, over_nothing
+from execution_engine.metrics.states.statistics import KLL_SIZE, Gather, Statistic, Value, over_nothing
 from execution_engine.outcome import Failure
 
 # Statistics as aggregate functions of Spark, and their results as values.

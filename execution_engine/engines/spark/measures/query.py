@@ -15,7 +15,7 @@ from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.keys.sql_functions import filters_in
 from execution_engine.engines.spark.sources import SparkSource, open_beside, types_in
 from execution_engine.guard import UnableToAllow, read_query
-from execution_engine.metrics.definitions.naive_bayes import Example, UnableToLearn, measure
+from execution_engine.metrics.definitions.predictability import Example, UnableToLearn, measure
 from execution_engine.metrics.expressions import path_of, written
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.outcome import Reason

@@ -1,7 +1,7 @@
 """``approx_distinct_share(column)``: different values / rows, estimated. A toy: a sketch."""
 
 from execution_engine.metrics.definition import Dimension, Kind, MetricDefinition, Signature
-from execution_engine.metrics.states.sketches import distinct_of
+from execution_engine.metrics.definitions.uniqueness import distinct_of
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 
 APPROX_DISTINCT_SHARE = MetricDefinition(

@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from execution_engine.language.evaluating.evaluate import evaluate
+from execution_engine.language.evaluate import evaluate
 from execution_engine.language.tree import Condition, Metric, Number, operands
 from execution_engine.metrics.spec import MetricSpec
 from tests.unit.execution_engine.language.sqlite_reference import by_sqlite

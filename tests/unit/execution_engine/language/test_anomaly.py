@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
-from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.evaluating.judge import AssertionVerdict
-from execution_engine.language.evaluating.past import EXPECTED, WithPast
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.evaluate import AssertionVerdict, evaluate
+from execution_engine.language.parse import UnableToParse, parse
+from execution_engine.language.past import EXPECTED, WithPast
 from execution_engine.language.serialise import from_json, to_json, to_text
 from execution_engine.language.tree import operands
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES

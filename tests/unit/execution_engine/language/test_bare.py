@@ -5,7 +5,7 @@ import re
 import pytest
 
 from execution_engine.guard import read_condition
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import Comparison, Metric
 from execution_engine.metrics.registry import SIGNATURES
 from tests.unit.execution_engine.guard.test_backticks import WORDS

@@ -15,7 +15,7 @@ from execution_engine.language.business_metric import (
     value_of,
     with_datasets,
 )
-from execution_engine.language.parsing.parse import UnableToParse, parse_expression
+from execution_engine.language.parse import UnableToParse, parse_expression
 from execution_engine.language.serialise import to_text
 from execution_engine.outcome import Failure, Reason
 

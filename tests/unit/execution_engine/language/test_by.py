@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.language.evaluating.evaluate import UnableToEvaluate, Value, evaluate
-from execution_engine.language.evaluating.judge import AssertionVerdict, ZeroDivision, excess
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.evaluate import AssertionVerdict, UnableToEvaluate, Value, ZeroDivision, evaluate, excess
+from execution_engine.language.parse import parse
 from execution_engine.language.tree import operands
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey
 from execution_engine.outcome import Failure, Outcome, Reason

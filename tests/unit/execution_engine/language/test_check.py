@@ -4,9 +4,9 @@ import pytest
 
 from assay.time.windows import Granularity
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check, nearest
-from execution_engine.language.parsing.parse import parse
-from execution_engine.language.problem import Span
+from execution_engine.language.parse import parse
 from execution_engine.language.templates import misfit
+from execution_engine.language.tree import Span
 from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.models import Category
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.tree import OF_CATEGORY, dimension_of
 from execution_engine.metrics.definition import Dimension
 from execution_engine.metrics.registry import METRICS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.tree import Function, HistoryFunction
 from execution_engine.metrics.registry import METRICS
 

@@ -4,9 +4,8 @@ from math import inf, nan
 
 import pytest
 
-from execution_engine.language.evaluating.evaluate import UnableToEvaluate, Value, evaluate
-from execution_engine.language.evaluating.judge import AssertionVerdict, ZeroDivision, excess
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.evaluate import AssertionVerdict, UnableToEvaluate, Value, ZeroDivision, evaluate, excess
+from execution_engine.language.parse import parse
 from execution_engine.outcome import Failure, Outcome, Reason
 
 HELD, BROKEN, ERROR = Outcome

@@ -2,7 +2,7 @@
 
 import pytest
 
-from execution_engine.language.parsing.parse import describe, mending
+from execution_engine.language.parse import describe, mending
 
 OPERAND = {"NAME", "ABS", "CHOICE", "NUMBER", "LENGTH", "STRING", "LPAR", "MINUS", "_NOT"}
 SOMETHING = "a metric such as row_count(), a number, a duration or '('"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.exact import Number
-from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.evaluate import evaluate
+from execution_engine.language.parse import parse
 from execution_engine.outcome import Failure, Outcome, Reason
 
 REFERENCE: dict[str, Callable[[Sequence[float]], float]] = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from execution_engine.language.evaluating.evaluate import evaluate
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.evaluate import evaluate
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.outcome import Outcome
 
 HOSTILE = {

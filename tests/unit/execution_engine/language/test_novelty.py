@@ -5,8 +5,8 @@ from datetime import date, timedelta
 import pytest
 
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
-from execution_engine.language.evaluating.past import BesidePast, Novelty, novelty
-from execution_engine.language.parsing.parse import UnableToParse, parse
+from execution_engine.language.parse import UnableToParse, parse
+from execution_engine.language.past import BesidePast, Novelty, novelty
 from execution_engine.language.serialise import from_json, to_json, to_text
 from execution_engine.language.tree import History, operands
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES

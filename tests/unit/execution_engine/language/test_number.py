@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from execution_engine.language.evaluating.judge import calculate, call, compare, negate
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.evaluate import calculate, call, compare, negate
+from execution_engine.language.parse import parse
 from execution_engine.language.tree import By, Comparator, Function, History, HistoryFunction, Metric, Operator
 from execution_engine.metrics.spec import MetricSpec
 

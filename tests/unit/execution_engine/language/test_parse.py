@@ -4,8 +4,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from execution_engine.language.parsing.parse import UnableToParse, parse
-from execution_engine.language.problem import Span
+from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.serialise import to_text
 from execution_engine.language.tree import (
     And,
@@ -20,6 +19,7 @@ from execution_engine.language.tree import (
     Number,
     Operator,
     Or,
+    Span,
     children,
     operands,
     postorder,

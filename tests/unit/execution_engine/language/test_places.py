@@ -2,9 +2,20 @@
 
 import pytest
 
-from execution_engine.language.parsing.parse import UnableToParse, parse
-from execution_engine.language.problem import NOWHERE, Problem, Span, draw
-from execution_engine.language.tree import By, History, Metric, Placed, depth, operands, postorder
+from execution_engine.language.parse import UnableToParse, parse
+from execution_engine.language.tree import (
+    NOWHERE,
+    By,
+    History,
+    Metric,
+    Placed,
+    Problem,
+    Span,
+    depth,
+    draw,
+    operands,
+    postorder,
+)
 
 
 def nodes(text: str) -> list[tuple[str, str]]:

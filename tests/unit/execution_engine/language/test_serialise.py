@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.serialise import UnableToReadTree, from_json, to_json
 from execution_engine.language.tree import Assertion
 from tests.unit.execution_engine.language.golden import pairs

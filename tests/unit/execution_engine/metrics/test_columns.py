@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.language.serialise import from_json, to_json, to_text
 from execution_engine.language.tree import By, Metric, operands
 from execution_engine.metrics.expressions import listed, named, path_of, written

@@ -3,7 +3,7 @@
 import pytest
 
 from execution_engine.language.checking import DatasetSchema, check
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from tests.unit.execution_engine.metrics.metrics_page import DEEQU, PATH, ROOT, Row, page
 

@@ -8,8 +8,9 @@ from datasketches import hll_sketch, hll_union, tgt_hll_type
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.metrics.definitions.uniqueness import distinct_of
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, MOST_COUPONS, canonical, from_bytes, merged
-from execution_engine.metrics.states.sketches import distinct_of, merged_hll
+from execution_engine.metrics.states.states import merged_hll
 
 SIZES = (0, 1, 7, 8, 9, 24, 25, 100, 383, 384, 385, 386, 500, 5_000, 100_000)
 

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from execution_engine.metrics.keys.bits import BUCKETS, Hashes, in_buckets
-from execution_engine.metrics.keys.digest import Buckets, KeyDigest, digest_of_hashes
+from execution_engine.metrics.keys.digest import OTHER, OWN, Buckets, KeyDigest, compared, digest_of_hashes
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
-from execution_engine.metrics.keys.escalation import OTHER, OWN, compared
 from tests.unit.execution_engine.metrics.key_files import forged, hashes
 
 EVERY = hashes(50_000)

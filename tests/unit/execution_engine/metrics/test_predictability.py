@@ -3,9 +3,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from execution_engine.metrics.definitions import naive_bayes
-from execution_engine.metrics.definitions.naive_bayes import Example, UnableToLearn, learn, score
-from execution_engine.metrics.definitions.predictability import AVERAGES
+from execution_engine.metrics.definitions import predictability
+from execution_engine.metrics.definitions.predictability import AVERAGES, Example, UnableToLearn, learn, score
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 
@@ -60,7 +59,7 @@ def test_a_word_that_was_never_seen_says_nothing() -> None:
 
 
 def test_too_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(naive_bayes, "MOST_CLASSES", 2)
+    monkeypatch.setattr(predictability, "MOST_CLASSES", 2)
     with pytest.raises(UnableToLearn, match="3 classes of 1 words"):
         learn([Example(target=name, words=("x",)) for name in "abc"])
 

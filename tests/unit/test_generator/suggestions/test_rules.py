@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.language.checking import DatasetSchema, check
-from execution_engine.language.parsing.parse import parse
+from execution_engine.language.parse import parse
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
 from execution_engine.profiles.gather import gathered_profile
 from test_generator.suggestions.rules import pattern_of

@@ -15,8 +15,12 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from execution_engine import exact
-from execution_engine.language.problem import ParseRefusal, Problem, Span
-from execution_engine.language.tree import (
+from execution_engine.metrics.expressions import PLAIN_NAME, named, written
+from execution_engine.metrics.registry import SIGNATURES
+from execution_engine.metrics.spec import Literal, MetricSpec
+from execution_engine.novelty.days import LAST_BATCHES
+
+from .tree import (
     ONE_VALUE,
     PROFILE,
     WITH_OPTIONS,
@@ -41,15 +45,22 @@ from execution_engine.language.tree import (
     Operator,
     Or,
     Percentage,
+    Problem,
+    Span,
     Text,
     depth,
     postorder,
 )
-from execution_engine.language.tree import Literal as TreeLiteral
-from execution_engine.metrics.expressions import PLAIN_NAME, named, written
-from execution_engine.metrics.registry import SIGNATURES
-from execution_engine.metrics.spec import Literal, MetricSpec
-from execution_engine.novelty.days import LAST_BATCHES
+from .tree import Literal as TreeLiteral
+
+
+class ParseRefusal(Exception):
+    """A problem met while the tree is built; ``parse`` turns it into UnableToParse with the text drawn."""
+
+    def __init__(self, message: str, place: Span | None = None) -> None:
+        super().__init__(message)
+        self.problem = Problem(message=message, place=place)
+
 
 # What a reader is told who wrote a name by itself, such as a column, where only the call of a metric stands.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.access import Owned, may_show
 from assay.catalog.profile import DatasetProfile
@@ -11,6 +11,9 @@ from execution_engine.metrics.definition import ArgumentType
 from execution_engine.metrics.expressions import path_of, written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +57,22 @@ def objection(own: Privacy, spec: MetricSpec, dataset: str | None, privacy_of: P
                 f"limit the readers of {own.owned.name} likewise, or ask {other.owned.owner}"
             )
     read = [measured, *filter(None, map(privacy_of, _arguments(spec, base)))]
-    if _queries(spec):
-        return _objection_to_query(spec, read)
-    return _objection_to_values(spec, read)
+    sensitive = frozenset().union(*(privacy.sensitive for privacy in read))
+    if queries := _queries(spec):
+        way = next(filter(None, (way_to(sensitive, query) for query in queries)), None) if sensitive else None
+        if way is None:
+            return None
+        return f'a query may not name sensitive columns, nor all columns, of what it reads ({way}): use compliance("…")'
+    columns = [*spec.columns, *spec.by]
+    if METRICS[spec.name].of_primary_key:
+        columns += [written(key) for privacy in read for key in privacy.primary_key]
+    hidden = _hidden(columns, sensitive)
+    if not hidden or not (METRICS[spec.name].tells_values or _hidden(spec.by, sensitive)):
+        return None
+    return (
+        f"{spec.text:.200} would show values of {', '.join(hidden)}, which is sensitive: ask how many rows meet a "
+        'condition, such as compliance("…"), instead'
+    )
 
 
 def others_of(spec: MetricSpec, dataset: str | None, base: str = "") -> tuple[str, ...]:
@@ -84,8 +100,6 @@ def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any])
 
 def _arguments(spec: MetricSpec, base: str) -> list[str]:
     if queries := _queries(spec):
-        from .queries import tables_of  # with it sqlglot, for which no gate should wait
-
         return [full_name_of(name, base) for query in queries for name in tables_of(query)]
     return METRICS[spec.name].signature.texts(ArgumentType.DATASET, spec.arguments)
 
@@ -102,37 +116,52 @@ def _may_ask(own: Privacy, other: Privacy, spec: MetricSpec) -> bool:
     return is_count and name_key(other.owned.name) in own.upstreams
 
 
-def _objection_to_values(spec: MetricSpec, read: list[Privacy]) -> str | None:
-    sensitive = frozenset().union(*(one.sensitive for one in read))
-    columns = [*spec.columns, *spec.by]
-    if METRICS[spec.name].of_primary_key:
-        columns += [written(key) for one in read for key in one.primary_key]
-    hidden = _hidden(columns, sensitive)
-    if not hidden or not (METRICS[spec.name].tells_values or _hidden(spec.by, sensitive)):
-        return None
-    return (
-        f"{spec.text:.200} would show values of {', '.join(hidden)}, which is sensitive: ask how many rows meet a "
-        'condition, such as compliance("…"), instead'
-    )
-
-
 def _hidden(columns: Sequence[str], sensitive: frozenset[str]) -> list[str]:
     """Those that are sensitive, or a field of such a column."""
-    return sorted({column for column in columns if _paths(column) & sensitive})
+    hidden: set[str] = set()
+    for column in columns:
+        path = [name.casefold() for name in path_of(column)]
+        if any(".".join(path[:length]) in sensitive for length in range(1, len(path) + 1)):
+            hidden.add(column)
+    return sorted(hidden)
 
 
-def _paths(column: str) -> set[str]:
-    path = [name.casefold() for name in path_of(column)]
-    return {".".join(path[:length]) for length in range(1, len(path) + 1)}
+# What a query reads. sqlglot is imported where it is used: no gate should wait for it.
 
 
-def _objection_to_query(spec: MetricSpec, read: list[Privacy]) -> str | None:
-    sensitive = frozenset().union(*(one.sensitive for one in read))
-    if not sensitive:
-        return None
-    from .queries import way_to  # as above
+def tables_of(text: str) -> list[str]:
+    """The tables that a text names, once for each place; none of one that cannot be read."""
+    from execution_engine.guard.joins import name_of, places_of
 
-    found = next(filter(None, (way_to(sensitive, query) for query in _queries(spec))), None)
-    if found is None:
-        return None
-    return f'a query may not name sensitive columns, nor all columns, of what it reads ({found}): use compliance("…")'
+    return [name_of(place) for tree in _statements(text) for place in places_of(tree)]
+
+
+def way_to(sensitive: frozenset[str], text: str) -> str | None:
+    """How a query reads, or may read, a column of ``sensitive``; None if it cannot.
+
+    By its name, by a star, or by new names for all columns of a table.
+    """
+    from sqlglot import exp
+
+    trees = _statements(text)
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        return "it cannot be read"
+    for node in trees[0].walk():
+        match node:
+            case exp.Identifier() if node.name.casefold() in sensitive:
+                return node.name
+            case exp.Star() if not (isinstance(node.parent, exp.Anonymous) and node.parent.name.lower() == "count"):
+                return "*"  # ``count(*)`` looks at no column
+            case exp.TableAlias() if node.columns and isinstance(node.parent, exp.Table):
+                return node.name
+    return None
+
+
+def _statements(text: str) -> "list[exp.Expr]":
+    from execution_engine.guard import UnableToAllow
+    from execution_engine.guard.sql_tree import Plain, statements
+
+    try:
+        return statements(text, dialect=Plain)
+    except UnableToAllow:
+        return []  # the guard refuses it, and says why

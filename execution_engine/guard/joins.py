@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from execution_engine.guard.refusal import Refusal, names, shown
-
 from .functions import AGGREGATE, GENERATOR, called
+from .refusal import Refusal, names, shown
 
 # The tables that a query reads: those it was given, or its own WITH; and the parts of its conditions.
 

@@ -6,9 +6,8 @@ from unicodedata import category
 
 from sqlglot import exp
 
-from execution_engine.guard.refusal import Refusal, names, shown
-
 from .functions import called
+from .refusal import Refusal, names, shown
 
 # The names in a tree: plain ones, or stranger ones that the table really has.
 

@@ -8,14 +8,14 @@ from math import hypot, inf, isfinite, isnan, sqrt
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from execution_engine.anomalies.series import Series
-from execution_engine.exact import Number, number_of, to_json
-from execution_engine.language.tree import History, HistoryFunction
+from execution_engine.exact import Number, decimal_of, number_of, to_json
 from execution_engine.metrics.states.group_values import GroupKey
 from execution_engine.novelty.days import FURTHER_WINDOWS
 from execution_engine.novelty.verdict import Cause, Status, Verdict
 from execution_engine.outcome import Failure, Reason
 
-from .judge import number_shown, quantity
+from .serialise import number_shown
+from .tree import History, HistoryFunction
 
 if TYPE_CHECKING:
     from execution_engine.novelty.days import Day
@@ -57,14 +57,14 @@ class Anomaly:
     @property
     def sentence(self) -> str:
         """``row_count() = 120, expected 950 to 1060 after 58 windows (batch_normal)``."""
-        low, high = (None if abs(end) == inf else number_shown(quantity(end)) for end in (self.low, self.high))
+        low, high = (None if abs(end) == inf else number_shown(decimal_of(end)) for end in (self.low, self.high))
         expected = "anything"
         if low is not None:
             expected = f"{low} or more" if high is None else f"{low} to {high}"
         elif high is not None:
             expected = f"{high} or less"
         after = f"after {self.windows} window{'' if self.windows == 1 else 's'}"
-        return f"{self.metric} = {number_shown(quantity(self.value))}, expected {expected} {after} ({self.strategy})"
+        return f"{self.metric} = {number_shown(decimal_of(self.value))}, expected {expected} {after} ({self.strategy})"
 
     @property
     def finding(self) -> dict[str, Any]:
@@ -110,11 +110,12 @@ def anomaly(history: History, given: WithPast[Number | None]) -> Anomaly | Failu
     )
 
 
-def of_group(given: WithPast[Any], key: GroupKey, absent: Number | None) -> WithPast[Number | None]:
-    """One group's value and past; before it was first seen it has none."""
-    first = next((at for at, groups in enumerate(given.past) if groups and key in groups), len(given.past))
-    past = [None if groups is None or at < first else groups.get(key, absent) for at, groups in enumerate(given.past)]
-    return WithPast(now=given.now.get(key, absent), past=past, when=given.when, at=given.at)
+def past_of_group(
+    key: GroupKey, windows: Sequence[Mapping[GroupKey, Number | None] | None], absent: Number | None
+) -> list[Number | None]:
+    """One group's past values; before it was first seen it has none, and then ``absent`` where it is missing."""
+    first = next((at for at, groups in enumerate(windows) if groups and key in groups), len(windows))
+    return [None if groups is None or at < first else groups.get(key, absent) for at, groups in enumerate(windows)]
 
 
 # The functions over past windows: seed 003's moving means, medians and deviations.
