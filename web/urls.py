@@ -4,9 +4,9 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
-import web.api.conventions.openapi  # noqa: F401 - tells the OpenAPI generator of our own authentication
-from web.api.conventions import problems
-from web.api.conventions.base import NotThere
+import web.api.openapi  # noqa: F401 - tells the OpenAPI generator of our own authentication
+from web.api import problems
+from web.api.base import NotThere
 
 from . import probes
 

@@ -13,7 +13,7 @@ from assay import clock
 from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.services import look_up
-from web.api.consumption.gate import GateQuestion
+from web.api.gate import GateQuestion
 
 log = structlog.get_logger(__name__)
 

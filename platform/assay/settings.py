@@ -140,8 +140,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "web.api.conventions.openapi.Described",
-    "EXCEPTION_HANDLER": "web.api.conventions.problems.answer_error",
+    "DEFAULT_SCHEMA_CLASS": "web.api.openapi.Described",
+    "EXCEPTION_HANDLER": "web.api.problems.answer_error",
     "DEFAULT_THROTTLE_CLASSES": ["web.access.throttles.ByCost"],
     "DEFAULT_THROTTLE_RATES": merged(CONFIG.rates),
     "NUM_PROXIES": CONFIG.proxies,
@@ -155,9 +155,9 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "IncidentKindEnum": "incident_manager.models.EntryKind",
-        "QualityStatusEnum": "web.api.consumption.answers.STATUSES",
+        "QualityStatusEnum": "web.api.gate.STATUSES",
         "ResolutionEnum": "incident_manager.models.Resolution",
-        "WaiverScopeEnum": "web.api.incidents.incidents.WAIVER_SCOPES",
+        "WaiverScopeEnum": "web.api.incidents.WAIVER_SCOPES",
         "OfferStateEnum": "test_generator.models.OfferState",
         "ReportStateEnum": "incident_manager.models.ReportState",
     },
@@ -166,6 +166,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "web.api.conventions.openapi.only_known_names",
+        "web.api.openapi.only_known_names",
     ],
 }

@@ -44,7 +44,9 @@ def audited(
         change = Change(key=key)
         yield change
         after = look(change.key) if look else change.after
-        record(origin_of(request), action, kind=kind, key=change.key, before=before, after=after, given=plain(given))
+        record(
+            origin_of(request), action, kind=kind, key=change.key, before=before, after=after, given=plain(given or {})
+        )
 
 
 def origin_of(request: Request | HttpRequest) -> RequestOrigin:
@@ -57,16 +59,15 @@ def origin_of(request: Request | HttpRequest) -> RequestOrigin:
     )
 
 
-def plain(given: Picture | None) -> dict[str, Any]:
+def plain(value: Any) -> Any:
     """What was given, with the name of a row in its place."""
-    return {name: _plain(value) for name, value in (given or {}).items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return plain(value)
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, Window):
-        return value.text
-    return str(value) if isinstance(value, Model) else value
+    match value:
+        case Mapping():
+            return {name: plain(inside) for name, inside in value.items()}
+        case list():
+            return [plain(inside) for inside in value]
+        case Window():
+            return value.text
+        case Model():
+            return str(value)
+    return value

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2s
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from django.conf import settings
@@ -35,8 +35,10 @@ class CountingBackend(ModelBackend):
         if request is None or username is None:
             return super().authenticate(request, username, password, **kwargs)
         counters = [*_counters(request, username)]
+        # with few wrong guesses from here, others cannot keep out who knows the right password
+        is_new_here = int(cache.get(_here(request, username), 0)) < FREE_GUESSES
         for kind, key, most, seconds in counters:
-            if cache.get(key, 0) >= most and not (kind == "login-name" and _is_new_here(request, username)):
+            if cache.get(key, 0) >= most and not (kind == "login-name" and is_new_here):
                 raise Throttled(wait=seconds)
         user = super().authenticate(request, username, password, **kwargs)
         if user is None:
@@ -72,11 +74,6 @@ class LoginPage(LoginView):
         return answer
 
 
-def _is_new_here(request: HttpRequest, name: str) -> bool:
-    """Whether few wrong passwords of a name came from this address: others cannot keep out who knows the right one."""
-    return int(cache.get(_here(request, name), 0)) < FREE_GUESSES
-
-
 def _here(request: HttpRequest, name: str) -> str:
     return f"login-here:{_digest(f'{name.casefold()} {address_of(request)}')}"
 
@@ -87,15 +84,11 @@ def _digest(text: str) -> str:
 
 def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, str, int, int]]:
     """The kind and key of each counter, how many it allows, and after how many seconds it is forgotten."""
-    address = address_of(request)
-    framework: dict[str, Any] = settings.REST_FRAMEWORK
-    rates = framework["DEFAULT_THROTTLE_RATES"]
+    address, framework = address_of(request), cast(dict[str, Any], settings.REST_FRAMEWORK)
     counted = {"login": f"{name.casefold()} {address}", "login-address": address, "login-name": name.casefold()}
     for kind, who in counted.items():
-        yield kind, f"{kind}:{_digest(who)}", *parse_rate(rates[kind])
+        yield kind, f"{kind}:{_digest(who)}", *parse_rate(framework["DEFAULT_THROTTLE_RATES"][kind])
 
-
-# Who signed in, who could not, and who left: a line of the log each.
 
 log = structlog.get_logger(__name__)
 

@@ -9,8 +9,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-# What every answer is before it leaves: kept by no cache but its own, and without marks that turn text around.
-
 UNCACHED = "private, no-store"  # pages and answers show what only some may see
 # marks that reverse or nest what follows them (U+202A to U+202E, U+2066 to U+2069), plain or as JSON in a script
 TURNING = re.compile(rb"\xe2(?:\x80[\xaa-\xae]|\x81[\xa6-\xa9])|\\u(?:202[a-eA-E]|206[6-9])")
@@ -36,8 +34,6 @@ class BrowserAnswers:
         return response
 
 
-# Every request has an id, by which its log lines, its entries of the audit and its answer are found together.
-
 HEADER = "X-Request-ID"
 IN_META = "assay.request_id"
 VALID = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -51,19 +47,14 @@ class RequestIds:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """The answer, with the id."""
-        known = request_id(request.headers.get(HEADER, ""))
-        request.META[IN_META] = known
-        with structlog.contextvars.bound_contextvars(request_id=known):
+        sent = request.headers.get(HEADER, "")
+        request.META[IN_META] = id_ = sent if VALID.fullmatch(sent) else uuid4().hex
+        with structlog.contextvars.bound_contextvars(request_id=id_):
             response = self.get_response(request)
-        response.headers[HEADER] = known
+        response.headers[HEADER] = id_
         return response
 
 
 def known_id(request: Request | HttpRequest) -> str:
     """The id of this request; empty where no middleware gave it one."""
     return str(request.META.get(IN_META, ""))
-
-
-def request_id(given: str) -> str:
-    """What the caller says, if it is valid; else a new id."""
-    return given if VALID.fullmatch(given) else uuid4().hex

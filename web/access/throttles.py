@@ -4,11 +4,12 @@ The counters are in the memory of each process: a rate holds for one process, an
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import wraps
 from hashlib import blake2s
 from ipaddress import ip_address
 from math import ceil
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
@@ -16,8 +17,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
-
-# Where a request comes from.
 
 
 def address_of(request: HttpRequest | Request) -> str:
@@ -30,32 +29,26 @@ def address_of(request: HttpRequest | Request) -> str:
 def address(remote: str, forwarded: str, *, proxies: int) -> str:
     """``remote``, or what the outermost of our proxies has added: what is left of it, anyone can forge."""
     added = [part.strip() for part in forwarded.split(",")][-proxies:] if proxies and forwarded else []
-    return next((valid for text in (*added[:1], remote) if (valid := _valid(text))), "")
-
-
-def _valid(text: str) -> str:
-    try:
-        return str(ip_address(text))
-    except ValueError:
-        return ""
+    for text in (*added[:1], remote):
+        with suppress(ValueError):
+            return str(ip_address(text))
+    return ""
 
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 # what costs more than its method tells: the resource and its action, or its method where it has none
-COSTS: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("Gate", "post"): "gate",
-        ("QueryQuality", "post"): "query",
-        ("Export", "get"): "query",
-        ("BulkQuality", "post"): "query",
-        ("Reports", "create"): "report",
-        ("Runs", "create"): "run",
-        ("Runs", "bulk"): "run",
-        ("Incidents", "rerun"): "run",
-        ("Suggestions", "create"): "run",
-    }
-)
+COSTS: Mapping[tuple[str, str], str] = {
+    ("Gate", "post"): "gate",
+    ("QueryQuality", "post"): "query",
+    ("Export", "get"): "query",
+    ("BulkQuality", "post"): "query",
+    ("Reports", "create"): "report",
+    ("Runs", "create"): "run",
+    ("Runs", "bulk"): "run",
+    ("Incidents", "rerun"): "run",
+    ("Suggestions", "create"): "run",
+}
 
 
 class ByCost(SimpleRateThrottle):
@@ -65,7 +58,9 @@ class ByCost(SimpleRateThrottle):
 
     def get_cache_key(self, request: Request | HttpRequest, view: Any) -> str:
         """What is counted together."""
-        return f"{self.scope}:{self._who(request)}"
+        if request.user.is_authenticated:
+            return f"{self.scope}:user:{request.user.pk}"
+        return f"{self.scope}:address:{blake2s(address_of(request).encode(), digest_size=16).hexdigest()}"
 
     def allow_request(self, request: Request, view: Any) -> bool:
         """Whether the rate still allows it; it is counted if so."""
@@ -78,11 +73,6 @@ class ByCost(SimpleRateThrottle):
         """Seconds until another is allowed: until the oldest of those counted is forgotten."""
         return max(0.0, self.duration - (self.now - self.history[-1])) if self.history else float(self.duration or 0)
 
-    def _who(self, request: Request | HttpRequest) -> str:
-        if request.user.is_authenticated:
-            return f"user:{request.user.pk}"
-        return f"address:{blake2s(address_of(request).encode(), digest_size=16).hexdigest()}"
-
 
 def cost(request: Request | HttpRequest, view: Any) -> str:
     """The kind of a request, which names its rate."""
@@ -90,12 +80,8 @@ def cost(request: Request | HttpRequest, view: Any) -> str:
         return "anonymous"
     method = str(request.method)
     action = getattr(view, "action", None) or method.lower()
-    return COSTS.get((type(view).__name__, action)) or getattr(view, "cost", None) or usual(method)
-
-
-def usual(method: str) -> str:
-    """The kind of a method."""
-    return "read" if method in SAFE else "write"
+    usual = "read" if method in SAFE else "write"
+    return COSTS.get((type(view).__name__, action)) or getattr(view, "cost", None) or usual
 
 
 def costs(kind: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:

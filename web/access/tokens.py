@@ -12,8 +12,6 @@ from rest_framework.request import Request
 
 from assay.models import AccessToken
 
-# Tokens as they are sent: under knox's own scheme, and as OpenLineage's clients send them.
-
 MARKED_EVERY = timedelta(minutes=1)
 
 

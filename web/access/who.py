@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from functools import singledispatch
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import structlog
@@ -93,28 +92,13 @@ def _(row: Dataset) -> Owned:
 
 
 @owned.register
-def _(row: DataTest) -> Owned:
+def _(row: DataTest | Incident | Report | GateOverride | Publication | Offer | Suspect) -> Owned:
     return owned(row.dataset)
 
 
 @owned.register
-def _(row: Incident) -> Owned:
-    return owned(row.dataset)
-
-
-@owned.register
-def _(row: Report) -> Owned:
-    return owned(row.dataset)
-
-
-@owned.register
-def _(row: GateOverride) -> Owned:
-    return owned(row.dataset)
-
-
-@owned.register
-def _(row: Publication) -> Owned:
-    return owned(row.dataset)
+def _(row: Run) -> Owned:
+    return owned(row.data_test.dataset)
 
 
 @owned.register
@@ -123,21 +107,6 @@ def _(row: Silence) -> Owned:
     if row.dataset is not None:
         return owned(row.dataset)
     return Owned(name=row.owner or "all datasets", owner=row.owner, team=row.owner)
-
-
-@owned.register
-def _(row: Offer) -> Owned:
-    return owned(row.dataset)
-
-
-@owned.register
-def _(row: Suspect) -> Owned:
-    return owned(row.dataset)
-
-
-@owned.register
-def _(row: Run) -> Owned:
-    return owned(row.data_test.dataset)
 
 
 @owned.register
@@ -150,90 +119,45 @@ def _(row: AccessToken) -> Owned:
     return owned(row.user)
 
 
-# What each address needs: the resource and its action, or its method where it has none. What is missing nobody may.
-
-NEEDS: Mapping[tuple[str, str], Action] = MappingProxyType(
-    {
-        ("Login", "post"): Action.MAKE_TOKEN,
-        ("Logout", "post"): Action.LEAVE,
-        ("Datasets", "list"): Action.READ,
-        ("Datasets", "retrieve"): Action.READ,
-        ("Datasets", "update"): Action.PUSH,
-        ("BusinessMetrics", "list"): Action.READ,
-        ("BusinessMetrics", "retrieve"): Action.READ,
-        ("BusinessMetrics", "update"): Action.PUSH,
-        ("Lineage", "get"): Action.READ,
-        ("Lineage", "post"): Action.PUSH,
-        ("DataTests", "list"): Action.READ,
-        ("DataTests", "retrieve"): Action.READ,
-        ("DataTests", "create"): Action.TEST,
-        ("DataTests", "partial_update"): Action.TEST,
-        ("DataTests", "destroy"): Action.TEST,
-        ("Backtests", "get"): Action.READ,
-        ("Backtests", "post"): Action.RUN,
-        ("Suggestions", "list"): Action.READ,
-        ("Suggestions", "retrieve"): Action.READ,
-        ("Suggestions", "reading"): Action.READ,
-        ("Suggestions", "create"): Action.TEST,
-        ("Suggestions", "accept"): Action.TEST,
-        ("Suggestions", "reject"): Action.TEST,
-        ("Suggestions", "take_back"): Action.TEST,
-        ("Templates", "list"): Action.READ,
-        ("Runs", "list"): Action.READ,
-        ("Runs", "retrieve"): Action.READ,
-        ("Runs", "create"): Action.RUN,
-        ("Runs", "bulk"): Action.RUN,
-        ("Measurements", "list"): Action.READ,
-        ("Incidents", "list"): Action.READ,
-        ("Incidents", "retrieve"): Action.READ,
-        ("Incidents", "annotations"): Action.ACT,
-        ("Incidents", "acknowledge"): Action.ACT,
-        ("Incidents", "assign"): Action.ACT,
-        ("Incidents", "rerun"): Action.ACT,
-        ("Incidents", "force_resolve"): Action.ACT,
-        ("Incidents", "accept"): Action.ACT,
-        ("Quarantines", "list"): Action.READ,
-        ("Quarantines", "retrieve"): Action.READ,
-        ("Quarantines", "lift"): Action.LIFT,
-        ("Silences", "list"): Action.READ,
-        ("Silences", "retrieve"): Action.READ,
-        ("Silences", "create"): Action.SILENCE,
-        ("Silences", "end"): Action.SILENCE,
-        ("GateOverrides", "list"): Action.READ,
-        ("GateOverrides", "retrieve"): Action.READ,
-        ("GateOverrides", "create"): Action.OVERRIDE,
-        ("GateOverrides", "end"): Action.OVERRIDE,
-        ("Publications", "list"): Action.READ,
-        ("Publications", "retrieve"): Action.READ,
-        ("Reports", "list"): Action.READ,
-        ("Reports", "retrieve"): Action.READ,
-        ("Reports", "create"): Action.REPORT,
-        ("Reports", "confirm"): Action.ACT,
-        ("Reports", "reject"): Action.ACT,
-        ("Reports", "fix"): Action.ACT,
-        ("Reports", "join"): Action.ACT,
-        ("Quality", "get"): Action.ASK,
-        ("QueryQuality", "post"): Action.ASK,
-        ("BulkQuality", "post"): Action.ASK,
-        ("Gate", "post"): Action.ASK,
-        ("Badge", "get"): Action.ASK,
-        ("Completed", "get"): Action.ASK,
-        ("Export", "get"): Action.READ,
-        ("CalendarFeed", "get"): Action.READ,
-        ("Completed", "post"): Action.PUSH,
-        ("PipelineQuality", "get"): Action.READ,
-        ("Scores", "get"): Action.READ,
-        ("Coverage", "get"): Action.READ,
-        ("Columns", "get"): Action.READ,
-        ("Tokens", "list"): Action.SHOW_TOKENS,
-        ("Tokens", "create"): Action.MAKE_TOKEN,
-        ("Tokens", "destroy"): Action.SHOW_TOKENS,
-        ("Members", "list"): Action.MANAGE,
-        ("Members", "retrieve"): Action.MANAGE,
-        ("Members", "update"): Action.MANAGE,
-        ("Audit", "list"): Action.AUDIT,
-    }
-)
+READ_ROWS = {"list": Action.READ, "retrieve": Action.READ}
+# what each address needs: the resource and its action, or its method where it has none; what is missing nobody may
+NEEDS: Mapping[str, Mapping[str, Action]] = {
+    "Login": {"post": Action.MAKE_TOKEN},
+    "Logout": {"post": Action.LEAVE},
+    "Tokens": {"list": Action.SHOW_TOKENS, "create": Action.MAKE_TOKEN, "destroy": Action.SHOW_TOKENS},
+    "Members": dict.fromkeys(("list", "retrieve", "update"), Action.MANAGE),
+    "Audit": {"list": Action.AUDIT},
+    "Datasets": READ_ROWS | {"update": Action.PUSH},
+    "BusinessMetrics": READ_ROWS | {"update": Action.PUSH},
+    "Lineage": {"get": Action.READ, "post": Action.PUSH},
+    "Templates": {"list": Action.READ},
+    "Coverage": {"get": Action.READ},
+    "Columns": {"get": Action.READ},
+    "DataTests": READ_ROWS | dict.fromkeys(("create", "partial_update", "destroy"), Action.TEST),
+    "Suggestions": READ_ROWS
+    | {"reading": Action.READ}
+    | dict.fromkeys(("create", "accept", "reject", "take_back"), Action.TEST),
+    "Backtests": {"get": Action.READ, "post": Action.RUN},
+    "Runs": READ_ROWS | {"create": Action.RUN, "bulk": Action.RUN},
+    "Measurements": {"list": Action.READ},
+    "Quarantines": READ_ROWS | {"lift": Action.LIFT},
+    "Incidents": READ_ROWS
+    | dict.fromkeys(("annotations", "acknowledge", "assign", "rerun", "force_resolve", "accept"), Action.ACT),
+    "Silences": READ_ROWS | {"create": Action.SILENCE, "end": Action.SILENCE},
+    "Reports": READ_ROWS | {"create": Action.REPORT} | dict.fromkeys(("confirm", "reject", "fix", "join"), Action.ACT),
+    "Gate": {"post": Action.ASK},
+    "GateOverrides": READ_ROWS | {"create": Action.OVERRIDE, "end": Action.OVERRIDE},
+    "Publications": READ_ROWS,
+    "Quality": {"get": Action.ASK},
+    "QueryQuality": {"post": Action.ASK},
+    "BulkQuality": {"post": Action.ASK},
+    "Completed": {"get": Action.ASK, "post": Action.PUSH},
+    "PipelineQuality": {"get": Action.READ},
+    "Scores": {"get": Action.READ},
+    "Badge": {"get": Action.ASK},
+    "CalendarFeed": {"get": Action.READ},
+    "Export": {"get": Action.READ},
+}
 
 
 def need_of(view: Any, method: str) -> Action | None:
@@ -241,10 +165,8 @@ def need_of(view: Any, method: str) -> Action | None:
     if method == "OPTIONS":
         return Action.READ
     name = getattr(view, "action", None) or ("get" if method == "HEAD" else method.lower())
-    return NEEDS.get((type(view).__name__, name))
+    return NEEDS.get(type(view).__name__, {}).get(name)
 
-
-# Whether a request is let through: the rules are in ``assay.access``, each address's needs in ``needs``.
 
 log = structlog.get_logger(__name__)
 
@@ -259,17 +181,12 @@ class MayUse(IsAuthenticated):
         if not super().has_permission(request, view):
             return False
         has_handler = hasattr(view, str(request.method).lower())
-        return not has_handler or self._may(request, view)  # without one it is answered with 405
+        return not has_handler or self.has_object_permission(request, view, None)  # without one it is answered with 405
 
     def has_object_permission(self, request: Request, view: Any, obj: Any) -> bool:
         """Whether they may on this one."""
-        return self._may(request, view, obj)
-
-    def _may(self, request: Request, view: Any, row: object = None) -> bool:
-        why_not = refused(request, need_of(view, str(request.method)), row)
-        if why_not is None:
+        if (why_not := refused(request, need_of(view, str(request.method)), obj)) is None:
             return True
-        self.message = why_not.text
-        actor = request.user.get_username()
+        self.message, actor = why_not.text, request.user.get_username()
         log.warning("refused", actor=actor, method=request.method, path=request.path, why=self.message)
         return False

@@ -3,34 +3,18 @@
 from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
-from web.api.accounts.audit import Audit
-from web.api.accounts.auth import Login, Logout
-from web.api.accounts.members import Members
-from web.api.accounts.tokens import Tokens
-from web.api.catalog.backtests import Backtests
-from web.api.catalog.business_metrics import BusinessMetrics
-from web.api.catalog.columns import Columns
-from web.api.catalog.coverage import Coverage
-from web.api.catalog.data_tests import DataTests
-from web.api.catalog.datasets import Datasets
-from web.api.catalog.lineage import Lineage
-from web.api.catalog.pipelines import Completed, PipelineQuality
-from web.api.catalog.suggestions import Suggestions
-from web.api.catalog.templates import Templates
-from web.api.consumption.bulk import BulkQuality
-from web.api.consumption.gate import Gate
-from web.api.consumption.overrides import GateOverrides
-from web.api.consumption.publications import Publications
-from web.api.consumption.quality import Quality, QueryQuality
-from web.api.consumption.scores import Scores
-from web.api.feeds.badges import Badge
-from web.api.feeds.calendars import CalendarFeed
-from web.api.feeds.exports import EXPORTS
-from web.api.incidents.incidents import Incidents
-from web.api.incidents.quarantines import Quarantines
-from web.api.incidents.reports import Reports
-from web.api.incidents.runs import Measurements, Runs
-from web.api.incidents.silences import Silences
+from .accounts import Audit, Login, Logout, Members, Tokens
+from .catalog import BusinessMetrics, Coverage, Datasets, Lineage, Templates
+from .columns import Columns
+from .data_tests import Backtests, DataTests, Suggestions
+from .feeds import EXPORTS, Badge, CalendarFeed
+from .gate import Gate, GateOverrides, Publications
+from .incidents import Incidents, Silences
+from .pipelines import Completed, PipelineQuality
+from .quality import BulkQuality, Quality, QueryQuality
+from .reports import Reports
+from .runs import Measurements, Quarantines, Runs
+from .scores import Scores
 
 router = SimpleRouter(trailing_slash=False)
 router.register("datasets", Datasets, basename="api-dataset")

@@ -30,9 +30,9 @@ from incident_manager.services import UnableToOverride, end_override, override
 from web.access.changes import Change, audited
 from web.access.throttles import costs
 from web.access.typed import keep, typed_in
-from web.api.consumption.overrides import GateOverrides
-from web.api.conventions.base import Rows
-from web.api.incidents.incidents import Incidents
+from web.api.base import Rows
+from web.api.gate import GateOverrides
+from web.api.incidents import Incidents
 from web.shown.status import in_english
 
 from .forms import AnnotateForm, AssignForm, ForceForm, NameField, ReasonForm, UtcField

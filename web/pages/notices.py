@@ -23,7 +23,7 @@ from assay.models import Category, Dataset
 from incident_manager.models import Incident
 from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, readable
-from web.api.incidents.silences import Silences
+from web.api.incidents import Silences
 from web.shown.status import in_english
 
 from .actions import changing, complain

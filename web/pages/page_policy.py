@@ -18,7 +18,7 @@ from assay.access import Action
 from web.access.throttles import SAFE
 from web.access.typed import ask_to_log_in
 from web.access.who import refused
-from web.api.conventions.problems import is_api
+from web.api.problems import is_api
 from web.shown.status import ENGLISH
 
 View = Callable[..., HttpResponseBase]

@@ -30,7 +30,7 @@ from incident_manager.reports.selectors import UNSETTLED, likely_troubles, open_
 from web.access.throttles import costs
 from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, person_of, readable
-from web.api.incidents.reports import Reports
+from web.api.reports import Reports
 from web.shown.status import ShownStatus, in_english
 
 from .actions import changing, complain

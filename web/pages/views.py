@@ -36,7 +36,7 @@ from web.access.logins import LoginPage
 from web.access.throttles import SAFE
 from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, readable
-from web.api.conventions.problems import KINDS
+from web.api.problems import KINDS
 from web.doctor import idle
 from web.pages.data_tests.backtests import foretold
 from web.pages.selectors.catalogue import FILTERS, catalogue, failing_pull, summary

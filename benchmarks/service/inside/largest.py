@@ -34,7 +34,7 @@ from execution_engine.models import Run
 from incident_manager.gate.services import MOST_OUTPUTS
 from incident_manager.models import Ending, Incident, SpoiltWindow
 from incident_manager.tasks import end
-from web.api.consumption.gate import GateQuestion
+from web.api.gate import GateQuestion
 from web.sql.tables import MOST_WORDS
 
 from .figures import show, write_docs

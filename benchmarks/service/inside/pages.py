@@ -33,7 +33,7 @@ from tests.factories import NOW
 from tests.integration.web.estate import Estate, body, build
 from tests.integration.web.largest import largest
 from tests.integration.web.matrix import API, PAGES, lines
-from web.api.conventions.base import Pages
+from web.api.base import Pages
 from web.pages.scores import SPANS
 from web.warm import warm_up
 

@@ -32,7 +32,7 @@ from tests.factories import (
     day,
     new_business_metric,
 )
-from web.api.feeds.exports import EXPORTS
+from web.api.feeds import EXPORTS
 
 MONDAY = day("2026-03-09")
 RANGE = {"from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}

@@ -14,12 +14,11 @@ from incident_manager.backtests.services import MOST_WINDOWS as MOST_BACKTESTED
 from incident_manager.gate.services import LONGEST_NAME, MOST_OUTPUTS
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
-from web.api.consumption.bulk import MOST_LOOK_UPS
-from web.api.consumption.gate import GateQuestion
-from web.api.consumption.quality import MOST_RANGES
-from web.api.conventions.base import Pages
-from web.api.feeds.exports import EXPORTS
-from web.api.incidents.runs import MOST_TESTS
+from web.api.base import Pages
+from web.api.feeds import EXPORTS
+from web.api.gate import GateQuestion
+from web.api.quality import MOST_LOOK_UPS, MOST_RANGES
+from web.api.runs import MOST_TESTS
 from web.sql.tables import MOST_WORDS
 
 ALWAYS = {"from": "1900-01-01T00:00:00Z", "to": "2199-12-31T00:00:00Z"}

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.crawler.pages import read_page
-from web.api.conventions.problems import KINDS
+from web.api.problems import KINDS
 
 
 def test_the_page_explains_every_kind_of_problem_where_its_type_leads(client: Client, db: None) -> None:

@@ -15,7 +15,7 @@ from assay.models import AccessToken, Member
 from incident_manager.quality.rules import Status
 from tests.factories import NOW, DatasetFactory, DataTestFactory, StandingFactory
 from web.access.tokens import address_key
-from web.shown.feeds import COLOURS, badge
+from web.api.feeds import COLOURS, badge
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -15,7 +15,7 @@ from assay.access import Role
 from assay.models import AccessToken, Member
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, IncidentFactory
 from web.access.tokens import address_key
-from web.shown.feeds import CalendarEntry, calendar
+from web.api.feeds import calendar, calendar_event
 
 ADDRESS = "/api/v1/calendar.ics"
 REQUIRED = ("UID", "DTSTAMP", "DTSTART")
@@ -30,16 +30,18 @@ def events(client: Any, **asked: Any) -> dict[str, Any]:
 
 
 def test_the_text_keeps_the_rules_of_rfc_5545() -> None:
-    entry = CalendarEntry(
+    summary = "raw.é🚕; " + "long, " * 40 + "end"
+    event = calendar_event(
         uid="incident-1@assay.example.com",
         start=NOW,
         end=NOW,
-        summary="raw.é🚕; " + "long, " * 40 + "end",
-        text="two\nlines; a \\ and a comma,\r\nBEGIN:VEVENT",
+        now=NOW,
+        summary=summary,
+        description="two\nlines; a \\ and a comma,\r\nBEGIN:VEVENT",
         url="https://assay.example.com/incidents/1",
-        categories=("Incident", "custom"),
+        categories=["Incident", "custom"],
     )
-    body = calendar("Data quality: rides", [entry], now=NOW)
+    body = calendar("Data quality: rides", [event])
     lines = body.split(b"\r\n")
     assert body.endswith(b"END:VCALENDAR\r\n")
     assert b"\n" not in body.replace(b"\r\n", b"")
@@ -50,7 +52,7 @@ def test_the_text_keeps_the_rules_of_rfc_5545() -> None:
         assert names.count(name) == 1
     found: list[Any] = Calendar.from_ical(body).walk("VEVENT")
     (event,) = found
-    assert str(event["summary"]) == entry.summary
+    assert str(event["summary"]) == summary
     assert event["dtend"].dt - event["dtstart"].dt == timedelta(minutes=1)
 
 

@@ -21,7 +21,7 @@ from tests.factories import (
     StandingFactory,
     day,
 )
-from web.api.catalog import pipelines
+from web.api import pipelines
 
 MONDAY = {"from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}
 SUNDAY = {"from": "2026-03-08T00:00:00Z", "to": "2026-03-09T00:00:00Z"}
@@ -219,7 +219,7 @@ def test_where_too_many_wait_the_answer_comes_at_once(
     with ExitStack() as waiting:
         for _ in range(pipelines.MOST_WAITING):
             waiting.enter_context(pipelines._places)
-        monkeypatch.setattr("web.api.catalog.pipelines.time.sleep", lambda _: pytest.fail("it waits"))
+        monkeypatch.setattr("web.api.pipelines.time.sleep", lambda _: pytest.fail("it waits"))
         answer = api.post("/api/v1/pipelines/load-trips/completed", body, format="json")
     assert (answer.status_code, answer.json()["judged"]) == (201, False)
     assert pipelines._places._value == pipelines.MOST_WAITING

@@ -5,7 +5,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
-from web.api.conventions.problems import fault
+from web.api.problems import fault
 
 pytestmark = pytest.mark.django_db
 

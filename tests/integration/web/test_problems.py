@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from assay.edge.rates import merged
 from tests.factories import DatasetFactory, IncidentFactory
 from web.access.throttles import ByCost
-from web.api.conventions.problems import KINDS
+from web.api.problems import KINDS
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "where", "mend", "error"}
 REQUEST_ID = "0123456789abcdef"
@@ -95,7 +95,7 @@ def test_a_fault_of_ours_is_a_problem_that_tells_no_secret(api: APIClient, monke
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("password=hopper")
 
-    monkeypatch.setattr("web.api.consumption.gate.gate_of", broken)
+    monkeypatch.setattr("web.api.gate.gate_of", broken)
     dataset = DatasetFactory.create()
     answer = api.post("/api/v1/gate", {"datasets": [dataset.full_name], "window": "2026-03-09"}, format="json")
     demand_problem(answer, 500)

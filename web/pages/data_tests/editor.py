@@ -44,7 +44,7 @@ from test_generator.suggestions.suggest import WIDTH, cost_of, free_name
 from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.typed import keep, typed_before, typed_in
-from web.api.catalog.data_tests import DataTests
+from web.api.data_tests import DataTests
 from web.pages.actions import complain
 from web.pages.forms import NameField
 from web.pages.page_policy import View, demand, form_of, page

@@ -28,7 +28,7 @@ from test_generator.templates.services import shown_templates
 from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.who import hidden_datasets, may
-from web.api.catalog.suggestions import Suggestions
+from web.api.data_tests import Suggestions
 from web.pages.actions import changing
 from web.pages.page_policy import demand, form_of, page
 from web.shown.status import in_english

@@ -1,4 +1,4 @@
-"""Runs and the measurements they asked for."""
+"""Runs, the measurements they asked for, and the metrics that are quarantined."""
 
 from datetime import datetime
 from typing import Any
@@ -14,30 +14,28 @@ from rest_framework.serializers import BaseSerializer
 from assay import clock
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import Window
-from execution_engine.models import Measurement, Run, RunReason
+from execution_engine.models import Measurement, Run, RunReason, Suspect
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
 from execution_engine.services import (
     UnableToRequest,
     is_undeclared,
+    lift_quarantine,
     partitions_to_run,
     request_all,
     request_run,
 )
 from web.access.changes import audited
-from web.api.consumption.gate import read_window
-from web.api.conventions.base import Rows
-from web.api.conventions.fields import DatasetField, Row, Shape, WindowField, finite
-from web.api.conventions.openapi import with_example
-from web.api.conventions.problems import Wrong, conflict
+
+from .base import NumberedRows, Rows
+from .fields import DatasetField, Filters, Row, Shape, WindowField, finite
+from .gate import read_window
+from .openapi import with_example
+from .problems import Wrong, conflict
 
 UNSHOWN: dict[str, Any] = {
     "sentence": HIDDEN,
-    "value": None,
-    "exact": "",
-    "excess": None,
-    "operands": {},
-    "findings": {},
+    **{"value": None, "exact": "", "excess": None, "operands": {}, "findings": {}},
 }
 MOST_TESTS = 500  # of one request
 LIVE_TESTS = DataTest.objects.select_related("dataset", "revision").filter(retired_at=None)
@@ -75,7 +73,7 @@ class RunRow(Row):
         return row | {"findings": finite(veil.findings(instance))}
 
 
-class RunQuery(Shape):
+class RunQuery(Filters):
     """Filters of the runs."""
 
     dataset = DatasetField(required=False, source="data_test__dataset")
@@ -123,37 +121,24 @@ class RequestedRunsRow(Shape):
     left_out = LeftOut(many=True)
 
 
-class Runs(Rows):
+class Runs(NumberedRows):
     """Runs, the newest first."""
 
-    kind = "run"
+    kind, nouns = "run", ("run and what it saw", "runs")
     dataset_path = "data_test__dataset"
-    serializer_class = RunRow
+    query, serializer_class = RunQuery, RunRow
     queryset = Run.objects.select_related("data_test__dataset", "revision").order_by("-pk")
-    lookup_value_regex = r"\d+"
-
-    @extend_schema(parameters=[RunQuery])
-    def list(self, request: Request) -> Response:
-        """List the runs that match the filters."""
-        wanted = self.asked(RunQuery)
-        if window := wanted.pop("window", None):
-            wanted |= {"window_start": window.start, "window_end": window.end}
-        return self.page_of(self.get_queryset().filter(**wanted))
-
-    def retrieve(self, request: Request, pk: str) -> Response:
-        """Show one run and what it saw."""
-        return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=NewRun, responses={201: RunRow})
     def create(self, request: Request) -> Response:
         """Run a test now, on fresh measurements."""
-        given, now = self.given(NewRun), clock.now()
-        data_test: DataTest = given["data_test"]
+        body, now = self.read_body(NewRun), clock.now()
+        data_test: DataTest = body["data_test"]
         self.check_object_permissions(request, data_test)
-        window = read_window(data_test.dataset, given["window"], where="window")
+        window = read_window(data_test.dataset, body["window"], where="window")
         _demand_single(data_test, window, now)
-        occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
-        with self.changing("create", given=given) as change:
+        occasion = f"{self.author[:40]}:{body.get('key', now.isoformat())}"
+        with self.changing("create", given=body) as change:
             run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
             if run is None:
                 raise conflict(
@@ -163,7 +148,7 @@ class Runs(Rows):
                     mend="Ask for a newer window.",
                 )
             change.key = run.pk
-        return Response(self.get_serializer(run).data, status=201)
+        return self.show(run, status=201)
 
     @extend_schema(request=NewRuns, responses={201: RequestedRunsRow})
     @action(detail=False, methods=["post"])
@@ -173,19 +158,19 @@ class Runs(Rows):
         Over a range of partitions each test of a partition runs over each of them by itself, the newest first: a
         back-fill, which runs after all that is current and whose incidents page nobody.
         """
-        given, now = self.given(NewRuns), clock.now()
-        dataset: Dataset = given["dataset"]
+        body, now = self.read_body(NewRuns), clock.now()
+        dataset: Dataset = body["dataset"]
         self.check_object_permissions(request, dataset)
-        window = read_window(dataset, given["window"], where="window")
-        occasion = f"{self.author[:40]}:{given.get('key', now.isoformat())}"
-        with audited(request, "run.bulk", kind="dataset", key=dataset.full_name, given=given) as change:
+        window = read_window(dataset, body["window"], where="window")
+        occasion = f"{self.author[:40]}:{body.get('key', now.isoformat())}"
+        with audited(request, "run.bulk", kind="dataset", key=dataset.full_name, given=body) as change:
             try:
-                found = request_all(dataset, window, names=given["tests"], occasion=occasion, now=now)
+                requested = request_all(dataset, window, names=body["tests"], occasion=occasion, now=now)
             except UnableToRequest as unable:
                 raise Wrong(capfirst(f"{unable}."), where="window") from None
-            change.after = {"runs": [run.pk for run in found.runs]}
-        left_out = [{"test": name, "why": why} for name, why in found.left_out.items()]
-        return Response({"runs": self.get_serializer(found.runs, many=True).data, "left_out": left_out}, status=201)
+            change.after = {"runs": [run.pk for run in requested.runs]}
+        left_out = [{"test": name, "why": why} for name, why in requested.left_out.items()]
+        return Response({"runs": self.get_serializer(requested.runs, many=True).data, "left_out": left_out}, status=201)
 
 
 def _demand_single(data_test: DataTest, window: Window, now: datetime) -> None:
@@ -226,7 +211,7 @@ class MeasurementRow(Row):
         return row | {"detail": finite(veil.detail(instance))}
 
 
-class MeasurementQuery(Shape):
+class MeasurementQuery(Filters):
     """Filters of the measurements."""
 
     dataset = DatasetField(required=False)
@@ -243,13 +228,53 @@ class MeasurementQuery(Shape):
 class Measurements(Rows):
     """Measurements, the newest first."""
 
-    serializer_class = MeasurementRow
+    nouns = "measurement", "measurements"
+    query, serializer_class = MeasurementQuery, MeasurementRow
     queryset = Measurement.objects.select_related("dataset").defer("state").order_by("-pk")
 
-    @extend_schema(parameters=[MeasurementQuery])
-    def list(self, request: Request) -> Response:
-        """List the measurements that match the filters."""
-        wanted = self.asked(MeasurementQuery)
-        if window := wanted.pop("window", None):
-            wanted |= {"window_start": window.start, "window_end": window.end}
-        return self.page_of(self.get_queryset().filter(**wanted))
+
+class QuarantineRow(Row):
+    """A metric that is no longer measured over a window, and why."""
+
+    dataset = serializers.CharField(source="dataset.full_name")
+    metric = serializers.CharField(source="spec_text")
+    window = WindowField()
+
+    class Meta:
+        model = Suspect
+        fields = (
+            "id", "dataset", "datacenter", "window", "metric", "ends", "reason", "detail", "first_at", "last_at",
+            "quarantined_at",
+        )  # fmt: skip
+
+
+class QuarantineQuery(Filters):
+    """Filters of the quarantined metrics."""
+
+    dataset = DatasetField(required=False)
+
+
+class Lifted(serializers.Serializer[object]):
+    """The runs that were requested when a quarantine was lifted."""
+
+    runs = serializers.ListField(child=serializers.IntegerField())
+
+
+class Quarantines(NumberedRows):
+    """Quarantined metrics, the newest first."""
+
+    kind, nouns = "quarantine", ("quarantined metric", "quarantined metrics")
+    query, serializer_class = QuarantineQuery, QuarantineRow
+    queryset = Suspect.objects.select_related("dataset").filter(quarantined_at__isnull=False).order_by("-pk")
+
+    @extend_schema(request=None, responses=Lifted)
+    @action(detail=True, methods=["post"])
+    def lift(self, request: Request, pk: str) -> Response:
+        """Let a quarantined metric be measured again.
+
+        The runs that the quarantine kept from measuring are requested anew.
+        """
+        suspect = self.get_object()
+        with self.changing("lift", pk):
+            runs = lift_quarantine(suspect, now=clock.now())
+        return Response(Lifted({"runs": [run.pk for run in runs]}).data)

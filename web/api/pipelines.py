@@ -1,10 +1,11 @@
 """Pipelines: what they completed, and how good that is."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from threading import BoundedSemaphore
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -18,13 +19,13 @@ from incident_manager.gate.services import MOST_OUTPUTS, MOST_REASONS, UnableToN
 from incident_manager.services import WrittenWindow, answer_on, complete, look_up, unjudged
 from web.access.changes import audited
 from web.access.who import may, owned, person_of, unreadable
-from web.api.consumption import gate as gates
-from web.api.consumption import quality
-from web.api.consumption.answers import CompletionVerdict, PipelineAnswer
-from web.api.conventions.base import Api
-from web.api.conventions.fields import DatasetField, Shape
-from web.api.conventions.openapi import with_example
-from web.api.conventions.problems import Wrong
+
+from .base import Api
+from .fields import DatasetField, Shape
+from .gate import GateVerdict, demand_replica, read_window
+from .openapi import with_example
+from .problems import Wrong, refusing
+from .quality import RangeQuality, quality_as_json
 
 LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds
@@ -72,6 +73,34 @@ class CompletionQuery(Shape):
     )
 
 
+class CompletionVerdict(GateVerdict):
+    """The gate's decision on the outputs of a pipeline, and whether their tests have ended."""
+
+    judged = serializers.BooleanField(help_text="whether all tests that the completion triggered have ended")
+    waits_for = serializers.ListField(
+        child=serializers.CharField(), help_text="what is not judged yet, and what that waits for; the first 10"
+    )
+    completions = serializers.ListField(
+        child=serializers.IntegerField(), help_text="numbers of the completions, to ask again by"
+    )
+
+
+class BoundTo(serializers.Serializer[Any]):
+    """A test to which a pipeline is bound."""
+
+    dataset = serializers.CharField()
+    test = serializers.CharField()
+    gate = serializers.ChoiceField(["strong", "weak"], help_text="strong: it blocks; weak: it only warns")
+
+
+class PipelineAnswer(serializers.Serializer[Any]):
+    """The quality of the outputs of a pipeline, and the tests to which it is bound."""
+
+    pipeline = serializers.CharField()
+    outputs = RangeQuality(many=True)
+    bindings = BoundTo(many=True)
+
+
 class Completed(Api):
     """POST the outputs of a pipeline that has ended; GET whether they have been judged by now."""
 
@@ -83,17 +112,17 @@ class Completed(Api):
         again. Without ``completions`` it is about the newest completion of each dataset. Datasets that you may not read
         are left out.
         """
-        asked = self.asked(CompletionQuery).get("completions")
-        numbers = [int(number) for number in asked.split(",")] if asked else None
-        rows = _newest_outputs(name) if numbers is None else _completions(name, numbers)
-        found = [change for change in rows if may(request, Action.ASK, change.dataset)]
-        if numbers is not None and (missing := sorted(set(numbers) - {change.pk for change in found})):
+        text = self.read_query(CompletionQuery).get("completions")
+        numbers = [int(number) for number in text.split(",")] if text else None
+        rows = _newest_outputs(name) if numbers is None else _completions(name).filter(pk__in=numbers).order_by("pk")
+        visible = [change for change in rows if may(request, Action.ASK, change.dataset)]
+        if numbers is not None and (missing := sorted(set(numbers) - {change.pk for change in visible})):
             raise Wrong(
                 f"{name!r} has no completion {', '.join(map(str, missing))}.",
                 where="completions",
                 mend="Send the numbers that the answer to POST gave under completions.",
             )
-        return Response(_told(found, pipeline=name, waits_for=unjudged(found, now=clock.now())))
+        return Response(_verdict(visible, pipeline=name, waits_for=unjudged(visible, now=clock.now())))
 
     @extend_schema(request=Completion, responses={201: CompletionVerdict})
     def post(self, request: Request, name: str) -> Response:
@@ -103,19 +132,21 @@ class Completed(Api):
         ``wait`` the answer comes when they all have, or so many seconds later. Outputs that you may not read are taken,
         and left out of the answer.
         """
-        given, now = self.given(Completion), clock.now()
-        for output in given["outputs"]:
-            gates.demand_replica(output["dataset"], output["datacenter"])
-            output["window"] = gates.read_window(output["dataset"], output["window"], where="outputs")
-        written = [WrittenWindow(**output) for output in given["outputs"]]
-        try:
-            with audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": given["outputs"]}):
-                changes = complete(name, written, run=given["run"], now=now)
-        except UnableToComplete as unable:
-            raise Wrong(str(unable), where="name" if isinstance(unable, UnableToName) else "outputs") from None
-        shown = [each for each in changes if unreadable(person_of(request), Action.ASK, owned(each.dataset)) is None]
-        waits_for = wait_until_judged(shown, seconds=given["wait"])
-        return Response(_told(shown, pipeline=name, waits_for=waits_for), status=201)
+        body, now = self.read_body(Completion), clock.now()
+        for output in body["outputs"]:
+            demand_replica(output["dataset"], output["datacenter"])
+            output["window"] = read_window(output["dataset"], output["window"], where="outputs")
+        written = [WrittenWindow(**output) for output in body["outputs"]]
+        with (
+            refusing(UnableToComplete, where="outputs"),
+            refusing(UnableToName, where="name"),
+            audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": body["outputs"]}),
+        ):
+            changes = complete(name, written, run=body["run"], now=now)
+        person = person_of(request)
+        visible = [change for change in changes if unreadable(person, Action.ASK, owned(change.dataset)) is None]
+        waits_for = wait_until_judged(visible, seconds=body["wait"])
+        return Response(_verdict(visible, pipeline=name, waits_for=waits_for), status=201)
 
 
 class PipelineQuality(Api):
@@ -138,20 +169,18 @@ class PipelineQuality(Api):
             for row in Binding.objects.filter(pipeline=name).select_related("dataset").order_by("pk")
             if may(request, Action.READ, row.dataset)
         ]
-        found = [quality.written(answer) for answer in outputs]
-        return Response({"pipeline": name, "outputs": found, "bindings": bindings})
+        return Response({"pipeline": name, "outputs": list(map(quality_as_json, outputs)), "bindings": bindings})
 
 
-def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> list[str]:
+def wait_until_judged(changes: Sequence[DataChange], *, seconds: float) -> list[str]:
     """What is not judged after so many seconds of real time, of the runs that the completions trigger; empty: nothing.
 
     It waits only if fewer than ``MOST_WAITING`` do.
     """
-    wanted = list(changes)
     may_wait = seconds > 0 and _places.acquire(blocking=False)
     try:
         end = time.monotonic() + (seconds if may_wait else 0)
-        while (reasons := unjudged(wanted, now=clock.now())) and time.monotonic() < end:
+        while (reasons := unjudged(changes, now=clock.now())) and time.monotonic() < end:
             time.sleep(min(LOOK_EVERY, seconds))
         return reasons
     finally:
@@ -159,22 +188,20 @@ def wait_until_judged(changes: Iterable[DataChange], *, seconds: float) -> list[
             _places.release()
 
 
-def _told(changes: Sequence[DataChange], *, pipeline: str, waits_for: Sequence[str]) -> dict[str, Any]:
+def _verdict(changes: Sequence[DataChange], *, pipeline: str, waits_for: Sequence[str]) -> dict[str, Any]:
     """The gate's answer on what was completed, with the numbers by which one asks again."""
-    answer = answer_on(changes, pipeline=pipeline, now=clock.now())
-    told = {"judged": not waits_for, "waits_for": waits_for[:MOST_REASONS]}
-    return {**told, "completions": [change.pk for change in changes], **as_json(answer)}
+    progress = {"judged": not waits_for, "waits_for": waits_for[:MOST_REASONS]}
+    answer = as_json(answer_on(changes, pipeline=pipeline, now=clock.now()))
+    return {**progress, "completions": [change.pk for change in changes], **answer}
 
 
-def _completions(pipeline: str, numbers: list[int]) -> list[DataChange]:
-    completions = DataChange.objects.filter(pipeline=pipeline, kind=ChangeKind.COMPLETED, pk__in=numbers)
-    return list(completions.select_related("dataset").prefetch_related("dataset__replicas").order_by("pk"))
+def _completions(pipeline: str) -> QuerySet[DataChange]:
+    rows = DataChange.objects.filter(pipeline=pipeline, kind=ChangeKind.COMPLETED)
+    return rows.select_related("dataset").prefetch_related("dataset__replicas")
 
 
 def _newest_outputs(pipeline: str) -> list[DataChange]:
-    completions = DataChange.objects.filter(pipeline=pipeline, kind=ChangeKind.COMPLETED)
     newest: dict[tuple[int, str], DataChange] = {}
-    related = completions.select_related("dataset").prefetch_related("dataset__replicas")
-    for change in related.order_by("-window_start", "-pk")[: RECENT * 20]:
+    for change in _completions(pipeline).order_by("-window_start", "-pk")[: RECENT * 20]:
         newest.setdefault((change.dataset_id, change.datacenter), change)
     return list(newest.values())[:RECENT]

@@ -46,12 +46,22 @@ class Described(AutoSchema):
 
     def get_description(self) -> str:  # type: ignore[override]
         """The rest of it, or the docstring of its class, and who may."""
-        said = self._doc().partition("\n")[2].strip() or getdoc(type(self.view)) or ""
-        return "\n\n".join(part for part in (_plain(said), self._needs()) if part)
+        text = self._doc().partition("\n")[2].strip() or getdoc(type(self.view)) or ""
+        return "\n\n".join(filter(None, (_plain(text), self._needs())))
+
+    def get_override_parameters(self) -> list[Any]:
+        """The filters of a list of rows."""
+        query = getattr(self.view, "query", None)
+        return [query] if query and getattr(self.view, "action", "") == "list" else []
 
     def _doc(self) -> str:
-        method = getattr(self.view, getattr(self.view, "action", self.method.lower()), None)
-        return (getdoc(method) if method else "") or ""
+        name = getattr(self.view, "action", self.method.lower())
+        method = getattr(self.view, name, None)
+        if text := getdoc(method) if method else None:
+            return text
+        one, several = getattr(self.view, "nouns", ("", ""))
+        filters = " that match the filters" if getattr(self.view, "query", None) else ""
+        return {"list": f"List the {several}{filters}.", "retrieve": f"Show one {one}."}.get(name, "")
 
     def _needs(self) -> str:
         need = need_of(self.view, self.method)
@@ -111,8 +121,6 @@ def _plain(text: str) -> str:
     return text.replace("``", "`")
 
 
-# How OpenAPI describes our own authentication.
-
 HOW = (
     "A token is got with name and password, and without another token: by `POST /api/v1/auth/login` one of ten hours "
     "that may do all that its user may, by `POST /api/v1/tokens` one with a name, a life and a few scopes."
@@ -126,8 +134,8 @@ class TokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         """The scheme, and how one gets a token."""
-        known: dict[str, str] = super().get_security_definition(auto_schema)  # type: ignore[no-untyped-call]
-        return known | {"description": f"`Authorization: Token …`. {HOW}"}
+        scheme: dict[str, str] = super().get_security_definition(auto_schema)  # type: ignore[no-untyped-call]
+        return scheme | {"description": f"`Authorization: Token …`. {HOW}"}
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -138,8 +146,8 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         """The scheme."""
-        said = "The `address_key` of a token, where no header can be sent; it ends with the token."
-        return {"type": "apiKey", "in": "query", "name": PARAMETER, "description": said}
+        text = "The `address_key` of a token, where no header can be sent; it ends with the token."
+        return {"type": "apiKey", "in": "query", "name": PARAMETER, "description": text}
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -152,8 +160,6 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
         """The scheme."""
         return {"type": "http", "scheme": "bearer", "description": f"The same tokens under another word. {HOW}"}
 
-
-# What OpenAPI's schema says of bodies: names that are not listed are refused, as ``Shape`` does.
 
 METHODS = ("post", "put", "patch", "delete")
 PREFIX = "#/components/schemas/"

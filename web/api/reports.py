@@ -1,6 +1,6 @@
 """Reports: users' claims that data is bad."""
 
-from collections.abc import Callable
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -13,13 +13,13 @@ from assay.models import DataTest
 from incident_manager import services
 from incident_manager.models import Incident, Report, ReportState, Saw
 from web.access.who import hidden_datasets
-from web.api.consumption.gate import read_window
-from web.api.conventions.base import Rows
-from web.api.conventions.fields import DatasetField, Row, Shape, WindowField
-from web.api.conventions.openapi import with_example
-from web.api.conventions.problems import Wrong, conflict
 
+from .base import NumberedRows
+from .fields import DatasetField, Filters, Row, Shape, WindowField
+from .gate import read_window
 from .incidents import Nothing
+from .openapi import with_example
+from .problems import Wrong, refusing
 
 
 class ReportRow(Row):
@@ -36,7 +36,7 @@ class ReportRow(Row):
         )  # fmt: skip
 
 
-class Answer(ReportRow):
+class ReportAnswer(ReportRow):
     """A new report of bad data, with the message to its reporter."""
 
     message = serializers.SerializerMethodField(
@@ -51,7 +51,7 @@ class Answer(ReportRow):
         return services.reply(row, hidden=hidden_datasets(self.context["request"]))
 
 
-class ReportQuery(Shape):
+class ReportQuery(Filters):
     """Filters of the reports."""
 
     dataset = DatasetField(required=False)
@@ -92,64 +92,51 @@ class Joining(Shape):
     incident = serializers.PrimaryKeyRelatedField(queryset=Incident.objects.all())
 
 
-class Reports(Rows):
+class Reports(NumberedRows):
     """Reports, the newest first."""
 
-    kind = "report"
-    serializer_class = ReportRow
+    kind, nouns = "report", ("report", "reports")
+    query, serializer_class = ReportQuery, ReportRow
     queryset = Report.objects.select_related("dataset", "incident").prefetch_related("joined").order_by("-pk")
-    lookup_value_regex = r"\d+"
 
-    @extend_schema(parameters=[ReportQuery])
-    def list(self, request: Request) -> Response:
-        """List the reports that match the filters."""
-        return self.page_of(self.get_queryset().filter(**self.asked(ReportQuery)))
-
-    def retrieve(self, request: Request, pk: str) -> Response:
-        """Show one report."""
-        return Response(self.get_serializer(self.get_object()).data)
-
-    @extend_schema(request=NewReport, responses={201: Answer})
+    @extend_schema(request=NewReport, responses={201: ReportAnswer})
     def create(self, request: Request) -> Response:
         """Report bad data.
 
         The part that a test or another report knows already, of the same dataset and category, joins its incident.
         Other open incidents that it may be about are named in the message; `of` says that it is one of them.
         """
-        given = self.given(NewReport)
-        given["window"] = read_window(given["dataset"], given["window"], where="window")
-        place = given.get("datacenter")
-        if place and place not in {replica.datacenter for replica in given["dataset"].replicas.all()}:
-            raise Wrong(f"{given['dataset']} has no replica in {place!r}.", where="datacenter")
-        self._demand_visible(request, given.get("of"), where="of")
-        try:
-            with self.changing("create", given=given) as change:
-                row = services.report(**given, reporter=self.author, now=clock.now())
-                change.key = row.pk
-        except services.UnableToDecide as unable:
-            raise Wrong(str(unable), where="of") from None
-        return Response(Answer(row, context=self.get_serializer_context()).data, status=201)
+        body = self.read_body(NewReport)
+        body["window"] = read_window(body["dataset"], body["window"], where="window")
+        place = body.get("datacenter")
+        if place and place not in {replica.datacenter for replica in body["dataset"].replicas.all()}:
+            raise Wrong(f"{body['dataset']} has no replica in {place!r}.", where="datacenter")
+        self._demand_visible(body.get("of"), where="of")
+        with refusing(services.UnableToDecide, where="of"), self.changing("create", given=body) as change:
+            row = services.report(**body, reporter=self.author, now=clock.now())
+            change.key = row.pk
+        return Response(ReportAnswer(row, context=self.get_serializer_context()).data, status=201)
 
     @extend_schema(request=Confirmation)
     @action(detail=True, methods=["post"])
     def confirm(self, request: Request, pk: str) -> Response:
         """Confirm a report: it blocks from now on."""
-        given = self.given(Confirmation)
-        if "offered" in given:
-            self.check_object_permissions(request, given["offered"])
-        return self._decide(services.confirm_report, **given)
+        body = self.read_body(Confirmation)
+        if "offered" in body:
+            self.check_object_permissions(request, body["offered"])
+        return self.act(services.confirm_report, **body)
 
     @extend_schema(request=Rejection)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
         """Reject a report: the claim is wrong."""
-        return self._decide(services.reject_report, **self.given(Rejection))
+        return self.act(services.reject_report, **self.read_body(Rejection))
 
     @extend_schema(request=Nothing)
     @action(detail=True, methods=["post"])
     def fix(self, request: Request, pk: str) -> Response:
         """Close a report: the data is repaired."""
-        return self._decide(services.fix_report, **self.given(Nothing))
+        return self.act(services.fix_report, **self.read_body(Nothing))
 
     @extend_schema(request=Joining)
     @action(detail=True, methods=["post"])
@@ -158,19 +145,15 @@ class Reports(Rows):
 
         The incident was found by a test or reported before; the report shares its fate.
         """
-        given = self.given(Joining)
-        self._demand_visible(request, given["incident"], where="incident")
-        return self._decide(services.join_report, **given)
+        body = self.read_body(Joining)
+        self._demand_visible(body["incident"], where="incident")
+        return self.act(services.join_report, **body)
 
-    def _demand_visible(self, request: Request, incident: Incident | None, *, where: str) -> None:
-        if incident is not None and incident.dataset_id in hidden_datasets(request):
+    def act(self, service: Any, **given: Any) -> Response:
+        """Decide of the report, and answer what is refused."""
+        with refusing(services.UnableToDecide, mend="Look at its state: GET the report again.", code=409):
+            return super().act(service, **given)
+
+    def _demand_visible(self, incident: Incident | None, *, where: str) -> None:
+        if incident is not None and incident.dataset_id in hidden_datasets(self.request):
             raise Wrong(f"There is no incident {incident.pk}.", where=where)
-
-    def _decide(self, service: Callable[..., Report], **given: object) -> Response:
-        row = self.get_object()
-        try:
-            with self.changing(str(self.action), row.pk, given):
-                service(row, **given, author=self.author, now=clock.now())
-        except services.UnableToDecide as unable:
-            raise conflict(str(unable), mend="Look at its state: GET the report again.") from None
-        return Response(self.get_serializer(self.get_object()).data)

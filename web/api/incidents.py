@@ -1,6 +1,5 @@
-"""Incidents: what is bad, and what users do about it."""
+"""Incidents: what is bad, and what users do about it; and mutes (silences): who is not told of what, until when."""
 
-from collections.abc import Callable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -8,9 +7,10 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 
-from alerting.models import Notice
-from alerting.services import silences_of
+from alerting.models import Notice, Silence
+from alerting.services import UnableToSilence, end_silence, silence, silences_of
 from alerting.state import Delivery
 from alerting.waivers.rules import WaiverScope
 from assay import clock
@@ -18,17 +18,78 @@ from assay.models import Category
 from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
-from web.api.conventions.base import Rows
-from web.api.conventions.fields import DatasetField, InstantField, Row, Shape, WindowField
-from web.api.conventions.problems import Wrong, conflict
 from web.shown.headline import shown_timeline
 
-from .silences import SilenceRow
+from .base import NumberedRows
+from .fields import DatasetField, Filters, InstantField, Row, Shape, WindowField
+from .problems import refusing
 
 MOST_NOTICES = 200
 MOST_WINDOWS = 200
 LONGEST_NAME = 128  # as of owners in catalogs
 WAIVER_SCOPES = [scope.value for scope in WaiverScope]
+
+
+class SilenceRow(Row):
+    """A mute of notices; an empty field matches all."""
+
+    dataset = serializers.CharField(source="dataset.full_name", default=None, allow_null=True)
+
+    class Meta:
+        model = Silence
+        fields = ("id", "dataset", "category", "owner", "starts_at", "ends_at", "author", "reason")
+
+
+class SilenceQuery(Filters):
+    """Filters of the mutes."""
+
+    dataset = DatasetField(required=False)
+    active = serializers.BooleanField(
+        required=False, allow_null=True, default=None, help_text="only mutes that have not ended"
+    )
+
+
+class NewSilence(Shape):
+    """A mute to write: of a dataset, a category or an owner, or several of them; until when, and why."""
+
+    dataset = DatasetField(required=False)
+    category = serializers.ChoiceField(Category.choices, required=False)
+    owner = serializers.CharField(
+        required=False, max_length=200, help_text="who is not told: a name as datasets have it in `owner`"
+    )
+    ends_at = InstantField(help_text="at most 90 days from now")
+    reason = serializers.CharField(max_length=10_000)
+
+
+class Silences(NumberedRows):
+    """Mutes (silences), the newest first."""
+
+    kind, nouns = "silence", ("mute", "mutes")
+    query, serializer_class = SilenceQuery, SilenceRow
+    queryset = Silence.objects.select_related("dataset").order_by("-pk")
+
+    @extend_schema(request=NewSilence, responses={201: SilenceRow})
+    def create(self, request: Request) -> Response:
+        """Mute the notices of a dataset, a category or an owner until an instant.
+
+        Incidents, look-ups and gates go on as ever.
+        """
+        body = self.read_body(NewSilence)
+        self.check_object_permissions(request, Silence(dataset=body.get("dataset"), owner=body.get("owner", "")))
+        with refusing(UnableToSilence), self.changing("create", given=body) as change:
+            row = silence(**body, author=self.author, now=clock.now())
+            change.key = row.pk
+        return self.show(row, status=201)
+
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"])
+    def end(self, request: Request, pk: str) -> Response:
+        """End a mute now.
+
+        Assay decides at once about the notices that it muted.
+        """
+        with refusing(UnableToSilence, mend="Nothing is left to do.", code=409):
+            return self.act(lambda row, author, now: end_silence(row, now=now))
 
 
 class SpoiltWindowRow(Row):
@@ -122,49 +183,37 @@ class WholeIncident(IncidentRow):
     class Meta(IncidentRow.Meta):
         fields = (
             *IncidentRow.Meta.fields,
-            "spoilt_windows",
-            "more_windows",
-            "ending",
-            "timeline",
-            "reports",
-            "silences",
-            "notices",
+            *("spoilt_windows", "more_windows", "ending", "timeline", "reports", "silences", "notices"),
         )  # type: ignore[assignment]
 
     @extend_schema_field(NoticeRow(many=True))
     def get_notices(self, row: Incident) -> Any:
-        """Who was told, and who was not."""
         newest = Notice.objects.filter(alert=row.alert_id).order_by("-pk")[:MOST_NOTICES] if row.alert_id else ()
         return NoticeRow(reversed(newest), many=True).data
 
     @extend_schema_field(SpoiltWindowRow(many=True))
     def get_spoilt_windows(self, row: Incident) -> Any:
-        """As many as a reader goes through."""
         windows = row.spoilt_windows.select_related("data_test").order_by("healed_at", "-window_start")
         return SpoiltWindowRow(windows[:MOST_WINDOWS], many=True).data
 
     def get_more_windows(self, row: Incident) -> int:
-        """The others."""
         return max(0, row.spoilt_windows.count() - MOST_WINDOWS)
 
     @extend_schema_field(EndingRow(allow_null=True))
     def get_ending(self, row: Incident) -> Any:
-        """The one under way; an incident has one at a time."""
-        under_way = row.endings.filter(ended_at__isnull=True).first()
+        under_way = row.endings.filter(ended_at__isnull=True).first()  # an incident has one at a time
         return EndingRow(under_way).data if under_way else None
 
     @extend_schema_field(EntryRow(many=True))
     def get_timeline(self, row: Incident) -> Any:
-        """The entries, without values that must not be shown any more."""
         return EntryRow(shown_timeline(row, Veil(clock.now())), many=True).data
 
     @extend_schema_field(SilenceRow(many=True))
     def get_silences(self, row: Incident) -> Any:
-        """The silences, the oldest first."""
         return SilenceRow(silences_of(row.alert) if row.alert else (), many=True).data
 
 
-class IncidentQuery(Shape):
+class IncidentQuery(Filters):
     """Filters of the incidents."""
 
     dataset = DatasetField(required=False)
@@ -178,7 +227,7 @@ class IncidentQuery(Shape):
         max_length=LONGEST_NAME,
         help_text="who is to work on the incident; empty: nobody",
     )
-    open = serializers.BooleanField(required=False, allow_null=True, default=None)
+    open = serializers.BooleanField(required=False, allow_null=True, default=None, source="resolved_at__isnull")
 
 
 class Annotation(Shape):
@@ -215,41 +264,30 @@ class Force(Acceptance):
     until = InstantField(required=False, help_text="of scope test: when later windows count again; by tier if left out")
 
 
-class Incidents(Rows):
+class Incidents(NumberedRows):
     """Incidents, the newest first."""
 
-    kind = "incident"
-    serializer_class = IncidentRow
+    kind, nouns = "incident", ("incident with its windows and its timeline", "incidents")
+    query, serializer_class = IncidentQuery, IncidentRow
     queryset = Incident.objects.select_related("dataset", "alert__cause__incident").order_by("-pk")
-    lookup_value_regex = r"\d+"
 
-    @extend_schema(parameters=[IncidentQuery])
-    def list(self, request: Request) -> Response:
-        """List the incidents that match the filters."""
-        wanted = self.asked(IncidentQuery)
-        is_open = wanted.pop("open")
-        if is_open is not None:
-            wanted["resolved_at__isnull"] = is_open
-        return self.page_of(self.get_queryset().filter(**wanted))
+    def get_serializer_class(self) -> type[BaseSerializer[Any]]:
+        """Of a single incident the whole."""
+        return IncidentRow if self.action == "list" else WholeIncident
 
-    @extend_schema(responses=WholeIncident)
-    def retrieve(self, request: Request, pk: str) -> Response:
-        """Show one incident with its windows and its timeline."""
-        return Response(WholeIncident(self.get_object()).data)
-
-    @extend_schema(request=Annotation, responses=WholeIncident)
+    @extend_schema(request=Annotation)
     @action(detail=True, methods=["post"])
     def annotations(self, request: Request, pk: str) -> Response:
         """Annotate an incident: root cause, ETA, state of the backfill, a note."""
-        return self._act(services.annotate, **self.given(Annotation))
+        return self.act(services.annotate, **self.read_body(Annotation))
 
-    @extend_schema(request=Nothing, responses=WholeIncident)
+    @extend_schema(request=Nothing)
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, pk: str) -> Response:
         """Acknowledge an incident: you work on it."""
-        return self._act(services.acknowledge, **self.given(Nothing))
+        return self.act(services.acknowledge, **self.read_body(Nothing))
 
-    @extend_schema(request=Assignment, responses=WholeIncident)
+    @extend_schema(request=Assignment)
     @action(detail=True, methods=["post"])
     def assign(self, request: Request, pk: str) -> Response:
         """Assign an incident to somebody, who gets one notice.
@@ -257,41 +295,35 @@ class Incidents(Rows):
         Whoever assigns an incident to themselves acknowledges it. The timeline says by which channels the notice goes,
         or that no address is known.
         """
-        return self._act(services.assign, **self.given(Assignment))
+        return self.act(services.assign, **self.read_body(Assignment))
 
-    @extend_schema(request=Nothing, responses=WholeIncident)
+    @extend_schema(request=Nothing)
     @action(detail=True, methods=["post"])
     def rerun(self, request: Request, pk: str) -> Response:
         """Run the tests of every bad window of an incident now."""
-        return self._act(services.rerun, **self.given(Nothing))
+        return self.act(services.rerun, **self.read_body(Nothing))
 
-    @extend_schema(request=Force, responses=WholeIncident)
+    @extend_schema(request=Force)
     @action(detail=True, methods=["post"], url_path="force-resolve")
     def force_resolve(self, request: Request, pk: str) -> Response:
         """End an incident that was a false positive."""
-        given = self.given(Force)
-        return self._act(services.force_resolve, **{**given, "scope": WaiverScope(given["scope"])})
+        body = self.read_body(Force)
+        return self.act(services.force_resolve, **{**body, "scope": WaiverScope(body["scope"])})
 
-    @extend_schema(request=Acceptance, responses=WholeIncident)
+    @extend_schema(request=Acceptance)
     @action(detail=True, methods=["post"])
     def accept(self, request: Request, pk: str) -> Response:
         """End an incident that is real and will not be repaired."""
-        return self._act(services.accept, **self.given(Acceptance))
+        return self.act(services.accept, **self.read_body(Acceptance))
 
-    def _act(self, service: Callable[..., object], **given: Any) -> Response:
-        incident = self.get_object()
-        try:
-            with self.changing(str(self.action), incident.pk, given):
-                service(incident, **given, author=self.author, now=clock.now())
-        except services.WrongEnd as wrong:
-            raise Wrong(str(wrong), where="until") from None
-        except services.WrongTime as wrong:
-            raise Wrong(str(wrong), where="eta") from None
-        except services.UnknownPerson as unknown:
-            raise Wrong(str(unknown), where="to") from None
-        except services.HasEnded as ended:
-            mend = "If it is bad again it has an open incident: GET /api/v1/incidents?dataset=…&open=true."
-            raise conflict(str(ended), mend=mend) from None
-        except services.UnableToResolve as unable:
-            raise conflict(str(unable), mend="Look at the incident's timeline: GET it again.") from None
-        return Response(WholeIncident(self.get_object()).data)
+    def act(self, service: Any, **given: Any) -> Response:
+        """Carry out a service on the incident, and answer what it refuses."""
+        reopened = "If it is bad again it has an open incident: GET /api/v1/incidents?dataset=…&open=true."
+        with (
+            refusing(services.UnableToResolve, mend="Look at the incident's timeline: GET it again.", code=409),
+            refusing(services.HasEnded, mend=reopened, code=409),
+            refusing(services.UnknownPerson, where="to"),
+            refusing(services.WrongTime, where="eta"),
+            refusing(services.WrongEnd, where="until"),
+        ):
+            return super().act(service, **given)

@@ -1,5 +1,6 @@
 """Scores: precision, recall and quality of any range, tier, team, owner, category or dataset."""
 
+from datetime import timedelta
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -9,11 +10,11 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.models import Category
-from incident_manager.scores.metric_reporter import Group, ScoreRow, scores
-from incident_manager.scores.rules import Score
-from web.api.conventions.base import Api
-from web.api.conventions.fields import DatasetField, Shape, Spanned, with_range
-from web.api.conventions.problems import Wrong
+from incident_manager.scores.metric_reporter import Group, scores
+
+from .base import Api
+from .fields import DatasetField, Shape, Spanned, with_range
+from .problems import Wrong
 
 
 @with_range
@@ -34,16 +35,24 @@ class ScoreQuery(Shape):
     offset = serializers.IntegerField(required=False, min_value=0, max_value=10**9, default=0)
 
 
+class SecondsField(serializers.FloatField):
+    """A length of time in seconds."""
+
+    def to_representation(self, value: timedelta) -> float:  # type: ignore[override]
+        """The seconds."""
+        return value.total_seconds()
+
+
 class ScoreFigures(serializers.Serializer[Any]):
     """Scores: durations in seconds, and the shares that follow from them; a share of nothing is null."""
 
     precision = serializers.FloatField(allow_null=True)
     recall = serializers.FloatField(allow_null=True)
-    true_positive = serializers.FloatField()
-    false_positive = serializers.FloatField()
-    false_negative = serializers.FloatField()
-    tested = serializers.FloatField(help_text="seconds of the range since there was a live test")
-    bad = serializers.FloatField()
+    true_positive = SecondsField()
+    false_positive = SecondsField()
+    false_negative = SecondsField()
+    tested = SecondsField(help_text="seconds of the range since there was a live test", source="total")
+    bad = SecondsField()
     bad_share = serializers.FloatField(allow_null=True)
     data_quality = serializers.FloatField(allow_null=True)
     open = serializers.BooleanField(help_text="an incident was open at the end: precision and recall are provisional")
@@ -102,50 +111,31 @@ class Scores(Api):
 
         ``datasets`` is one page of ``limit`` datasets from ``offset`` on; ``total`` is of all of them.
         """
-        asked, now = self.asked(ScoreQuery), clock.now()
-        by = asked.pop("by", None)
-        start, end = asked.pop("from"), asked.pop("to")
-        del asked["range"]
+        query, now = self.read_query(ScoreQuery), clock.now()
+        by, limit, offset = query.pop("by", None), query.pop("limit"), query.pop("offset")
+        start, end, _ = query.pop("from"), query.pop("to"), query.pop("range")
         if start >= now:
             raise Wrong("The range begins in the future.", where="from")
-        offset = asked.pop("offset")
-        listed = slice(offset, offset + asked.pop("limit"))
-        found = scores(start=start, end=end, now=now, listed=listed, by=Group(by) if by else None, **asked)
-        queries = found.queries
+        listed = slice(offset, offset + limit)
+        reported = scores(start=start, end=end, now=now, listed=listed, by=Group(by) if by else None, **query)
         return Response(
             {
-                "from": found.start,
-                "to": found.end,
-                "total": _written(found.total),
-                "groups": [{"name": one.name, **_written(one.total)} for one in found.groups],
-                "look_ups": {
-                    "total": queries.total,
-                    "failed": queries.failed,
-                    "failed_share": queries.failed_share,
-                    "quality": queries.quality,
-                    "quality_without_forced": queries.quality_without_forced,
-                },
-                "count": found.count,
-                "datasets": [_row(row) for row in found.rows],
+                "from": reported.start,
+                "to": reported.end,
+                "total": ScoreFigures(reported.total).data,
+                "groups": [{"name": group.name, **ScoreFigures(group.total).data} for group in reported.groups],
+                "look_ups": LookUpScore(reported.queries).data,
+                "count": reported.count,
+                "datasets": [
+                    {
+                        "dataset": row.dataset,
+                        **ScoreFigures(row.score).data,
+                        "categories": [
+                            {"category": category, **ScoreFigures(score).data}
+                            for category, score in row.by_category.items()
+                        ],
+                    }
+                    for row in reported.rows
+                ],
             }
         )
-
-
-def _row(row: ScoreRow) -> dict[str, Any]:
-    categories = [{"category": category, **_written(score)} for category, score in row.by_category.items()]
-    return {"dataset": row.dataset, **_written(row.score), "categories": categories}
-
-
-def _written(score: Score) -> dict[str, Any]:
-    return {
-        "precision": score.precision,
-        "recall": score.recall,
-        "true_positive": score.true_positive.total_seconds(),
-        "false_positive": score.false_positive.total_seconds(),
-        "false_negative": score.false_negative.total_seconds(),
-        "tested": score.total.total_seconds(),
-        "bad": score.bad.total_seconds(),
-        "bad_share": score.bad_share,
-        "data_quality": score.data_quality,
-        "open": score.open,
-    }

@@ -11,6 +11,7 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.fields import empty
 from rest_framework.request import Request
 
+from assay import clock
 from assay.catalog.selectors import by_name, by_names
 from assay.edge.control_characters import name_fault, visible
 from assay.models import Dataset
@@ -18,6 +19,7 @@ from assay.time.durations import UnableToReadDuration, UnableToTakeInstant, form
 from assay.time.windows import UnableToReadWindow, Window, place_end
 from web.access.who import need_of, owned, person_of, unreadable
 
+Fields = dict[str, serializers.Field[Any, Any, Any, Any]]
 MOST_UNKNOWN = 10  # names that an answer lists
 TEXTS = frozenset({"assertion", "description", "reason", "root_cause", "sql", "text"})  # whose values are no names
 PAGING = ("limit", "offset")
@@ -51,6 +53,19 @@ class Shape(serializers.Serializer[Any]):
                 yield name, fault
 
 
+class Filters(Shape):
+    """Filters of rows, by what of them is compared; a window stands for its two ends, ``active`` for a later end."""
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """What the rows are filtered by; null filters nothing."""
+        window, is_active = attrs.pop("window", None), attrs.pop("active", None)
+        if window:
+            attrs |= {"window_start": window.start, "window_end": window.end}
+        if is_active:
+            attrs["ends_at__gt"] = clock.now()
+        return {name: value for name, value in attrs.items() if value is not None}
+
+
 def demand_readable(request: Request, dataset: Dataset) -> None:
     """Nothing where whoever asks may see the dataset, or pushes to it; else PermissionDenied."""
     need = need_of(request.parser_context["view"], str(request.method))
@@ -64,13 +79,12 @@ class DatasetField(serializers.CharField):
     def to_internal_value(self, data: Any) -> Dataset:  # type: ignore[override]
         """The dataset."""
         name = super().to_internal_value(data)
-        read = self.parent.read if isinstance(self.parent, DatasetsField) else None
-        if (found := by_name(name) if read is None else read.get(name)) is None:
+        datasets = self.parent.datasets if isinstance(self.parent, DatasetsField) else None
+        if (dataset := by_name(name) if datasets is None else datasets.get(name)) is None:
             raise serializers.ValidationError(f"no dataset is called {name!r}; GET /api/v1/datasets lists them")
-        request = self.context.get("request")
-        if request is not None:
-            demand_readable(request, found)
-        return found
+        if (request := self.context.get("request")) is not None:
+            demand_readable(request, dataset)
+        return dataset
 
     def to_representation(self, value: Dataset) -> str:  # type: ignore[override]
         """The full name."""
@@ -81,11 +95,11 @@ class DatasetsField(serializers.ListField):
     """Many datasets by their full names, read together."""
 
     child = DatasetField()
-    read: Mapping[str, Dataset] | None = None  # those of the list that is being checked, as they are spelled there
+    datasets: Mapping[str, Dataset] | None = None  # those of the list that is being checked, as they are spelled there
 
     def run_child_validation(self, data: Any) -> list[Dataset]:
         """The datasets."""
-        self.read = by_names({name.strip() for name in data if isinstance(name, str)})
+        self.datasets = by_names({name.strip() for name in data if isinstance(name, str)})
         return super().run_child_validation(data)
 
 
@@ -154,7 +168,7 @@ class Spanned(serializers.Serializer[Any]):
 
     span_may_be_null: ClassVar[bool] = False
 
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+    def get_fields(self) -> Fields:
         """The fields with the two."""
         ends = {name: serializers.DateTimeField(allow_null=self.span_may_be_null) for name in ("from", "to")}
         return {**super().get_fields(), **ends}
@@ -178,7 +192,7 @@ class Row(serializers.ModelSerializer[Any]):
         models.DurationField: LengthField,
     }
 
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+    def get_fields(self) -> Fields:
         """The fields, each of them needed."""
         fields = super().get_fields()
         for field in fields.values():
@@ -197,15 +211,10 @@ def finite(value: Any) -> Any:
     return value
 
 
-def _placed(attrs: Mapping[str, Any], name: str) -> datetime:
-    """The end of a range as an instant: a bare date needs to know of which dataset."""
-    dataset, end = attrs.get("dataset"), attrs[name]
-    if isinstance(end, datetime):
-        return end
-    if isinstance(dataset, str):  # of many look-ups at once, each names its own
-        dataset = by_name(dataset)
+def _instant(name: str, end: date, dataset: Dataset | None) -> datetime:
+    """The end of a range; a bare date is midnight in the zone of the dataset."""
     try:
-        return place_end(end, dataset.time_zone if dataset else "UTC")
+        return end if isinstance(end, datetime) else place_end(end, dataset.time_zone if dataset else "UTC")
     except ValueError as unable:
         raise serializers.ValidationError({name: str(unable)}) from None
 
@@ -217,12 +226,17 @@ def with_range(shape: type[Shape]) -> type[Shape]:
     """
 
     class WithRange(shape):  # type: ignore[valid-type,misc]
-        def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        def get_fields(self) -> Fields:
             instants = {name: EndOfRangeField(error_messages={"required": NEEDED[name]}) for name in NEEDED}
             return {**super().get_fields(), **instants}
 
         def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-            ends = {name: _placed(attrs, name) for name in NEEDED}
+            ends = {name: attrs[name] for name in NEEDED}
+            if not all(isinstance(end, datetime) for end in ends.values()):
+                dataset = attrs.get("dataset")
+                if isinstance(dataset, str):  # of many look-ups at once, each names its own
+                    dataset = by_name(dataset)
+                ends = {name: _instant(name, end, dataset) for name, end in ends.items()}
             if ends["from"] >= ends["to"]:
                 raise serializers.ValidationError({"to": "the range must end after it starts"})
             return {**attrs, **ends, "range": Window(start=ends["from"], end=ends["to"])}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -14,8 +13,9 @@ from assay.catalog.selectors import sensitive_columns
 from assay.models import Dataset, DataTest
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import columns_named, compares_profiles
-from web.api.conventions.base import Api
-from web.api.conventions.fields import DatasetField, FiniteField, Shape
+
+from .base import Api
+from .fields import DatasetField, FiniteField, Shape
 
 PAGE_SIZE = 50
 OVER_TIME = ("complete", "distinct", "mean", "length_mean")
@@ -97,7 +97,7 @@ class Columns(Api):
         The answer has at most 90 profiled partitions, the oldest first, and one page of the columns whose name holds
         ``text``.
         """
-        return Response(ColumnsAnswer(_answer(**self.asked(ColumnQuery))).data)
+        return Response(ColumnsAnswer(_answer(**self.read_query(ColumnQuery))).data)
 
 
 def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[str, Any]:
@@ -105,51 +105,39 @@ def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[s
     from execution_engine.profiles.report import usual_of
     from execution_engine.runs.column_history import column_history, names_of, told_of, values_of
 
-    trees = {test.pk: from_json(test.revision.tree) for test in _live(dataset) if test.revision}
-    named = {test: columns_named(tree) for test, tree in trees.items()}
-    folded = {test: {name.casefold() for name in names} for test, names in named.items()}
-    found = column_history(dataset, clock.now())
-    hidden, told = sensitive_columns(dataset), told_of(dataset, found)
-    broken = broken_starts([test for test, tree in trees.items() if compares_profiles(tree)], found.windows)
-    rows = values_of(found, WHOLE_BATCH, "rows")
-    names = names_of(dataset, found, (name for each in named.values() for name in each))
-    fitting = [name for name in names if text.casefold() in name.casefold()]
+    tests = DataTest.objects.filter(dataset=dataset, retired_at=None).select_related("revision").order_by("pk")
+    trees = {test.pk: from_json(test.revision.tree) for test in tests if test.revision}
+    columns = {test: columns_named(tree) for test, tree in trees.items()}
+    history = column_history(dataset, clock.now())
+    hidden, profiles = sensitive_columns(dataset), told_of(dataset, history)
+    broken = broken_starts([test for test, tree in trees.items() if compares_profiles(tree)], history.windows)
+    names = names_of(dataset, history, (name for named in columns.values() for name in named))
+    matching = [name for name in names if text.casefold() in name.casefold()]
 
     def row(name: str) -> dict[str, Any]:
-        known: dict[str, Any] = {
+        series = {statistic: values_of(history, name, statistic) for statistic in OVER_TIME}
+        return {
             "type": "",
-            "nulls": None,
-            "complete": None,
-            "distinct": None,
-            "distinct_is_exact": None,
+            **dict.fromkeys(("nulls", "complete", "distinct", "distinct_is_exact")),
             "lints": [],
+            **profiles.get(name, {}),
+            "name": name,
+            "sensitive": name.casefold() in hidden,
+            "usual": usual_of(profiles.get(name, {})),
+            "data_tests": [test for test, named in columns.items() if name.casefold() in map(str.casefold, named)],
+            "over_time": {
+                statistic: values if any(value is not None for value in values) else []
+                for statistic, values in series.items()
+            },
         }
-        series = {statistic: values_of(found, name, statistic) for statistic in OVER_TIME}
-        return (
-            known
-            | told.get(name, {})
-            | {
-                "name": name,
-                "sensitive": name.casefold() in hidden,
-                "usual": usual_of(told.get(name, {})),
-                "data_tests": [test for test, names in folded.items() if name.casefold() in names],
-                "over_time": {
-                    statistic: values if any(value is not None for value in values) else []
-                    for statistic, values in series.items()
-                },
-            }
-        )
 
+    counts = values_of(history, WHOLE_BATCH, "rows")
     return {
         "dataset": dataset.full_name,
-        "count": len(fitting),
+        "count": len(matching),
         "windows": [
             {"start": start, "accepted": accepted, "broken": start in broken, "rows": count}
-            for start, accepted, count in zip(found.windows, found.accepted, rows, strict=True)
+            for start, accepted, count in zip(history.windows, history.accepted, counts, strict=True)
         ],
-        "columns": [row(name) for name in fitting[offset : offset + limit]],
+        "columns": [row(name) for name in matching[offset : offset + limit]],
     }
-
-
-def _live(dataset: Dataset) -> QuerySet[DataTest]:
-    return DataTest.objects.filter(dataset=dataset, retired_at=None).select_related("revision").order_by("pk")

@@ -2,9 +2,9 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -28,7 +28,7 @@ GET_TOKEN = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ProblemKind:
     """What all problems of one status have in common."""
 
@@ -42,42 +42,34 @@ class ProblemKind:
         return f"{DOCS}#problem-{self.slug}"
 
 
-KINDS: Mapping[int, ProblemKind] = MappingProxyType(
-    {
-        400: ProblemKind(slug="invalid-request", title="The request is not valid"),
-        401: ProblemKind(slug="not-signed-in", title="Assay does not know who asks", mend=GET_TOKEN),
-        403: ProblemKind(
-            slug="not-allowed",
-            title="You may not do this",
-            mend="Ask for the permission, or send the CSRF token with the session's cookie.",
-        ),
-        404: ProblemKind(slug="not-found", title="This does not exist", mend="Look it up in the list of its kind."),
-        405: ProblemKind(slug="wrong-method", title="The address does not take this method"),
-        406: ProblemKind(slug="no-such-format", title="The answer has no such format"),
-        409: ProblemKind(slug="conflict", title="The present state does not allow this"),
-        413: ProblemKind(
-            slug="too-large",
-            title="The body is too large",
-            mend="Send it in parts; an operator can raise the limit (ASSAY_BODY_BYTES).",
-        ),
-        415: ProblemKind(slug="unknown-body", title="The body has a format that is not read"),
-        429: ProblemKind(
-            slug="too-many-requests",
-            title="Too many requests",
-            mend="Wait as Retry-After says; an operator can raise the rate (ASSAY_RATES).",
-        ),
-        500: ProblemKind(
-            slug="fault",
-            title="Assay has failed",
-            mend="Send it again; if it fails again, tell an operator the id in X-Request-ID.",
-        ),
-        503: ProblemKind(
-            slug="database-away",
-            title="The database does not answer",
-            mend="Send it again after as many seconds as Retry-After says.",
-        ),
-    }
-)
+KINDS: Mapping[int, ProblemKind] = {
+    400: ProblemKind("invalid-request", "The request is not valid"),
+    401: ProblemKind("not-signed-in", "Assay does not know who asks", GET_TOKEN),
+    403: ProblemKind(
+        "not-allowed",
+        "You may not do this",
+        "Ask for the permission, or send the CSRF token with the session's cookie.",
+    ),
+    404: ProblemKind("not-found", "This does not exist", "Look it up in the list of its kind."),
+    405: ProblemKind("wrong-method", "The address does not take this method"),
+    406: ProblemKind("no-such-format", "The answer has no such format"),
+    409: ProblemKind("conflict", "The present state does not allow this"),
+    413: ProblemKind(
+        "too-large", "The body is too large", "Send it in parts; an operator can raise the limit (ASSAY_BODY_BYTES)."
+    ),
+    415: ProblemKind("unknown-body", "The body has a format that is not read"),
+    429: ProblemKind(
+        "too-many-requests",
+        "Too many requests",
+        "Wait as Retry-After says; an operator can raise the rate (ASSAY_RATES).",
+    ),
+    500: ProblemKind(
+        "fault", "Assay has failed", "Send it again; if it fails again, tell an operator the id in X-Request-ID."
+    ),
+    503: ProblemKind(
+        "database-away", "The database does not answer", "Send it again after as many seconds as Retry-After says."
+    ),
+}
 
 
 def problem_answer(
@@ -108,8 +100,6 @@ def problem_answer(
     return JsonResponse(body, status=status, headers=headers, content_type=MEDIA_TYPE)
 
 
-# What goes wrong below ``/api/`` is answered as a problem of RFC 9457, whatever raised it.
-
 MOST_ERRORS = 10  # that one answer lists
 LONGEST_PLACE, LONGEST_SENTENCE = 200, 1_000  # characters of each
 RETRY_SECONDS = 5  # after which a request may be sent again that the database did not answer
@@ -137,6 +127,15 @@ def conflict(error: str, *, mend: str) -> Wrong:
     return Wrong(error, mend=mend, code=status.HTTP_409_CONFLICT)
 
 
+@contextmanager
+def refusing(*errors: type[Exception], where: str = "", mend: str = SEE_SCHEMA, code: int = 400) -> Iterator[None]:
+    """Answer these errors of a service as problems, at ``where`` or at the field that the error names."""
+    try:
+        yield
+    except errors as error:
+        raise Wrong(str(error), where=where or getattr(error, "field", ""), mend=mend, code=code) from None
+
+
 def answer_error(error: Exception, context: dict[str, Any]) -> HttpResponseBase | None:
     """The answer for an error of ours or of the framework; None for a fault, which is answered with 500."""
     if isinstance(error, RequestDataTooBig):
@@ -159,8 +158,8 @@ def answer_error(error: Exception, context: dict[str, Any]) -> HttpResponseBase 
 
 def errors_text(places: Sequence[tuple[str, str]]) -> tuple[str, str]:
     """What is wrong, and where, of the first errors; how many more there are is said."""
-    first = [(place[:LONGEST_PLACE], said[:LONGEST_SENTENCE]) for place, said in places[:MOST_ERRORS]]
-    texts = [f"{place}: {said}" if place else said for place, said in first]
+    first = [(place[:LONGEST_PLACE], message[:LONGEST_SENTENCE]) for place, message in places[:MOST_ERRORS]]
+    texts = [f"{place}: {message}" if place else message for place, message in first]
     more = [f"and {len(places) - len(first)} more"] if len(places) > len(first) else []
     return "; ".join([*texts, *more]), ", ".join(dict.fromkeys(place for place, _ in first if place))
 
@@ -212,11 +211,10 @@ def _places(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Every message of a validation error with the path of its field."""
     if isinstance(detail, dict):
         for name, inside in detail.items():
-            own = "" if name == "non_field_errors" else str(name)
-            yield from _places(inside, ".".join(part for part in (path, own) if part))
+            field = "" if name == "non_field_errors" else str(name)
+            yield from _places(inside, ".".join(filter(None, (path, field))))
     elif isinstance(detail, list):
         for index, inside in enumerate(detail):
-            nested = isinstance(inside, dict)
-            yield from _places(inside, f"{path}[{index}]" if nested else path)
+            yield from _places(inside, f"{path}[{index}]" if isinstance(inside, dict) else path)
     else:
         yield path, str(detail)

@@ -1,0 +1,504 @@
+"""The catalog: datasets, how one is pushed, business metrics, lineage, templates of tests, and what is tested."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from pydantic import BaseModel, ValidationError
+from rest_framework import serializers
+from rest_framework.mixins import RetrieveModelMixin
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from alerting.coverage import coverage_by_tier
+from alerting.selectors import complete_up_to, times_to_complete
+from assay import clock
+from assay.catalog.events import apply_event
+from assay.catalog.locations import PUSHED
+from assay.catalog.openlineage import UnableToReadEvent, read_event
+from assay.catalog.profile import FILES, CatalogProfile
+from assay.catalog.selectors import by_name, latest_ended
+from assay.catalog.services import UnableToApply, UnableToComplete, UnableToShare, apply_catalog
+from assay.catalog.yaml.parts import BusinessMetricPart, DatasetPart
+from assay.catalog.yaml.profiles import YamlParts, business_metric, cross_check, to_profile
+from assay.database.name_keys import name_key
+from assay.models import Dataset, Replica
+from execution_engine.freshness.rules import Evidence
+from execution_engine.runs.shown_results import Veil
+from incident_manager.gate.services import as_json
+from incident_manager.scores.metric_reporter import data_qualities
+from incident_manager.services import ToRead, foresee, look_up
+from test_generator.coverage import TierCoverage
+from test_generator.models import RuleTemplate
+from test_generator.services import UnableToWrite, sync
+from test_generator.templates.services import as_json as template_as_json
+from test_generator.templates.services import shown_templates
+from web.access.changes import audited
+from web.access.who import hidden_datasets
+from web.shown.business_metrics import business_metrics, newest_values, shown_metrics, sources_of
+from web.shown.lineage import lineage
+from web.shown.status import ShownStatus
+
+from .base import Api, Rows
+from .fields import DatasetField, Filters, LengthField, Row, Shape, WindowField
+from .gate import STATUSES, GateVerdict
+from .problems import Wrong, errors_text, refusing
+from .quality import RangeQuality, quality_as_json
+
+NOWHERE = Path("/")
+MOST_WINDOWS = 28
+
+
+class ReplicaRow(Row):
+    """A copy of a dataset, and where it lies."""
+
+    class Meta:
+        model = Replica
+        fields = ("datacenter", "position", "storage", "location")
+
+
+class DatasetRow(Row):
+    """A dataset and its replicas, home first."""
+
+    name = serializers.CharField(source="full_name")
+    replicas = ReplicaRow(many=True)
+    readers = serializers.SerializerMethodField()
+    tags = serializers.SerializerMethodField()
+
+    def get_readers(self, dataset: Dataset) -> list[str]:
+        """Who may see the dataset; an empty list is everybody."""
+        return dataset.readers.splitlines()
+
+    def get_tags(self, dataset: Dataset) -> list[str]:
+        """The words by which templates and people select the dataset."""
+        return dataset.tags.splitlines()
+
+    class Meta:
+        model = Dataset
+        fields: tuple[str, ...] = (
+            "name", "description", "owner", "team", "tier", "columns", "primary_key", "partition_column", "granularity",
+            "partition_holds", "stored_time_zone", "time_zone", "key_format", "first_partition", "freshness_sla",
+            "completeness_sla", "duplicates_sla", "consistency_sla", "unpartitioned_sla", "sustain", "grace",
+            "severity", "catch_up", "allow_empty", "novelty", "inferred_schema", "retention", "gate_on",
+            "unknown_policy", "readers", "tags", "created_at", "changed_at", "missing_since", "replicas",
+        )  # fmt: skip
+
+
+class TookRow(serializers.Serializer[Any]):
+    """How many seconds after its end a window was complete, how long its SLA allows, and what says so."""
+
+    window = WindowField()
+    seconds = serializers.FloatField()
+    allowed = LengthField()
+    is_known = serializers.BooleanField(help_text="false: filled or written again later, and no test had found it late")
+    text = serializers.CharField()
+    evidence = serializers.ChoiceField(
+        [evidence.value for evidence in Evidence],
+        allow_blank=True,
+        help_text="what says that the window is complete; empty for windows that an older version judged",
+    )
+    basis = serializers.CharField(allow_blank=True, help_text="the evidence as a sentence")
+
+
+class DatasetDetail(DatasetRow):
+    """A dataset, up to when it is complete at home, and how long its last windows took there, the newest first."""
+
+    complete_up_to = serializers.SerializerMethodField()
+    time_to_complete = serializers.SerializerMethodField()
+
+    class Meta(DatasetRow.Meta):
+        fields = (*DatasetRow.Meta.fields, "complete_up_to", "time_to_complete")
+
+    def get_complete_up_to(self, dataset: Dataset) -> datetime | None:
+        """The end (exclusive) of the last complete window before the first that is not."""
+        return complete_up_to(dataset)
+
+    @extend_schema_field(TookRow(many=True))
+    def get_time_to_complete(self, dataset: Dataset) -> list[dict[str, Any]]:
+        """The last windows."""
+        at_home = dataset.replicas.first()
+        times = times_to_complete(dataset, at_home.datacenter, MOST_WINDOWS) if at_home else []
+        return [dict(row) for row in TookRow(times, many=True).data]
+
+
+class DatasetQuery(Filters):
+    """Filters of the datasets."""
+
+    q = serializers.CharField(
+        required=False, max_length=300, help_text="part of the name", source="full_name__icontains"
+    )
+    tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
+    owner = serializers.CharField(required=False, max_length=200)
+    team = serializers.CharField(required=False, max_length=200)
+
+
+class Datasets(Rows, RetrieveModelMixin):
+    """Datasets of the catalog, by name."""
+
+    kind, nouns = "dataset", ("dataset, and how long its last windows took to be complete", "datasets")
+    dataset_path = "pk"
+    query, serializer_class = DatasetQuery, DatasetRow
+    queryset = Dataset.objects.prefetch_related("replicas").order_by("full_name")
+    lookup_url_kwarg = "name"
+    lookup_value_regex = ".+"
+
+    def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
+        """Of a dataset that is shown the details."""
+        return DatasetDetail if self.action == "retrieve" else DatasetRow
+
+    def get_object(self) -> Dataset:
+        """The dataset of the address, in whatever case its name is written there."""
+        row: Dataset = get_object_or_404(self.get_queryset(), name_key=name_key(self.kwargs["name"]))
+        return row
+
+    @classmethod
+    def picture(cls, key: object) -> dict[str, Any] | None:
+        """The dataset of this name as the API shows it, for the audit."""
+        row = by_name(str(key))
+        return None if row is None else dict(cls.serializer_class(row).data)
+
+    @extend_schema(request=dict[str, Any])
+    def update(self, request: Request, name: str) -> Response:
+        """Push one dataset into the catalog.
+
+        The body is the dataset as in a catalog file (docs/catalog.md), as JSON. That writes its standard tests anew.
+        """
+        part = _dataset_part(request.data, name)
+        profile = to_profile(YamlParts(datasets={0: part}, lineage={}, tests={}, names=[name]), lambda _: NOWHERE)
+        with (
+            refusing(UnableToApply, where="replicas"),
+            refusing(UnableToShare, mend="Change the dataset in its own source.", code=409),
+            self.changing("push", name),
+        ):
+            applied = apply_catalog(profile, source=PUSHED, full=False, now=clock.now())
+        return self.show(status=201 if applied.created else 200)
+
+
+Part = TypeVar("Part", bound=BaseModel)
+
+
+def _read_part(part_class: type[Part], data: object, name: str, what: str) -> tuple[Part | None, list[tuple[str, str]]]:
+    """What a body describes, or every error with its place."""
+    if not isinstance(data, dict):
+        raise Wrong("The body is no JSON object.", mend=f"Write the {what} as in a catalog file, as JSON.")
+    try:
+        return part_class.model_validate({"name": name, **data}), []
+    except ValidationError as error:
+        return None, [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
+
+
+def _dataset_part(data: object, name: str) -> DatasetPart:
+    """The dataset that a body describes; every error at once."""
+    part, errors = _read_part(DatasetPart, data, name, "dataset")
+    if part is not None:
+        parts = YamlParts(datasets={0: part}, lineage={}, tests={}, names=[part.name])
+        errors = [(".".join(map(str, path[2:])), message) for path, message in cross_check(parts)]
+        if name_key(part.name) != name_key(name):
+            errors.append(("name", f"is {part.name!r}, and the address says {name!r}"))
+        errors += [
+            ("replicas", f"{replica.location!r} must be absolute")
+            for replica in part.replicas
+            if replica.storage in FILES
+            and not replica.location.startswith(("/", "env:"))
+            and "://" not in replica.location
+        ]
+        if not errors:
+            return part
+    text, where = errors_text(errors)
+    raise Wrong(text, where=where)
+
+
+class KnownValueRow(serializers.Serializer[Any]):
+    """The value of a business metric in one window."""
+
+    window = WindowField()
+    value = serializers.FloatField()
+
+
+class SourceRow(serializers.Serializer[Any]):
+    """A dataset that a business metric is computed from."""
+
+    name = serializers.CharField()
+    status = serializers.ChoiceField(STATUSES, allow_null=True, help_text="null: you may not see the dataset")
+
+
+class ServedRow(serializers.Serializer[Any]):
+    """A table that serves a business metric, broken down by a dimension."""
+
+    dataset = serializers.CharField()
+    column = serializers.CharField()
+    dimension = serializers.CharField()
+
+
+class BusinessMetricRow(serializers.Serializer[Any]):
+    """A business metric, how it stands now, and its newest value."""
+
+    name = serializers.CharField(source="dataset.full_name")
+    description = serializers.CharField(source="dataset.description", allow_blank=True)
+    owner = serializers.CharField(source="dataset.owner")
+    team = serializers.CharField(source="dataset.team", allow_blank=True)
+    tier = serializers.IntegerField(source="dataset.tier")
+    expression = serializers.CharField(source="definition.expression")
+    dimensions = serializers.ListField(source="definition.dimensions", child=serializers.CharField())
+    status = serializers.ChoiceField(STATUSES)
+    newest = KnownValueRow(allow_null=True)
+
+
+class BusinessMetricDetail(BusinessMetricRow):
+    """A business metric with its sources, its values, and what is known of its last window that has ended."""
+
+    sources = SourceRow(many=True)
+    served = ServedRow(many=True)
+    tolerance = serializers.FloatField(help_text="the share of the value that a break-down may lose")
+    values = KnownValueRow(many=True, help_text="values of the newest windows, the oldest first")
+    score = serializers.FloatField(allow_null=True, help_text="data-level quality of the last 28 days, from 0 to 1")
+    quality = RangeQuality(help_text="the answer of a look-up on its last window")
+    gate = GateVerdict(help_text="what the gate says of its last window, with that of its sources")
+
+
+class BusinessMetricQuery(Filters):
+    """Filters of the business metrics."""
+
+    q = serializers.CharField(
+        required=False, max_length=300, help_text="part of the name", source="full_name__icontains"
+    )
+    team = serializers.CharField(required=False, max_length=200)
+
+
+class BusinessMetrics(Rows, RetrieveModelMixin):
+    """Business metrics of the catalog, by name."""
+
+    kind, nouns = "business_metric", ("business metric", "business metrics")
+    dataset_path = "pk"
+    query, serializer_class = BusinessMetricQuery, BusinessMetricRow
+    queryset = Dataset.objects.filter(business_metric__isnull=False)
+    lookup_field, lookup_url_kwarg = "full_name", "name"
+    lookup_value_regex = ".+"
+
+    @classmethod
+    def picture(cls, key: object) -> dict[str, Any] | None:
+        """The business metric of this name as its definition says it, for the audit."""
+        row = cls.queryset.filter(name_key=name_key(str(key))).first()
+        if row is None:
+            return None
+        definition: dict[str, Any] = row.business_metric or {}
+        return {"name": row.full_name, "owner": row.owner, "team": row.team, "tier": row.tier, **definition}
+
+    def get_queryset(self) -> QuerySet[Dataset]:
+        """The business metrics that a source tells of, with their newest values."""
+        return business_metrics().exclude(pk__in=hidden_datasets(self.request))
+
+    def paginate_queryset(self, queryset: Any) -> list[Any]:
+        """One page, each with how it stands now."""
+        now = clock.now()
+        return [*shown_metrics(super().paginate_queryset(queryset) or [], Veil(now), now=now)]
+
+    @extend_schema(responses=BusinessMetricDetail)
+    def retrieve(self, request: Request, *args: Any, name: str, **kwargs: Any) -> Response:
+        """Show one business metric, with its quality.
+
+        ``quality`` is what the tests of the metric itself say, as a look-up answers; ``gate`` weighs its sources too,
+        so a pipeline that asks for the metric is stopped by what is wrong with them.
+        """
+        return Response(self._detail(name))
+
+    @extend_schema(request=dict[str, Any], responses=BusinessMetricDetail)
+    def update(self, request: Request, name: str) -> Response:
+        """Push one business metric into the catalog.
+
+        The body is the business metric as in a catalog file (docs/business-metrics.md), as JSON. That writes the
+        tests of the metric anew.
+        """
+        part, errors = _read_part(BusinessMetricPart, request.data, name, "business metric")
+        if part is None:
+            text = "; ".join(f"{place}: {message}" if place else message for place, message in errors)
+            raise Wrong(text, where=", ".join(dict.fromkeys(place for place, _ in errors if place)))
+        if name_key(part.name) != name_key(name):
+            raise Wrong(f"name is {part.name!r}, and the address says {name!r}.", where="name")
+        if unknown := [table.dimension for table in part.served if table.dimension not in part.dimensions]:
+            raise Wrong(f"{unknown[0]!r} is none of its dimensions.", where="served", mend="Add it under dimensions.")
+        profile = CatalogProfile(business_metrics=(business_metric(part),))
+        with (
+            refusing(UnableToApply, UnableToWrite, mend="Correct the definition."),
+            refusing(UnableToShare, mend="Change the business metric in its own source.", code=409),
+            self.changing("push", name),
+        ):
+            applied = sync(profile, source=PUSHED, full=False, now=clock.now())
+        return Response(self._detail(name), status=201 if applied.created else 200)
+
+    def _detail(self, name: str) -> dict[str, Any]:
+        now, hidden = clock.now(), hidden_datasets(self.request)
+        row = get_object_or_404(self.get_queryset(), name_key=name_key(name))
+        veil, window = Veil(now), latest_ended(row, now)
+        (metric,) = shown_metrics([row], veil, now=now)
+        definition = metric.definition
+        quality = look_up(dataset=row, window=window, now=now, record=False)
+        ((_, gate),) = foresee([ToRead(dataset=row, window=window)], now=now)
+        return {
+            **BusinessMetricRow(metric).data,
+            "sources": SourceRow(sources_of(definition, hidden, now=now), many=True).data,
+            "served": ServedRow(definition.served, many=True).data,
+            "tolerance": definition.tolerance,
+            "values": KnownValueRow(newest_values(row, veil), many=True).data,
+            "score": data_qualities([row.pk], now=now)[row.pk],
+            "quality": quality_as_json(quality),
+            "gate": as_json(gate),
+        }
+
+
+class LineageDataset(serializers.Serializer[Any]):
+    """A dataset in a graph of lineage."""
+
+    name = serializers.CharField()
+    tier = serializers.IntegerField()
+    status = serializers.ChoiceField([status.value for status in ShownStatus])
+    hops = serializers.IntegerField(help_text="from the dataset that was asked for; negative upstream")
+
+
+class Edge(serializers.Serializer[Any]):
+    """An edge of lineage: the downstream dataset is made of the upstream one."""
+
+    upstream = serializers.CharField()
+    downstream = serializers.CharField()
+    one_to_one = serializers.BooleanField()
+    keys = serializers.DictField(
+        child=serializers.CharField(), help_text="columns of the downstream's primary key, with their names upstream"
+    )
+
+
+class LineageGraph(serializers.Serializer[Any]):
+    """The lineage around one dataset."""
+
+    datasets = LineageDataset(many=True)
+    edges = Edge(many=True)
+
+
+class HeardEvent(serializers.Serializer[Any]):
+    """What Assay took from an event of OpenLineage."""
+
+    edges = serializers.IntegerField()
+    completions = serializers.IntegerField()
+    unknown = serializers.ListField(child=serializers.CharField(), help_text="datasets that the catalog lacks")
+
+
+class LineageQuery(Shape):
+    """The dataset whose lineage to show."""
+
+    dataset = DatasetField()
+
+
+class Lineage(Api):
+    """GET the lineage of a dataset, POST an event of OpenLineage."""
+
+    @extend_schema(parameters=[LineageQuery], responses=LineageGraph)
+    def get(self, request: Request) -> Response:
+        """Show the lineage of a dataset, up to three hops upstream and downstream.
+
+        ``hops`` is negative upstream.
+        """
+        graph = lineage(self.read_query(LineageQuery)["dataset"], now=clock.now())
+        names = {node.id: node.name for node in graph.nodes}
+        datasets = [{"name": n.name, "tier": n.tier, "status": n.status, "hops": n.column} for n in graph.nodes]
+        edges = [
+            {"upstream": names[upstream], "downstream": names[downstream], "one_to_one": one_to_one, "keys": keys}
+            for upstream, downstream, one_to_one, keys in graph.edges
+        ]
+        return Response({"datasets": datasets, "edges": edges})
+
+    @extend_schema(request=dict[str, Any], responses={201: HeardEvent})
+    def post(self, request: Request) -> Response:
+        """Send an event of a run, as the clients of OpenLineage do.
+
+        ``unknown`` names datasets that the catalog lacks.
+        """
+        with refusing(UnableToReadEvent, mend="Post an OpenLineage RunEvent, as openlineage-python does."):
+            event = read_event(request.data)
+        with (
+            refusing(UnableToComplete, where="run.facets.nominalTime"),
+            audited(request, "lineage.event", kind="pipeline") as change,
+        ):
+            heard = apply_event(event, now=clock.now())
+            answer = {"edges": heard.edges, "completions": heard.completions, "unknown": heard.unknown}
+            change.key, change.after = event.job, answer
+        return Response(answer, status=201)
+
+
+class CoverageQuery(Shape):
+    """Whose datasets to count; left out: all."""
+
+    owner = serializers.CharField(required=False, max_length=200)
+    team = serializers.CharField(required=False, max_length=200)
+
+
+class TierRow(serializers.Serializer[TierCoverage]):
+    """The coverage of one tier; a share of nothing is null."""
+
+    tier = serializers.IntegerField()
+    datasets = serializers.IntegerField()
+    live = serializers.IntegerField(help_text="standard tests that are live and not waived")
+    wanted = serializers.IntegerField(help_text="standard tests that can be written")
+    gaps = serializers.IntegerField(help_text="standard tests that are not testable, as metadata is missing")
+    share = serializers.FloatField(allow_null=True, help_text="live / (wanted + gaps)")
+    target = serializers.FloatField()
+    reachable = serializers.IntegerField(help_text="datasets whose owner any channel but the log reaches")
+    reachable_share = serializers.FloatField(allow_null=True)
+    is_met = serializers.BooleanField(help_text="whether both shares reach the target")
+    uncovered = serializers.ListField(child=serializers.CharField(), help_text="datasets that lack a test")
+    unreachable = serializers.ListField(child=serializers.CharField(), help_text="owners whom no channel reaches")
+
+
+class CoverageAnswer(serializers.Serializer[Any]):
+    """The coverage of every tier from 0 to 5."""
+
+    tiers = TierRow(many=True)
+
+
+class Coverage(Api):
+    """GET what is tested, and which owners a notice can reach."""
+
+    @extend_schema(parameters=[CoverageQuery], responses=CoverageAnswer)
+    def get(self, request: Request) -> Response:
+        """Show what is tested, and which owners a notice can reach, by tier.
+
+        A notice that goes to the log alone reaches nobody.
+        """
+        tiers = coverage_by_tier(now=clock.now(), **self.read_query(CoverageQuery))
+        return Response(CoverageAnswer({"tiers": tiers}).data)
+
+
+class TemplateRow(serializers.Serializer[Any]):
+    """A template of tests, and the tests that it makes now."""
+
+    name = serializers.CharField()
+    assertion = serializers.CharField(help_text="with {column} and {parameters} where its tests have their own")
+    selector = serializers.CharField(help_text="which datasets and columns the template selects, in words")
+    parameters = serializers.DictField(child=serializers.CharField())
+    severity = serializers.CharField(allow_null=True, help_text="null: each dataset has its own severity")
+    category = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
+    place = serializers.CharField(help_text="file:line of the assertion")
+    datasets = serializers.IntegerField(help_text="number of datasets with live tests of the template")
+    data_tests = serializers.IntegerField(
+        help_text="number of live tests; GET /api/v1/data-tests?template=NAME lists them"
+    )
+    gaps = serializers.IntegerField(help_text="number of datasets where the template makes fewer tests than it should")
+
+
+class Templates(Rows):
+    """Templates of all sources, by name, each with its selector and its counts."""
+
+    nouns = "template", "templates"
+    dataset_path = ""
+    mend_of_method = (
+        "Templates and bindings are written in catalog files alone (docs/catalog.md#templates): change the file of the "
+        "template's source and sync it. examples/templates.yaml has ready ones."
+    )
+    serializer_class = TemplateRow
+    queryset = RuleTemplate.objects.order_by("name")
+
+    def paginate_queryset(self, queryset: Any) -> list[Any]:
+        """One page, each with its selector and its counts."""
+        return [template_as_json(template) for template in shown_templates(super().paginate_queryset(queryset) or [])]
