@@ -5,8 +5,8 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
 import web.api.openapi  # noqa: F401 - tells the OpenAPI generator of our own authentication
-from web.api import problems
 from web.api.base import NotThere
+from web.api.problems import bad_request, fault, forbidden, not_found
 
 from . import probes
 
@@ -20,9 +20,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^api/", NotThere.as_view()),
 ]
 
-handler400, handler403, handler404, handler500 = (
-    problems.bad_request,
-    problems.forbidden,
-    problems.not_found,
-    problems.fault,
-)
+handler400, handler403, handler404, handler500 = bad_request, forbidden, not_found, fault
