@@ -1,13 +1,13 @@
-"""What scores are made of, read as plain values: the incidents and reports of a range, and when tests were live."""
+"""What scores are made of, read as numbers: the incidents and reports of a range, and when tests were live."""
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from itertools import chain
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from django.db.models import (
@@ -16,6 +16,7 @@ from django.db.models import (
     Count,
     Exists,
     F,
+    IntegerField,
     Max,
     Min,
     OuterRef,
@@ -23,6 +24,7 @@ from django.db.models import (
     QuerySet,
     Subquery,
     TextField,
+    Value,
     When,
 )
 from django.db.models.functions import Cast
@@ -30,24 +32,30 @@ from django.db.models.lookups import IsNull
 
 from alerting.models import Standing
 from alerting.state import State
-from assay.clock import instant_of
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest
 from assay.time.windows import Window
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import OF_CATEGORY, dimension_of
-from incident_manager.models import EntryKind, Episode, Report, Resolution, SpoiltWindow
+from incident_manager.models import EntryKind, Episode, Report, SpoiltWindow
 from incident_manager.quality.selectors import JUDGES_NO_ROWS
 
 from .resolutions import CONFIRMED, HOW
 from .rules import ConfirmedReport, DetectedIncident, OpenTime, missed
-from .together import FOREVER, KIND_OF, Ints, Kind, Spells, microseconds
+from .together import FOREVER, KIND_OF, Ints, Kind, Spells, instant_at, microseconds
 
-KINDS = (
-    {(EntryKind.DETECTED.value, resolution): KIND_OF[how].value for resolution, how in HOW.items()}
-    | {(EntryKind.DETECTED.value, ""): KIND_OF[None].value}
-    | {(EntryKind.REPORTED.value, resolution): Kind.REPORTED.value for resolution in ("", *Resolution.values)}
+NAMES = (*Category.values, "")  # of the categories, by their numbers in spells; the last: of any
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
+KINDS = Case(  # of episodes
+    When(incident__kind=EntryKind.REPORTED, then=Value(Kind.REPORTED)),
+    *(
+        When(incident__resolution__in=[end for end, how in HOW.items() if KIND_OF[how] is kind], then=Value(kind))
+        for kind in (Kind.FALSE, Kind.NOTHING)
+    ),
+    default=Value(Kind.REAL),
+    output_field=IntegerField(),
 )
-COLUMNS = ("incident", *(f"incident__{name}" for name in ("dataset", "category", "kind", "resolution")), "start", "end")
+NEVER = int(np.iinfo(np.int64).min)
+CHUNK = 500  # rows; fewer than the objects after which Python sweeps its memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,26 +74,12 @@ class ScoreFilter:
         return rows if self.datasets is None else rows.filter(**{f"{of}dataset__in": self.datasets})
 
 
-class Part(NamedTuple):
-    """Some spells and what each is of, one an index; a test's is of incident 0."""
-
-    datasets: Sequence[int]
-    categories: Sequence[str]
-    incidents: Sequence[int]
-    kind: Ints
-    start: Ints
-    end: Ints
-
-
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """All spells of a range, and what each is of, one an index; a test's is of incident 0."""
+    """All spells of a range, and of which incident each is; a test's is of incident 0."""
 
     spells: Spells
-    datasets: Sequence[int]
-    categories: Sequence[str]
-    incidents: Sequence[int]
-    category_names: Sequence[str]  # by their number in the spells
+    incidents: Ints
     values: Mapping[int, str]  # by incident, of the column that was asked for
 
 
@@ -94,35 +88,23 @@ def read_facts(wanted: ScoreFilter, asked: Window, *columns: str, by_category: b
 
     When each dataset was tested, or each of its categories: those are five times as many.
     """
-    rows = _episodes(wanted, asked, *columns)
-    read = _columns(rows, len(COLUMNS) + len(columns))
-    parts = [_of_incidents(read), _of_reports(rows, wanted, asked), _of_tests(wanted, asked, by_category)]
-    moved = set(read[1]) - set(parts[-1].datasets) if wanted.who else None
-    if moved:  # to another tier, team or owner since
-        parts.append(_of_tests(ScoreFilter(datasets=moved, category=wanted.category), asked, by_category))
-    datasets, categories, incidents = ([*chain(*(part[at] for part in parts))] for at in range(3))
-    numbers: dict[str, int] = {}
-    category = [numbers.setdefault(name, len(numbers)) for name in categories]
-    kind, start, end = (np.concatenate([part[at] for part in parts]) for at in range(3, 6))
-    return Facts(
-        spells=Spells(dataset=_ints(datasets), category=_ints(category), kind=kind, start=start, end=end),
-        datasets=datasets,
-        categories=categories,
-        incidents=incidents,
-        category_names=list(numbers),
-        values=dict(zip(read[0], map(str, read[-1]), strict=True)) if columns else {},
-    )
+    episodes, values = _episodes(wanted, asked, *columns)
+    parts = [episodes, _missed(episodes, wanted, asked), _tests(wanted, asked, by_category)]
+    if wanted.who and (moved := set(episodes[1].tolist()).difference(parts[-1][1].tolist())):
+        # to another tier, team or owner since
+        parts.append(_tests(ScoreFilter(datasets=moved, category=wanted.category), asked, by_category))
+    incidents, dataset, category, kind, start, end = np.hstack(parts)
+    spells = Spells(dataset=dataset, category=category, kind=kind, start=start, end=end)
+    return Facts(spells=spells, incidents=incidents, values=values)
 
 
-def _ints(values: Sequence[int]) -> Ints:
-    return np.array(values, dtype=np.int64)
+# Spells as rows of numbers, of shape (6, n): their incidents, datasets, categories, kinds, starts and ends.
 
 
-def _episodes(wanted: ScoreFilter, asked: Window, *columns: str) -> list[tuple[Any, ...]]:
-    """The episodes in the range, each with COLUMNS and these of its incident; not those of claims unconfirmed.
+def _episodes(wanted: ScoreFilter, asked: Window, *columns: str) -> tuple[Ints, dict[int, str]]:
+    """When incidents of the range were open, and one more column by incident; not those of claims unconfirmed.
 
-    They are asked for from the side of the episodes, of which an index holds all that is asked. Django looks for the
-    zone of each instant; so they are read as texts, which numpy reads by the thousand.
+    They are asked for from the side of the episodes, of which an index holds all that is asked.
     """
     confirmed = Report.objects.filter(incident=OuterRef("incident"), state__in=CONFIRMED)
     rows = Episode.objects.filter(Q(closed_at__isnull=True) | Q(closed_at__gt=asked.start), opened_at__lt=asked.end)
@@ -130,19 +112,36 @@ def _episodes(wanted: ScoreFilter, asked: Window, *columns: str) -> list[tuple[A
         rows = rows.filter(Q(incident__resolved_at__isnull=True) | Q(incident__resolved_at__gt=asked.start))
     rows = wanted.narrow(rows, of="incident__", who="incident__")
     rows = rows.filter(Q(incident__kind=EntryKind.DETECTED) | Q(Exists(confirmed)))
-    ends = {"start": _text(F("opened_at")), "end": _text(F("closed_at"))}
-    return list(rows.annotate(**ends).values_list(*COLUMNS, *(f"incident__{name}" for name in columns)))
+    incidents, kinds, opened, closed, datasets, categories, *more = _columns(
+        rows.annotate(spell=KINDS, opened=_text(F("opened_at")), closed=_text(F("closed_at"))),
+        *("incident", "spell", "opened", "closed"),
+        *(f"incident__{name}" for name in ("dataset", "category", *columns)),
+    )
+    spells = _numbers(incidents, *_places(datasets, categories), kinds, _instants(opened), _ends(closed))
+    return spells, dict(zip(incidents, map(str, more[0]), strict=True)) if columns else {}
+
+
+def _columns(rows: QuerySet[Any], *names: str) -> list[list[Any]]:
+    """The columns of the rows; by chunks, as Python sweeps its memory where very many rows stay in it."""
+    columns: list[list[Any]] = [[] for _ in names]
+    found = rows.values_list(*names).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(found, CHUNK)):
+        for column, values in zip(columns, zip(*chunk, strict=True), strict=True):
+            column.extend(values)
+    return columns
+
+
+def _numbers(*rows: Any) -> Ints:
+    return np.array(np.broadcast_arrays(*(np.array(row, dtype=np.int64) for row in rows)))
 
 
 def _text(instant: Any) -> Cast:
+    """Django looks for the zone of each instant; so they are read as texts, which numpy reads by the thousand."""
     return Cast(instant, CharField())
 
 
-NEVER = int(np.iinfo(np.int64).min)
-
-
 def _instants(texts: Sequence[str | None]) -> Ints:
-    """Microseconds since 1970; None is NEVER, the least of them."""
+    """Microseconds since 1970; None, as most ends of tests are, is NEVER, the least of them."""
     instants = np.full(len(texts), NEVER)
     known = [at for at, text in enumerate(texts) if text is not None]
     instants[known] = np.array([texts[at] for at in known], dtype="M8[us]").astype(np.int64)
@@ -154,112 +153,95 @@ def _ends(texts: Sequence[str | None]) -> Ints:
     return np.where(instants == NEVER, FOREVER, instants)
 
 
-def _of_incidents(columns: Sequence[Sequence[Any]]) -> Part:
-    """The episodes of what tests found, and of what was reported."""
-    incidents, datasets, categories, kinds, resolutions, starts, ends = columns[: len(COLUMNS)]
-    return Part(
-        datasets=datasets,
-        categories=categories,
-        incidents=incidents,
-        kind=_ints([KINDS[both] for both in zip(kinds, resolutions, strict=True)]),
-        start=_instants(starts),
-        end=_ends(ends),
-    )
-
-
-def _of_reports(rows: Sequence[tuple[Any, ...]], wanted: ScoreFilter, asked: Window) -> Part:
+def _missed(episodes: Ints, wanted: ScoreFilter, asked: Window) -> Ints:
     """The times of confirmed reports of which no test knew, whatever category or owner its incident was of."""
-    reports = [row for row in rows if row[3] == EntryKind.REPORTED]
-    claims = defaultdict[int, list[OpenTime]](list)
-    for row in reports:
-        claims[row[1]].append(_episode(row))
-    found = list[tuple[int, str, int, int, int]]()
-    if reports:
-        others = rows if wanted == ScoreFilter() else _episodes(ScoreFilter(datasets=list(claims)), asked)
-        rivals = [row for row in others if row[3] == EntryKind.DETECTED and _meets_any(row, claims.get(row[1], ()))]
-        windows = _windows({row[0] for row in (*reports, *rivals)})
-        detected = _detected(rivals, windows)
-        for row in reports:
-            report = ConfirmedReport(episode=_episode(row), windows=tuple(windows.get(row[0], ())))
-            for window in missed(report, detected.get(row[1], ()), asked):
-                found.append((row[1], row[2], row[0], microseconds(window.start), microseconds(window.end)))
-    datasets, categories, incidents, starts, ends = _columns(found, 5)
-    kind = np.full(len(found), Kind.MISSED, dtype=np.int64)
-    return Part(datasets, categories, incidents, kind, _ints(starts), _ints(ends))
+    reports = episodes[:, episodes[3] == Kind.REPORTED]
+    alone = reports.copy()
+    alone[3] = Kind.MISSED
+    if not reports.size:
+        return alone
+    others = episodes
+    if wanted != ScoreFilter():
+        others, _ = _episodes(ScoreFilter(datasets=set(reports[1].tolist())), asked)
+    at, rivals = _meeting(reports, others[:, np.isin(others[3], (Kind.REAL, Kind.FALSE))])
+    windows = _windows({*reports[0, at].tolist(), *rivals[0].tolist()})
+    parts = [alone[:, np.isin(np.arange(reports.shape[1]), at, invert=True)]]
+    for number in np.unique(at).tolist():
+        incident, dataset, category, *_ = reports[:, number].tolist()
+        report = ConfirmedReport(episode=_open_time(reports[:, number]), windows=windows[incident])
+        detected = [
+            DetectedIncident(episodes=(_open_time(rival),), how=None, windows=windows[int(rival[0])])
+            for rival in rivals[:, at == number].T
+        ]
+        spells = [
+            (incident, dataset, category, Kind.MISSED, microseconds(window.start), microseconds(window.end))
+            for window in missed(report, detected, asked)
+        ]
+        parts.append(np.array(spells, dtype=np.int64).reshape(-1, 6).T)
+    return np.hstack(parts)
 
 
-def _detected(
-    rows: Iterable[tuple[Any, ...]], windows: Mapping[int, Sequence[Window]]
-) -> dict[int, list[DetectedIncident]]:
-    """What tests found, by dataset, one for each episode."""
-    found: dict[int, list[DetectedIncident]] = defaultdict(list)
-    for row in rows:
-        how = HOW[row[4]] if row[4] else None
-        own = tuple(windows.get(row[0], ()))
-        found[row[1]].append(DetectedIncident(episodes=(_episode(row),), how=how, windows=own))
-    return found
+def _meeting(reports: Ints, detected: Ints) -> tuple[Ints, Ints]:
+    """The pairs of a report, by its number, and what tests found in its dataset while it was open."""
+    detected = detected[:, np.argsort(detected[1], kind="stable")]
+    first, last = (np.searchsorted(detected[1], reports[1], side=side) for side in ("left", "right"))
+    count = last - first
+    at = np.repeat(np.arange(len(count)), count)
+    rivals = detected[:, np.arange(len(at)) + np.repeat(last - np.cumsum(count), count)]
+    meets = (reports[4, at] < rivals[5]) & (rivals[4] < reports[5, at])
+    return at[meets], rivals[:, meets]
 
 
-def _episode(row: tuple[Any, ...]) -> OpenTime:
-    return OpenTime(start=instant_of(row[5]), end=None if row[6] is None else instant_of(row[6]))
+def _open_time(spell: Ints) -> OpenTime:
+    start, end = spell[4:].tolist()
+    return OpenTime(start=instant_at(start), end=None if end == FOREVER else instant_at(end))
 
 
-def _meets_any(row: tuple[Any, ...], claims: Sequence[OpenTime]) -> bool:
-    return bool(claims) and any(map(_episode(row).meets, claims))
-
-
-def _windows(incidents: Collection[int]) -> dict[int, list[Window]]:
+def _windows(incidents: Collection[int]) -> Mapping[int, tuple[Window, ...]]:
     """The spoilt windows by incident."""
     rows = SpoiltWindow.objects.filter(incident__in=incidents)
-    found: dict[int, list[Window]] = defaultdict(list)
+    found: dict[int, tuple[Window, ...]] = defaultdict(tuple)
     for incident, start, end in rows.values_list("incident", "window_start", "window_end"):
-        found[incident].append(Window(start=start, end=end))
+        found[incident] += (Window(start=start, end=end),)
     return found
 
 
-def _of_tests(wanted: ScoreFilter, asked: Window, by_category: bool) -> Part:
+def _tests(wanted: ScoreFilter, asked: Window, by_category: bool) -> Ints:
     """When each dataset, or each of its categories, was tested: from its first test on, to the end of its last.
 
-    A category counts if it has come to a verdict and had tests in the range; a live one is listed all the same.
+    A category counts if it has come to a verdict and had tests in the range; a live one is listed all the same. Nearly
+    all have a test that passes and was there throughout: only of the other tests the database reads more.
     """
     columns = ("dataset", "category") if by_category else ("dataset",)
-    tests, live = wanted.narrow(DataTest.objects.order_by(), who="dataset__"), Q(retired_at__isnull=True)
-    counted = _counted(asked)
-    spans = tests.filter(counted).values(*columns)
-    spans = spans.annotate(first=Min("created_at"), live=Count("pk", filter=live)).annotate(
+    live, begun = Q(retired_at__isnull=True), Q(created_at__lt=asked.end)
+    left = live | Q(retired_at__gt=asked.start)
+    own = Standing.objects.filter(data_test=OuterRef("pk"))
+    passed = ~JUDGES_NO_ROWS & _any(own.filter(state=State.PASS))  # what passes has held; an index knows that
+    always = live & Q(created_at__lte=asked.start) & passed
+    alike = DataTest.objects.filter(dataset=OuterRef("dataset"), category=OuterRef("category"))
+    judged = passed | _any(alike.exclude(JUDGES_NO_ROWS).filter(_any(own.exclude(last_outcome=""))))
+    counts = judged & (begun | _any(alike.filter(begun))) & (left | _any(alike.filter(left)))
+    kind = Case(When(counts, then=Value(Kind.TESTED)), default=Value(Kind.NOTHING), output_field=IntegerField())
+
+    tests = wanted.narrow(DataTest.objects.order_by(), who="dataset__")
+    others = tests.exclude(always).annotate(tested=kind).filter(live | Q(tested=Kind.TESTED))
+    spans = others.values("tested", *columns).annotate(first=Min("created_at"), live=Count("pk", filter=live))
+    spans = spans.annotate(
         start=_text(Case(When(first__gt=asked.start, then=F("first")))),  # null: before the range
         end=_text(Case(When(live=0, then=Max("retired_at")))),  # null: not yet
     )
-    *places, starts, ends = _columns(spans.values_list(*columns, "start", "end"), len(columns) + 2)
-    others = _columns(tests.filter(live).exclude(counted).values_list(*columns).distinct(), len(columns))
-    datasets, nothing = [*places[0], *others[0]], np.zeros(len(others[0]), dtype=np.int64)
-    return Part(
-        datasets=datasets,
-        categories=[*places[1], *others[1]] if by_category else [""] * len(datasets),
-        incidents=[0] * len(datasets),
-        kind=np.concatenate((np.full(len(starts), Kind.TESTED, dtype=np.int64), nothing + Kind.NOTHING)),
-        start=np.concatenate((_instants(starts), nothing)),
-        end=np.concatenate((_ends(ends), nothing)),
+    kinds, starts, ends, *places = _columns(spans, "tested", "start", "end", *columns)
+    throughout = _columns(tests.filter(always).distinct(), *columns)
+    return np.hstack(
+        [
+            _numbers(0, *_places(*places), kinds, _instants(starts), _ends(ends)),
+            _numbers(0, *_places(*throughout), Kind.TESTED, NEVER, FOREVER),
+        ]
     )
 
 
-def _columns(rows: Iterable[tuple[Any, ...]], count: int) -> list[Sequence[Any]]:
-    """So many columns of the rows, which may be none."""
-    return list(zip(*rows, strict=True)) or [()] * count
-
-
-def _counted(asked: Window) -> Q:
-    """The tests of categories that have come to a verdict on rows, and that had a test within the range.
-
-    A test that judges no row of a partition comes to none. What passes has held; an index knows that of nearly all
-    tests, as of nearly all it is known that they were there: few are asked for the other tests of their category.
-    """
-    own = Standing.objects.filter(data_test=OuterRef("pk"))
-    alike = DataTest.objects.filter(dataset=OuterRef("dataset"), category=OuterRef("category"))
-    judged = _any(alike.exclude(JUDGES_NO_ROWS).filter(_any(own.exclude(last_outcome=""))))
-    passed = _any(own.filter(state=State.PASS)) & ~JUDGES_NO_ROWS
-    begun, left = Q(created_at__lt=asked.end), Q(retired_at__isnull=True) | Q(retired_at__gt=asked.start)
-    return (passed | judged) & (begun | _any(alike.filter(begun))) & (left | _any(alike.filter(left)))
+def _places(datasets: list[int], categories: list[str] | None = None) -> tuple[Any, Any]:
+    return datasets, NUMBERS[""] if categories is None else [NUMBERS[name] for name in categories]
 
 
 def _any(rows: QuerySet[Any]) -> Q:
@@ -269,7 +251,7 @@ def _any(rows: QuerySet[Any]) -> Q:
 
 # What scores are listed by: of which groups each spell is.
 
-Names = Sequence[Collection[str]]  # of each spell, the groups that it is of
+Groups = tuple[Sequence[Collection[str]], Ints]  # those of spells that are alike, and which of these each spell is of
 
 
 class Group(StrEnum):
@@ -288,11 +270,11 @@ class Group(StrEnum):
         return (self.value,) if self in (Group.TIER, Group.TEAM, Group.OWNER) else ()
 
 
-def groups_of(group: Group, facts: Facts, asked: Window) -> Names:
+def groups_of(group: Group, facts: Facts, asked: Window) -> Groups:
     """The groups of each spell; it reads as many statements however many groups there are."""
     match group:
         case Group.CATEGORY:
-            return [(category,) for category in facts.categories]
+            return [(name,) for name in NAMES], facts.spells.category
         case Group.DIMENSION:
             return _dimensions(facts)
         case Group.PIPELINE:
@@ -301,49 +283,57 @@ def groups_of(group: Group, facts: Facts, asked: Window) -> Names:
             return _people(group, facts)
 
 
-def _dimensions(facts: Facts) -> Names:
+def _dimensions(facts: Facts) -> Groups:
     """Of a category with tests of all kinds, those of its tests; of an incident those that found its bad windows."""
     mixed = [name for name in Category.values if name not in OF_CATEGORY]
-    spells = list(zip(facts.datasets, facts.categories, facts.incidents, strict=True))
-    by_place = defaultdict[tuple[int, str], set[str]](set)
+    by_place = defaultdict[tuple[int, int], set[str]](set)
     rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False)
     trees = rows.annotate(tree=Cast("revision__tree", TextField())).values_list("dataset", "category", "tree")
     known = cache(_dimension_of)  # many tests assert the same, each of another dataset
     for dataset, category, tree in trees.distinct():
-        by_place[dataset, category].add(known(category, tree))
-    unclear = {incident for dataset, category, incident in spells if incident and len(by_place[dataset, category]) > 1}
+        by_place[dataset, NUMBERS[category]].add(known(category, tree))
+
+    unclear = np.flatnonzero(np.isin(facts.spells.category, [NUMBERS[name] for name in mixed]))
+    columns = (facts.spells.dataset, facts.spells.category, facts.incidents)
+    spells = list(zip(*(column[unclear].tolist() for column in columns), strict=True))
+    several = {incident for dataset, category, incident in spells if incident and len(by_place[dataset, category]) > 1}
     by_incident = defaultdict[int, set[str]](set)
-    spoilt = SpoiltWindow.objects.filter(incident__in=unclear, data_test__in=rows)
+    spoilt = SpoiltWindow.objects.filter(incident__in=several, data_test__in=rows)
     seen = spoilt.annotate(tree=Cast("data_test__revision__tree", TextField())).order_by()
     for incident, category, tree in seen.values_list("incident", "data_test__category", "tree").distinct():
         by_incident[incident].add(known(category, tree))
 
-    clear = {category: (dimension,) for category, dimension in OF_CATEGORY.items()}
+    groups: list[Collection[str]] = [(OF_CATEGORY[name],) if name in OF_CATEGORY else () for name in NAMES]
+    of_spell = facts.spells.category.copy()
+    of_spell[unclear] = len(groups) + np.arange(len(unclear))
     return [
-        clear.get(category) or by_incident.get(incident) or by_place[dataset, category]
-        for dataset, category, incident in spells
-    ]
+        *groups,
+        *(by_incident.get(of) or by_place[dataset, category] for dataset, category, of in spells),
+    ], of_spell
 
 
 def _dimension_of(category: str, tree: str) -> str:
     return dimension_of(category, from_json(json.loads(tree)))
 
 
-def _pipelines(facts: Facts, asked: Window) -> Names:
+def _pipelines(facts: Facts, asked: Window) -> Groups:
     """Those that completed in the range: all datasets that each of them wrote."""
-    told = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=asked.start, at__lt=asked.end)
+    completed = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=asked.start, at__lt=asked.end)
     wrote: dict[int, set[str]] = defaultdict(set)
-    for pipeline, dataset in told.exclude(pipeline="").order_by().values_list("pipeline", "dataset").distinct():
+    for pipeline, dataset in completed.exclude(pipeline="").order_by().values_list("pipeline", "dataset").distinct():
         wrote[dataset].add(pipeline)
-    return [wrote.get(dataset, ()) for dataset in facts.datasets]
+    datasets, of_spell = np.unique(facts.spells.dataset, return_inverse=True)
+    return [wrote.get(dataset, ()) for dataset in datasets.tolist()], of_spell
 
 
-def _people(group: Group, facts: Facts) -> Names:
+def _people(group: Group, facts: Facts) -> Groups:
     """Of incidents the tier, team or owner at their detection; of tests that of now, and those of their incidents."""
     known = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
-    spells = list(zip(facts.datasets, map(facts.values.get, facts.incidents), strict=True))  # of a test: None
+    of_incidents = map(facts.values.get, facts.incidents.tolist())  # None: it is of a test
+    spells = list(zip(facts.spells.dataset.tolist(), of_incidents, strict=True))
     for dataset, value in set(spells):
         if value is not None:
             known[dataset].add(value)
     alone = {value: (value,) for value in facts.values.values()}
-    return [known[dataset] if value is None else alone[value] for dataset, value in spells]
+    groups = [known[dataset] if value is None else alone[value] for dataset, value in spells]
+    return groups, np.arange(len(groups))

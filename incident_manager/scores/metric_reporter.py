@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import chain
 
 import numpy as np
 from django.db.models import Count
@@ -13,7 +12,7 @@ from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.models import Incident, LookUp
 
-from .facts import Facts, Group, ScoreFilter, groups_of, read_facts
+from .facts import NAMES, Facts, Group, ScoreFilter, groups_of, read_facts
 from .resolutions import HOW
 from .rules import QueryScore, Score, score_queries
 from .together import Sums, score_groups
@@ -21,6 +20,7 @@ from .together import Sums, score_groups
 __all__ = ["ALL", "NONE", "USUAL_RANGE", "Group", "data_qualities", "overview", "scores"]
 
 ALL, NONE = slice(None), slice(0)  # of the datasets that scores list
+MOST_NAMED = 500
 USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
 
 
@@ -166,18 +166,20 @@ class _ByDataset:
 
 
 def _names(datasets: Collection[int]) -> dict[int, str]:
-    return dict(Dataset.objects.filter(pk__in=datasets).values_list("pk", "full_name"))
+    """The full names; of very many the database is not told the ids, which takes longer than to read all names."""
+    rows = Dataset.objects.filter(**{"pk__in": datasets} if len(datasets) <= MOST_NAMED else {})
+    return dict(rows.values_list("pk", "full_name"))
 
 
 def _by_category(wanted: ScoreFilter, asked: Window) -> Mapping[int, Mapping[str, Score]]:
     """The scores of these datasets by category."""
     facts = read_facts(wanted, asked, by_category=True)
-    many, spells = len(facts.category_names) or 1, facts.spells
+    many, spells = len(NAMES), facts.spells
     places, group = np.unique(spells.dataset * many + spells.category, return_inverse=True)
     sums = score_groups(spells, group, (asked.start, asked.end))
     found: dict[int, dict[str, Score]] = defaultdict(dict)
     for at, (dataset, category) in enumerate(divmod(place, many) for place in places.tolist()):
-        found[dataset][facts.category_names[category]] = sums.score(at)
+        found[dataset][NAMES[category]] = sums.score(at)
     return found
 
 
@@ -188,14 +190,20 @@ def _read_grouped(group: Group, asked: Window) -> Facts:
 
 def _by_group(group: Group, facts: Facts, asked: Window, parts: int) -> list[ScoredGroup]:
     """The scores of each group of the facts, by name, over even parts of the range; what has no name is none."""
-    names = groups_of(group, facts, asked)
-    flat = list(chain.from_iterable(names))
-    numbers = {name: number for number, name in enumerate(sorted(set(flat)))}
-    of_flat = np.array([numbers[name] for name in flat], dtype=np.int64)
-    spells = np.repeat(np.arange(len(names)), np.array([len(own) for own in names], dtype=np.int64))
+    groups, of_spell = groups_of(group, facts, asked)
+    names = sorted({name for own in groups for name in own})
+    numbers = {name: number for number, name in enumerate(names)}
+    flat = np.array([numbers[name] for own in groups for name in own], dtype=np.int64)
+    counts = np.array([len(own) for own in groups], dtype=np.int64)
+    many = counts[of_spell]
+    spells = np.repeat(np.arange(len(of_spell)), many)
+    first = (np.cumsum(counts) - counts)[of_spell]  # of the groups of each spell, among all
+    member = flat[np.arange(len(spells)) + np.repeat(first - np.cumsum(many) + many, many)]
     edges = [asked.start + asked.duration * n / parts for n in range(parts + 1)]
-    sums = score_groups(facts.spells.only(spells), of_flat, edges)
-    return [ScoredGroup(name=name, total=sums.score(at), parts=sums.parts(at)) for name, at in numbers.items() if name]
+    sums = score_groups(facts.spells.only(spells), member, edges)
+    present = np.unique(member).tolist()
+    scored = ((names[at], at) for at in present if names[at])
+    return [ScoredGroup(name=name, total=sums.score(at), parts=sums.parts(at)) for name, at in scored]
 
 
 def _score_queries(wanted: ScoreFilter, asked: Window) -> QueryScore:

@@ -96,6 +96,11 @@ def microseconds(instant: datetime) -> int:
     return (instant - BEGIN) // MICROSECOND
 
 
+def instant_at(microseconds: int) -> datetime:
+    """The instant of such a number."""
+    return BEGIN + microseconds * MICROSECOND
+
+
 def score_groups(spells: Spells, group: Ints, edges: Sequence[datetime]) -> Sums:
     """The scores of groups over the parts of a range between ``edges``, which ascend.
 
