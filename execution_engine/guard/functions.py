@@ -1,7 +1,5 @@
 """The functions of Spark that users may call, by what they are; one that is in no list is refused."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 from math import prod
@@ -82,35 +80,26 @@ _ELSE = "docs/security.md lists the functions that are"
 BECAUSE = {name: reason for reason, names in _BECAUSE.items() for name in names.split()}
 
 
+def called(call: exp.Expr | None) -> str:
+    """The name of the function, in lower case; empty where it is no call of one."""
+    return str(call.name).lower() if isinstance(call, exp.Anonymous) else ""
+
+
 def check_functions(tree: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
     """The first call in ``tree`` of anything but a bare name in ``allowed``."""
-    return next((refusal for call in tree.find_all(exp.Anonymous) if (refusal := _check_call(call, allowed))), None)
-
-
-def _check_call(call: exp.Anonymous, allowed: frozenset[str]) -> Refusal | None:
-    name = called(call)
-    if name in PAIRED and len(call.expressions) % 2:
-        mend = "write a key and its value each time"
-        return Refusal(what=f"{name} takes pairs", mend=mend).at(call)
-    if name in allowed and isinstance(call.this, str) and not _is_qualified(call):
-        return None
-    if name in allowed:
-        mend = f"write {name}(…), without quotes and without a schema"
-        return Refusal(what=f"{shown(name)} is called by another name than its own", mend=mend).at(call)
-    if name in BECAUSE:
-        return Refusal(what=f"{shown(name)} is not allowed", mend=BECAUSE[name]).at(call)
-    mend = "what looks at more than one row belongs into query(…)" if name in IN_QUERIES else _ELSE
-    return Refusal(what=f"{shown(name)} is not allowed", mend=mend).at(call)
-
-
-def _is_qualified(call: exp.Anonymous) -> bool:
-    """Whether it stands behind the name of a schema, as in ``system.builtin.upper(…)``."""
-    return isinstance(call.parent, exp.Dot) and call.arg_key == "expression"
-
-
-def called(call: exp.Anonymous) -> str:
-    """The name of the function, in lower case."""
-    return str(call.name).lower()
+    for call in tree.find_all(exp.Anonymous):
+        name = called(call)
+        is_qualified = isinstance(call.parent, exp.Dot) and call.arg_key == "expression"  # system.builtin.upper(…)
+        if name in PAIRED and len(call.expressions) % 2:
+            return Refusal(what=f"{name} takes pairs", mend="write a key and its value each time").at(call)
+        if name in allowed and isinstance(call.this, str) and not is_qualified:
+            continue
+        if name in allowed:
+            mend = f"write {name}(…), without quotes and without a schema"
+            return Refusal(what=f"{shown(name)} is called by another name than its own", mend=mend).at(call)
+        elsewhere = "what looks at more than one row belongs into query(…)" if name in IN_QUERIES else _ELSE
+        return Refusal(what=f"{shown(name)} is not allowed", mend=BECAUSE.get(name, elsewhere)).at(call)
+    return None
 
 
 # Calls that make much out of little: their size must be written down, and small.
@@ -147,128 +136,103 @@ _DAYS = {"day": 1, "week": 7, "month": 28, "year": 365}
 
 def check_growth(tree: exp.Expr) -> Refusal | None:
     """The first call whose size is computed or large, or that multiplies another's."""
-    sizes = []
-    for call in tree.find_all(exp.Anonymous):
+    calls, sizes = list(tree.find_all(exp.Anonymous)), []
+    for call in calls:
         if refusal := _check_longest(call) or _check_nesting(call):
             return refusal.at(call)
         if called(call) == "sequence":
-            sizes.append(size := _sequence_size(list(call.expressions)))
+            sizes.append(size := _sequence_size(call.expressions))
             if size is None or prod(filter(None, sizes)) > MAX_SEQUENCE:
                 what = f"a sequence must say its ends, of numbers or dates, and have at most {MAX_SEQUENCE:,} elements"
                 mend = "write literals, a step of whole days, and multiply no sequences"
                 return Refusal(what=what, mend=mend).at(call)
-    if refusal := _check_steps(tree) or _check_doublings(tree):
-        return refusal
-    generators = [call for call in tree.find_all(exp.Anonymous) if called(call) in GENERATOR]
-    if len(generators) <= MAX_GENERATORS:
-        return None
-    what = f"it explodes more than {MAX_GENERATORS} times"
-    return Refusal(what=what, mend="aggregate in between").at(generators[-1])
-
-
-def _check_steps(tree: exp.Expr) -> Refusal | None:
-    """The first ``aggregate`` each of whose steps may give a value that is longer by a factor than the one before."""
-    for call in tree.find_all(exp.Anonymous):
-        steps = [one for one in call.expressions if isinstance(one, exp.Lambda)] if called(call) in _STEPWISE else []
-        for step in steps:
-            if _multiplies(step.this, {one.name.lower() for one in step.expressions[:1]}):
+    for call in calls:
+        for step in call.expressions if called(call) in _STEPWISE else ():
+            values = {value.name.lower() for value in step.expressions[:1]}
+            if isinstance(step, exp.Lambda) and _multiplies(step.this, values):
                 what = f"each step of {called(call)} may multiply the length of what it has so far"
                 return Refusal(what=what, mend="use that once in each step, and add to it").at(call)
+    doubling = [node for node in tree.find_all(exp.Anonymous, exp.DPipe) if _doubles(node)]
+    if len(doubling) > MAX_DOUBLINGS:  # each may be made of the last
+        what = f"more than {MAX_DOUBLINGS} of its calls may double the length of a value"
+        mend = "name a value once in a call, and use fewer"
+        return Refusal(what=what, mend=mend).at(doubling[MAX_DOUBLINGS])
+    generators = [call for call in calls if called(call) in GENERATOR]
+    if len(generators) > MAX_GENERATORS:
+        what = f"it explodes more than {MAX_GENERATORS} times"
+        return Refusal(what=what, mend="aggregate in between").at(generators[-1])
     return None
 
 
 def _multiplies(body: exp.Expr, values: set[str]) -> bool:
     """Whether a value called so stands twice in a text or list, in a loop of its own, or is written out longer."""
     for node in body.walk():
-        is_text = isinstance(node, exp.DPipe) or (isinstance(node, exp.Anonymous) and called(node) not in _NUMERIC)
-        uses = _uses(node, values) if is_text else 0
-        if uses > 1 or (uses and isinstance(node, exp.Anonymous) and called(node) in _LENGTHENS | _GROWING | _LOOPS):
-            return True
+        if isinstance(node, exp.DPipe) or (isinstance(node, exp.Anonymous) and called(node) not in _NUMERIC):
+            uses = sum(name.name.lower() in values for name in node.find_all(exp.Identifier))
+            if uses > 1 or (uses and called(node) in _LENGTHENS | _GROWING | _LOOPS):
+                return True
     return False
 
 
-def _uses(node: exp.Expr, values: set[str]) -> int:
-    return sum(one.name.lower() in values for one in node.find_all(exp.Identifier))
-
-
-def _check_doublings(tree: exp.Expr) -> Refusal | None:
-    """The call that is one too many of those that may double the length of a value: each may be made of the last."""
-    found = [node for node in tree.find_all(exp.Anonymous, exp.DPipe) if _doubles(node)]
-    if len(found) <= MAX_DOUBLINGS:
-        return None
-    what = f"more than {MAX_DOUBLINGS} of its calls may double the length of a value"
-    return Refusal(what=what, mend="name a value once in a call, and use fewer").at(found[MAX_DOUBLINGS])
-
-
 def _doubles(node: exp.Expr) -> bool:
+    """Whether it may double the length of a value: what ``replace`` writes is longer than what it replaces, or so."""
     if isinstance(node, exp.DPipe) and isinstance(node.parent, exp.DPipe):
         return False  # counted with the outermost
-    name = called(node) if isinstance(node, exp.Anonymous) else "concat"
+    name, arguments = called(node) or "concat", node.expressions
     if name in _LENGTHENS:
-        return name not in _REPLACES or _is_longer(list(node.expressions))
+        if name not in _REPLACES:
+            return True
+        if len(arguments) < 3:
+            return False
+        pattern, text = arguments[1], arguments[2]
+        if not (isinstance(text, exp.Literal) and isinstance(pattern, exp.Literal)):
+            return True
+        return len(text.name) > max(1, len(pattern.name) if len(arguments) == 3 else 1)  # of a pattern one character
     columns = [".".join(part.name.lower() for part in column.parts) for column in node.find_all(exp.Column)]
     return name in _JOINS_TEXTS and len(set(columns)) < len(columns)
 
 
-def _is_longer(given: list[exp.Expr]) -> bool:
-    """Whether what ``replace`` writes is longer than what it replaces; of a pattern, than one character."""
-    if len(given) < 3:
-        return False
-    pattern, text = given[1], given[2]
-    is_known = isinstance(text, exp.Literal) and isinstance(pattern, exp.Literal)
-    return not is_known or len(text.name) > max(1, len(pattern.name) if len(given) == 3 else 1)
-
-
 def _check_longest(call: exp.Anonymous) -> Refusal | None:
-    name, given = called(call), list(call.expressions)
+    name, arguments = called(call), call.expressions
     at, most = _LONGEST.get(name, (0, None))
-    if most is None or at >= len(given):
+    if most is None or at >= len(arguments):
         return None
-    size = _whole(given[at])
+    size = _whole(arguments[at])
     if size is not None and abs(size) <= most:
         return None
     return Refusal(what=f"{name} must say its size, at most {most:,}", mend="write a literal number")
 
 
 def _check_nesting(call: exp.Anonymous) -> Refusal | None:
-    if called(call) not in _GROWING:
-        return None
-    around = next((outer for outer in _around(call) if called(outer) in _GROWING), None)
-    if around is None:
-        return None
-    return Refusal(what=f"{called(call)} stands inside {called(around)}", mend="one multiplies the other; use one")
-
-
-def _around(call: exp.Expr) -> Iterator[exp.Anonymous]:
-    outer = call.parent
-    while outer is not None:
-        if isinstance(outer, exp.Anonymous):
-            yield outer
+    outer = call.parent if called(call) in _GROWING else None
+    while outer is not None and called(outer) not in _GROWING:
         outer = outer.parent
-
-
-def _sequence_size(given: list[exp.Expr]) -> int | None:
-    """The number of elements, rounded up; None where the text does not tell."""
-    if len(given) not in (2, 3):
+    if outer is None:
         return None
-    start, stop = (_whole(node) if (day := _day(node)) is None else day for node in given[:2])
-    step = _step(given[2]) if len(given) == 3 else 1
+    return Refusal(what=f"{called(call)} stands inside {called(outer)}", mend="one multiplies the other; use one")
+
+
+def _sequence_size(arguments: list[exp.Expr]) -> int | None:
+    """The number of elements, rounded up; None where the text does not tell."""
+    if len(arguments) not in (2, 3):
+        return None
+    start, stop = (_whole(node) if (day := _day(node)) is None else day for node in arguments[:2])
+    step: int | None = 1
+    if len(arguments) == 3:
+        step = _whole(arguments[2])
+        if isinstance(arguments[2], exp.Interval):
+            days = _DAYS.get(arguments[2].text("unit").lower().removesuffix("s"))
+            count = _digits(arguments[2].text("this"))
+            step = None if days is None or count is None else days * count
     if start is None or stop is None or not step:
         return None
     return abs(stop - start) // abs(step) + 1
 
 
-def _step(node: exp.Expr) -> int | None:
-    if isinstance(node, exp.Interval):
-        days, count = _DAYS.get(node.text("unit").lower().removesuffix("s")), _digits(node.text("this"))
-        return None if days is None or count is None else days * count
-    return _whole(node)
-
-
 def _day(node: exp.Expr) -> int | None:
     """The day that a literal date names, as a number."""
     named = node.this if isinstance(node, exp.Cast) and node.is_type("date") else None
-    if isinstance(node, exp.Anonymous) and called(node) in {"to_date", "date"} and len(node.expressions) == 1:
+    if called(node) in {"to_date", "date"} and len(node.expressions) == 1:
         named = node.expressions[0]
     if not (isinstance(named, exp.Literal) and named.is_string):
         return None
@@ -296,65 +260,48 @@ def _digits(text: str) -> int | None:
 
 MAX_PATTERN = 200
 MAX_WILDCARDS = 4  # the time to match grows by the length of the text with each
-_ARGUMENTS = {
+_PATTERN_ARGUMENTS = {
     **dict.fromkeys(("like", "ilike", "rlike", "regexp", "regexp_like", "regexp_count", "regexp_extract"), (1,)),
     **dict.fromkeys(("regexp_extract_all", "regexp_instr", "regexp_replace", "regexp_substr", "split"), (1,)),
     "str_to_map": (1, 2),
     "from_json": (1,),
 }
-_LIKE = frozenset({"like", "ilike"})
-_SCHEMA = frozenset({"from_json"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Match:
-    """One pattern, and what is matched against it."""
-
-    subject: exp.Expr
-    pattern: exp.Expr
-    kind: str
 
 
 def check_patterns(tree: exp.Expr) -> Refusal | None:
     """The first pattern that is computed, too long, or matched against a constant."""
-    return next((refusal.at(match.pattern) for match in _matches(tree) if (refusal := _check(match))), None)
-
-
-def _matches(tree: exp.Expr) -> Iterator[_Match]:
     for node in tree.find_all(exp.Like, exp.ILike, exp.RegexpLike):
+        patterns = node.expression
+        while isinstance(patterns, exp.Any | exp.All | exp.Paren):
+            patterns = patterns.this
         kind = "rlike" if isinstance(node, exp.RegexpLike) else "like"
-        for pattern in _alternatives(node.expression):
-            yield _Match(subject=node.this, pattern=pattern, kind=kind)
+        for pattern in patterns.expressions if isinstance(patterns, exp.Tuple) else [patterns]:  # like any ('a', 'b')
+            if refusal := _check_pattern(kind, node.this, pattern):
+                return refusal
     for call in tree.find_all(exp.Anonymous):
-        given = list(call.expressions)
-        for at in _ARGUMENTS.get(called(call), ()):
-            if at < len(given):
-                yield _Match(subject=given[0], pattern=given[at], kind=called(call))
-
-
-def _alternatives(node: exp.Expr) -> list[exp.Expr]:
-    """The patterns of ``like any ('a', 'b')``; of a plain LIKE, its own."""
-    while isinstance(node, exp.Any | exp.All | exp.Paren):
-        node = node.this
-    return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
-
-
-def _check(match: _Match) -> Refusal | None:
-    if not _is_text(match.pattern):
-        return Refusal(what=f"the pattern of {match.kind} is computed", mend="write it as one literal")
-    text = match.pattern.name
-    if match.kind in _SCHEMA:
-        if text.lstrip()[:1] not in ("{", '"', "["):
-            return None  # in Spark's DDL; one in JSON can name a class
-        return Refusal(what="a schema in JSON is not allowed", mend="write it as 'a int, b array<string>'")
-    if len(text) > MAX_PATTERN:
-        return Refusal(what=f"a pattern has more than {MAX_PATTERN} characters", mend="shorten it, or use several")
-    if match.kind in _LIKE and sum(letter == "%" for letter, _ in groupby(text)) > MAX_WILDCARDS:
-        return Refusal(what=f"a pattern has more than {MAX_WILDCARDS} wildcards %", mend="use several, joined by AND")
-    if next(match.subject.find_all(exp.Identifier), None) is None:
-        return Refusal(what=f"{match.kind} is applied to a constant", mend="apply it to a column")
+        arguments = call.expressions
+        for at in _PATTERN_ARGUMENTS.get(called(call), ()):
+            if at < len(arguments) and (refusal := _check_pattern(called(call), arguments[0], arguments[at])):
+                return refusal
     return None
 
 
-def _is_text(node: exp.Expr) -> bool:
-    return isinstance(node, exp.RawString) or (isinstance(node, exp.Literal) and node.is_string)
+def _check_pattern(kind: str, subject: exp.Expr, pattern: exp.Expr) -> Refusal | None:
+    text = pattern.name
+    if not (isinstance(pattern, exp.RawString) or (isinstance(pattern, exp.Literal) and pattern.is_string)):
+        refusal = Refusal(what=f"the pattern of {kind} is computed", mend="write it as one literal")
+    elif kind == "from_json" and text.lstrip()[:1] not in ("{", '"', "["):
+        return None  # in Spark's DDL; one in JSON can name a class
+    elif kind == "from_json":
+        refusal = Refusal(what="a schema in JSON is not allowed", mend="write it as 'a int, b array<string>'")
+    elif len(text) > MAX_PATTERN:
+        what = f"a pattern has more than {MAX_PATTERN} characters"
+        refusal = Refusal(what=what, mend="shorten it, or use several")
+    elif kind in ("like", "ilike") and sum(letter == "%" for letter, _ in groupby(text)) > MAX_WILDCARDS:
+        what = f"a pattern has more than {MAX_WILDCARDS} wildcards %"
+        refusal = Refusal(what=what, mend="use several, joined by AND")
+    elif subject.find(exp.Identifier) is None:
+        refusal = Refusal(what=f"{kind} is applied to a constant", mend="apply it to a column")
+    else:
+        return None
+    return refusal.at(pattern)

@@ -30,18 +30,14 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
     while (around := inner.parent) is not None:
         with_ = around if isinstance(around, exp.With) else around.args.get("with_")
         if with_ is not None and with_ is not inner:
-            for cte in reversed(_before(inner, with_)):
+            ctes: list[exp.CTE] = with_.expressions
+            at = next((at for at, cte in enumerate(ctes) if cte is inner), None)
+            before = ctes if at is None else ctes[: at + bool(with_.args.get("recursive"))]
+            for cte in reversed(before):
                 if cte.alias.lower() == name:
                     return cte
         inner = around
     return None
-
-
-def _before(inner: exp.Expr, with_: exp.With) -> Sequence[exp.CTE]:
-    """Those of a WITH that may be named at ``inner``: all, unless it is one of them."""
-    ctes: list[exp.CTE] = with_.expressions
-    at = next((at for at, cte in enumerate(ctes) if cte is inner), None)
-    return ctes if at is None else ctes[: at + bool(with_.args.get("recursive"))]
 
 
 def check_places(places: Sequence[exp.Table], tables: Collection[str]) -> Refusal | None:
@@ -121,7 +117,6 @@ _UNITS, _COARSE = frozenset({"date_trunc", "trunc"}), names("year yyyy yy quarte
 _FORMATS = frozenset({"date_format", "from_unixtime"})
 _LENGTHS = {"substr": 2, "substring": 2, "lpad": 1, "left": 1, "right": 1}
 _ANYTHING = frozenset({".*", ".+", ".", "^.*$", "(.*)", "[\\s\\S]*", ".*$", "^.*"})
-_NUMBERS_ROWS = frozenset({"row_number"})
 _OF_ONE_VALUE = names("min max any_value first first_value last last_value mode median sum avg mean")
 _PLAIN = (exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Cast, exp.TryCast, exp.DataType, exp.Add, exp.Sub,
           exp.DPipe, exp.Interval, exp.Var, exp.Neg)  # fmt: skip
@@ -149,11 +144,11 @@ def _is_bound(join: exp.Join) -> bool:
         return all(_tells_apart(place, key.name.lower()) for place in places for key in using)
     if not isinstance(select, exp.Select):
         return False
-    others = _sources(select).keys() - {name}
-    where = select.args.get("where")
-    said = (join.args.get("on"), where.this if where else None)  # from a, b where a.key = b.key
-    ties = [node for condition in said if condition for node in parts_of(condition) if _ties(node, name, others)]
-    return any(_is_of_rows(node, _sources(select)) for node in ties)
+    sources = _sources(select)
+    others, where = sources.keys() - {name}, select.args.get("where")
+    conditions = (join.args.get("on"), where.this if where else None)  # from a, b where a.key = b.key
+    ties = [tie for condition in conditions if condition for tie in parts_of(condition) if _ties(tie, name, others)]
+    return any(_is_of_rows(tie, sources) for tie in ties)
 
 
 def _places(select: exp.Select) -> list[exp.Expr]:
@@ -170,9 +165,9 @@ def _sources(select: exp.Select) -> dict[str, exp.Expr]:
 def _is_of_rows(tie: exp.Expr, sources: Mapping[str, exp.Expr]) -> bool:
     """Whether each column of an equality differs from row to row where it is made, be that a subquery or a WITH."""
     for column in tie.find_all(exp.Column):
-        parts = [part.name.lower() for part in column.parts]
-        source = next((sources[part] for part in parts[:-1] if part in sources), None)
-        if source is not None and not _tells_apart(source, parts[-1]):
+        *path, name = [part.name.lower() for part in column.parts]
+        source = next((sources[part] for part in path if part in sources), None)
+        if source is not None and not _tells_apart(source, name):
             return False
     return True
 
@@ -185,8 +180,8 @@ def _tells_apart(source: exp.Expr, name: str) -> bool:
         inner, alias = cte.this, alias if alias and alias.columns else cte.args.get("alias")
     if inner is None:
         return True
-    names = [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
-    return _gives_apart(inner, name, names.index(name) if name in names else None)
+    renamed = [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    return _gives_apart(inner, name, renamed.index(name) if name in renamed else None)
 
 
 def _gives_apart(query: exp.Expr, name: str, at: int | None) -> bool:
@@ -194,25 +189,24 @@ def _gives_apart(query: exp.Expr, name: str, at: int | None) -> bool:
         query = query.this
     if isinstance(query, exp.SetOperation):
         if at is None:
-            at = next((n for n, one in enumerate(query.named_selects) if one.lower() == name), None)
+            at = next((number for number, column in enumerate(query.named_selects) if column.lower() == name), None)
         return _gives_apart(query.left, name, at) and _gives_apart(query.right, name, at)
     if not isinstance(query, exp.Select):
         return False
-    named = [one for one in query.expressions if one.alias_or_name.lower() == name]
+    named = [column for column in query.expressions if column.alias_or_name.lower() == name]
     if at is not None and at < len(query.expressions):
         named = [query.expressions[at]]
     if not named or isinstance(named[0], exp.Star):
         return all(_tells_apart(place, name) for place in _places(query))
     made = named[0].unalias()
-    if isinstance(made, exp.Window) and _called_in(made) in _NUMBERS_ROWS:
+    if isinstance(made, exp.Window) and called(made.this) == "row_number":
         return True
-    if isinstance(made, exp.Anonymous) and called(made) in _OF_ONE_VALUE | GENERATOR:
+    if called(made) in _OF_ONE_VALUE | GENERATOR:
         made = made.expressions[0] if made.expressions else made
-    if isinstance(made, exp.Anonymous) and called(made) == "sequence":
+    if called(made) == "sequence":
         return True
-    columns = list(made.find_all(exp.Column))
-    sources, nodes = _sources(query), made.walk()
-    if not columns or not all(map(_keeps_apart, nodes)):
+    columns, sources = list(made.find_all(exp.Column)), _sources(query)
+    if not columns or not all(map(_keeps_apart, made.walk())):
         return False
     return all(
         _tells_apart(place, column.name.lower())
@@ -220,11 +214,6 @@ def _gives_apart(query: exp.Expr, name: str, at: int | None) -> bool:
         for key, place in sources.items()
         if not column.table or column.table.lower() == key
     )
-
-
-def _called_in(window: exp.Window) -> str:
-    """The function of a window, in lower case."""
-    return called(window.this) if isinstance(window.this, exp.Anonymous) else ""
 
 
 def _ties(node: exp.Expr, name: str, others: set[str]) -> bool:
@@ -244,34 +233,24 @@ def _names_in(side: exp.Expr, sources: Collection[str]) -> set[str]:
 
 
 def _keeps_apart(node: exp.Expr) -> bool:
+    """Whether different values stay so: not where a function's literals leave little of one: ``substr(id, 1, 0)``."""
     if isinstance(node, exp.Cast | exp.TryCast):
         return not node.is_type("boolean")
     if not isinstance(node, exp.Anonymous):
         return isinstance(node, _PLAIN)
-    return called(node) in _KEEPS_APART and not _is_worn(called(node), list(node.expressions))
-
-
-def _is_worn(name: str, given: list[exp.Expr]) -> bool:
-    """Whether a function's literals leave little of its value: ``coalesce('a', id)``, ``substr(id, 1, 0)``."""
-    if name in _FIRST and given and not list(given[0].find_all(exp.Column)):
-        return True
-    if name in _UNITS and any(_text(one) in _COARSE for one in given):
-        return True
-    if name in _FORMATS and len(given) > 1 and "d" not in _text(given[1]):
-        return True
-    if name == "regexp_replace" and len(given) > 1 and _text(given[1]) in _ANYTHING:
-        return True
-    at = _LENGTHS.get(name)
-    return at is not None and at < len(given) and (_number(given[at]) or 0) < LEAST_LENGTH
-
-
-def _text(node: exp.Expr) -> str:
-    return node.name.lower() if isinstance(node, exp.Literal) and node.is_string else ""
-
-
-def _number(node: exp.Expr) -> int | None:
-    is_number = isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and len(node.name) < 10
-    return int(node.name) if is_number else None
+    name, arguments = called(node), node.expressions
+    texts = [part.name.lower() if isinstance(part, exp.Literal) and part.is_string else "" for part in arguments]
+    at, second = _LENGTHS.get(name, len(arguments)), texts[1] if len(texts) > 1 else None
+    length = arguments[at] if at < len(arguments) else None
+    is_number = isinstance(length, exp.Literal) and not length.is_string and length.name.isdigit()
+    is_long = length is not None and is_number and len(length.name) < 10 and int(length.name) >= LEAST_LENGTH
+    return name in _KEEPS_APART and not (
+        (name in _FIRST and bool(arguments) and arguments[0].find(exp.Column) is None)
+        or (name in _UNITS and any(text in _COARSE for text in texts))
+        or (name in _FORMATS and second is not None and "d" not in second)
+        or (name == "regexp_replace" and second in _ANYTHING)
+        or (length is not None and not is_long)
+    )
 
 
 def _gives_one_row(source: exp.Expr) -> bool:
@@ -280,9 +259,9 @@ def _gives_one_row(source: exp.Expr) -> bool:
     select = source.this if isinstance(source, exp.Subquery) else cte.this if cte else None
     if not isinstance(select, exp.Select) or select.args.get("group") or select.args.get("laterals"):
         return False
-    return bool(select.expressions) and all(_is_aggregate(one) for one in select.expressions)
+    return bool(select.expressions) and all(map(_is_aggregate, select.expressions))
 
 
-def _is_aggregate(one: exp.Expr) -> bool:
-    calls = [node for node in one.find_all(exp.Anonymous) if called(node) in AGGREGATE]
+def _is_aggregate(column: exp.Expr) -> bool:
+    calls = [call for call in column.find_all(exp.Anonymous) if called(call) in AGGREGATE]
     return bool(calls) and not any(isinstance(call.parent, exp.Window) for call in calls)

@@ -1,7 +1,7 @@
 """The kinds of node that a tree may consist of; whatever is in no list, known to us or not, is refused."""
 
 import re
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Set
 from unicodedata import category
 
 from sqlglot import exp
@@ -24,41 +24,26 @@ def check_names(tree: exp.Expr, columns: Collection[str] | None, *, one_table: b
 
     ``one_table``: every column is one of these, so that none can mean Spark's own word of that name.
     """
-    if columns is None:
-        return _first(_check_printable(node) for node in tree.find_all(exp.Identifier))
-    known = {name.lower() for name in columns}
-    words = SESSION_WORDS - known if one_table else SESSION_WORDS
-    if one_table and (strange := _first(_check_there(node, known) for node in tree.find_all(exp.Column))):
-        return strange
+    known = {name.lower() for name in columns or ()}
+    for column in tree.find_all(exp.Column) if one_table and columns is not None else ():
+        if column.parts[0].name.lower() not in known:
+            mend = f"it has {', '.join(sorted(known)):.120}" if known else "it has none"
+            return Refusal(what=f"the table has no column {shown(column.parts[0].name)}", mend=mend).at(column)
     for node in tree.find_all(exp.Identifier):
-        if not PLAIN.fullmatch(node.name) and node.name.lower() not in known:
-            return _no_name(node)
-    return _first(_check_column(node, known, words) for node in tree.find_all(exp.Column))
-
-
-def _first(refusals: Iterable[Refusal | None]) -> Refusal | None:
+        printable = all(char.isprintable() or category(char) == "Zs" for char in node.name)
+        is_fit = 0 < len(node.name) <= MAX_NAME and printable
+        if not (is_fit if columns is None else PLAIN.fullmatch(node.name) or node.name.lower() in known):
+            mend = "use letters, digits and _, or the name of a column that the table has, in backticks"
+            return Refusal(what=f"{shown(node.name) or 'an empty text'} is no name", mend=mend).at(node)
+    if columns is None:
+        return None
+    words = SESSION_WORDS - known if one_table else SESSION_WORDS
+    refusals = (_check_column(column, known, words) for column in tree.find_all(exp.Column))
     return next((refusal for refusal in refusals if refusal), None)
 
 
-def _check_printable(node: exp.Identifier) -> Refusal | None:
-    printable = all(char.isprintable() or category(char) == "Zs" for char in node.name)
-    return None if 0 < len(node.name) <= MAX_NAME and printable else _no_name(node)
-
-
-def _check_there(node: exp.Column, known: set[str]) -> Refusal | None:
-    name = node.parts[0].name
-    if name.lower() in known:
-        return None
-    mend = f"it has {', '.join(sorted(known)):.120}" if known else "it has none"
-    return Refusal(what=f"the table has no column {shown(name)}", mend=mend).at(node)
-
-
-def _no_name(node: exp.Identifier) -> Refusal:
-    mend = "use letters, digits and _, or the name of a column that the table has, in backticks"
-    return Refusal(what=f"{shown(node.name) or 'an empty text'} is no name", mend=mend).at(node)
-
-
-def _check_column(node: exp.Column, known: set[str], words: Set[str]) -> Refusal | None:
+def _check_column(node: exp.Column, known: Set[str], words: Set[str]) -> Refusal | None:
+    """That it is no word of the session, no variable and none of Spark's hidden columns."""
     first, *more = (part.name.lower() for part in node.parts)
     if not more and first in words:
         mend = f"for a column of that name write t.{first}, t being its table or alias"
@@ -161,39 +146,35 @@ def _check_node(node: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
     if extra:
         part = extra[0].rstrip("_")
         return Refusal(what=f"{kind} with {part} is not allowed", mend=_MEND.get(part, _ELSE))
-    return _check_value(node)
-
-
-def _check_value(node: exp.Expr) -> Refusal | None:
-    """What is a plain text in the tree, and so has no node of its own."""
-    if isinstance(node, exp.Var) and node.name.lower() not in _UNITS and not _is_span(node):
-        return Refusal(what=f"{node.name:.40} is no unit of time", mend="write year, month, day, hour, minute, second")
-    if type(node) is exp.DataType and not _is_known(node):  # a span of an interval is one of its kinds
-        return Refusal(what="a cast to that type is not allowed", mend="cast to a type of Spark's own")
-    if isinstance(node, exp.Var) and isinstance(node.parent, exp.Interval) and node.name.lower() not in _LENGTHS:
-        what = f"{node.name:.40} is no unit of an interval"
-        return Refusal(what=what, mend="write years, months, weeks, days, hours, minutes or seconds")
-    if isinstance(node, exp.Alias) and not _may_be_named(node):
-        return Refusal(what="a name is given in a place that has none", mend="remove it, or the words around it")
-    if isinstance(node, exp.Select) and not node.expressions:
-        return Refusal(what="it selects nothing", mend="name what to select")
-    if isinstance(node, exp.Distinct) and isinstance(node.parent, exp.Anonymous) and not node.expressions:
-        return Refusal(what="nothing stands behind distinct", mend="name what is to be distinct")
-    if isinstance(node, exp.Lateral) and not node.args.get("view"):
-        return Refusal(what="a lateral subquery is not allowed", mend=_MEND["Lateral"])
+    is_call = isinstance(node.parent, exp.Anonymous)
+    match node:  # what is a plain text in the tree, and so has no node of its own
+        case exp.Var() if node.name.lower() not in _UNITS | _words_of(node.parent):
+            what = f"{node.name:.40} is no unit of time"
+            return Refusal(what=what, mend="write year, month, day, hour, minute, second")
+        case exp.Var() if isinstance(node.parent, exp.Interval) and node.name.lower() not in _LENGTHS:
+            what = f"{node.name:.40} is no unit of an interval"
+            return Refusal(what=what, mend="write years, months, weeks, days, hours, minutes or seconds")
+        case exp.DataType() if type(node) is exp.DataType and not _is_known(node):  # a span of an interval is another
+            return Refusal(what="a cast to that type is not allowed", mend="cast to a type of Spark's own")
+        case exp.Alias() if not (isinstance(node.parent, exp.Select) or (is_call and called(node.parent) == "struct")):
+            return Refusal(what="a name is given in a place that has none", mend="remove it, or the words around it")
+        case exp.Select() if not node.expressions:
+            return Refusal(what="it selects nothing", mend="name what to select")
+        case exp.Distinct() if is_call and not node.expressions:
+            return Refusal(what="nothing stands behind distinct", mend="name what is to be distinct")
+        case exp.Lateral() if not node.args.get("view"):
+            return Refusal(what="a lateral subquery is not allowed", mend=_MEND["Lateral"])
     return None
 
 
-def _may_be_named(node: exp.Alias) -> bool:
-    """Whether Spark takes a name there: for a column of a select, or for a field of a struct."""
-    call = node.parent
-    return isinstance(call, exp.Select) or (isinstance(call, exp.Anonymous) and called(call) == "struct")
-
-
-def _is_span(node: exp.Var) -> bool:
+def _words_of(parent: exp.Expr | None) -> frozenset[str]:
     """``both`` and ``all`` stand in the tree as variables in some places."""
-    words = {exp.Trim: {"both", "leading", "trailing"}, exp.Ordered: {"all"}, exp.Order: {"all"}}
-    return node.name.lower() in next((said for kind, said in words.items() if isinstance(node.parent, kind)), set())
+    match parent:
+        case exp.Trim():
+            return frozenset({"both", "leading", "trailing"})
+        case exp.Ordered() | exp.Order():
+            return frozenset({"all"})
+    return frozenset()
 
 
 def _is_known(type_: exp.DataType) -> bool:

@@ -1,6 +1,6 @@
 """A query that users write: one SELECT over the tables that the caller names, and over no others."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain, islice
@@ -27,7 +27,7 @@ _FREE_WORDS = {TokenType.VAR, TokenType.STRING, TokenType.RAW_STRING, TokenType.
 _GRAMMAR = frozenset(Plain.Parser.NO_PAREN_FUNCTION_PARSERS)  # words that only the parser knows
 
 
-def told_of_backticks(
+def advise_backticks(
     refused: UnableToAllow,
     text: str,
     names: Callable[[str], Iterable[str]],
@@ -38,49 +38,32 @@ def told_of_backticks(
     """The refusal; its mending tells of backticks if words of ``text`` between them make it a text to allow.
 
     ``names`` gives those of a text's columns, or raises UnableToAllow; ``columns``: the only ones to try, None for any;
-    ``before``: what the guard puts before the text.
+    ``before``: what the guard puts before the text. Where no word alone mends it, the one that moves the fault nearest
+    to the end is chosen, and the others are tried then.
     """
-    found = _mending_words(refused, text, names, columns=columns, before=before)
-    if not found:
-        return refused
-    quoted = ", ".join(f"`{name}`" for name in found)
-    if len(found) == 1:
-        advice = f"if {found[0]} is a column's name, put it between backticks: {quoted}"
-    else:
-        advice = f"if {' and '.join(found)} are names of columns, put them between backticks: {quoted}"
-    return refused.with_refusal(replace(refused.refusal, mend=f"{refused.refusal.mend}; {advice}"))
+    fault, tried_text, chosen = refused, text, list[str]()
+    while len(chosen) < MOST_NAMES:
+        furthest, choice = _distance_to_end(fault, tried_text), None
+        for name, trial in _trials(fault, tried_text, columns, before):
+            words = [*chosen, name]
+            try:
+                if {word.lower() for word in words} <= {known.lower() for known in names(trial)}:
+                    quoted = ", ".join(f"`{word}`" for word in words)
+                    if len(words) == 1:
+                        advice = f"if {words[0]} is a column's name, put it between backticks: {quoted}"
+                    else:
+                        advice = f"if {' and '.join(words)} are names of columns, put them between backticks: {quoted}"
+                    return refused.with_refusal(replace(refused.refusal, mend=f"{refused.refusal.mend}; {advice}"))
+            except UnableToAllow as again:
+                if (distance := _distance_to_end(again, trial)) < furthest:
+                    furthest, choice = distance, (again, trial, words)
+        if choice is None:
+            break
+        fault, tried_text, chosen = choice
+    return refused
 
 
-def _mending_words(
-    refused: UnableToAllow,
-    text: str,
-    names: Callable[[str], Iterable[str]],
-    *,
-    columns: Collection[str] | None,
-    before: str,
-    chosen: tuple[str, ...] = (),
-) -> tuple[str, ...]:
-    """The words that mend ``text``, in which ``chosen`` are between backticks already; none where none do.
-
-    Where no word alone does, the one that moves the fault nearest to the end is chosen, and the others are tried then.
-    """
-    furthest = _left(refused, text)
-    choice: tuple[UnableToAllow, str, tuple[str, ...]] | None = None
-    for name, tried in _trials(refused, text, columns, before):
-        words = (*chosen, name)
-        try:
-            if {word.lower() for word in words} <= {found.lower() for found in names(tried)}:
-                return words
-        except UnableToAllow as again:
-            if (left := _left(again, tried)) < furthest:
-                furthest, choice = left, (again, tried, words)
-    if choice is None or len(choice[2]) == MOST_NAMES:
-        return ()
-    refused, text, words = choice
-    return _mending_words(refused, text, names, columns=columns, before=before, chosen=words)
-
-
-def _left(refused: UnableToAllow, text: str) -> int:
+def _distance_to_end(refused: UnableToAllow, text: str) -> int:
     """Characters but backticks from the fault to the end of the text; all where its place is not known."""
     return len(text[refused.offset or 0 :].replace("`", ""))
 
@@ -88,7 +71,10 @@ def _left(refused: UnableToAllow, text: str) -> int:
 def _trials(
     refused: UnableToAllow, text: str, columns: Collection[str] | None, before: str
 ) -> Iterator[tuple[str, str]]:
-    """Names, and the text with each between backticks; those near the fault first."""
+    """Names that are words of SQL, and the text with each between backticks; those near the fault first.
+
+    Every place of a word at once, as of a column that is named twice; then each by itself, as in ``like like 'x%'``.
+    """
     try:
         words = Plain().tokenize(f"{before}{text}")
     except TokenError:
@@ -96,31 +82,23 @@ def _trials(
     if len(words) > MOST_WORDS:
         return
     known = None if columns is None else {name.lower() for name in columns}
-    found = [word for word in words[1:] if word.start >= len(before) and _is_of_sql(word, known)]
     fault = len(before) + (refused.offset or 0)
-    found.sort(key=lambda word: abs(word.start - fault))
-    for same in islice(_chosen(found), MOST_TRIALS):
-        yield same[0].text, _between_backticks(text, [word.start - len(before) for word in same], len(same[0].text))
-
-
-def _is_of_sql(word: Token, known: Collection[str] | None) -> bool:
-    is_free = word.token_type in _FREE_WORDS and word.text.upper() not in _GRAMMAR
-    return not is_free and PLAIN.fullmatch(word.text) is not None and (known is None or word.text.lower() in known)
-
-
-def _chosen(words: Sequence[Token]) -> Iterator[list[Token]]:
-    """Every place of a word, as of a column that is named twice; then each by itself, as in ``like like 'x%'``."""
-    names: dict[str, list[Token]] = {}
-    for word in words:
-        names.setdefault(word.text.lower(), []).append(word)
-    yield from names.values()
-    yield from ([word] for word in words if len(names[word.text.lower()]) > 1)
-
-
-def _between_backticks(text: str, places: Sequence[int], length: int) -> str:
-    for at in sorted(places, reverse=True):
-        text = f"{text[:at]}`{text[at : at + length]}`{text[at + length :]}"
-    return text
+    candidates: list[Token] = []
+    for word in sorted(words[1:], key=lambda word: abs(word.start - fault)):
+        is_free = word.token_type in _FREE_WORDS and word.text.upper() not in _GRAMMAR
+        is_column = PLAIN.fullmatch(word.text) and (known is None or word.text.lower() in known)
+        if word.start >= len(before) and is_column and not is_free:
+            candidates.append(word)
+    places: dict[str, list[Token]] = {}
+    for word in candidates:
+        places.setdefault(word.text.lower(), []).append(word)
+    single = ([word] for word in candidates if len(places[word.text.lower()]) > 1)
+    for same in islice(chain(places.values(), single), MOST_TRIALS):
+        trial = text
+        for word in sorted(same, key=lambda word: word.start, reverse=True):
+            start, end = word.start - len(before), word.start - len(before) + len(same[0].text)
+            trial = f"{trial[:start]}`{trial[start:end]}`{trial[end:]}"
+        yield same[0].text, trial
 
 
 MAX_COLUMNS = 256  # of one select
@@ -160,7 +138,7 @@ def read_query(text: str, tables: Collection[str], columns: Collection[str] = ()
     try:
         return _read_query(text, tables, columns)
     except UnableToAllow as refused:
-        raise told_of_backticks(
+        raise advise_backticks(
             refused, text, lambda tried: _columns(_read_query(tried, tables, columns)), columns=columns or None
         ) from None
 
@@ -200,11 +178,11 @@ def _check_tables(tree: exp.Expr, tables: Collection[str]) -> Refusal | None:
 
 
 def _check_width(tree: exp.Expr) -> Refusal | None:
-    wide = next((select for select in tree.find_all(exp.Select) if len(select.expressions) > MAX_COLUMNS), None)
-    if wide is None:
-        return None
-    what = f"a select gives more than {MAX_COLUMNS} columns"
-    return Refusal(what=what, mend="name those that the test needs").at(wide.expressions[MAX_COLUMNS])
+    for select in tree.find_all(exp.Select):
+        if len(select.expressions) > MAX_COLUMNS:
+            what = f"a select gives more than {MAX_COLUMNS} columns"
+            return Refusal(what=what, mend="name those that the test needs").at(select.expressions[MAX_COLUMNS])
+    return None
 
 
 # A condition that users write: one expression over the columns of one table, and nothing else.
@@ -253,12 +231,11 @@ def _check_indexes(tree: exp.Expr) -> Refusal | None:
 
     A negative one counts from the end in Spark's ``element_at``, and is NULL or nothing elsewhere.
     """
-    indexes = (index for bracket in tree.find_all(exp.Bracket) for index in bracket.expressions)
-    computed = next((index for index in indexes if not isinstance(index, exp.Literal)), None)
-    if computed is None:
-        return None
-    what = "an index that is computed or negative means another element in another database"
-    return Refusal(what=what, mend="write it as a number or a text").at(computed)
+    for index in (index for bracket in tree.find_all(exp.Bracket) for index in bracket.expressions):
+        if not isinstance(index, exp.Literal):
+            what = "an index that is computed or negative means another element in another database"
+            return Refusal(what=what, mend="write it as a number or a text").at(index)
+    return None
 
 
 def read_condition(text: str, columns: Collection[str] | None = None) -> Condition:
@@ -279,7 +256,7 @@ def _read_or_tell(text: str, columns: Collection[str] | None) -> Condition:
     try:
         return _read_condition(text, columns)
     except UnableToAllow as refused:
-        raise told_of_backticks(
+        raise advise_backticks(
             refused, text, lambda tried: chain(*_read_condition(tried, columns).paths), columns=columns, before=_BEFORE
         ) from None
 
@@ -289,10 +266,17 @@ def _read_condition(text: str, columns: Collection[str] | None) -> Condition:
     if tree is None:
         mend = "write one expression over the columns; a query belongs into query(…)"
         raise UnableToAllow(Refusal(what="it is not one condition", mend=mend), text)
+    rules: tuple[Rule, ...] = (
+        partial(check_nodes, allowed=EXPRESSION),
+        partial(check_functions, allowed=IN_CONDITIONS),
+        partial(check_names, columns=columns, one_table=True),
+        check_patterns,
+        check_growth,
+    )
     whole = f"{_BEFORE}{text}{_AFTER}"
-    judge(tree, _rules(columns), whole, skipped=len(_BEFORE))
+    judge(tree, rules, whole, skipped=len(_BEFORE))
     sql = write(tree)
-    judge(read_inside(sql, whole, skipped=len(_BEFORE)), _rules(columns), sql)
+    judge(read_inside(sql, whole, skipped=len(_BEFORE)), rules, sql)
     return Condition(tree=tree, sql=sql)
 
 
@@ -307,23 +291,12 @@ def read_inside(sql: str, text: str, *, skipped: int = 0) -> exp.Expr:
     return inner
 
 
-def _rules(columns: Collection[str] | None) -> tuple[Rule, ...]:
-    return (
-        partial(check_nodes, allowed=EXPRESSION),
-        partial(check_functions, allowed=IN_CONDITIONS),
-        partial(check_names, columns=columns, one_table=True),
-        check_patterns,
-        check_growth,
-    )
-
-
 def _only_expression(tree: exp.Expr | None) -> exp.Expr | None:
     """What is in the brackets, if the text did not close them to say something else."""
     if not isinstance(tree, exp.Select):
         return None
-    said = {name for name, value in tree.args.items() if value}
-    where = tree.args.get("where")
-    bracket = where.this if isinstance(where, exp.Where) and said == {"expressions", "where"} else None
+    parts, where = {name for name, value in tree.args.items() if value}, tree.args.get("where")
+    bracket = where.this if isinstance(where, exp.Where) and parts == {"expressions", "where"} else None
     inner = bracket.this if isinstance(bracket, exp.Paren) else None
     return None if isinstance(inner, exp.Alias) else inner
 

@@ -1,8 +1,6 @@
 """Why a text is refused, in words that its writer can act upon."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from sqlglot import exp
 
@@ -19,16 +17,23 @@ class Refusal:
 
     def at(self, node: exp.Expr) -> "Refusal":
         """The same, at the place of the node or of the first thing in it that has a place."""
-        places = (found.meta.get("start") for found in node.walk())
+        places = (part.meta.get("start") for part in node.walk())
         return replace(self, offset=next((place for place in places if place is not None), None))
 
 
 class UnableToAllow(ValueError):
-    """The guard refuses a text; ``failure`` says what, where and how to mend it."""
+    """The guard refuses a text; ``failure`` says what, where and how to mend it.
+
+    ``skipped`` characters were put before the text that the user wrote.
+    """
 
     def __init__(self, refusal: Refusal, text: str, *, skipped: int = 0) -> None:
         self.refusal, self._text, self._skipped = refusal, text, skipped
-        super().__init__(f"{_place(refusal.offset, text, skipped)}{refusal.what}; {refusal.mend}")
+        place = ""
+        if refusal.offset is not None and skipped <= refusal.offset < len(text):
+            before = text[skipped : refusal.offset]
+            place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}: "
+        super().__init__(f"{place}{refusal.what}; {refusal.mend}")
 
     def with_refusal(self, refusal: Refusal) -> "UnableToAllow":
         """The same of the same text, in other words."""
@@ -45,14 +50,6 @@ class UnableToAllow(ValueError):
         return Failure(reason=Reason.INVALID, detail=str(self))
 
 
-def _place(offset: int | None, text: str, skipped: int) -> str:
-    """Line and column, from 1; ``skipped`` characters were put before the text that the user wrote."""
-    if offset is None or not skipped <= offset < len(text):
-        return ""
-    before = text[skipped:offset]
-    return f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}: "
-
-
 # What is judged of a text before anything tries to understand it.
 
 MAX_QUERY = 20_000  # bytes of UTF-8
@@ -62,13 +59,17 @@ SHOWN = 60  # characters of a name that an error repeats
 
 def check_characters(text: str, limit: int) -> Refusal | None:
     """Its length, and the characters that mean something else one layer further down."""
-    checks: tuple[Callable[[str], Refusal | None], ...] = (
-        _check_encoding,
-        partial(_check_length, limit=limit),
-        _check_nul,
-        _check_variables,
-    )
-    return next((refusal for check in checks if (refusal := check(text))), None)
+    lone = next((at for at, letter in enumerate(text) if "\ud800" <= letter <= "\udfff"), None)
+    if lone is not None:
+        return Refusal(what="it holds half a character (a lone surrogate)", mend="write it as UTF-8", offset=lone)
+    if (size := len(text.encode())) > limit:
+        return Refusal(what=f"it has {size:,} bytes, more than {limit:,}", mend="shorten it, or write a view of it")
+    if "\0" in text:
+        return Refusal(what="it holds a NUL character", mend="remove it", offset=text.index("\0"))
+    if "${" in text:  # Spark puts settings and the environment in its place, inside literals and comments too
+        what = "no ${ may stand in it, as Spark puts a variable there"
+        return Refusal(what=what, mend="write concat('$', '{') for the text itself", offset=text.index("${"))
+    return None
 
 
 def names(text: str) -> frozenset[str]:
@@ -80,34 +81,3 @@ def shown(text: str) -> str:
     """The text as an error may repeat it: short, and without a character that a terminal or a log obeys."""
     safe = "".join(letter if letter.isprintable() else "�" for letter in text[:SHOWN])
     return safe + ("…" if len(text) > SHOWN else "")
-
-
-def _check_encoding(text: str) -> Refusal | None:
-    lone = next((at for at, letter in enumerate(text) if "\ud800" <= letter <= "\udfff"), None)
-    if lone is None:
-        return None
-    return Refusal(what="it holds half a character (a lone surrogate)", mend="write it as UTF-8", offset=lone)
-
-
-def _check_length(text: str, *, limit: int) -> Refusal | None:
-    size = len(text.encode())
-    if size <= limit:
-        return None
-    return Refusal(what=f"it has {size:,} bytes, more than {limit:,}", mend="shorten it, or write a view of it")
-
-
-def _check_nul(text: str) -> Refusal | None:
-    if "\0" not in text:
-        return None
-    return Refusal(what="it holds a NUL character", mend="remove it", offset=text.index("\0"))
-
-
-def _check_variables(text: str) -> Refusal | None:
-    """Spark puts settings and the environment in place of ``${…}``, inside literals and comments too."""
-    if "${" not in text:
-        return None
-    return Refusal(
-        what="no ${ may stand in it, as Spark puts a variable there",
-        mend="write concat('$', '{') for the text itself",
-        offset=text.index("${"),
-    )

@@ -30,11 +30,11 @@ _CALLS_WITH_UNIT = ("DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF", "TIMESTAMPAD
 def _with_unit(name: str) -> Callable[[list[exp.Expr]], exp.Anonymous]:
     """Builds the call; the first of three arguments is a unit such as ``day``, not a column."""
 
-    def build(given: list[exp.Expr]) -> exp.Anonymous:
-        unit = given[0] if len(given) == 3 else None
+    def build(arguments: list[exp.Expr]) -> exp.Anonymous:
+        unit = arguments[0] if len(arguments) == 3 else None
         if isinstance(unit, exp.Column) and len(unit.parts) == 1 and not unit.this.args.get("quoted"):
-            given = [exp.var(unit.name), *given[1:]]
-        return exp.Anonymous(this=name, expressions=given)
+            arguments = [exp.var(unit.name), *arguments[1:]]
+        return exp.Anonymous(this=name, expressions=arguments)
 
     return build
 
@@ -115,76 +115,44 @@ _REFUSED = {
 }
 MAX_DIGITS = 38  # of a number, in Spark
 _NUMBER = re.compile(rf"(?:\.?\d){{1,{MAX_DIGITS}}}\.?(?:[eE][+-]?\d{{1,3}})?[a-zA-Z]{{0,2}}")
-_AS = TokenType.ALIAS
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "%": "\\%", "_": "\\_"}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _NAMES = {TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER, TokenType.VAR, TokenType.ALL}
 _UNSAID = {"nulls", "first", "last", "char"}  # Spark's own order of nulls goes without saying; char(9) is a string
 
 
-def check_commands(_: str, words: Sequence[Token]) -> Refusal | None:
-    """The first statement that begins with the word of a command."""
-    starts = [at for at in range(len(words)) if at == 0 or words[at - 1].token_type is TokenType.SEMICOLON]
-    command = next((words[at] for at in starts if words[at].token_type in _COMMANDS), None)
-    if command is None:
-        return None
-    what = f"{shown(command.text.upper())} is a command, not a query"
-    return Refusal(what=what, mend="only select … from … can be asked", offset=command.start)
-
-
-def lost_word(words: Sequence[Token], written: Sequence[Token]) -> Token | None:
-    """The first name or text of ``words`` that is not in ``written``: something read was not understood."""
-    left = Counter(word.text.lower() for word in written)
-    for word, after in zip_longest(words, words[1:]):
-        if not _must_stay(word, after):
-            continue
-        if not left[word.text.lower()]:
-            return word
-        left[word.text.lower()] -= 1
-    return None
-
-
-def _must_stay(word: Token, after: Token | None) -> bool:
-    text, is_call = word.text.lower(), after is not None and after.token_type is TokenType.L_PAREN
-    return text not in _UNSAID and (word.token_type in _NAMES or (is_call and text in IN_QUERIES))
-
-
 def check_words(text: str, words: Sequence[Token]) -> Refusal | None:
     """The first thing wrong with the words of ``text``."""
-    checks: tuple[Callable[[str, Sequence[Token]], Refusal | None], ...] = (
-        _check_count,
-        check_commands,
-        _check_depth,
-        _check_each,
-        _check_joined,
-        _check_named,
-    )
-    return next((refusal for check in checks if (refusal := check(text, words))), None)
-
-
-def _check_count(text: str, words: Sequence[Token]) -> Refusal | None:
-    if len(words) <= MAX_WORDS:
-        return None
-    what = f"it has more than {MAX_WORDS:,} words"
-    return Refusal(what=what, mend="shorten it, or join a table of the values", offset=words[MAX_WORDS].start)
-
-
-def _check_depth(text: str, words: Sequence[Token]) -> Refusal | None:
+    if len(words) > MAX_WORDS:
+        what = f"it has more than {MAX_WORDS:,} words"
+        return Refusal(what=what, mend="shorten it, or join a table of the values", offset=words[MAX_WORDS].start)
+    starts = [at for at in range(len(words)) if at == 0 or words[at - 1].token_type is TokenType.SEMICOLON]
+    command = next((words[at] for at in starts if words[at].token_type in _COMMANDS), None)
+    if command is not None:
+        what = f"{shown(command.text.upper())} is a command, not a query"
+        return Refusal(what=what, mend="only select … from … can be asked", offset=command.start)
     depth = 0
     for word in words:
         depth += (word.token_type in _OPEN) - (word.token_type in _CLOSE)
         if depth > MAX_DEPTH:
             what = f"brackets are nested more than {MAX_DEPTH} deep"
             return Refusal(what=what, mend="name the inner parts in a WITH", offset=word.start)
+    if refusal := next((refusal for word in words if (refusal := _check_word(text, word))), None):
+        return refusal
+    for word, after in pairwise(words):
+        if {word.token_type, after.token_type} <= {TokenType.STRING, TokenType.RAW_STRING}:
+            # Spark glues 'a' 'b' together, others take the second for a name
+            mend = "join them with ||, or write '' for a quote in one"
+            return Refusal(what="two literals follow each other", mend=mend, offset=after.start)
+    for word, after in pairwise(words):
+        if word.token_type is TokenType.ALIAS and after.token_type in _CLOSE | {TokenType.COMMA}:
+            # sqlglot passes over an AS with nothing behind it, which may be a column: ``coalesce(fare, as)``
+            return Refusal(what="no name stands behind as", mend="write it, or leave as out", offset=word.start)
     return None
 
 
-def _check_each(text: str, words: Sequence[Token]) -> Refusal | None:
-    return next((refusal for word in words if (refusal := _check_word(text, word))), None)
-
-
 def _check_word(text: str, word: Token) -> Refusal | None:
-    kind = word.token_type
+    kind, source = word.token_type, text[word.start : word.end + 1]
     if kind in _REFUSED:
         what, mend = _REFUSED[kind]
         return Refusal(what=f"{what} is not allowed", mend=mend, offset=word.start)
@@ -193,16 +161,11 @@ def _check_word(text: str, word: Token) -> Refusal | None:
         return Refusal(what=f"{shown(word.text)} has letters outside ASCII", mend=mend, offset=word.start)
     if kind is TokenType.NUMBER and not _NUMBER.fullmatch(word.text):
         return Refusal(what="a number is too long", mend=f"give it at most {MAX_DIGITS} digits", offset=word.start)
-    source = text[word.start : word.end + 1]
     if kind is TokenType.STRING and _as_spark_reads(source) != word.text:
-        return _unclear(word, source)
+        what = f"the literal {shown(source)} has an escape that readers of SQL understand differently"
+        mend = r"write \\ for a backslash (a pattern's digit is \\d), \' for a quote, the character itself for others"
+        return Refusal(what=what, mend=mend, offset=word.start)
     return None
-
-
-def _unclear(word: Token, source: str) -> Refusal:
-    what = f"the literal {shown(source)} has an escape that readers of SQL understand differently"
-    mend = r"write \\ for a backslash (a pattern's digit is \\d), \' for a quote, the character itself for others"
-    return Refusal(what=what, mend=mend, offset=word.start)
 
 
 def _as_spark_reads(source: str) -> str | None:
@@ -210,36 +173,15 @@ def _as_spark_reads(source: str) -> str | None:
     quote, inner = source[0], source[1:-1]
     if quote not in "'\"" or source[-1] != quote:
         return None
-    if any(found.group(1) not in _ESCAPES for found in _ESCAPED.finditer(inner)):
+    if any(escape.group(1) not in _ESCAPES for escape in _ESCAPED.finditer(inner)):
         return None
     parts = re.split(r"(\\.)", inner, flags=re.DOTALL)
     return "".join(_ESCAPES[part[1]] if part.startswith("\\") else part.replace(quote * 2, quote) for part in parts)
 
 
-def _check_joined(text: str, words: Sequence[Token]) -> Refusal | None:
-    """Spark glues 'a' 'b' together, others take the second for a name."""
-    texts = {TokenType.STRING, TokenType.RAW_STRING}
-    pairs = pairwise(words)
-    second = next((after for word, after in pairs if {word.token_type, after.token_type} <= texts), None)
-    if second is None:
-        return None
-    what = "two literals follow each other"
-    return Refusal(what=what, mend="join them with ||, or write '' for a quote in one", offset=second.start)
-
-
-def _check_named(text: str, words: Sequence[Token]) -> Refusal | None:
-    """sqlglot passes over an AS with nothing behind it, which may be a column of that name: ``coalesce(fare, as)``."""
-    ends = _CLOSE | {TokenType.COMMA}
-    found = (word for word, after in pairwise(words) if word.token_type is _AS and after.token_type in ends)
-    bare = next(found, None)
-    if bare is None:
-        return None
-    return Refusal(what="no name stands behind as", mend="write it, or leave as out", offset=bare.start)
-
-
 Rule = Callable[[exp.Expr], Refusal | None]
 TWO_WAYS = Refusal(what="it can be read in two ways", mend="write it more plainly")
-_END_OF_TOLD = re.compile(r"\. Line | but got <|\n")  # behind it stand the place and sqlglot's own names
+_END_OF_REASON = re.compile(r"\. Line | but got <|\n")  # behind it stand the place and sqlglot's own names
 
 
 def parse_one(text: str, limit: int, *, before: str = "", after: str = "") -> exp.Expr | None:
@@ -296,7 +238,7 @@ def read_again(sql: str, text: str, *, skipped: int = 0) -> exp.Expr:
     """The tree of what was written for ``text``; UnableToAllow unless it says all that ``text`` says, and only that."""
     lost, tree = None, None
     try:
-        lost = lost_word(Plain().tokenize(text), Plain().tokenize(sql))
+        lost = _lost_word(Plain().tokenize(text), Plain().tokenize(sql))
         (tree,) = sqlglot.parse(sql, dialect=Plain)
         same = tree is not None and write(tree) == sql
     except Exception:  # as above
@@ -306,21 +248,29 @@ def read_again(sql: str, text: str, *, skipped: int = 0) -> exp.Expr:
     return tree
 
 
+def _lost_word(words: Sequence[Token], written: Sequence[Token]) -> Token | None:
+    """The first name or text of ``words`` that is not in ``written``: something read was not understood."""
+    remaining = Counter(word.text.lower() for word in written)
+    for word, after in zip_longest(words, words[1:]):
+        text, is_call = word.text.lower(), after is not None and after.token_type is TokenType.L_PAREN
+        if text not in _UNSAID and (word.token_type in _NAMES or (is_call and text in IN_QUERIES)):
+            if not remaining[text]:
+                return word
+            remaining[text] -= 1
+    return None
+
+
 def _unreadable(error: Exception, text: str) -> Refusal:
     if isinstance(error, RecursionError):
         return Refusal(what="it is nested too deep", mend="name the inner parts in a WITH")
     if isinstance(error, TokenError):
         return Refusal(what="a quote, a backtick or a comment is not closed", mend="close it")
-    told = _END_OF_TOLD.split(str(error))[0] if isinstance(error, ParseError) else ""
-    said = "something is missing" if not told or told.startswith("Required keyword") else told
-    return Refusal(what=f"it is no SQL: {shown(said)}", mend="mend the syntax", offset=_offset(error, text))
-
-
-def _offset(error: Exception, text: str) -> int | None:
-    """Where sqlglot stopped: it tells the line and the column of the last letter, both from 1."""
-    told = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
-    line, column = told.get("line"), told.get("col")
-    if line is None or column is None:
-        return None
-    start = sum(len(one) for one in text.splitlines(keepends=True)[: line - 1])
-    return max(start, start + int(column) - len(told.get("highlight") or ""))
+    reason = _END_OF_REASON.split(str(error))[0] if isinstance(error, ParseError) else ""
+    if not reason or reason.startswith("Required keyword"):
+        reason = "something is missing"
+    # where sqlglot stopped: it tells the line and the column of the last letter, both from 1
+    place, offset = error.errors[0] if isinstance(error, ParseError) and error.errors else {}, None
+    if (line := place.get("line")) is not None and (column := place.get("col")) is not None:
+        start = sum(map(len, text.splitlines(keepends=True)[: line - 1]))
+        offset = max(start, start + int(column) - len(place.get("highlight") or ""))
+    return Refusal(what=f"it is no SQL: {shown(reason)}", mend="mend the syntax", offset=offset)

@@ -15,7 +15,6 @@ from .parse import parse_expression
 from .serialise import to_text
 from .tree import (
     Arithmetic,
-    Call,
     Comparator,
     Comparison,
     Expression,
@@ -26,6 +25,7 @@ from .tree import (
     Number,
     Operator,
     Percentage,
+    fields_of,
     fold,
     operands,
     postorder,
@@ -58,18 +58,18 @@ def with_datasets(tree: Expression, home: str) -> Expression:
 def only_where(tree: Expression, condition: str) -> Expression:
     """The same over those rows alone that meet a condition of SQL."""
 
-    def narrowed(metric: Metric) -> Metric:
+    def narrow(metric: Metric) -> Metric:
         where = f"({metric.spec.where}) and ({condition})" if metric.spec.where else condition
         return replace(metric, spec=replace(metric.spec, where=where))
 
-    return _mapped(tree, narrowed)
+    return _mapped(tree, narrow)
 
 
 def not_additive(tree: Expression) -> str | None:
     """Why its values over parts of the rows do not add up to its value over all of them; None where they do."""
-    found = next((node for node in postorder(tree) if _breaks_sums(node)), None)
-    if found is not None:
-        return f"{to_text(found)} over all rows is not the sum of what it is over parts of them"
+    breaker = next((node for node in postorder(tree) if _breaks_sums(node)), None)
+    if breaker is not None:
+        return f"{to_text(breaker)} over all rows is not the sum of what it is over parts of them"
     return None if _degree(tree) == 1 else f"{to_text(tree)} holds a number that is no part of any row"
 
 
@@ -84,20 +84,12 @@ def value_of(tree: Expression, values: Mapping[str, Value]) -> Exact | Failure |
 def _mapped(tree: Expression, of_metric: Callable[[Metric], Metric]) -> Expression:
     """The tree with other metrics at its leaves."""
 
-    def rebuilt(node: Any, below: Sequence[Expression]) -> Expression:
-        match node:
-            case Metric():
-                return of_metric(node)
-            case Arithmetic():
-                return replace(node, left=below[0], right=below[1])
-            case Negative():
-                return replace(node, value=below[0])
-            case Call():
-                return replace(node, arguments=tuple(below))
-        leaf: Expression = node
-        return leaf
+    def rebuild(node: Any, below: Sequence[Expression]) -> Expression:
+        if isinstance(node, Metric):
+            return of_metric(node)
+        return replace(node, **fields_of(type(node), below)) if below else node  # type: ignore[no-any-return]
 
-    return fold(tree, rebuilt)
+    return fold(tree, rebuild)
 
 
 def _breaks_sums(node: Node) -> bool:

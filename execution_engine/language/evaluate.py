@@ -27,7 +27,7 @@ from execution_engine.metrics.spec import quoted
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, too_many_groups
 from execution_engine.outcome import Failure, Outcome, Reason
 
-from .past import EXPECTED, NOVEL, Anomaly, BesidePast, Novelty, WithPast, aggregate, anomaly, novelty, past_of_group
+from .past import BesidePast, ScoredWindow, WithPast, aggregate, anomaly, novelty, past_of_group
 from .serialise import length_shown, number_shown, number_text, to_text
 from .tree import (
     And,
@@ -56,6 +56,7 @@ from .tree import (
     children,
     fold,
     fold_again,
+    metric_of,
     operands,
     postorder,
     unfolded,
@@ -406,14 +407,14 @@ def evaluate(
     """The verdict on ``tree`` with ``values`` by the text of its operands; raises UnableToEvaluate without one."""
     if isinstance(tree, By):
         return judge_groups(tree, values, zero)
-    results: dict[str, ExactNumber | Anomaly | Novelty | Failure | None] = {}
+    results: dict[str, ExactNumber | ScoredWindow | Failure | None] = {}
     for operand in operands(tree):
         if operand.text not in values:
             raise UnableToEvaluate(f"{operand.text} has no value: give one, None for NULL, or a Failure")
         results[operand.text] = _operand_value(operand, values[operand.text])
-    scored = [result for result in results.values() if isinstance(result, Anomaly | Novelty)]
+    scored = [result for result in results.values() if isinstance(result, ScoredWindow)]
     numbers = {
-        text: None if isinstance(result, Failure) else result.score if isinstance(result, Anomaly | Novelty) else result
+        text: None if isinstance(result, Failure) else result.score if isinstance(result, ScoredWindow) else result
         for text, result in results.items()
     }
     if failures := [result for result in results.values() if isinstance(result, Failure)]:
@@ -423,7 +424,7 @@ def evaluate(
         return verdict
     findings: dict[str, list[Any]] = defaultdict(list)
     for result in scored:
-        findings[EXPECTED if isinstance(result, Anomaly) else NOVEL].append(result.finding)
+        findings[result.kind].append(result.finding)
     sentences = [verdict.sentence, *(result.sentence for result in scored if result.sentence)]
     return replace(verdict, sentence="; ".join(sentences), findings=dict(findings))
 
@@ -445,7 +446,7 @@ def of_known(tree: Condition, known: Mapping[str, ExactNumber | None], *, zero: 
     )
 
 
-def _operand_value(operand: Operand, value: Value) -> ExactNumber | Anomaly | Novelty | Failure | None:
+def _operand_value(operand: Operand, value: Value) -> ExactNumber | ScoredWindow | Failure | None:
     match operand, value:
         case _, None | Failure():
             return value
@@ -545,13 +546,13 @@ class _GroupTally:
         unjudged: list[tuple[GroupKey, Failure]] = []
         sources: list[tuple[Operand, Any, ExactNumber | None]] = []
         for operand, value in values.items():
-            spec = (operand.metric if isinstance(operand, History) else operand).spec
+            spec = metric_of(operand).spec
             sources.append((operand, value, METRICS[spec.name].over_no_rows(spec)))
         for key in keys:
             numbers: dict[str, Any] = {}
             for operand, value, absent in sources:
                 result = _operand_value(operand, _value_of_group(key, value, absent))
-                numbers[operand.call] = result.score if isinstance(result, Anomaly | Novelty) else result
+                numbers[operand.call] = result.score if isinstance(result, ScoredWindow) else result
             if failures := [number for number in numbers.values() if isinstance(number, Failure)]:
                 unjudged.append((key, _gravest(failures)))
                 continue

@@ -1,7 +1,7 @@
 """From the text of an assertion to its tree."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -39,12 +39,12 @@ from .tree import (
     HistoryFunction,
     Metric,
     Negative,
-    Node,
     Not,
     Number,
     Operator,
     Or,
     Percentage,
+    Placed,
     Problem,
     Span,
     Text,
@@ -54,12 +54,129 @@ from .tree import (
 from .tree import Literal as TreeLiteral
 
 
+class UnableToParse(ValueError):
+    """A text that is no assertion; the message draws the place and says what was expected there."""
+
+    def __init__(self, problem: Problem, source: str, *, what: str = "assertion") -> None:
+        super().__init__(f"Cannot read the {what}: {problem.explain(source)}")
+        self.problem = problem
+
+
 class ParseRefusal(Exception):
     """A problem met while the tree is built; ``parse`` turns it into UnableToParse with the text drawn."""
 
     def __init__(self, message: str, place: Span | None = None) -> None:
         super().__init__(message)
         self.problem = Problem(message=message, place=place)
+
+
+# Limits, so that a hostile text is refused long before it is read to its end.
+
+MAX_BYTES = 4096
+MAX_TOKENS = 1024
+MAX_NODES = 256
+MAX_DEPTH = 32  # of nodes, and of parentheses
+MAX_OPERANDS = 32
+MAX_FOUND = 60  # characters of what was found that a message repeats
+ASSERTION, EXPRESSION = "start", "sum"  # the rules of the grammar that a text may be read by
+
+
+def parse(text: str) -> Assertion:
+    """The tree of an assertion; raises UnableToParse."""
+    tree: Assertion = _parse(text, ASSERTION, "assertion")
+    return tree
+
+
+def parse_expression(text: str) -> Expression:
+    """The tree of a number, such as ``sum(fare) / row_count()``, without a bound; raises UnableToParse."""
+    tree: Expression = _parse(text, EXPRESSION, "expression")
+    return tree
+
+
+def _parse(text: str, rule: str, what: str) -> Any:
+    try:
+        _check_text(text)
+        tree = build(_parsed(text, rule))
+        nodes = postorder(tree)
+        operand_count = sum(isinstance(node, Metric | History) for node in nodes)
+        if len(nodes) > MAX_NODES:
+            raise ParseRefusal(f"it may have {MAX_NODES} nodes, not {len(nodes)}: split it into several tests")
+        if operand_count > MAX_OPERANDS:
+            raise ParseRefusal(f"it may have {MAX_OPERANDS} operands, not {operand_count}: split it into several tests")
+        if depth(tree) > MAX_DEPTH:
+            raise ParseRefusal(f"it may be nested {MAX_DEPTH} deep, not {depth(tree)}: use fewer steps")
+    except ParseRefusal as refusal:
+        raise UnableToParse(refusal.problem, text, what=what) from None
+    return tree
+
+
+def _check_text(text: str) -> None:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise ParseRefusal(f"it may have {MAX_BYTES} bytes, not {size}: split it into several tests")
+    if not text.strip():
+        raise ParseRefusal("it is empty: write a comparison such as row_count() > 0")
+    for position, character in enumerate(text):
+        if has_hidden(character):
+            place = Span(start=position, end=position + 1)
+            raise ParseRefusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
+
+
+def has_hidden(text: str) -> bool:
+    """Whether the text holds a character that readers do not see, and that no assertion may hold.
+
+    Such as a control or format character (byte order mark, right-to-left mark), or half of a surrogate pair.
+    """
+    return any(character not in "\t\r\n" and category(character) in ("Cc", "Cf", "Cs") for character in text)
+
+
+@cache
+def _grammar() -> Lark:
+    grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        grammar, parser="lalr", start=[ASSERTION, EXPRESSION], propagate_positions=True, maybe_placeholders=False
+    )
+
+
+def _parsed(text: str, rule: str) -> Tree[Token]:
+    parser, opened = _grammar().parse_interactive(text, start=rule), 0
+    try:
+        for count, token in enumerate(parser.iter_parse(), start=1):
+            opened += (token.type == "LPAR") - (token.type == "RPAR")
+            if opened > MAX_DEPTH:
+                place = Span(start=token.start_pos or 0, end=token.end_pos or 0)
+                raise ParseRefusal(f"parentheses may be nested {MAX_DEPTH} deep: use fewer", place)
+            if count > MAX_TOKENS:
+                raise ParseRefusal(f"it may have {MAX_TOKENS} words and signs: split it into several tests")
+        tree: Tree[Token] = parser.feed_eof()
+    except UnexpectedToken as error:
+        place = Span(start=error.token.start_pos or 0, end=error.token.end_pos or 0)
+        if error.token.type == "$END":
+            place = Span(start=len(text.rstrip()), end=len(text.rstrip()))
+        if rule == EXPRESSION and error.token.type in ("COMPARATOR", "_BETWEEN", "_NOT"):
+            message = "an expression has no bound: end it here, and write the bound in a test of its own"
+            raise ParseRefusal(message, place) from None
+        raise _unexpected(text, place, parser) from None
+    except UnexpectedCharacters as error:
+        start = error.pos_in_stream or 0
+        raise _unexpected(text, Span(start=start, end=start + 1), parser) from None
+    return tree
+
+
+def _unexpected(text: str, place: Span, parser: InteractiveParser) -> ParseRefusal:
+    expected, bare = parser.accepts(), None
+    if expected == {"LPAR"}:
+        bare = parser.parser_state.value_stack[-1].start_pos
+    elif "ABS" in expected and text[place.start : place.start + 1] == "`" and _PATH.match(text, place.start):
+        bare = place.start
+    if bare is not None:
+        path = _PATH.match(text, bare)
+        end = path.end() if path else bare
+        return ParseRefusal(mending_of_bare(text[bare:end], text[end:]), Span(start=bare, end=end))
+    found = text[place.start : place.end]
+    words = repr(found if len(found) <= MAX_FOUND else f"{found[:MAX_FOUND]}…") if found else "the end"
+    message, mend = f"expected {describe(expected)}, found {words}", mending(text, place.start, expected)
+    return ParseRefusal(f"{message}; {mend}" if mend else message, place)
 
 
 # What a reader is told who wrote a name by itself, such as a column, where only the call of a metric stands.
@@ -79,12 +196,6 @@ _AS_A_COLUMN = re.compile(r"\s*([-+*/%<>=!),.]|(is|in|like|between)\b|$)", re.IG
 _NEXT = re.compile(r"\s*(?!(?:is|in|like|rlike|not|between|and|or|by)\b)([a-z_]\w{0,127})\s*(\(?)", re.IGNORECASE)
 _NUMBERLESS = ("nan", "true", "false", "inf", "infinity")
 _JOINING = ("and", "or", "between", "by")
-
-
-def end_of_name(text: str, start: int) -> int:
-    """Where the name that begins at ``start`` ends, with the fields of structs; ``start`` where none begins."""
-    found = _PATH.match(text, start)
-    return found.end() if found else start
 
 
 def mending_of_bare(name: str, after: str) -> str:
@@ -108,11 +219,15 @@ def mending_of_bare(name: str, after: str) -> str:
 
 def _mendings(name: str, after: str, follows: str | None) -> list[str]:
     """As a metric, where it is one or is like one; as a column, where it may be one."""
+    from execution_engine.guard import in_sql  # with it sqlglot, for what is mended alone
+
     known = name.lower()
     signature = SIGNATURES.get(known)
     if signature is not None and not (signature.min_columns or signature.arguments):
         return [f"call the metric with parentheses, {name}()"]
-    as_column = _of_a_column(name, after)
+    column, on_rows = name if PLAIN_NAME.fullmatch(name) else named(name), _OF_ROWS.match(after)
+    condition = f'compliance("{in_sql(column)} {on_rows[1] if on_rows else "is not null"}") = 1'
+    as_column = f"a column goes into a metric, completeness({column}) = 1, or a condition on rows, {condition}"
     if known in _CALLED:
         kind = "function" if signature is None else "metric"
         return [f"call the {kind} with parentheses, {name}({follows or '…'})", *([] if follows else [as_column])]
@@ -122,18 +237,7 @@ def _mendings(name: str, after: str, follows: str | None) -> list[str]:
     return [*(f"did you mean {like}(…)?" for like in near), as_column]
 
 
-def _of_a_column(name: str, after: str) -> str:
-    from execution_engine.guard import in_sql  # with it sqlglot, for what is mended alone
-
-    column = name if PLAIN_NAME.fullmatch(name) else named(name)
-    found = _OF_ROWS.match(after)
-    condition = f'compliance("{in_sql(column)} {found[1] if found else "is not null"}") = 1'
-    return f"a column goes into a metric, completeness({column}) = 1, or a condition on rows, {condition}"
-
-
 # What a reader who wrote something else is told: what was expected at the place, in words, and how to mend it.
-
-# characters of a name that a message repeats
 
 _OPERAND = frozenset({"NAME", "ABS", "CHOICE", "NUMBER", "LENGTH", "STRING", "LPAR", "MINUS", "_NOT"})
 _UNSAID = frozenset({"PERCENT", "_NOT", "_BY"})
@@ -235,10 +339,9 @@ def _mending_in_pieces(name: str, after: str) -> str:
     return "a column of another name than letters, digits and _ stands between backticks, such as `order id`"
 
 
-# Reading the literals of the language: numbers, percentages, lengths of time and texts.
+# Literals: numbers, percentages, lengths of time, texts and columns.
 
 MAX_NUMBER = 40  # characters
-_EXACT = 2**53
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
@@ -261,92 +364,86 @@ def read_duration(token: str, place: Span) -> float:
 
 def read_text(token: str) -> str:
     """What stands between the quotes, doubled quotes made single."""
-    quote = token[0]
-    return token[1:-1].replace(quote * 2, quote)
-
-
-def read_column(tokens: Sequence[str]) -> str:
-    """The column that names say, with or without backticks, in its one writing."""
-    return written(*(read_text(token) if token.startswith("`") else token for token in tokens))
+    return token[1:-1].replace(token[0] * 2, token[0])
 
 
 def argument_value(node: object, place: Span) -> Literal:
     """The value of a literal as a metric takes it: whole numbers as int, so that 1 and 1.0 are one metric."""
     match node:
-        case Number(value=value):
-            return _whole(value)
-        case Percentage(percent=percent):
-            return _whole(float(Decimal(repr(percent)) / 100))
         case Text(value=text):
             return text
+        case Number(value=value):
+            number = value
+        case Percentage(percent=percent):
+            number = float(Decimal(repr(percent)) / 100)
         case Negative(value=Number(value=value)):
-            return _whole(-value)
-    raise ParseRefusal("a duration can be given to ago= and every= only: write a number or a text in quotes", place)
-
-
-def _whole(value: exact.Number) -> float | int:
-    """Whole numbers with every digit; of others what a float holds."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _EXACT else value
-    return value if isinstance(value, int) else float(value)
+            number = -value
+        case _:
+            message = "a duration can be given to ago= and every= only: write a number or a text in quotes"
+            raise ParseRefusal(message, place)
+    if isinstance(number, float):
+        return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    return number if isinstance(number, int) else float(number)  # of a fraction what a float holds
 
 
 # From the arguments of a call to its operand: a metric, or a function of one over past windows; and from ``by …``.
 
-FOR_TEXT = ("where", "dataset", "datacenter")
+FOR_METRIC = ("where", "dataset", "datacenter", "ago")
 FOR_HISTORY = ("last", "every", "min")
 OF_PROFILE = ("without",)  # options of the metric that novelty compares
 
 
 @dataclass(frozen=True, kw_only=True)
-class BareName:
+class BareName(Placed):
     """A bare name among the arguments."""
 
     name: str
-    place: Span
 
 
 @dataclass(frozen=True, kw_only=True)
-class WrittenStep:
+class WrittenStep(Placed):
     """A duration as it is written, as ``ago=`` and ``every=`` keep it: ``1mo`` is a calendar step, not seconds."""
 
     text: str
-    place: Span
 
 
 @dataclass(frozen=True, kw_only=True)
-class Keyword:
+class Keyword(Placed):
     """``name=value`` among the arguments."""
 
     name: str
     value: "TreeLiteral | Negative | WrittenStep"
-    place: Span
 
 
 Argument = BareName | Keyword | TreeLiteral | Negative | WrittenStep | Metric | History
+Keywords = Mapping[str, Keyword]
 
 
 def operand(name: str, arguments: Sequence[Argument], place: Span) -> Metric | History:
     """The operand that a call says."""
-    keywords = _keywords(arguments)
-    positional: Sequence[Argument] = [argument for argument in arguments if not isinstance(argument, Keyword)]
+    keywords: dict[str, Keyword] = {}
+    positional: list[Argument] = []
+    for argument in arguments:
+        if isinstance(argument, Keyword):
+            if argument.name in keywords:
+                raise ParseRefusal(f"{argument.name}= is given twice: keep one", argument.place)
+            keywords[argument.name] = argument
+        elif keywords:
+            raise ParseRefusal("this argument comes after a name=value: put it first", argument.place)
+        else:
+            positional.append(argument)
+    has_metric = any(isinstance(argument, Metric | History) for argument in positional)
     if name == HistoryFunction.NOVELTY:
-        positional, keywords = _of_profiles(positional, keywords, place)
-    if "last" in keywords or any(isinstance(argument, Metric | History) for argument in positional):
+        # ``novelty(fare, where="…")`` is ``novelty(profile(fare, where="…"), last=90)``
+        if not has_metric:
+            inside = {key: word for key, word in keywords.items() if key in (*FOR_METRIC, *OF_PROFILE)}
+            keywords = {key: word for key, word in keywords.items() if key not in inside}
+            positional = [_metric(PROFILE, positional, inside, place)]
+        last = Keyword(name="last", value=Number(value=float(LAST_BATCHES), place=place), place=place)
+        keywords = {"last": last, **keywords}
+    if "last" in keywords or has_metric:
         return _history(name, positional, keywords, place)
     return _metric(name, positional, keywords, place)
-
-
-def _of_profiles(
-    positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span
-) -> tuple[Sequence[Argument], dict[str, Keyword]]:
-    """``novelty(fare, where="…")`` in full: ``novelty(profile(fare, where="…"), last=90)``."""
-    last = Keyword(name="last", value=Number(value=float(LAST_BATCHES), place=place), place=place)
-    if not any(isinstance(argument, Metric | History) for argument in positional):
-        inside = {key: word for key, word in keywords.items() if key in (*_RESERVED, *OF_PROFILE)}
-        keywords = {key: word for key, word in keywords.items() if key not in inside}
-        positional = [_metric(PROFILE, positional, inside, place)]
-    return positional, {"last": last, **keywords}
 
 
 def by(parts: Sequence[Any], place: Span) -> By:
@@ -363,115 +460,85 @@ def by(parts: Sequence[Any], place: Span) -> By:
     )
 
 
-def _keywords(arguments: Sequence[Argument]) -> dict[str, Keyword]:
-    keywords: dict[str, Keyword] = {}
-    for argument in arguments:
-        if isinstance(argument, Keyword):
-            if argument.name in keywords:
-                raise ParseRefusal(f"{argument.name}= is given twice: keep one", argument.place)
-            keywords[argument.name] = argument
-        elif keywords:
-            raise ParseRefusal("this argument comes after a name=value: put it first", argument.place)
-    return keywords
-
-
-def _metric(name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span) -> Metric:
+def _metric(name: str, positional: Sequence[Argument], keywords: Keywords, place: Span) -> Metric:
     columns = tuple(argument.name for argument in positional if isinstance(argument, BareName))
     literals = positional[len(columns) :]
     for argument in literals:
         if isinstance(argument, BareName):
             raise ParseRefusal(f"column {argument.name} comes after a literal: put columns first", argument.place)
-    options = [(key, argument_value(word.value, word.place)) for key, word in keywords.items() if key not in _RESERVED]
-    spec = MetricSpec(
-        name=name,
-        columns=columns,
-        arguments=tuple(argument_value(literal, literal.place) for literal in literals),
-        options=tuple(sorted(options)),
-        where=_text(keywords, "where"),
-    )
+    options = [(key, argument_value(word.value, word.place)) for key, word in keywords.items() if key not in FOR_METRIC]
+    places = {f"column {i}": argument.place for i, argument in enumerate(positional[: len(columns)])}
+    places |= {f"argument {i}": argument.place for i, argument in enumerate(literals)}
     return Metric(
-        spec=spec,
+        spec=MetricSpec(
+            name=name,
+            columns=columns,
+            arguments=tuple(argument_value(literal, literal.place) for literal in literals),
+            options=tuple(sorted(options)),
+            where=_text(keywords, "where"),
+        ),
         dataset=_text(keywords, "dataset"),
         datacenter=_text(keywords, "datacenter"),
-        ago=_step(keywords.get("ago")),
-        parts=_parts(positional, columns, keywords),
+        ago=_step(keywords, "ago"),
+        parts=places | {word.name: word.place for word in keywords.values()},
         place=place,
     )
 
 
-def _history(name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span) -> History:
+def _history(name: str, positional: Sequence[Argument], keywords: Keywords, place: Span) -> History:
     if name not in tuple(HistoryFunction):
-        known = ", ".join(HistoryFunction)
-        raise ParseRefusal(f"{name} is no function over past windows: take one of {known}", place)
+        message = f"{name} is no function over past windows: take one of {', '.join(HistoryFunction)}"
+        raise ParseRefusal(message, place)
     function = HistoryFunction(name)
-    _check_history(function, keywords)
-    if function is HistoryFunction.LAG:
-        metric, last = _lag(positional, place)
-    else:
-        metric, last = _past(name, positional, keywords, place)
-    return History(
-        function=function,
-        metric=metric,
-        last=_count(last),
-        min=_count(keywords["min"]) if "min" in keywords else None,
-        every=_step(keywords.get("every")),
-        options=tuple(
-            (key, argument_value(word.value, word.place))
-            for key, word in sorted(keywords.items())
-            if key not in FOR_HISTORY
-        ),
-        parts={word.name: word.place for word in (*keywords.values(), last)},
-        place=place,
-    )
-
-
-def _check_history(function: HistoryFunction, keywords: dict[str, Keyword]) -> None:
     for word in keywords.values():
-        if word.name not in FOR_HISTORY and not _is_of_function(function, word):
+        # which options the function itself has is for the type check to say
+        if word.name not in FOR_HISTORY and (function not in WITH_OPTIONS or word.name in FOR_METRIC):
             raise ParseRefusal(f"{word.name}= is no option over past windows: give it to the metric inside", word.place)
         if word.name == "min" and function in ONE_VALUE:
             raise ParseRefusal(f"{function} needs one window only: leave min= out", word.place)
         if word.name == "last" and function is HistoryFunction.LAG:
             raise ParseRefusal("lag says how many windows before without a name: write lag(row_count(), 7)", word.place)
+    match positional:
+        case [Metric() as metric, Number() | Percentage() | Duration() | Text() | Negative() as value] if (
+            function is HistoryFunction.LAG
+        ):
+            last = Keyword(name="last", value=value, place=value.place)
+        case _ if function is HistoryFunction.LAG:
+            message = "lag needs a metric call and how many windows before, such as lag(row_count(), 7)"
+            raise ParseRefusal(message, place)
+        case [Metric() as metric]:
+            if "last" not in keywords:
+                message = f"{name} of a metric call is over past windows: say how many, such as last=7"
+                raise ParseRefusal(message, place)
+            last = keywords["last"]
+        case _:
+            raise ParseRefusal(f"last= needs one metric call first, such as {name}(row_count(), last=7)", place)
+    options = [word for key, word in sorted(keywords.items()) if key not in FOR_HISTORY]
+    return History(
+        function=function,
+        metric=metric,
+        last=_count(last),
+        min=_count(keywords["min"]) if "min" in keywords else None,
+        every=_step(keywords, "every"),
+        options=tuple((word.name, argument_value(word.value, word.place)) for word in options),
+        parts={word.name: word.place for word in (*keywords.values(), last)},
+        place=place,
+    )
 
 
-def _is_of_function(function: HistoryFunction, word: Keyword) -> bool:
-    """Whether it may be an option of the function itself; which ones there are is for the type check to say."""
-    return function in WITH_OPTIONS and word.name not in _RESERVED
-
-
-def _past(
-    name: str, positional: Sequence[Argument], keywords: dict[str, Keyword], place: Span
-) -> tuple[Metric, Keyword]:
-    if len(positional) != 1 or not isinstance(positional[0], Metric):
-        raise ParseRefusal(f"last= needs one metric call first, such as {name}(row_count(), last=7)", place)
-    if "last" not in keywords:
-        raise ParseRefusal(f"{name} of a metric call is over past windows: say how many, such as last=7", place)
-    return positional[0], keywords["last"]
-
-
-def _lag(positional: Sequence[Argument], place: Span) -> tuple[Metric, Keyword]:
-    if len(positional) == 2:
-        metric, count = positional
-        if isinstance(metric, Metric) and not isinstance(count, BareName | Keyword | WrittenStep | Metric | History):
-            return metric, Keyword(name="last", value=count, place=count.place)
-    raise ParseRefusal("lag needs a metric call and how many windows before, such as lag(row_count(), 7)", place)
-
-
-def _text(keywords: dict[str, Keyword], name: str) -> str | None:
-    word = keywords.get(name)
-    if word is None:
+def _text(keywords: Keywords, name: str) -> str | None:
+    if (word := keywords.get(name)) is None:
         return None
     if not isinstance(word.value, Text):
         raise ParseRefusal(f"{name}= needs a text in quotes", word.place)
     return word.value.value
 
 
-def _step(word: Keyword | None) -> str | None:
-    if word is None:
+def _step(keywords: Keywords, name: str) -> str | None:
+    if (word := keywords.get(name)) is None:
         return None
     if not isinstance(word.value, WrittenStep):
-        raise ParseRefusal(f"{word.name}= needs a step back in time, such as 7d, 4h or 1mo", word.place)
+        raise ParseRefusal(f"{name}= needs a step back in time, such as 7d, 4h or 1mo", word.place)
     return word.value.text
 
 
@@ -482,26 +549,16 @@ def _count(word: Keyword) -> int:
     return value
 
 
-def _parts(positional: Sequence[Argument], columns: Sequence[str], keywords: dict[str, Keyword]) -> dict[str, Span]:
-    places = {f"column {i}": argument.place for i, argument in enumerate(positional[: len(columns)])}
-    places |= {f"argument {i}": argument.place for i, argument in enumerate(positional[len(columns) :])}
-    return places | {word.name: word.place for word in keywords.values()}
-
-
-_RESERVED = (*FOR_TEXT, "ago")
-
-
 # From lark's parse tree to ours: one line per rule of grammar.lark.
 
 Rule = Callable[[list[Any], Span], Any]  # its parts are tokens and what the rules below it made
-
 RULES: dict[str, Rule] = {
-    "by": lambda parts, at: by(parts, at),
+    "by": by,
     "or": lambda parts, at: Or(terms=tuple(parts), place=at),
     "and": lambda parts, at: And(terms=tuple(parts), place=at),
     "not": lambda parts, at: Not(term=parts[0], place=at),
     "comparison": lambda parts, at: Comparison(
-        comparator=_comparator(parts[1]), left=parts[0], right=parts[2], place=at
+        comparator=Comparator("=" if parts[1] == "==" else parts[1]), left=parts[0], right=parts[2], place=at
     ),
     "between": lambda parts, at: Between(value=parts[0], low=parts[1], high=parts[2], place=at),
     "not_between": lambda parts, at: Between(value=parts[0], low=parts[1], high=parts[2], negated=True, place=at),
@@ -510,7 +567,9 @@ RULES: dict[str, Rule] = {
     "negative_literal": lambda parts, at: Negative(value=parts[1], place=at),
     "call": lambda parts, at: Call(function=Function(parts[0].lower()), arguments=tuple(parts[1:]), place=at),
     "operand": lambda parts, at: operand(parts[0].lower(), parts[1:], at),
-    "column": lambda parts, at: BareName(name=read_column(parts), place=at),
+    "column": lambda parts, at: BareName(
+        name=written(*(read_text(token) if token.startswith("`") else token for token in parts)), place=at
+    ),
     "keyword": lambda parts, at: Keyword(name=parts[0].lower(), value=parts[1], place=at),
     "step": lambda parts, at: WrittenStep(text=str(parts[0]), place=at),
     "number": lambda parts, at: Number(value=read_number(parts[0], at), place=at),
@@ -521,143 +580,13 @@ RULES: dict[str, Rule] = {
 
 
 def build(parsed: Tree[Token]) -> Any:
-    """The tree of an assertion or expression; raises Refusal where the grammar allows more than the language does."""
+    """The tree of an assertion or expression; raises ParseRefusal where the grammar allows more than the language does.
+
+    Without recursion, as a text of a thousand words may be nested as deep.
+    """
     built: dict[int, Any] = {}
     for tree in parsed.iter_subtrees():
         parts = [built[id(child)] if isinstance(child, Tree) else child for child in tree.children]
         place = Span(start=tree.meta.start_pos, end=tree.meta.end_pos)
         built[id(tree)] = RULES[tree.data](parts, place)
     return built[id(parsed)]
-
-
-def _comparator(token: Token) -> Comparator:
-    return Comparator("=" if token == "==" else token)
-
-
-MAX_BYTES = 4096
-MAX_TOKENS = 1024
-MAX_NODES = 256
-MAX_DEPTH = 32  # of nodes, and of parentheses
-MAX_OPERANDS = 32
-MAX_FOUND = 60  # characters of what was found that a message repeats
-ASSERTION, EXPRESSION = "start", "sum"  # the rules of the grammar that a text may be read by
-BOUNDS = ("COMPARATOR", "_BETWEEN", "_NOT")
-NO_BOUND = "an expression has no bound: end it here, and write the bound in a test of its own"
-_HIDDEN = ("Cc", "Cf", "Cs")  # control, format (byte order mark, right-to-left marks), half of a surrogate pair
-
-
-class UnableToParse(ValueError):
-    """A text that is no assertion; the message draws the place and says what was expected there."""
-
-    def __init__(self, problem: Problem, source: str, *, what: str = "assertion") -> None:
-        super().__init__(f"Cannot read the {what}: {problem.explain(source)}")
-        self.problem = problem
-
-
-def parse(text: str) -> Assertion:
-    """The tree of an assertion; raises UnableToParse."""
-    try:
-        _check_text(text)
-        tree: Assertion = build(_parsed(text))
-        _check_size(tree)
-    except ParseRefusal as refusal:
-        raise UnableToParse(refusal.problem, text) from None
-    return tree
-
-
-def parse_expression(text: str) -> Expression:
-    """The tree of a number, such as ``sum(fare) / row_count()``, without a bound; raises UnableToParse."""
-    try:
-        _check_text(text)
-        tree: Expression = build(_parsed(text, EXPRESSION))
-        _check_size(tree)
-    except ParseRefusal as refusal:
-        raise UnableToParse(refusal.problem, text, what="expression") from None
-    return tree
-
-
-@cache
-def _grammar() -> Lark:
-    grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(
-        grammar, parser="lalr", start=[ASSERTION, EXPRESSION], propagate_positions=True, maybe_placeholders=False
-    )
-
-
-def _parsed(text: str, rule: str = ASSERTION) -> Tree[Token]:
-    parser = _grammar().parse_interactive(text, start=rule)
-    try:
-        _feed(parser)
-        tree: Tree[Token] = parser.feed_eof()
-    except UnexpectedToken as error:
-        end = len(text.rstrip())
-        place = (end, end) if error.token.type == "$END" else (error.token.start_pos or 0, error.token.end_pos or 0)
-        if rule == EXPRESSION and error.token.type in BOUNDS:
-            raise ParseRefusal(NO_BOUND, Span(start=place[0], end=place[1])) from None
-        raise _unexpected(text, Span(start=place[0], end=place[1]), parser) from None
-    except UnexpectedCharacters as error:
-        start = error.pos_in_stream or 0
-        raise _unexpected(text, Span(start=start, end=start + 1), parser) from None
-    return tree
-
-
-def _feed(parser: InteractiveParser) -> None:
-    """Feeds the tokens one by one, so that a hostile text is refused long before it is read to its end."""
-    opened = 0
-    for count, token in enumerate(parser.iter_parse(), start=1):
-        opened += (token.type == "LPAR") - (token.type == "RPAR")
-        if opened > MAX_DEPTH:
-            place = Span(start=token.start_pos or 0, end=token.end_pos or 0)
-            raise ParseRefusal(f"parentheses may be nested {MAX_DEPTH} deep: use fewer", place)
-        if count > MAX_TOKENS:
-            raise ParseRefusal(f"it may have {MAX_TOKENS} words and signs: split it into several tests")
-
-
-def _unexpected(text: str, place: Span, parser: InteractiveParser) -> ParseRefusal:
-    expected = parser.accepts()
-    if expected == {"LPAR"}:
-        return _bare(text, parser.parser_state.value_stack[-1].start_pos)
-    if (
-        "ABS" in expected
-        and text[place.start : place.start + 1] == "`"
-        and end_of_name(text, place.start) > place.start
-    ):
-        return _bare(text, place.start)
-    found = text[place.start : place.end]
-    shown = found if len(found) <= MAX_FOUND else f"{found[:MAX_FOUND]}…"
-    message = f"expected {describe(expected)}, found {repr(shown) if found else 'the end'}"
-    mend = mending(text, place.start, expected)
-    return ParseRefusal(f"{message}; {mend}" if mend else message, place)
-
-
-def _bare(text: str, start: int) -> ParseRefusal:
-    end = end_of_name(text, start)
-    return ParseRefusal(mending_of_bare(text[start:end], text[end:]), Span(start=start, end=end))
-
-
-def _check_text(text: str) -> None:
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > MAX_BYTES:
-        raise ParseRefusal(f"it may have {MAX_BYTES} bytes, not {size}: split it into several tests")
-    if not text.strip():
-        raise ParseRefusal("it is empty: write a comparison such as row_count() > 0")
-    for position, character in enumerate(text):
-        if has_hidden(character):
-            place = Span(start=position, end=position + 1)
-            raise ParseRefusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
-
-
-def has_hidden(text: str) -> bool:
-    """Whether the text holds a character that readers do not see, and that no assertion may hold."""
-    return any(character not in "\t\r\n" and category(character) in _HIDDEN for character in text)
-
-
-def _check_size(tree: Node) -> None:
-    nodes = postorder(tree)
-    found = sum(isinstance(node, Metric | History) for node in nodes)
-    if len(nodes) > MAX_NODES:
-        raise ParseRefusal(f"it may have {MAX_NODES} nodes, not {len(nodes)}: split it into several tests")
-    if found > MAX_OPERANDS:
-        raise ParseRefusal(f"it may have {MAX_OPERANDS} operands, not {found}: split it into several tests")
-    if depth(tree) > MAX_DEPTH:
-        raise ParseRefusal(f"it may be nested {MAX_DEPTH} deep, not {depth(tree)}: use fewer steps")

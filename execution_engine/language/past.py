@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from execution_engine.novelty.past import Past
     from execution_engine.profiles.profile import Profile
 
-
-# How far the value of a window lies from what is expected after the windows before it.
-
 V = TypeVar("V", covariant=True)
 EXPECTED = "expected"  # in the findings of a verdict: each anomaly's value, and between what it was expected
+NOVEL = "novelty"  # in the findings of a verdict: what moved in each operand
+MOST_SAID = 3  # causes of novelty in a sentence
+MOST_TOLD = 10  # in the findings
+MOST_DRAWN = 3  # of which the past is told too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,72 +43,26 @@ class WithPast(Generic[V]):
     at: datetime
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BesidePast:
+    """A batch and the accepted ones before it; ``windows`` are the keys of the last of these, in their order."""
+
+    profile: "Profile"
+    past: "Past"
+    windows: Sequence[str]
+    may_be_empty: bool = False  # no rows are no news
+    day: "Day | None" = None  # of the batch
+    novel_before: int = 0  # windows in a row directly before it that are novel, and that nobody has answered
+
+
 @dataclass(frozen=True, kw_only=True)
-class Anomaly:
-    """A value and what was expected: ``score`` is above 1 where it lies outside ``low`` to ``high``."""
+class ScoredWindow:
+    """An anomaly or novelty as a number, above 1 where the window is not as expected, and what led to it."""
 
-    metric: str
-    value: Number
-    low: float
-    high: float
+    kind: str  # EXPECTED or NOVEL
     score: float
-    windows: int  # that it was expected after
-    strategy: str
-
-    @property
-    def sentence(self) -> str:
-        """``row_count() = 120, expected 950 to 1060 after 58 windows (batch_normal)``."""
-        low, high = (None if abs(end) == inf else number_shown(decimal_of(end)) for end in (self.low, self.high))
-        expected = "anything"
-        if low is not None:
-            expected = f"{low} or more" if high is None else f"{low} to {high}"
-        elif high is not None:
-            expected = f"{high} or less"
-        after = f"after {self.windows} window{'' if self.windows == 1 else 's'}"
-        return f"{self.metric} = {number_shown(decimal_of(self.value))}, expected {expected} {after} ({self.strategy})"
-
-    @property
-    def finding(self) -> dict[str, Any]:
-        """As JSON, an open end being null."""
-        return {
-            "metric": self.metric,
-            "value": to_json(self.value),
-            "low": None if self.low == -inf else self.low,
-            "high": None if self.high == inf else self.high,
-            "windows": self.windows,
-            "strategy": self.strategy,
-        }
-
-
-def anomaly(history: History, given: WithPast[Number | None]) -> Anomaly | Failure | None:
-    """The value now against the interval that the strategy of ``history`` expects; NULL stays NULL."""
-    known = [
-        (when, float(value))
-        for when, value in zip(given.when, given.past, strict=True)
-        if value is not None and isfinite(value)
-    ]
-    if len(known) < max(1, history.needed):
-        detail = f"{history.text} has {len(known)} of the {history.needed} past windows it needs; wait for more"
-        return Failure(reason=Reason.WARMING_UP, detail=detail)
-    if given.now is None:
-        return None
-    if not isfinite(given.now):
-        return Failure(reason=Reason.NOT_FINITE, detail=f"{history.metric.text} is {given.now}")
-    detector, now = history.detector, float(given.now)
-    series = Series(values=tuple(value for _, value in known), when=tuple(when for when, _ in known), at=given.at)
-    expected = detector.expects(series)
-    if isnan(sum(expected)) or not any(map(isfinite, expected)):
-        return Failure(reason=Reason.NOT_FINITE, detail=f"{history.text} expects no number: its past is too large")
-    low, high = detector.wanted(expected)
-    return Anomaly(
-        metric=history.metric.call,
-        value=given.now,
-        low=low,
-        high=high,
-        score=detector.score(now, expected),
-        windows=len(known),
-        strategy=detector.name,
-    )
+    sentence: str  # empty where there is nothing to say
+    finding: Mapping[str, Any]  # as JSON
 
 
 def past_of_group(
@@ -118,11 +73,13 @@ def past_of_group(
     return [None if groups is None or at < first else groups.get(key, absent) for at, groups in enumerate(windows)]
 
 
-# The functions over past windows: seed 003's moving means, medians and deviations.
+def _warming_up(history: History, count: int, windows: str = "past windows") -> Failure:
+    detail = f"{history.text} has {count} of the {history.needed} {windows} it needs; wait for more"
+    return Failure(reason=Reason.WARMING_UP, detail=detail)
 
 
 def deviation(values: Sequence[Number]) -> float:
-    """The standard deviation of the population; exactly 0 for equal values.
+    """The standard deviation of the population, as the metric of the same name; exactly 0 for equal values.
 
     Not statistics.pstdev: its fractions take 13 ms for a thousand values of all magnitudes.
     """
@@ -132,7 +89,6 @@ def deviation(values: Sequence[Number]) -> float:
     return hypot(*(float(value) - mean for value in values)) / sqrt(len(values))
 
 
-# stddev is that of the population (numpy's ddof=0), as the metric of the same name is.
 FUNCTIONS: dict[HistoryFunction, Callable[[Sequence[Number]], Number]] = {
     HistoryFunction.MEAN: statistics.fmean,
     HistoryFunction.MEDIAN: lambda values: statistics.median(map(float, values)),
@@ -151,117 +107,97 @@ def aggregate(history: History, values: Sequence[Number | None]) -> Number | Fai
     """
     known = [number_of(value) for value in values[-history.last :] if value is not None and isfinite(value)]
     if len(known) < max(1, history.needed):
-        detail = f"{history.text} has {len(known)} of the {history.needed} past windows it needs; wait for more"
-        return Failure(reason=Reason.WARMING_UP, detail=detail)
+        return _warming_up(history, len(known))
     try:
         return FUNCTIONS[history.function](known)
     except OverflowError:
         return Failure(reason=Reason.NOT_FINITE, detail=f"{history.text} is too large to be held")
 
 
-# How unlike the batches before it a window's rows are, by what is kept of each.
+def anomaly(history: History, values: WithPast[Number | None]) -> ScoredWindow | Failure | None:
+    """The value now against the interval that the strategy of ``history`` expects; NULL stays NULL."""
+    pairs = zip(values.when, values.past, strict=True)
+    known = [(when, float(value)) for when, value in pairs if value is not None and isfinite(value)]
+    if len(known) < max(1, history.needed):
+        return _warming_up(history, len(known))
+    if values.now is None:
+        return None
+    if not isfinite(values.now):
+        return Failure(reason=Reason.NOT_FINITE, detail=f"{history.metric.text} is {values.now}")
+    detector = history.detector
+    series = Series(values=tuple(value for _, value in known), when=tuple(when for when, _ in known), at=values.at)
+    expected = detector.expects(series)
+    if isnan(sum(expected)) or not any(map(isfinite, expected)):
+        return Failure(reason=Reason.NOT_FINITE, detail=f"{history.text} expects no number: its past is too large")
+    low, high = detector.wanted(expected)
+    bottom, top = (None if abs(end) == inf else number_shown(decimal_of(end)) for end in (low, high))
+    if bottom is None:
+        interval = "anything" if top is None else f"{top} or less"
+    else:
+        interval = f"{bottom} or more" if top is None else f"{bottom} to {top}"
+    after = f"after {len(known)} window{'' if len(known) == 1 else 's'} ({detector.name})"
+    return ScoredWindow(
+        kind=EXPECTED,
+        score=detector.score(float(values.now), expected),
+        sentence=f"{history.metric.call} = {number_shown(decimal_of(values.now))}, expected {interval} {after}",
+        finding={
+            "metric": history.metric.call,
+            "value": to_json(values.now),
+            "low": None if low == -inf else low,
+            "high": None if high == inf else high,
+            "windows": len(known),
+            "strategy": detector.name,
+        },
+    )
 
-NOVEL = "novelty"  # in the findings of a verdict: what moved in each operand
-MOST_SAID = 3  # causes in a sentence
-MOST_TOLD = 10  # in the findings
-MOST_DRAWN = 3  # of which the past is told too
 
+def novelty(history: History, batch: BesidePast) -> ScoredWindow | Failure:
+    """How novel the batch is in units of the threshold, or that too few before it were accepted.
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BesidePast:
-    """A batch and the accepted ones before it; ``windows`` are the keys of the last of these, in their order."""
+    Where the threshold is 0, the score is 1 and more, or 0.
+    """
+    from execution_engine.novelty.judge import judge, without_secrets  # with it scipy, for what asks for novelty
 
-    profile: "Profile"
-    past: "Past"
-    windows: Sequence[str]
-    may_be_empty: bool = False  # no rows are no news
-    day: "Day | None" = None  # of the batch
-    novel_before: int = 0  # windows in a row directly before it that are novel, and that nobody has answered
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Novelty:
-    """The verdict on a batch as a number: above 1 it is novel."""
-
-    metric: str
-    verdict: Verdict
-    batches: int
-    method: str
-    drawn: Mapping[int, list[list[Any]]]
-    novel_before: int = 0
-
-    @property
-    def score(self) -> float:
-        """The score in units of the threshold; where the threshold is 0, 1 and the score, or 0."""
-        assert self.verdict.score is not None
-        assert self.verdict.threshold is not None
-        if self.verdict.threshold:
-            return self.verdict.score / self.verdict.threshold
-        return 1 + self.verdict.score if self.verdict.is_novel else 0.0
-
-    @property
-    def sentence(self) -> str:
-        """What moved most; empty where the batch is like those before it."""
-        if not self.verdict.causes:
-            return ""
-        said = "; ".join(cause.text for cause in self.verdict.causes[:MOST_SAID])
-        more = len(self.verdict.causes) - MOST_SAID
-        sentence = f"unlike the {self.batches} windows before: {said}{f'; and {more} more' if more > 0 else ''}"
-        if self.novel_before >= FURTHER_WINDOWS:
-            sentence += f"; {self.novel_before + 1} novel windows in a row: has the table changed?"
-        return sentence
-
-    @property
-    def finding(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "metric": self.metric,
-            "method": self.method,
-            "windows": self.batches,
-            "score": self.verdict.score,
-            "threshold": self.verdict.threshold,
-            "notes": list(self.verdict.notes),
+    verdict = judge(batch.profile, batch.past, history.method, day=batch.day)
+    if batch.may_be_empty and not batch.profile.rows:
+        verdict = Verdict(status=Status.LIKE, score=0.0, threshold=1.0)
+    verdict = replace(verdict, causes=tuple(without_secrets(cause, batch.profile) for cause in verdict.causes))
+    count = len(batch.past.batches)
+    if verdict.status is Status.LEARNING or count < history.needed:
+        return _warming_up(history, count, "accepted windows")
+    assert verdict.score is not None
+    assert verdict.threshold is not None
+    score = 1 + verdict.score if verdict.is_novel else 0.0
+    sentence = ""
+    if verdict.causes:
+        more = len(verdict.causes) - MOST_SAID
+        causes = "; ".join([cause.text for cause in verdict.causes[:MOST_SAID]] + [f"and {more} more"] * (more > 0))
+        sentence = f"unlike the {count} windows before: {causes}"
+        if batch.novel_before >= FURTHER_WINDOWS:
+            sentence += f"; {batch.novel_before + 1} novel windows in a row: has the table changed?"
+    return ScoredWindow(
+        kind=NOVEL,
+        score=verdict.score / verdict.threshold if verdict.threshold else score,
+        sentence=sentence,
+        finding={
+            "metric": history.metric.call,
+            "method": history.method.value,
+            "windows": count,
+            "score": verdict.score,
+            "threshold": verdict.threshold,
+            "notes": list(verdict.notes),
             "causes": [
-                {**_told(cause), "past": self.drawn.get(at, [])}
-                for at, cause in enumerate(self.verdict.causes[:MOST_TOLD])
+                _cause_as_json(cause, batch.windows if at < MOST_DRAWN else ())
+                for at, cause in enumerate(verdict.causes[:MOST_TOLD])
             ],
-        }
-
-
-def novelty(history: History, given: BesidePast) -> Novelty | Failure:
-    """The verdict on the window, or that too few before it were accepted."""
-    from execution_engine.novelty.judge import (
-        judge,
-        without_secrets,  # with it scipy, for what asks for novelty
-    )
-
-    found = judge(given.profile, given.past, history.method, day=given.day)
-    if given.may_be_empty and not given.profile.rows:
-        found = Verdict(status=Status.LIKE, score=0.0, threshold=1.0)
-    found = replace(found, causes=tuple(without_secrets(cause, given.profile) for cause in found.causes))
-    known = len(given.past.batches)
-    if found.status is Status.LEARNING or known < history.needed:
-        detail = f"{history.text} has {known} of the {history.needed} accepted windows it needs; wait for more"
-        return Failure(reason=Reason.WARMING_UP, detail=detail)
-    drawn = {at: _past_of(cause, given) for at, cause in enumerate(found.causes[:MOST_DRAWN])}
-    return Novelty(
-        metric=history.metric.call,
-        verdict=found,
-        batches=known,
-        method=history.method.value,
-        drawn=drawn,
-        novel_before=given.novel_before,
+        },
     )
 
 
-def _past_of(cause: Cause, given: BesidePast) -> list[list[Any]]:
-    """The statistic in the windows before, by their keys; none where nothing was measured."""
-    count = min(len(cause.before), len(given.windows))
-    pairs = zip(given.windows[len(given.windows) - count :], cause.before[len(cause.before) - count :], strict=True)
-    return [[window, value] for window, value in pairs if isfinite(value)]
-
-
-def _told(cause: Cause) -> dict[str, Any]:
+def _cause_as_json(cause: Cause, windows: Sequence[str]) -> dict[str, Any]:
+    """With the statistic in the ``windows`` before, by their keys; none where nothing was measured."""
+    count = min(len(cause.before), len(windows))
+    pairs = zip(windows[len(windows) - count :], cause.before[len(cause.before) - count :], strict=True)
     return {
         "column": cause.column,
         "statistic": cause.statistic,
@@ -273,4 +209,5 @@ def _told(cause: Cause) -> dict[str, Any]:
         "z": cause.z if isfinite(cause.z) else None,
         "new": [str(value) for value in cause.new_values],
         "text": cause.text,
+        "past": [[window, value] for window, value in pairs if isfinite(value)],
     }

@@ -1,15 +1,15 @@
 """Trees as JSON objects: ``{"node": …, "parameters": {…}, "children": […]}``; places stay with the text."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
 from execution_engine import exact
-from execution_engine.exact import Number as Exact
-from execution_engine.exact import decimal_of
 from execution_engine.metrics.spec import MetricSpec, quoted
 
 from .tree import (
+    FIELDS_BELOW,
     And,
     Arithmetic,
     Assertion,
@@ -32,6 +32,7 @@ from .tree import (
     Or,
     Percentage,
     Text,
+    fields_of,
     fold,
     postorder,
 )
@@ -46,139 +47,108 @@ class UnableToReadTree(ValueError):
 
 def to_json(tree: Node) -> Json:
     """A JSON object that ``from_json`` reads back to an equal tree."""
-    return fold(tree, lambda node, below: _object(node, list(below)))
+    return fold(tree, _node_as_json)
+
+
+def _node_as_json(node: Node, below: Sequence[Json]) -> Json:
+    match node:
+        case Number(value=number):
+            parameters: Json = {"value": exact.to_json(number)}
+        case Metric():
+            parameters = _metric_as_json(node)
+        case History():
+            parameters = {"function": node.function.value, "last": node.last, "min": node.min}
+            parameters |= {} if node.every is None else {"every": node.every}
+            parameters |= {"options": dict(node.options)} if node.options else {}
+            parameters["metric"] = _metric_as_json(node.metric)
+        case _:
+            parameters = {
+                field.name: list(value) if isinstance(value := getattr(node, field.name), tuple) else value
+                for field in fields(node)
+                if field.compare and field.name not in FIELDS_BELOW.get(type(node), ())
+            }
+    return {"node": type(node).__name__.lower(), "parameters": parameters, "children": list(below)}
+
+
+def _metric_as_json(metric: Metric) -> Json:
+    target = {"dataset": metric.dataset, "datacenter": metric.datacenter, "ago": metric.ago}
+    return {"spec": metric.spec.to_json(), **target}
 
 
 def from_json(data: Json) -> Assertion:
     """The tree that ``to_json`` wrote; raises UnableToReadTree for JSON of another shape."""
     try:
-        tree = _built(_flat(data))
+        return _read(data)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise UnableToReadTree(f"this JSON is no assertion ({error!r}): parse the test's text again") from None
-    return tree
 
 
-def _object(node: Node, below: list[Json]) -> Json:
-    return {"node": type(node).__name__.lower(), "parameters": _parameters(node), "children": below}
-
-
-def _parameters(node: Node) -> Json:
-    match node:
-        case Number(value=number):
-            return {"value": exact.to_json(number)}
-        case Text(value=value):
-            return {"value": value}
-        case Percentage(percent=percent):
-            return {"percent": percent}
-        case Duration(seconds=seconds):
-            return {"seconds": seconds}
-        case Arithmetic(operator=operator):
-            return {"operator": operator.value}
-        case Call(function=function):
-            return {"function": function.value}
-        case Comparison(comparator=comparator):
-            return {"comparator": comparator.value}
-        case Between(negated=negated):
-            return {"negated": negated}
-        case Metric():
-            return _metric_json(node)
-        case History():
-            every = {} if node.every is None else {"every": node.every}
-            options = {"options": dict(node.options)} if node.options else {}
-            counts = {"last": node.last, "min": node.min}
-            return {"function": node.function.value, **counts, **every, **options, "metric": _metric_json(node.metric)}
-        case By(columns=columns, percent=percent):
-            return {"columns": list(columns), "percent": percent}
-    return {}
-
-
-def _metric_json(metric: Metric) -> Json:
-    target = {"dataset": metric.dataset, "datacenter": metric.datacenter, "ago": metric.ago}
-    return {"spec": metric.spec.to_json(), **target}
-
-
-def _metric(data: Json) -> Metric:
-    spec = MetricSpec.from_json(data["spec"])
-    return Metric(spec=spec, dataset=data["dataset"], datacenter=data["datacenter"], ago=data["ago"])
-
-
-def _history(data: Json) -> History:
-    function = HistoryFunction(data["function"])
-    metric, every = _metric(data["metric"]), data.get("every")
-    options = tuple(sorted(data.get("options", {}).items()))
-    return History(function=function, metric=metric, last=data["last"], min=data["min"], every=every, options=options)
-
-
-def _by(data: Json, condition: Any) -> By:
-    percent = None if data["percent"] is None else float(data["percent"])
-    return By(condition=condition, columns=tuple(str(column) for column in data["columns"]), percent=percent)
-
-
-_MAKERS: Mapping[str, Callable[[Json, Sequence[Any]], Node]] = {
-    "number": lambda data, below: Number(value=_number(data["value"])),
-    "percentage": lambda data, below: Percentage(percent=float(data["percent"])),
-    "duration": lambda data, below: Duration(seconds=float(data["seconds"])),
-    "text": lambda data, below: Text(value=data["value"]),
-    "metric": lambda data, below: _metric(data),
-    "history": lambda data, below: _history(data),
-    "negative": lambda data, below: Negative(value=_only(below)),
-    "call": lambda data, below: Call(function=Function(data["function"]), arguments=tuple(below)),
-    "arithmetic": lambda data, below: _arithmetic(Operator(data["operator"]), *below),
-    "comparison": lambda data, below: _comparison(Comparator(data["comparator"]), *below),
-    "between": lambda data, below: _between(data["negated"], *below),
-    "not": lambda data, below: Not(term=_only(below)),
-    "and": lambda data, below: And(terms=tuple(below)),
-    "or": lambda data, below: Or(terms=tuple(below)),
-    "by": lambda data, below: _by(data, _only(below)),
-}
-
-
-def _number(said: Any) -> exact.Number:
-    return exact.number_of(Decimal(said) if isinstance(said, str) else float(said))
-
-
-def _only(below: Sequence[Any]) -> Any:
-    (one,) = below
-    return one
-
-
-def _arithmetic(operator: Operator, left: Any, right: Any) -> Arithmetic:
-    return Arithmetic(operator=operator, left=left, right=right)
-
-
-def _comparison(comparator: Comparator, left: Any, right: Any) -> Comparison:
-    return Comparison(comparator=comparator, left=left, right=right)
-
-
-def _between(negated: bool, value: Any, low: Any, high: Any) -> Between:
-    return Between(value=value, low=low, high=high, negated=negated)
-
-
-def _flat(data: Json) -> list[Json]:
-    """Every object, each after those below it; raises ValueError for more than an assertion can have."""
-    order: list[Json] = []
+def _read(data: Json) -> Assertion:
+    """Without recursion, as a hostile object may be nested deep; ValueError for more than an assertion can have."""
+    objects: list[Json] = []
     stack = [data]
     while stack:
-        if len(order) > MAX_NODES:
+        if len(objects) > MAX_NODES:
             raise ValueError(f"more than {MAX_NODES} nodes")
-        order.append(stack.pop())
-        stack.extend(order[-1]["children"])
-    return order[::-1]
-
-
-def _built(objects: Sequence[Json]) -> Assertion:
-    made: list[Any] = []
-    for data in objects:
-        first = len(made) - len(data["children"])
-        below = made[first:]
-        del made[first:]
-        made.append(_MAKERS[data["node"]](data["parameters"], below))
-    tree = _only(made)
+        objects.append(stack.pop())
+        stack.extend(objects[-1]["children"])
+    nodes: list[Any] = []
+    for item in reversed(objects):  # each after those below it
+        first = len(nodes) - len(item["children"])
+        below = nodes[first:]
+        del nodes[first:]
+        nodes.append(_node_of(item["node"], item["parameters"], below))
+    (tree,) = nodes
     if not isinstance(tree.condition if isinstance(tree, By) else tree, Condition):
         raise TypeError(f"{type(tree).__name__} is no condition")
     if any(isinstance(node, By) for node in postorder(tree)[:-1]):
         raise TypeError("groups stand at the root only")
     return tree  # type: ignore[no-any-return]
+
+
+_KINDS: Mapping[str, type[Any]] = {
+    kind.__name__.lower(): kind for kind in (Number, Percentage, Duration, Text, Metric, History, *FIELDS_BELOW)
+}
+_PARAMETERS: Mapping[type[Any], Callable[[Json], Json]] = {
+    Number: lambda data: {"value": _number(data["value"])},
+    Percentage: lambda data: {"percent": float(data["percent"])},
+    Duration: lambda data: {"seconds": float(data["seconds"])},
+    Text: lambda data: {"value": data["value"]},
+    Call: lambda data: {"function": Function(data["function"])},
+    Arithmetic: lambda data: {"operator": Operator(data["operator"])},
+    Comparison: lambda data: {"comparator": Comparator(data["comparator"])},
+    Between: lambda data: {"negated": data["negated"]},
+    By: lambda data: {
+        "columns": tuple(map(str, data["columns"])),
+        "percent": None if data["percent"] is None else float(data["percent"]),
+    },
+}
+
+
+def _number(value: Any) -> exact.Number:
+    return exact.number_of(Decimal(value) if isinstance(value, str) else float(value))
+
+
+def _node_of(name: str, data: Json, below: Sequence[Any]) -> Node:
+    if name == "metric":
+        return _metric_of(data)
+    if name == "history":
+        return History(
+            function=HistoryFunction(data["function"]),
+            metric=_metric_of(data["metric"]),
+            last=data["last"],
+            min=data["min"],
+            every=data.get("every"),
+            options=tuple(sorted(data.get("options", {}).items())),
+        )
+    kind = _KINDS[name]
+    parameters = _PARAMETERS[kind](data) if kind in _PARAMETERS else {}
+    return kind(**parameters, **fields_of(kind, below))  # type: ignore[no-any-return]
+
+
+def _metric_of(data: Json) -> Metric:
+    spec = MetricSpec.from_json(data["spec"])
+    return Metric(spec=spec, dataset=data["dataset"], datacenter=data["datacenter"], ago=data["ago"])
 
 
 # A tree written as an assertion again, with no more parentheses than it needs; ``parse`` reads an equal tree.
@@ -187,7 +157,6 @@ UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 # How tightly a node binds; a node in a place that needs a tighter one is put into parentheses.
 OR, AND, NOT, PREDICATE, SUM, PRODUCT, SIGNED, ATOM = range(8)
-_LEVELS = {Operator.ADD: SUM, Operator.SUBTRACT: SUM, Operator.MULTIPLY: PRODUCT, Operator.DIVIDE: PRODUCT}
 
 Piece = tuple[str, int]  # what a node is written as, and how tightly it binds
 
@@ -197,10 +166,10 @@ def to_text(tree: Node) -> str:
     return fold(tree, _write)[0]
 
 
-def number_text(value: Exact) -> str:
+def number_text(value: exact.Number) -> str:
     """A number as the language writes it: 0.99, 1000000; the shortest text that reads back equal."""
     if not isinstance(value, float):
-        return f"{decimal_of(value):f}"
+        return f"{exact.decimal_of(value):f}"
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
@@ -258,13 +227,8 @@ def _write(node: Node, below: Sequence[Piece]) -> Piece:
         case Negative():
             return f"-{_at(below[0], SIGNED)}", SIGNED
         case Arithmetic(operator=operator):
-            level = _LEVELS[operator]
+            level = SUM if operator in (Operator.ADD, Operator.SUBTRACT) else PRODUCT
             return f"{_at(below[0], level)} {operator} {_at(below[1], level + 1)}", level
-    return _write_condition(node, below)
-
-
-def _write_condition(node: Node, below: Sequence[Piece]) -> Piece:
-    match node:
         case Comparison(comparator=comparator):
             return f"{below[0][0]} {comparator} {below[1][0]}", PREDICATE
         case Between(negated=negated):
@@ -275,12 +239,11 @@ def _write_condition(node: Node, below: Sequence[Piece]) -> Piece:
             return " and ".join(_at(piece, NOT) for piece in below), AND
         case Or():
             return " or ".join(_at(piece, AND) for piece in below), OR
-        case By(columns=columns, percent=percent):
-            share = "" if percent is None else f" for {number_text(percent)} % of groups"
-            return f"{below[0][0]} by {', '.join(columns)}{share}", OR
-    raise TypeError(f"{type(node).__name__} is no node of an assertion")
+        case By(columns=columns, percent=share):
+            groups = "" if share is None else f" for {number_text(share)} % of groups"
+            return f"{below[0][0]} by {', '.join(columns)}{groups}", OR
 
 
 def _at(piece: Piece, level: int) -> str:
-    text, own = piece
-    return text if own >= level else f"({text})"
+    text, bound = piece
+    return text if bound >= level else f"({text})"

@@ -8,7 +8,7 @@ Only what begins with ``{window`` is a template, so that the braces of a regular
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from assay.time.durations import StepUnit
@@ -25,7 +25,6 @@ FORMATS: dict[str, Callable[[datetime], str]] = {  # each of an instant in the d
     "iso": lambda local: local.isoformat(),
     "epoch": lambda local: str(int(local.timestamp())),
 }
-INSTANT = "instant"  # a ``datetime`` that is all of a ``timestamp`` of SQL
 KEY = "key"  # the key of the partition that holds the instant
 
 
@@ -41,17 +40,31 @@ class Template:
     step: Step | None
     format: str
 
+    @classmethod
+    def parse(cls, text: str) -> "Template":
+        """The template that ``text`` is; raises UnableToRender."""
+        match = _PARTS.fullmatch(text)
+        if match is None or match["format"] not in (*FORMATS, KEY):
+            example = "{window.start:date} or {window.end-7d:date}"
+            formats = ", ".join((*FORMATS, KEY))
+            raise UnableToRender(f"{text} is no template: write {example}, the format one of {formats}")
+        try:
+            step = None if match["step"] is None else Step.parse(match["step"])
+        except UnableToStep as error:
+            raise UnableToRender(f"{text} is no template: {error}") from None
+        return cls(edge=match["edge"], step=step, format=match["format"])
+
 
 def templates(text: str) -> tuple[Template, ...]:
     """The templates in ``text``; raises UnableToRender for the first that cannot be read."""
-    return tuple(_read(match.group()) for match in _TEMPLATE.finditer(text))
+    return tuple(Template.parse(match.group()) for match in _TEMPLATE.finditer(text))
 
 
 def faults(text: str) -> Iterator[str]:
     """What is wrong with each template in ``text`` that cannot be read."""
     for match in _TEMPLATE.finditer(text):
         try:
-            _read(match.group())
+            Template.parse(match.group())
         except UnableToRender as error:
             yield str(error)
 
@@ -60,45 +73,19 @@ def render(text: str, window: Window, partitioning: Partitioning) -> str:
     """``text`` with its templates filled in for ``window``; raises UnableToRender."""
 
     def fill(match: re.Match[str]) -> str:
-        template = _read(match.group())
-        is_instant = template.format == "datetime" and _is_instant(text, match)
-        return _fill(replace(template, format=INSTANT) if is_instant else template, window, partitioning)
+        template = Template.parse(match.group())
+        instant = window.start if template.edge == "start" else window.end
+        if template.step is not None:
+            instant = shift(instant, template.step, partitioning.zone)
+        if template.format == KEY:
+            return partitioning.key(partitioning.at(instant))
+        local = instant.astimezone(partitioning.zone)
+        is_timestamp = _BEFORE_INSTANT.search(text, 0, match.start()) and text.startswith("'", match.end())
+        if template.format == "datetime" and is_timestamp and local.utcoffset():
+            return FORMATS["iso"](local)  # it is all of a ``timestamp`` of SQL
+        return FORMATS[template.format](local)
 
     return _TEMPLATE.sub(fill, text)
-
-
-def _is_instant(text: str, template: re.Match[str]) -> bool:
-    """Whether a template is all of a literal of a SQL ``timestamp``."""
-    return bool(_BEFORE_INSTANT.search(text, 0, template.start())) and text.startswith("'", template.end())
-
-
-def _read(text: str) -> Template:
-    match = _PARTS.fullmatch(text)
-    if match is None or match["format"] not in (*FORMATS, KEY):
-        formats = ", ".join((*FORMATS, KEY))
-        raise UnableToRender(
-            f"{text} is no template: write {{window.start:date}} or {{window.end-7d:date}}, the format one of {formats}"
-        )
-    return Template(edge=match["edge"], step=_step(text, match["step"]), format=match["format"])
-
-
-def _step(text: str, step: str | None) -> Step | None:
-    try:
-        return None if step is None else Step.parse(step)
-    except UnableToStep as error:
-        raise UnableToRender(f"{text} is no template: {error}") from None
-
-
-def _fill(template: Template, window: Window, partitioning: Partitioning) -> str:
-    instant = window.start if template.edge == "start" else window.end
-    if template.step is not None:
-        instant = shift(instant, template.step, partitioning.zone)
-    if template.format == KEY:
-        return partitioning.key(partitioning.at(instant))
-    local = instant.astimezone(partitioning.zone)
-    if template.format == INSTANT:
-        return FORMATS["iso" if local.utcoffset() else "datetime"](local)
-    return FORMATS[template.format](local)
 
 
 # Steps back in time as ``ago=`` and ``every=`` take them.

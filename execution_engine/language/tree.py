@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import combining, east_asian_width
 
 from execution_engine.anomalies.public_holidays import holidays_of
@@ -98,7 +98,7 @@ class Function(StrEnum):
 
 
 class HistoryFunction(StrEnum):
-    """The functions over past windows; a new one is a line here and one in history.py."""
+    """The functions over past windows; a new one is a line here and one in past.py."""
 
     MEAN = "mean"
     MEDIAN = "median"
@@ -121,6 +121,17 @@ class Placed:
     """What every node has: its place in the text, which says nothing about what it means."""
 
     place: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedParts(Placed):
+    """A node whose parts have places too: ``column 0``, ``argument 1``, or a keyword such as ``last``."""
+
+    parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
+
+    def at(self, part: str) -> Span:
+        """The place of a part; of the whole if it is not known."""
+        return self.parts.get(part, self.place)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,14 +163,13 @@ class Text(Placed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric(Placed):
+class Metric(PlacedParts):
     """A metric of a dataset (None: the test's own) in a datacenter (None: where the test runs), ``ago`` or now."""
 
     spec: MetricSpec
     dataset: str | None = None
     datacenter: str | None = None
     ago: str | None = None
-    parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -175,13 +185,9 @@ class Metric(Placed):
         call = self.spec.call[:-1]
         return f"{call}{'' if call.endswith('(') or not parts else ', '}{', '.join(parts)})"
 
-    def at(self, part: str) -> Span:
-        """The place of an argument: ``column 0``, ``argument 1``, or a keyword; of the call if it is not known."""
-        return self.parts.get(part, self.place)
-
 
 @dataclass(frozen=True, kw_only=True)
-class History(Placed):
+class History(PlacedParts):
     """A function of a metric over the ``last`` partitions before this one, of which ``min`` must be known.
 
     With ``every`` the partitions are not those right before, but this one moved back by one step, by two, ….
@@ -194,7 +200,6 @@ class History(Placed):
     min: int | None = None
     every: str | None = None
     options: tuple[tuple[str, OptionValue], ...] = ()
-    parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -234,30 +239,26 @@ class History(Placed):
     @property
     def method(self) -> Method:
         """How novelty judges; ValueError where its options are wrong."""
-        given = dict(self.options)
-        said, country = given.pop("method", Method.PREDICTIVE.value), given.pop("country", None)
-        if given:
-            raise ValueError(f"novelty has no option {next(iter(given))}=: it takes method= and country=")
-        if said not in tuple(Method):
-            raise ValueError(f"there is no method {said!r}: take one of {', '.join(Method)}")
-        if country is not None and said != Method.PREDICTIVE:
-            raise ValueError(f"country= is of method='{Method.PREDICTIVE}': {said} knows no holidays")
-        return Method(str(said))
+        options = dict(self.options)
+        method, country = options.pop("method", Method.PREDICTIVE.value), options.pop("country", None)
+        if options:
+            raise ValueError(f"novelty has no option {next(iter(options))}=: it takes method= and country=")
+        if method not in tuple(Method):
+            raise ValueError(f"there is no method {method!r}: take one of {', '.join(Method)}")
+        if country is not None and method != Method.PREDICTIVE:
+            raise ValueError(f"country= is of method='{Method.PREDICTIVE}': {method} knows no holidays")
+        return Method(str(method))
 
     @property
     def country(self) -> str:
         """Whose public holidays novelty compares with each other, none if empty; ValueError where nobody knows it."""
-        said = dict(self.options).get("country", "")
-        if said:
+        country = dict(self.options).get("country", "")
+        if country:
             try:
-                holidays_of(str(said))
+                holidays_of(str(country))
             except ValueError as error:
-                raise ValueError(f"country={said!r} is {error}") from None
-        return str(said)
-
-    def at(self, part: str) -> Span:
-        """The place of ``last``, ``every`` or ``min``; of the call if it is not known."""
-        return self.parts.get(part, self.place)
+                raise ValueError(f"country={country!r} is {error}") from None
+        return str(country)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,22 +326,17 @@ class Not(Placed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class By(Placed):
+class By(PlacedParts):
     """A condition on every group of rows that are alike in the columns; ``percent`` of the groups must meet it."""
 
     condition: "Condition"
     columns: tuple[str, ...]
     percent: float | None = None  # None: all
-    parts: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def needed(self) -> float:
         """The share of the groups that must hold, from 0 to 1."""
         return 1.0 if self.percent is None else float(Decimal(repr(self.percent)) / 100)
-
-    def at(self, part: str) -> Span:
-        """The place of ``column 0`` or ``percent``; of the whole if it is not known."""
-        return self.parts.get(part, self.place)
 
 
 Operand = Metric | History
@@ -358,24 +354,30 @@ T = TypeVar("T")
 Unfolded = Sequence[tuple[Node, int]]  # every node after the nodes below it, with the number of those right below
 
 
+# The fields that hold the nodes directly below a node, in the order they are written.
+FIELDS_BELOW: Mapping[type[Placed], tuple[str, ...]] = {
+    Arithmetic: ("left", "right"),
+    Comparison: ("left", "right"),
+    Between: ("value", "low", "high"),
+    Negative: ("value",),
+    Call: ("arguments",),
+    And: ("terms",),
+    Or: ("terms",),
+    Not: ("term",),
+    By: ("condition",),
+}
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below ``node``, in the order they are written."""
-    match node:
-        case Arithmetic(left=left, right=right) | Comparison(left=left, right=right):
-            return (left, right)
-        case Between(value=value, low=low, high=high):
-            return (value, low, high)
-        case Call(arguments=arguments):
-            return arguments
-        case And(terms=terms) | Or(terms=terms):
-            return terms
-        case Negative(value=value):
-            return (value,)
-        case Not(term=term):
-            return (term,)
-        case By(condition=condition):
-            return (condition,)
-    return ()
+    below = [getattr(node, name) for name in FIELDS_BELOW.get(type(node), ())]
+    return below[0] if below and isinstance(below[0], tuple) else tuple(below)
+
+
+def fields_of(kind: type[Placed], below: Sequence[object]) -> dict[str, Any]:
+    """The fields of a node of a kind for the nodes directly below it; ValueError where they are too few or many."""
+    names = FIELDS_BELOW.get(kind, ())
+    return dict(zip(names, [tuple(below)] if names in (("arguments",), ("terms",)) else below, strict=True))
 
 
 def postorder(tree: Node) -> list[Node]:
@@ -386,8 +388,7 @@ def postorder(tree: Node) -> list[Node]:
         node = stack.pop()
         order.append(node)
         stack.extend(children(node))
-    order.reverse()
-    return order
+    return order[::-1]
 
 
 def fold(tree: Node, combine: Callable[[Node, Sequence[T]], T]) -> T:
@@ -416,15 +417,27 @@ def depth(tree: Node) -> int:
     return fold(tree, lambda _, below: 1 + max(below, default=0))
 
 
-# What an assertion needs to be measured.
+# What an assertion needs to be measured, and what it tells of.
 
 
 def operands(tree: Node) -> tuple[Operand, ...]:
     """The distinct operands, in the order they are written; those of ``by`` are measured by its columns."""
-    found = [node for node in postorder(tree) if isinstance(node, Metric | History)]
+    nodes = [node for node in postorder(tree) if isinstance(node, Metric | History)]
     if isinstance(tree, By):
-        found = [grouped(operand, tree.columns) for operand in found]
-    return tuple({operand.text: operand for operand in found}.values())
+        nodes = [grouped(operand, tree.columns) for operand in nodes]
+    return tuple({operand.text: operand for operand in nodes}.values())
+
+
+def grouped(operand: Operand, columns: tuple[str, ...]) -> Operand:
+    """The operand, measured once for each group."""
+    metric = metric_of(operand)
+    metric = replace(metric, spec=replace(metric.spec, by=columns))
+    return replace(operand, metric=metric) if isinstance(operand, History) else metric
+
+
+def metric_of(operand: Operand) -> Metric:
+    """The metric that is measured."""
+    return operand.metric if isinstance(operand, History) else operand
 
 
 def compares_profiles(tree: Node) -> bool:
@@ -434,26 +447,11 @@ def compares_profiles(tree: Node) -> bool:
 
 def columns_named(tree: Node) -> tuple[str, ...]:
     """The columns of its own dataset that it names outside of conditions, as they are written, each once."""
-    metrics = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
-    own = [metric.spec for metric in metrics if metric.dataset is None]
-    return tuple(dict.fromkeys(path_of(column)[0] for spec in own for column in (*spec.columns, *spec.by)))
+    specs = [metric.spec for metric in map(metric_of, operands(tree)) if metric.dataset is None]
+    return tuple(dict.fromkeys(path_of(column)[0] for spec in specs for column in (*spec.columns, *spec.by)))
 
 
-def grouped(operand: Operand, columns: tuple[str, ...]) -> Operand:
-    """The operand, measured once for each group."""
-    if isinstance(operand, History):
-        return replace(operand, metric=_grouped(operand.metric, columns))
-    return _grouped(operand, columns)
-
-
-def _grouped(metric: Metric, columns: tuple[str, ...]) -> Metric:
-    return replace(metric, spec=replace(metric.spec, by=columns))
-
-
-# Of which dimension of quality a test tells. Pure.
-
-# the categories that are of one dimension, whatever their tests ask for
-OF_CATEGORY = {
+OF_CATEGORY = {  # the categories that are of one dimension of quality, whatever their tests ask for
     "freshness": Dimension.TIMELINESS,
     "completeness": Dimension.COMPLETENESS,
     "duplicates": Dimension.UNIQUENESS,
@@ -472,9 +470,9 @@ def dimension_of(category: str, tree: Node) -> Dimension:
     """
     if category in OF_CATEGORY:
         return OF_CATEGORY[category]
-    asked = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
-    if any(metric.datacenter for metric in asked):
+    metrics = [metric_of(operand) for operand in operands(tree)]
+    if any(metric.datacenter for metric in metrics):
         return Dimension.CONSISTENCY
-    found = [METRICS[metric.spec.name] for metric in asked if metric.spec.name in METRICS]
-    telling = sorted(found, key=lambda metric: metric.divides_shares)  # keeps the order of those that are alike
-    return telling[0].dimension if telling else Dimension.ACCURACY
+    definitions = [METRICS[metric.spec.name] for metric in metrics if metric.spec.name in METRICS]
+    definitions.sort(key=lambda metric: metric.divides_shares)  # keeps the order of those that are alike
+    return definitions[0].dimension if definitions else Dimension.ACCURACY

@@ -16,8 +16,6 @@ from execution_engine.outcome import Failure
 from .expressions import PLAIN_EXPRESSIONS, Expressions
 from .spec import MetricSpec
 
-# What a metric call must look like; the type check of the language reads it, every metric declares one.
-
 
 class ValueType(StrEnum):
     """The type of a metric's value: a plain number, or a length of time in seconds."""
@@ -77,16 +75,11 @@ class Signature:
 
     def texts(self, kind: ArgumentType, arguments: Sequence[float | int | str]) -> list[str]:
         """Those of a call's arguments that are of one type."""
-        return [str(value) for each, value in zip(self.arguments, arguments, strict=False) if each is kind]
-
-
-# The six dimensions of quality; of which of them a metric tells stands in its definition.
-#
-# They are those of Apache Griffin, as "Banyu's data quality centre" (2021) lists them.
+        return [str(value) for type_, value in zip(self.arguments, arguments, strict=False) if type_ is kind]
 
 
 class Dimension(StrEnum):
-    """What of data is good or bad."""
+    """What of data is good or bad: Apache Griffin's dimensions, as "Banyu's data quality centre" (2021) lists them."""
 
     ACCURACY = "accuracy"  # values are what really was
     COMPLETENESS = "completeness"  # nothing is missing
@@ -222,7 +215,6 @@ class MetricDefinition:
     detail_of_keys: DetailOfKeys | None = None
     breaks: Callable[[MetricSpec, Expressions], str] | None = None  # SQL: does this row break it? for samples of rows
     problem: Callable[[MetricSpec], str | None] | None = None  # what is wrong with a call, beyond its signature
-    # what it builds on
     inputs: tuple[Input, ...] = ()  # the measurements that it builds on
     held_to: HeldTo | None = None  # the call as it is meant at one place
     settle: Settle | None = None  # its value and detail, where the states of its inputs tell it without reading data
@@ -283,11 +275,10 @@ class MetricDefinition:
             return self.from_summaries(spec, tuple(Summary() for _ in self.groupings(spec)))
         if self.statistics is None or self.value is None:
             return None
-        return self.value(
-            spec, {name: over_nothing(each) for name, each in self.statistics(spec, PLAIN_EXPRESSIONS).items()}
-        )
+        statistics = self.statistics(spec, PLAIN_EXPRESSIONS)
+        return self.value(spec, {name: over_nothing(statistic) for name, statistic in statistics.items()})
 
     def merges(self, spec: MetricSpec) -> bool:
         """Whether a call's state over a union follows from those of the parts."""
         gathered = self.statistics(spec, PLAIN_EXPRESSIONS).values() if self.statistics else ()
-        return self.kind in SHARED and all(each.merges for each in gathered)
+        return self.kind in SHARED and all(statistic.merges for statistic in gathered)

@@ -24,13 +24,13 @@ FILES = (
 
 def _read(files: tuple[str, ...]) -> dict[str, MetricDefinition]:
     """Each metric that a file defines, by its name; ValueError where two have the same."""
-    found: dict[str, MetricDefinition] = {}
+    metrics: dict[str, MetricDefinition] = {}
     for file in files:
         module = import_module(f"execution_engine.metrics.definitions.{file}")
         for metric in vars(module).values():
-            if isinstance(metric, MetricDefinition) and found.setdefault(metric.name, metric) is not metric:
+            if isinstance(metric, MetricDefinition) and metrics.setdefault(metric.name, metric) is not metric:
                 raise ValueError(f"there are two metrics {metric.name}, one of them in {file}: rename it")
-    return found
+    return metrics
 
 
 METRICS: Mapping[str, MetricDefinition] = _read(FILES)

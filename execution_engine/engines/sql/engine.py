@@ -10,8 +10,8 @@ from time import monotonic
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, create_engine, event, func, inspect, literal_column, select
-from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine import Engine as Database
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchTableError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -30,7 +30,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Value
 from execution_engine.outcome import Failure, Reason
 
-from .source import MYSQL, SqlSource, UnableToCut, keys_present, open_source, types_of
+from .source import MYSQL, SqlSource, UnableToOpenSource, keys_present, open_source, types_of
 
 CONNECT_SECONDS = 5
 OUR_TABLES = ("assay_auditentry", "django_migrations")
@@ -39,14 +39,6 @@ SEND_NO_FILES: dict[str, dict[str, object]] = {
     "pymysql": {"local_infile": False},
     "mysqlconnector": {"allow_local_infile": False},
 }
-
-
-class UnableToOpenDatabase(Exception):
-    """The location names no database; the failure says why."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
 
 
 class SqlEngine:
@@ -62,8 +54,10 @@ class SqlEngine:
         """Every measurement wanted, in one transaction."""
         started = monotonic()
         try:
-            measured = self._measure(table, part, wanted)
-        except (UnableToOpenDatabase, UnableToCut) as error:
+            with self._database(table).connect() as connection:
+                _refuse_our_own(connection, table)
+                measured = measure(open_source(connection, table, part), wanted)
+        except UnableToOpenSource as error:
             measured = {item.key: Measured(failure=error.failure) for item in wanted}
         except SQLAlchemyError as error:
             failure = failure_of(error, table)
@@ -106,7 +100,7 @@ class SqlEngine:
             with self._database(table).connect() as connection:
                 _refuse_our_own(connection, table)
                 return keys_present(connection, table, types_of(connection, table))
-        except (UnableToOpenDatabase, UnableToCut, SQLAlchemyError, ValueError, OverflowError):
+        except (UnableToOpenSource, SQLAlchemyError, ValueError, OverflowError):
             return None
 
     def close(self) -> None:
@@ -115,11 +109,6 @@ class SqlEngine:
             for database in self._databases.values():
                 database.dispose()
             self._databases.clear()
-
-    def _measure(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> dict[str, Measured]:
-        with self._database(table).connect() as connection:
-            _refuse_our_own(connection, table)
-            return measure(open_source(connection, table, part), wanted)
 
     def _database(self, table: Table) -> Database:
         """The database with its connections; a file of SQLite is opened anew, as another may have taken its place."""
@@ -131,32 +120,27 @@ class SqlEngine:
 
 
 def _open_database(table: Table) -> Database:
+    """A pool of connections, to which a server that asks for files of ours is sent none; or a file of SQLite."""
     try:
         url = make_url(table.location)
     except (ArgumentError, ValueError):
-        raise _unopened(
-            f"{table.name}: its location is no database URL; write dialect://user:password@host/name"
-        ) from None
-    if url.get_backend_name() != "sqlite":
-        return _server(table, url)
-    if not url.database:
-        raise _unopened(f"{table.name}: its location names no file; write sqlite:////folder/name.db")
-    if not Path(url.database).is_file():  # SQLite would make an empty one
-        detail = f"{table.name}: there is no file {table.shown or url.database}"
-        raise UnableToOpenDatabase(Failure(reason=Reason.ENGINE_UNREACHABLE, detail=detail))
-    database = create_engine(url, poolclass=NullPool)
-    event.listen(database, "connect", _with_rank)
-    return database
-
-
-def _server(table: Table, url: URL) -> Database:
-    """A pool of connections, to which a server that asks for files of ours is sent none."""
+        detail = "its location is no database URL; write dialect://user:password@host/name"
+        raise UnableToOpenSource(table, detail) from None
+    if url.get_backend_name() == "sqlite":
+        if not url.database:
+            raise UnableToOpenSource(table, "its location names no file; write sqlite:////folder/name.db")
+        if not Path(url.database).is_file():  # SQLite would make an empty one
+            detail = f"there is no file {table.shown or url.database}"
+            raise UnableToOpenSource(table, detail, Reason.ENGINE_UNREACHABLE)
+        database = create_engine(url, poolclass=NullPool)
+        event.listen(database, "connect", _with_rank)
+        return database
     try:
-        driver = url.get_dialect().driver
-        arguments = {"connect_timeout": CONNECT_SECONDS} | SEND_NO_FILES.get(driver, {})
+        arguments = {"connect_timeout": CONNECT_SECONDS} | SEND_NO_FILES.get(url.get_dialect().driver, {})
         database = create_engine(url, pool_pre_ping=True, connect_args=arguments)
     except (ArgumentError, ImportError, ValueError) as error:
-        raise _unopened(f"{table.name}: no driver opens {url.drivername}://: {type(error).__name__}") from None
+        detail = f"no driver opens {url.drivername}://: {type(error).__name__}"
+        raise UnableToOpenSource(table, detail) from None
     if url.get_backend_name() in MYSQL:
         event.listen(database, "connect", _in_utc)
     return database
@@ -177,12 +161,83 @@ def _in_utc(connection: Any, _: object) -> None:
 def _refuse_our_own(connection: Connection, table: Table) -> None:
     """Whatever name, link or address led here: what holds Assay's own tables is no data."""
     schemas = {None, table.options.get("schema")}
-    if any(all(inspect(connection).has_table(one, schema=schema) for one in OUR_TABLES) for schema in schemas):
-        raise _unopened(f"{table.name}: its location leads to a database of Assay's own: name another")
+    if any(all(inspect(connection).has_table(name, schema=schema) for name in OUR_TABLES) for schema in schemas):
+        raise UnableToOpenSource(table, "its location leads to a database of Assay's own: name another")
 
 
-def _unopened(detail: str) -> UnableToOpenDatabase:
-    return UnableToOpenDatabase(Failure(reason=Reason.UNREADABLE, detail=detail))
+# The metrics in portable SQL: aggregates in one select, distinct counts and samples in one each.
+
+
+def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+    """Every measurement wanted, by key."""
+    results: dict[str, Measured] = {}
+    aggregates: list[Wanted] = []
+    for item in (replace(item, spec=settled(item.spec, source.columns)) for item in wanted):
+        definition = METRICS[item.spec.name]
+        if (failure := _check(source, item.spec)) is not None:
+            results[item.key] = Measured(failure=failure)
+        elif definition.kind is Kind.AGGREGATE:
+            aggregates.append(item)
+        elif DATABASE not in definition.taken_by:
+            results[item.key] = of_no_data(item)
+        else:
+            try:
+                results[item.key] = definition.function_for(DATABASE)(source, item)
+            except SQLAlchemyError as error:
+                results[item.key] = Measured(failure=failure_of(error, source.table))
+    planned = plan(aggregates, source.write)
+    gathered = _gather(source, planned.asked)
+    return results | {item.key: measured_of(item, planned, gathered, {}) for item in aggregates}
+
+
+def _check(source: SqlSource, spec: MetricSpec) -> Failure | None:
+    """What can be said against it before anything is asked: also a condition that the database cannot be told."""
+    if wrong := check_spec(spec, source.columns, source.name, engine="sql"):
+        return wrong
+    try:
+        for text in conditions_of(spec):
+            source.write.condition(text)
+    except UnableToAllow as error:
+        return error.failure
+    return None
+
+
+def _gather(source: SqlSource, requests: Sequence[AskedStatistic]) -> dict[AskedStatistic, Value | Failure]:
+    """The statistics of one select; if it fails, of its halves, so that a bad one does not take others along."""
+    if not requests:
+        return {}
+    aggregates = []  # counts, sums and extremes are the same in every dialect
+    for request in requests:
+        of, where = request.statistic.of[0], request.where
+        of = of if where is None else f"case when {where} then {of} end"
+        aggregates.append(f"{request.statistic.gather.value}({of})")
+    try:
+        row = source.connection.execute(source.select(aggregates)).one()
+    except SQLAlchemyError as error:
+        failure = failure_of(error, source.table)
+        if len(requests) == 1 or failure.reason is Reason.ENGINE_UNREACHABLE:
+            return dict.fromkeys(requests, failure)
+        middle = len(requests) // 2
+        return _gather(source, requests[:middle]) | _gather(source, requests[middle:])
+    return dict(zip(requests, row, strict=True))
+
+
+def count_keys(source: SqlSource, item: Wanted) -> Measured:
+    """Distinct keys. Counted outside the DISTINCT: count(distinct a, b) would leave rows with nulls out."""
+    names = [source.quote(name) for name in item.spec.columns]
+    rows = source.select(names, item.spec.where)
+    if METRICS[item.spec.name].counts is Keys.WHOLE:
+        joint = " or " if item.spec.option("nulls") == KEEP else " and "
+        rows = rows.where(literal_column(f"({joint.join(f'{name} is not null' for name in names)})"))
+    keys = rows.distinct().subquery()
+    value = source.connection.execute(select(func.count()).select_from(keys)).scalar_one()
+    return Measured(value=float(value))
+
+
+def find_drift(source: SqlSource, item: Wanted) -> Measured:
+    """How many declared columns are gone or of another type."""
+    place = f"table {source.table.options['table']}"
+    return measure_drift(item, [SeenColumns(place=place, columns=source.types)], source.name)
 
 
 # Samples of keys, drawn by the database: the keys of lowest hash, where each draw hashes in its own way.
@@ -197,38 +252,40 @@ def take_sample(source: SqlSource, item: Wanted) -> Measured:
 
     A database that is not known to have a hash sends all its keys, and the note of the measurement says so.
     """
-    size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
-    rank = rank_of(source, item.spec.columns, draw_of(item))
-    if rank is None:
-        return _picked_here(source, item, size)
-    return _measured(item, tuple(dict.fromkeys(_drawn(source, item, rank, size))))
+    size, columns = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE), item.spec.columns
+    detail, rank_sql = {}, rank_of(source, columns, draw_of(item))
+    if rank_sql is None:
+        rows = source.select([source.quote(name) for name in columns], item.spec.where)
+        streamed = source.connection.execute(rows, execution_options={"yield_per": ROWS_AT_A_TIME})
+        keys = bottom_keys((tuple(map(as_text, row)) for row in streamed), size, draw_of(item))
+        dialect = source.connection.dialect.name
+        detail = {NOTE: f"all keys were fetched for the sample, as {dialect} is not known to have a hash"}
+    else:
+        keys = tuple(dict.fromkeys(_lowest_keys(source, item, rank_sql, size)))
+    state = Sample(columns=columns, keys=keys).to_bytes()
+    return Measured(value=float(len(keys)), state=state, detail=detail)
 
 
-def _drawn(source: SqlSource, item: Wanted, rank: str, size: int) -> list[Key]:
-    """The distinct keys of lowest rank. Only as low a share of all ranks is sorted as likely holds enough of them."""
-    rows = source.connection.execute(source.select(["count(*)"], item.spec.where)).scalar_one()
-    found, low, high = list[Key](), 0.0, min(1.0, MORE * size / max(rows, 1))
-    while True:
-        found += _between(source, item, rank, low, high, size - len(found))
-        if len(found) >= size or high >= 1:
-            return found
-        low, high = high, min(1.0, high * max(2.0, MORE * size / max(len(found), 1)))
-
-
-def _between(source: SqlSource, item: Wanted, rank: str, low: float, high: float, size: int) -> list[Key]:
-    """The keys whose rank is in a share of all ranks: so many at most, the lowest first.
+def _lowest_keys(source: SqlSource, item: Wanted, rank_sql: str, size: int) -> list[Key]:
+    """The distinct keys of lowest rank. Only as low a share of all ranks is sorted as likely holds enough of them.
 
     The rank is selected beside a key, so that two keys that a collation takes for one stay two.
     """
+    rows = source.connection.execute(source.select(["count(*)"], item.spec.where)).scalar_one()
     names = [source.quote(name) for name in item.spec.columns]
-    ranked = source.select([*names, rank], item.spec.where).distinct()
-    hash_: ColumnElement[Any] = literal_column(rank)
-    if low > 0:
-        ranked = ranked.where(hash_ >= _edge(source, low))
-    if high < 1:
-        ranked = ranked.where(hash_ < _edge(source, high))
-    rows = source.connection.execute(ranked.order_by(literal_column(f"m{len(names)}")).limit(size))
-    return [tuple(map(as_text, row[:-1])) for row in rows]
+    hash_: ColumnElement[Any] = literal_column(rank_sql)
+    keys, low, high = list[Key](), 0.0, min(1.0, MORE * size / max(rows, 1))
+    while True:
+        ranked = source.select([*names, rank_sql], item.spec.where).distinct()
+        if low > 0:
+            ranked = ranked.where(hash_ >= _edge(source, low))
+        if high < 1:
+            ranked = ranked.where(hash_ < _edge(source, high))
+        ranked = ranked.order_by(literal_column(f"m{len(names)}")).limit(size - len(keys))
+        keys += [tuple(map(as_text, row[:-1])) for row in source.connection.execute(ranked)]
+        if len(keys) >= size or high >= 1:
+            return keys
+        low, high = high, min(1.0, high * max(2.0, MORE * size / max(len(keys), 1)))
 
 
 def _edge(source: SqlSource, share: float) -> bytes | str:
@@ -263,20 +320,6 @@ def rank(*values: Any) -> bytes:
     return hash_of(tuple(map(as_text, values)))
 
 
-def _picked_here(source: SqlSource, item: Wanted, size: int) -> Measured:
-    names = [source.quote(name) for name in item.spec.columns]
-    rows = source.select(names, item.spec.where)
-    streamed = source.connection.execute(rows, execution_options={"yield_per": ROWS_AT_A_TIME})
-    keys = bottom_keys((tuple(as_text(value) for value in row) for row in streamed), size, draw_of(item))
-    note = f"all keys were fetched for the sample, as {source.connection.dialect.name} is not known to have a hash"
-    return _measured(item, keys, {NOTE: note})
-
-
-def _measured(item: Wanted, keys: tuple[tuple[str | None, ...], ...], detail: dict[str, Any] | None = None) -> Measured:
-    state = Sample(columns=item.spec.columns, keys=keys).to_bytes()
-    return Measured(value=float(len(keys)), state=state, detail=detail or {})
-
-
 # From what a database raises to a failure. Its texts may quote values of rows: only those that cannot are shown.
 
 # MySQL and MariaDB: too many connections, lock wait, deadlock, and every way of not reaching the server
@@ -305,107 +348,19 @@ def failure_of(error: SQLAlchemyError, table: Table) -> Failure:
     if isinstance(error, NoSuchTableError):
         detail = f"{where}: there is no table {table.options.get('table')}; mend options['table'] of the dataset"
         return Failure(reason=Reason.UNREADABLE, detail=detail)
-    return Failure(reason=_reason(error), detail=f"{where}: {_told(error)}")
-
-
-def _told(error: SQLAlchemyError) -> str:
-    code, text = _code(error), " ".join(str(error.orig if isinstance(error, DBAPIError) else "").split())
+    original = error.orig if isinstance(error, DBAPIError) else None
+    code = original.args[0] if original and original.args else None
+    is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    if is_lost or code in _TRANSIENT_CODES or code == "database is locked":
+        reason = Reason.ENGINE_UNREACHABLE
+    else:
+        reason = Reason.UNREADABLE if code in _UNREADABLE_CODES else Reason.QUERY_FAILED
+    is_undefined = str(getattr(original, "pgcode", "")).startswith("42")
     if isinstance(code, int) and code in _KINDS:
-        return f"{_KINDS[code]} ({code})"
-    is_sqlite = type(error.orig).__module__ == "sqlite3" if isinstance(error, DBAPIError) else False
-    is_undefined = str(getattr(error.orig, "pgcode", "") if isinstance(error, DBAPIError) else "").startswith("42")
-    if is_sqlite or is_undefined or code in _ABOUT_NAMES:
-        return text[:500]
-    kind = type(error.orig if isinstance(error, DBAPIError) and error.orig else error).__name__
-    return f"the database could not do it ({kind}{f' {code}' if isinstance(code, int) else ''})"
-
-
-def _code(error: SQLAlchemyError) -> object:
-    return error.orig.args[0] if isinstance(error, DBAPIError) and error.orig and error.orig.args else None
-
-
-def _reason(error: SQLAlchemyError) -> Reason:
-    code = _code(error)
-    lost = isinstance(error, DBAPIError) and error.connection_invalidated
-    if lost or code in _TRANSIENT_CODES or code == "database is locked":
-        return Reason.ENGINE_UNREACHABLE
-    return Reason.UNREADABLE if code in _UNREADABLE_CODES else Reason.QUERY_FAILED
-
-
-def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
-    """Every measurement wanted, by key."""
-    wanted = [replace(item, spec=settled(item.spec, source.columns)) for item in wanted]
-    wrong = {item.key: _check(source, item.spec) for item in wanted}
-    refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
-    sound = [item for item in wanted if item.key not in refused]
-    aggregates = [item for item in sound if METRICS[item.spec.name].kind is Kind.AGGREGATE]
-    alone = {item.key: _isolated(source, item) for item in sound if item not in aggregates}
-    return refused | _measure_aggregates(source, aggregates) | alone
-
-
-def _check(source: SqlSource, spec: MetricSpec) -> Failure | None:
-    """What can be said against it before anything is asked: also a condition that the database cannot be told."""
-    if wrong := check_spec(spec, source.columns, source.name, engine="sql"):
-        return wrong
-    try:
-        for text in conditions_of(spec):
-            source.write.condition(text)
-    except UnableToAllow as error:
-        return error.failure
-    return None
-
-
-def _measure_aggregates(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
-    planned = plan(wanted, source.write)
-    gathered = _gather(source, planned.asked)
-    return {item.key: measured_of(item, planned, gathered, {}) for item in wanted}
-
-
-def _gather(source: SqlSource, asked: Sequence[AskedStatistic]) -> dict[AskedStatistic, Value | Failure]:
-    """The statistics of one select; if it fails, of its halves, so that a bad one does not take others along."""
-    if not asked:
-        return {}
-    try:
-        row = source.connection.execute(source.select([_sql(one) for one in asked])).one()
-    except SQLAlchemyError as error:
-        failure = failure_of(error, source.table)
-        if len(asked) == 1 or failure.reason is Reason.ENGINE_UNREACHABLE:
-            return dict.fromkeys(asked, failure)
-        middle = len(asked) // 2
-        return _gather(source, asked[:middle]) | _gather(source, asked[middle:])
-    return dict(zip(asked, row, strict=True))
-
-
-def _sql(one: AskedStatistic) -> str:
-    """Counts, sums and extremes are the same in every dialect."""
-    of = one.statistic.of[0]
-    return f"{one.statistic.gather.value}({of if one.where is None else f'case when {one.where} then {of} end'})"
-
-
-def _isolated(source: SqlSource, item: Wanted) -> Measured:
-    try:
-        definition = METRICS[item.spec.name]
-        if DATABASE not in definition.taken_by:
-            return of_no_data(item)
-        measured: Measured = definition.function_for(DATABASE)(source, item)
-        return measured
-    except SQLAlchemyError as error:
-        return Measured(failure=failure_of(error, source.table))
-
-
-def count_keys(source: SqlSource, item: Wanted) -> Measured:
-    """Distinct keys. Counted outside the DISTINCT: count(distinct a, b) would leave rows with nulls out."""
-    names = [source.quote(name) for name in item.spec.columns]
-    rows = source.select(names, item.spec.where)
-    if METRICS[item.spec.name].counts is Keys.WHOLE:
-        joint = " or " if item.spec.option("nulls") == KEEP else " and "
-        rows = rows.where(literal_column(f"({joint.join(f'{name} is not null' for name in names)})"))
-    keys = rows.distinct().subquery()
-    value = source.connection.execute(select(func.count()).select_from(keys)).scalar_one()
-    return Measured(value=float(value))
-
-
-def find_drift(source: SqlSource, item: Wanted) -> Measured:
-    """How many declared columns are gone or of another type."""
-    place = f"table {source.table.options['table']}"
-    return measure_drift(item, [SeenColumns(place=place, columns=source.types)], source.name)
+        text = f"{_KINDS[code]} ({code})"
+    elif type(original).__module__ == "sqlite3" or is_undefined or code in _ABOUT_NAMES:
+        text = " ".join(str(original or "").split())[:500]
+    else:
+        kind = type(original or error).__name__
+        text = f"the database could not do it ({kind}{f' {code}' if isinstance(code, int) else ''})"
+    return Failure(reason=reason, detail=f"{where}: {text}")

@@ -43,8 +43,8 @@ Condition = ColumnElement[bool]
 Value = datetime | date | int | str
 
 
-class UnableToCut(Exception):
-    """The partition column is not what the catalogue says; the failure tells how to mend it."""
+class UnableToOpenSource(Exception):
+    """The table or its partition column is not what the catalogue says; the failure tells how to mend it."""
 
     def __init__(self, table: Table, detail: str, reason: Reason = Reason.UNREADABLE) -> None:
         super().__init__(detail)
@@ -60,6 +60,28 @@ class TimeColumn:
     dialect: str
     type_: TypeEngine[Any]
 
+    @classmethod
+    def of(cls, connection: Connection, table_: Table, type_: TypeEngine[Any]) -> "TimeColumn":
+        """The column; raises UnableToOpenSource unless it is of what it is said to hold."""
+        if table_.stored_times is None:
+            detail = "nothing says what times its partition column holds: add holds: to its partition"
+            raise UnableToOpenSource(table_, detail)
+        times = cls(table=table_, stored=table_.stored_times, dialect=connection.dialect.name, type_=type_)
+        of_numbers = times.stored.holds in TICKS
+        if times.dialect != "sqlite":
+            if not isinstance(type_, Integer | Numeric if of_numbers else DateTime | Date):
+                times._refuse(f"is a {type_}", "a number" if of_numbers else "a DATETIME, TIMESTAMP or DATE")
+            return times
+        # A column of SQLite holds any class: numbers are before all texts, and blobs behind, so that the least and the
+        # greatest value tell of all classes.
+        name: ColumnElement[Any] = column(times.name)
+        ends = select(func.typeof(func.min(name)), func.typeof(func.max(name))).select_from(rows_of(table_))
+        classes = set(connection.execute(ends).one()) - ({"integer", "real"} if of_numbers else {"text"}) - {"null"}
+        if classes:
+            wanted = "numbers" if of_numbers else "texts such as 2026-01-31 23:59:59"
+            times._refuse(f"holds values of class {', '.join(sorted(classes))}", wanted)
+        return times
+
     @property
     def name(self) -> str:
         """The column's name."""
@@ -70,24 +92,22 @@ class TimeColumn:
         return column(self.name, self.type_ if self.dialect != "sqlite" else None)
 
     def within(self, window: Window) -> Condition:
-        """The rows of a window; UnableToCut."""
+        """The rows of a window; UnableToOpenSource."""
         return and_(self.since(window.start), self.before(window.end))
 
     def since(self, instant: datetime) -> Condition:
-        """The rows of an instant or later."""
-        cut, named = self._cut(instant), self._bare
+        """The rows of an instant or later; of texts also those with a T for the space."""
+        cut, bare = self._cut(instant), self._bare
         if not isinstance(cut, str) or " " not in cut:
-            return named >= literal(cut)
-        with_t = cut.replace(" ", "T")
-        return and_(named >= cut, not_(and_(named >= cut[:10] + "T", named < with_t)))
+            return bare >= literal(cut)
+        return and_(bare >= cut, not_(and_(bare >= cut[:10] + "T", bare < cut.replace(" ", "T"))))
 
     def before(self, instant: datetime) -> Condition:
         """The rows before an instant."""
-        cut, named = self._cut(instant), self._bare
+        cut, bare = self._cut(instant), self._bare
         if not isinstance(cut, str) or " " not in cut:
-            return named < literal(cut)
-        with_t = cut.replace(" ", "T")
-        return and_(named < with_t, not_(and_(named >= cut, named < cut[:10] + "T")))
+            return bare < literal(cut)
+        return and_(bare < cut.replace(" ", "T"), not_(and_(bare >= cut, bare < cut[:10] + "T")))
 
     def instant(self, value: Any) -> datetime:
         """The first instant that a value of the column may be; ValueError for one that is no time."""
@@ -99,23 +119,9 @@ class TimeColumn:
             value = datetime.combine(value, time())
         return self.stored.instant(value.replace(tzinfo=UTC) if self._tells_utc else value)
 
-    def check_type(self) -> None:
-        """Raise UnableToCut unless the type is one of what the column is said to hold."""
-        of_numbers = self.stored.holds in TICKS
-        if not isinstance(self.type_, Integer | Numeric if of_numbers else DateTime | Date):
-            self._refuse(f"is a {self.type_}", "a number" if of_numbers else "a DATETIME, TIMESTAMP or DATE")
-
-    def check_classes(self, classes: set[str]) -> None:
-        """The same in SQLite, by the classes of its values, as a column holds any."""
-        of_numbers = self.stored.holds in TICKS
-        if wrong := sorted(classes - ({"integer", "real"} if of_numbers else {"text"}) - {"null"}):
-            wanted = "numbers" if of_numbers else "texts such as 2026-01-31 23:59:59"
-            self._refuse(f"holds values of class {', '.join(wrong)}", wanted)
-
-    def _refuse(self, found: str, wanted: str) -> None:
-        raise UnableToCut(
-            self.table, f"its partition column {self.name} {found}, but holds: {self.stored.holds} needs {wanted}"
-        )
+    def _refuse(self, fault: str, wanted: str) -> None:
+        detail = f"its partition column {self.name} {fault}, but holds: {self.stored.holds} needs {wanted}"
+        raise UnableToOpenSource(self.table, detail)
 
     @property
     def _tells_utc(self) -> bool:
@@ -134,27 +140,22 @@ class TimeColumn:
             wall = self.stored.wall(instant)
         except UnableToPartition as error:
             mend = f"store them in UTC, or cut the partitions in {self.stored.time_zone}"
-            raise UnableToCut(self.table, f"of its partition column {self.name} {error}: {mend}") from None
+            raise UnableToOpenSource(self.table, f"of its partition column {self.name} {error}: {mend}") from None
+        is_midnight = wall.time() == time()
         if self.dialect == "sqlite":
-            return _as_text(wall)
-        return self._day(instant, wall) if isinstance(self.type_, Date) else wall
-
-    def _day(self, instant: datetime, wall: datetime) -> date:
-        if wall.time() == time():
-            return wall.date()
-        raise UnableToCut(
-            self.table,
-            f"its partition column {self.name} is a DATE, and {instant:%Y-%m-%d %H:%M} UTC, where a partition starts "
-            f"or ends, is no midnight of {self.stored.time_zone}: write the zone of its dates as stored_time_zone and "
-            "as time_zone, with a granularity of day or longer",
-        )
-
-
-def _as_text(wall: datetime) -> str:
-    """SQLite compares texts: the shortest that begins every time from here on, with seconds or without, but for a T."""
-    if wall.time() == time():
-        return wall.date().isoformat()
-    return wall.isoformat(sep=" ", timespec="seconds" if wall.second else "minutes")
+            # the shortest text that begins every time from here on, with seconds or without, but for a T
+            precision = "seconds" if wall.second else "minutes"
+            return wall.date().isoformat() if is_midnight else wall.isoformat(sep=" ", timespec=precision)
+        if not isinstance(self.type_, Date):
+            return wall
+        if not is_midnight:
+            raise UnableToOpenSource(
+                self.table,
+                f"its partition column {self.name} is a DATE, and {instant:%Y-%m-%d %H:%M} UTC, where a partition "
+                f"starts or ends, is no midnight of {self.stored.time_zone}: write the zone of its dates as "
+                "stored_time_zone and as time_zone, with a granularity of day or longer",
+            )
+        return wall.date()
 
 
 # Which rows of a database table a part is, and which partitions have rows.
@@ -170,45 +171,38 @@ def rows_of(table_: Table) -> FromClause:
 
 
 def condition_of(connection: Connection, table_: Table, part: Part, types: Types) -> Condition | None:
-    """The condition of a part's rows; None for the whole table. Raises UnableToCut."""
+    """The condition of a part's rows; None for the whole table. Raises UnableToOpenSource."""
     if part.keys is None and part.range is None:
         return None
-    type_ = _partition_type(table_, types)
+    type_, name = _partition_type(table_, types), str(table_.partition_column)
     keys = [key for key in part.keys or () if key != HIVE_NULL]
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     if part.range is not None:
-        found.append(_time_column(connection, table_, type_).within(part.range))
+        conditions.append(TimeColumn.of(connection, table_, type_).within(part.range))
     if HIVE_NULL in (part.keys or ()):
-        found.append(column(str(table_.partition_column)).is_(None))
-    if keys or not found:
-        found.append(_among(table_, type_, keys))
-    return or_(*found)
-
-
-def _among(table_: Table, type_: TypeEngine[Any], keys: Sequence[str]) -> Condition:
-    if isinstance(type_, DateTime):
-        detail = f"its partition column {table_.partition_column} is a {type_}, which equals no key of a partition"
-        raise UnableToCut(table_, f"{detail}: add holds: time to its partition in the catalogue")
-    return column(str(table_.partition_column)).in_(keys)
+        conditions.append(column(name).is_(None))
+    if keys or not conditions:
+        if isinstance(type_, DateTime):
+            detail = f"its partition column {name} is a {type_}, which equals no key of a partition"
+            raise UnableToOpenSource(table_, f"{detail}: add holds: time to its partition in the catalogue")
+        conditions.append(column(name).in_(keys))
+    return or_(*conditions)
 
 
 def keys_present(connection: Connection, table_: Table, types: Types) -> tuple[str, ...]:
     """The keys of the partitions that have rows, sorted, and that of null where the column holds keys.
 
-    Raises UnableToCut, and ValueError for a time that is none.
+    Raises UnableToOpenSource, and ValueError for a time that is none. Of times from the end of each partition to the
+    next row: one look into the index for each that has rows.
     """
-    type_ = _partition_type(table_, types)
-    if table_.stored_times is not None:
-        return _keys_of_times(connection, table_, _time_column(connection, table_, type_))
-    named: ColumnElement[Any] = column(str(table_.partition_column))
-    values = connection.execute(select(named).select_from(rows_of(table_)).distinct())
-    return tuple(sorted({HIVE_NULL if text is None else text for text in (as_text(row[0]) for row in values)}))
-
-
-def _keys_of_times(connection: Connection, table_: Table, times: TimeColumn) -> tuple[str, ...]:
-    """From the end of each partition to the next row: one look into the index for each that has rows."""
+    type_, rows = _partition_type(table_, types), rows_of(table_)
+    if table_.stored_times is None:
+        name: ColumnElement[Any] = column(str(table_.partition_column))
+        values = connection.execute(select(name).select_from(rows).distinct())
+        return tuple(sorted({HIVE_NULL if (text := as_text(row[0])) is None else text for row in values}))
+    times = TimeColumn.of(connection, table_, type_)
     partitioning, keys = times.stored.partitioning, list[str]()
-    least = select(func.min(column(times.name, times.type_))).select_from(rows_of(table_))
+    least = select(func.min(column(times.name, times.type_))).select_from(rows)
     value = connection.execute(least).scalar_one()
     while value is not None and len(keys) < MOST_PRESENT:
         window = partitioning.at(times.instant(value))
@@ -217,36 +211,15 @@ def _keys_of_times(connection: Connection, table_: Table, times: TimeColumn) -> 
     return tuple(sorted(set(keys)))
 
 
-def _time_column(connection: Connection, table_: Table, type_: TypeEngine[Any]) -> TimeColumn:
-    if table_.stored_times is None:
-        raise UnableToCut(table_, "nothing says what times its partition column holds: add holds: to its partition")
-    dialect = connection.dialect.name
-    found = TimeColumn(table=table_, stored=table_.stored_times, dialect=dialect, type_=type_)
-    if dialect == "sqlite":
-        found.check_classes(_classes(connection, table_))
-    else:
-        found.check_type()
-    return found
-
-
-def _classes(connection: Connection, table_: Table) -> set[str]:
-    """Numbers are before all texts, and blobs behind: the least and the greatest value tell of all classes."""
-    name: ColumnElement[Any] = column(str(table_.partition_column))
-    ends = select(func.typeof(func.min(name)), func.typeof(func.max(name))).select_from(rows_of(table_))
-    return set(connection.execute(ends).one())
-
-
 def _partition_type(table_: Table, types: Types) -> TypeEngine[Any]:
-    wanted = (table_.partition_column or "").lower()
-    for name, type_ in types.items():
-        if name.lower() == wanted:
-            return type_
-    known = sorted(name.lower() for name in types)
-    detail = f"it has no column {table_.partition_column}; set its partition key to one of {known}"
-    raise UnableToCut(table_, detail, Reason.NO_PARTITION_COLUMN)
+    by_name = {name.lower(): type_ for name, type_ in types.items()}
+    type_ = by_name.get((table_.partition_column or "").lower())
+    if type_ is None:
+        detail = f"it has no column {table_.partition_column}; set its partition key to one of {sorted(by_name)}"
+        raise UnableToOpenSource(table_, detail, Reason.NO_PARTITION_COLUMN)
+    return type_
 
 
-_ONE_SIZE = ("sqlite",)  # whose numbers are of 64 bits, whatever they are called
 _SQLGLOT = {"mariadb": "mysql", "postgresql": "postgres", "mssql": "tsql"}  # others have the same name
 
 
@@ -264,38 +237,33 @@ class SqlSource:
     @property
     def quote(self) -> Callable[[str], str]:
         """Writes a column that an assertion names as an identifier of the dialect; fields of structs are not known."""
-        return lambda column: ".".join(map(self._identifier, path_of(column)))
-
-    def _identifier(self, name: str) -> str:
-        """Without the dialect's own doubling of percent signs, which the compiler does."""
-        to = self.connection.dialect.identifier_preparer
-        return f"{to.initial_quote}{name.replace(to.escape_quote, to.escape_to_quote)}{to.final_quote}"
+        to = self.connection.dialect.identifier_preparer  # without its own doubling of %, which the compiler does
+        return lambda column: ".".join(
+            f"{to.initial_quote}{name.replace(to.escape_quote, to.escape_to_quote)}{to.final_quote}"
+            for name in path_of(column)
+        )
 
     @property
     def write(self) -> Expressions:
         """Writes SQL over a row."""
-        return Expressions(quote=self.quote, translate=self._translate, text=self._text)
-
-    def _translate(self, condition: str) -> str:
-        """A Spark SQL condition in the dialect of the database."""
-        name = self.connection.dialect.name
-        return read_condition(condition).into(_SQLGLOT.get(name, name))
-
-    def _text(self, text: str) -> str:
-        compiled = literal(text).compile(dialect=self.connection.dialect, compile_kwargs={"literal_binds": True})
-        return str(compiled)
+        dialect = self.connection.dialect
+        return Expressions(
+            quote=self.quote,
+            translate=lambda condition: read_condition(condition).into(_SQLGLOT.get(dialect.name, dialect.name)),
+            text=lambda text: str(literal(text).compile(dialect=dialect, compile_kwargs={"literal_binds": True})),
+        )
 
     def select(self, expressions: Sequence[str], where: str | None = None) -> Select[Any]:
         """The expressions m0, m1 … over the rows of the part that meet ``where``; values are bound, never pasted."""
-        asked: list[ColumnElement[Any]] = [literal_column(sql).label(f"m{at}") for at, sql in enumerate(expressions)]
-        rows = select(*asked).select_from(rows_of(self.table))
+        labels: list[ColumnElement[Any]] = [literal_column(sql).label(f"m{at}") for at, sql in enumerate(expressions)]
+        rows = select(*labels).select_from(rows_of(self.table))
         if self.part is not None:
             rows = rows.where(self.part)
         return rows if where is None else rows.where(literal_column(self.write.condition(where)))
 
 
 def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
-    """The part; SQLAlchemy's error if the table is not there, UnableToCut if its column is not as told."""
+    """The part; SQLAlchemy's error if the table is not there, UnableToOpenSource if its column is not as told."""
     types = types_of(connection, table)
     condition = condition_of(connection, table, part, types)
     columns = {written(name): _kind(type_) for name, type_ in types.items()}
@@ -305,18 +273,16 @@ def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
 
 def types_of(connection: Connection, table: Table) -> dict[str, TypeEngine[Any]]:
     """The type of each column; SQLAlchemy's error if the table is not there."""
-    found = inspect(connection).get_columns(table.options["table"], schema=table.options.get("schema"))
-    return {str(one["name"]): one["type"] for one in found}
+    columns = inspect(connection).get_columns(table.options["table"], schema=table.options.get("schema"))
+    return {str(column["name"]): column["type"] for column in columns}
 
 
 def type_name(type_: TypeEngine[Any], dialect: Dialect) -> str | None:
     """The type of a column as its database names it; None of one without."""
     if isinstance(type_, NullType):
         return None
-    if dialect.name in _ONE_SIZE and isinstance(type_, Integer):
-        return "bigint"
-    if dialect.name in _ONE_SIZE and isinstance(type_, Float):
-        return "double"
+    if dialect.name == "sqlite" and isinstance(type_, Integer | Float):  # of 64 bits, whatever they are called
+        return "bigint" if isinstance(type_, Integer) else "double"
     if isinstance(type_, Enum):
         return "enum"
     try:

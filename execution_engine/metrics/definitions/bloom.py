@@ -45,17 +45,14 @@ def settle(states: Mapping[str, bytes], key: bytes | None) -> tuple[float, dict[
     The digests themselves are compared, checked and with their signatures where there is a key, not what was noted of
     them; one that is refused is left to the engine, which says why.
     """
-    from execution_engine.metrics.keys.digest import (
-        OTHER,
-        OWN,
-        KeyDigest,  # with it numpy, which many a command does not need
-    )
+    # with it numpy, which many a command does not need
+    from execution_engine.metrics.keys.digest import OTHER, OWN, KeyDigest
     from execution_engine.metrics.keys.envelope import UnableToReadKeys
 
     if OWN not in states or OTHER not in states:
         return None
     try:
-        own, other = (KeyDigest.from_bytes(states[each], key) for each in (OWN, OTHER))
+        own, other = (KeyDigest.from_bytes(states[name], key) for name in (OWN, OTHER))
     except UnableToReadKeys:
         return None
     return settled(own.keys) if own.fingerprint == other.fingerprint else None

@@ -1,11 +1,9 @@
 """Metrics of columns of numbers: extremes, means, quantiles, correlation, lengths of texts, ages of times."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import isnan, sqrt
 from typing import Any
 
-from execution_engine.exact import Number
 from execution_engine.metrics.definition import (
     NOTE,
     ArgumentType,
@@ -15,6 +13,7 @@ from execution_engine.metrics.definition import (
     Kind,
     MetricDefinition,
     Signature,
+    Statistics,
     ValueType,
 )
 from execution_engine.metrics.expressions import Expressions
@@ -24,137 +23,97 @@ from execution_engine.metrics.states.statistics import Gather, Statistic
 # ``min max mean sum stddev`` of a column of numbers, nulls left out; NULL where nothing is left, as in SQL.
 
 
-def _gathers(*gathers: Gather) -> Any:
+def _gathers(*gathers: Gather) -> Statistics:
+    """Of a column as it is stored where that serves: counting then shares its count with completeness."""
+
     def statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
         column = spec.columns[0]
+        written = {Gather.COUNT: write.column, Gather.MOMENTS: write.number}  # deviations are those of doubles
         return {
-            each.value: Statistic(
-                gather=Gather.LONG_SUM if each is Gather.SUM and write.is_long(column) else each,
-                of=(_written(each, column, write),),
+            gather.value: Statistic(
+                gather=Gather.LONG_SUM if gather is Gather.SUM and write.is_long(column) else gather,
+                of=(written.get(gather, write.exact)(column),),
                 column=column,
             )
-            for each in gathers
+            for gather in gathers
         }
 
     return statistics
 
 
-def _written(gather: Gather, column: str, write: Expressions) -> str:
-    """Counting needs no conversion, and then shares its count with completeness; deviations are those of doubles."""
-    if gather is Gather.COUNT:
-        return write.column(column)
-    return write.number(column) if gather is Gather.MOMENTS else write.exact(column)
-
-
-def _extremes(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
+def _extremes(spec: MetricSpec, write: Expressions) -> Mapping[str, Statistic]:
     """Of floats the greatest too: that is NaN, in Spark's order, where there is one."""
-    gathers = (Gather.MIN, Gather.MAX) if write.no_nan(spec.columns[0]) != "true" else (Gather.MIN,)
-    found: dict[str, Statistic] = _gathers(*gathers)(spec, write)
-    return found
+    has_nan = write.no_nan(spec.columns[0]) != "true"
+    return _gathers(*((Gather.MIN, Gather.MAX) if has_nan else (Gather.MIN,)))(spec, write)
 
 
-def _least(spec: MetricSpec, found: Mapping[str, Any]) -> Number | None:
-    """NaN where there is one, as for every other statistic of the column."""
-    return max(found.values(), key=isnan) if None not in found.values() else None
-
-
-def _only(spec: MetricSpec, found: Mapping[str, Any]) -> Number | None:
-    (value,) = found.values()
-    known: Number | None = value
-    return known
-
-
-def _mean(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
-    if not found["count"]:
-        return None
-    return float(found["sum"] / found["count"])
-
-
-def _stddev(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
-    moments = found["moments"]
+def _stddev(spec: MetricSpec, values: Mapping[str, Any]) -> float | None:
+    moments = values["moments"]
     return sqrt(max(moments[2], 0.0) / moments[0]) if moments else None  # in this order NaN stays what it is
 
 
 def _of_a_number(
-    name: str,
-    *gathers: Gather,
-    value: FromStatistics,
-    formula: str,
-    meaning: str,
-    dimension: Dimension,
-    plain_sql: bool = True,
+    name: str, statistics: Statistics, value: FromStatistics, dimension: Dimension, **fields: Any
 ) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
         kind=Kind.AGGREGATE,
         tells_values=True,
-        formula=formula,
         source=f"Schelter et al. 2018, Table 2; SQL's {name}",
-        meaning=meaning,
         dimension=dimension,
-        statistics=_gathers(*gathers),
+        statistics=statistics,
         value=value,
-        plain_sql=plain_sql,
+        **fields,
     )
 
 
-MIN = replace(
-    _of_a_number(
-        "min",
-        Gather.MIN,
-        value=_least,
-        formula="min d(column)",
-        meaning="the least value",
-        dimension=Dimension.VALIDITY,
-    ),
-    statistics=_extremes,
+MIN = _of_a_number(
+    "min",
+    _extremes,
+    # NaN where there is one, as for every other statistic of the column
+    lambda spec, values: max(values.values(), key=isnan) if None not in values.values() else None,
+    Dimension.VALIDITY,
+    formula="min d(column)",
+    meaning="the least value",
 )
 MAX = _of_a_number(
-    "max", Gather.MAX, value=_only, formula="max d(column)", meaning="the greatest value", dimension=Dimension.VALIDITY
+    "max",
+    _gathers(Gather.MAX),
+    lambda spec, values: values["max"],
+    Dimension.VALIDITY,
+    formula="max d(column)",
+    meaning="the greatest value",
 )
-SUM = replace(
-    _of_a_number(
-        "sum",
-        Gather.SUM,
-        value=_only,
-        formula="Σ d(column)",
-        meaning="the sum of the values",
-        dimension=Dimension.ACCURACY,
-    ),
+SUM = _of_a_number(
+    "sum",
+    _gathers(Gather.SUM),
+    lambda spec, values: values["sum"],
+    Dimension.ACCURACY,
+    formula="Σ d(column)",
+    meaning="the sum of the values",
     adds_up=True,
 )
 MEAN = _of_a_number(
     "mean",
-    Gather.SUM,
-    Gather.COUNT,
-    value=_mean,
+    _gathers(Gather.SUM, Gather.COUNT),
+    lambda spec, values: float(values["sum"] / values["count"]) if values["count"] else None,
+    Dimension.ACCURACY,
     formula="Σ d(column) / |{d : d(column) ≠ null}|",
     meaning="the mean of the values",
-    dimension=Dimension.ACCURACY,
 )
 STDDEV = _of_a_number(
     "stddev",
-    Gather.MOMENTS,
-    value=_stddev,
+    _gathers(Gather.MOMENTS),
+    _stddev,
+    Dimension.ACCURACY,
     formula="√(Σ (d(column) - mean)² / |{d : d(column) ≠ null}|), of the population",
     meaning="the standard deviation of the values",
-    dimension=Dimension.ACCURACY,
     plain_sql=False,  # SQLite has no function for it
 )
 
 
 # ``quantile(column, q)``: the exact q-quantile, 0 <= q <= 1, linear between neighbours (numpy's default), and
 # ``approx_quantile(column, q)``: a value whose rank is near, from a sketch that merges. Deequ: ApproxQuantile.
-
-
-def _signature(name: str) -> Signature:
-    return Signature(
-        name=name,
-        min_columns=1,
-        max_columns=1,
-        column_kind=ColumnKind.NUMERIC,
-        arguments=(ArgumentType.NUMBER,),
-    )
 
 
 def _quantile_problem(spec: MetricSpec) -> str | None:
@@ -171,54 +130,63 @@ def quantile_of(sketch: bytes, share: float) -> float | None:
     return None if values.is_empty() else values.get_quantile(share, inclusive=True)
 
 
-QUANTILE = MetricDefinition(
-    signature=_signature("quantile"),
+def _quantile(name: str, **fields: Any) -> MetricDefinition:
+    return MetricDefinition(
+        signature=Signature(
+            name=name,
+            min_columns=1,
+            max_columns=1,
+            column_kind=ColumnKind.NUMERIC,
+            arguments=(ArgumentType.NUMBER,),
+        ),
+        tells_values=True,
+        dimension=Dimension.ACCURACY,
+        problem=_quantile_problem,
+        **fields,
+    )
+
+
+QUANTILE = _quantile(
+    "quantile",
     kind=Kind.AGGREGATE,
-    tells_values=True,
     formula="x with rank 1 + q (n - 1) among the n values, linear between neighbours",
     source="numpy.quantile's default; Hyndman and Fan 1996, type 7",
     meaning="the value below which this share of the values lies",
-    dimension=Dimension.ACCURACY,
     statistics=lambda spec, write: {
         "quantile": Statistic(
             gather=Gather.PERCENTILE, of=(write.number(spec.columns[0]),), argument=float(spec.arguments[0])
         )
     },
-    value=lambda spec, found: found["quantile"],
-    problem=_quantile_problem,
+    value=lambda spec, values: values["quantile"],
     plain_sql=False,
 )
-APPROX_QUANTILE = MetricDefinition(
-    signature=_signature("approx_quantile"),
+APPROX_QUANTILE = _quantile(
+    "approx_quantile",
     kind=Kind.SKETCH,
-    tells_values=True,
     formula="a value whose rank share lies within 0.7 % of q, in 99 % of cases",
     source="Schelter et al. 2018, Table 2: ApproxQuantile; KLL sketch (Karnin, Lang, Liberty 2016)",
     meaning="about the value below which this share of the values lies",
-    dimension=Dimension.ACCURACY,
     statistics=lambda spec, write: {"kll": Statistic(gather=Gather.KLL, of=(write.number(spec.columns[0]),))},
-    value=lambda spec, found: None if found["kll"] is None else quantile_of(found["kll"], float(spec.arguments[0])),
-    problem=_quantile_problem,
+    value=lambda spec, values: None if values["kll"] is None else quantile_of(values["kll"], float(spec.arguments[0])),
 )
 
 
 # ``correlation(a, b)``: Pearson's correlation of the rows where both are there. Deequ: Correlation.
 
 
-def _correlation_value(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
+def _correlation(spec: MetricSpec, values: Mapping[str, Any]) -> float | None:
     """None where a column does not vary: SQL's corr and numpy's agree that nothing can be said. NaN stays NaN."""
-    if found["comoments"] is None:
+    if values["comoments"] is None:
         return None
-    _, _, _, xx, yy, xy = found["comoments"]
+    _, _, _, xx, yy, xy = values["comoments"]
     return None if xx <= 0 or yy <= 0 else xy / sqrt(xx) / sqrt(yy)
 
 
-def _correlation_detail(spec: MetricSpec, found: Mapping[str, Any]) -> dict[str, Any]:
-    if found["comoments"] is None:
-        return {}
-    constant = [name for name, square in zip(spec.columns, found["comoments"][3:5], strict=True) if square <= 0]
-    told = f"the column {' and the column '.join(constant)} is constant: correlation is not defined"
-    return {NOTE: told} if constant else {}
+def _constant_columns(spec: MetricSpec, values: Mapping[str, Any]) -> dict[str, Any]:
+    squares = values["comoments"][3:5] if values["comoments"] is not None else (1, 1)
+    constant = [name for name, square in zip(spec.columns, squares, strict=True) if square <= 0]
+    note = f"the column {' and the column '.join(constant)} is constant: correlation is not defined"
+    return {NOTE: note} if constant else {}
 
 
 CORRELATION = MetricDefinition(
@@ -231,8 +199,8 @@ CORRELATION = MetricDefinition(
     statistics=lambda spec, write: {
         "comoments": Statistic(gather=Gather.COMOMENTS, of=tuple(write.number(name) for name in spec.columns))
     },
-    value=_correlation_value,
-    detail=_correlation_detail,
+    value=_correlation,
+    detail=_constant_columns,
     plain_sql=False,
 )
 
@@ -251,7 +219,7 @@ def _length(name: str, gather: Gather, meaning: str) -> MetricDefinition:
         statistics=lambda spec, write: {
             "length": Statistic(gather=gather, of=(f"char_length({write.column(spec.columns[0])})",))
         },
-        value=lambda spec, found: None if found["length"] is None else float(found["length"]),
+        value=lambda spec, values: None if values["length"] is None else float(values["length"]),
         plain_sql=False,
     )
 
@@ -262,8 +230,7 @@ MAX_LENGTH = _length("max_length", Gather.MAX, "the length of the longest text")
 
 # ``age(column, "instant")``: seconds from the newest value of a column of times to an instant given in SQL.
 #
-# The engine has no clock: the instant is the caller's, often a template such as ``timestamp
-# '{window.end:datetime}'``.
+# The engine has no clock: the instant is the caller's, often a template: ``timestamp '{window.end:datetime}'``.
 
 
 def _age_statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
@@ -288,6 +255,6 @@ AGE = MetricDefinition(
     meaning="how long ago the newest time in the column was: a length of time, such as 4h",
     dimension=Dimension.TIMELINESS,
     statistics=_age_statistics,
-    value=lambda spec, found: None if found["age"] is None else float(found["age"]),
+    value=lambda spec, values: None if values["age"] is None else float(values["age"]),
     plain_sql=False,
 )

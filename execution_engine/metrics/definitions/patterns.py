@@ -12,8 +12,7 @@ from .shares import count_of, share_of_rows
 
 # Patterns that go by a name: what a whole text may be, and what may stand anywhere inside of one.
 #
-# The expressions are Java's, in what they share with Python's. ``CHECKED`` ones count only what passes Luhn's check
-# too.
+# The expressions are Java's, in what they share with Python's. ``CHECKED`` count only what passes Luhn's check too.
 
 # Of a host: letters and signs of any script, digits, - and _; no other ASCII, so that no address swallows its brackets.
 _SIGN = r"[^\s!-,./:-@\[-\^`{-~]"
@@ -72,8 +71,8 @@ MAX_CHARACTERS = 200
 
 def pattern_of(spec: MetricSpec) -> str:
     """The regular expression, also of a pattern given by its name."""
-    said = str(spec.arguments[0])
-    return NAMED.get(said, said)
+    pattern = str(spec.arguments[0])
+    return NAMED.get(pattern, pattern)
 
 
 def _pattern_problem(spec: MetricSpec) -> str | None:
@@ -121,42 +120,36 @@ PATTERN_MATCH = share_of_rows(
 
 # ``consistent_type(column)``: the largest share of the values that have the same type. Deequ: DataType.
 #
-# The types are those that a text can be read as: ``integral fractional boolean text``; the measurement's detail
-# counts
+# The types are those that a text can be read as: ``integral fractional boolean text``; the measurement's detail counts
 # each, and names the narrowest that holds them all.
 
 INTEGRAL = r"^[+-]?[0-9]+\z"  # $ would let a line break follow
 FRACTIONAL = r"^[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+)\z"
 BOOLEAN = r"^([tT][rR][uU][eE]|[fF][aA][lL][sS][eE])\z"
-TYPES = ("integral", "fractional", "boolean", "text")
+TYPES = {"integral": INTEGRAL, "fractional": FRACTIONAL, "boolean": BOOLEAN}  # others are text
 
 
 def _type_statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
-    text = f"cast({write.column(spec.columns[0])} as string)"
-    patterns = {"integral": INTEGRAL, "fractional": FRACTIONAL, "boolean": BOOLEAN}
-    counted = {name: count_of(write, f"{text} rlike {write.text(pattern)}") for name, pattern in patterns.items()}
-    return counted | {"values": Statistic(gather=Gather.COUNT, of=(write.column(spec.columns[0]),))}
+    column = write.column(spec.columns[0])
+    counts = {
+        name: count_of(write, f"cast({column} as string) rlike {write.text(type_)}") for name, type_ in TYPES.items()
+    }
+    return counts | {"values": Statistic(gather=Gather.COUNT, of=(column,))}
 
 
-def _counts(found: Mapping[str, Any]) -> dict[str, int]:
-    known = {name: found[name] for name in TYPES[:-1]}
-    return known | {"text": found["values"] - sum(known.values())}
+def _counts(values: Mapping[str, Any]) -> dict[str, int]:
+    counts = {name: values[name] for name in TYPES}
+    return counts | {"text": values["values"] - sum(counts.values())}
 
 
-def _share(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
-    return max(_counts(found).values()) / found["values"] if found["values"] else None
-
-
-def _inferred(counts: Mapping[str, int]) -> str:
+def _type_detail(spec: MetricSpec, values: Mapping[str, Any]) -> dict[str, Any]:
+    counts = _counts(values)
     present = {name for name, count in counts.items() if count}
     if present == {"integral", "fractional"}:
-        return "fractional"
-    return present.pop() if len(present) == 1 else "text" if present else "unknown"
-
-
-def _type_detail(spec: MetricSpec, found: Mapping[str, Any]) -> dict[str, Any]:
-    counts = _counts(found)
-    return {"inferred": _inferred(counts), "types": counts}
+        inferred = "fractional"
+    else:
+        inferred = present.pop() if len(present) == 1 else "text" if present else "unknown"
+    return {"inferred": inferred, "types": counts}
 
 
 CONSISTENT_TYPE = MetricDefinition(
@@ -167,7 +160,7 @@ CONSISTENT_TYPE = MetricDefinition(
     meaning="the share of values that read as the most frequent type",
     dimension=Dimension.VALIDITY,
     statistics=_type_statistics,
-    value=_share,
+    value=lambda spec, values: max(_counts(values).values()) / values["values"] if values["values"] else None,
     detail=_type_detail,
     plain_sql=False,
 )

@@ -42,8 +42,7 @@ def _held_to(spec: MetricSpec, of: Described, partition: Window | None) -> Metri
     if partition is not None:
         options.setdefault(START, int(partition.start.timestamp()))
     if not spec.columns and (hidden := [written(name) for name in of.unprofiled]):
-        said = listed(str(options.get(WITHOUT, "")))
-        options[WITHOUT] = ", ".join(dict.fromkeys((*said, *hidden)))
+        options[WITHOUT] = ", ".join(dict.fromkeys((*listed(str(options.get(WITHOUT, ""))), *hidden)))
     return replace(spec, options=tuple(sorted(options.items())))
 
 

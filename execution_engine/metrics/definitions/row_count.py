@@ -28,7 +28,7 @@ ROW_COUNT = MetricDefinition(
     dimension=Dimension.COMPLETENESS,
     divides_shares=True,
     statistics=lambda spec, write: {"rows": ROWS},
-    value=lambda spec, found: float(found["rows"]),
+    value=lambda spec, values: float(values["rows"]),
     sums_bound=True,
     adds_up=True,
 )
@@ -56,18 +56,17 @@ class Counted:
 
 def detail_of_keys(column: str, counted: Counted, null: str) -> dict[str, Any]:
     """What a measurement tells beside its number: the keys of most rows, and a sentence; ``null`` stands for no key."""
-    rows = counted.rows
-    found = sorted(((key, count) for key, count in rows.items() if count), key=lambda pair: (-pair[1], pair[0]))
-    if not found:
+    pairs = [(key, rows) for key, rows in counted.rows.items() if rows]
+    pairs.sort(key=lambda pair: (-pair[1], pair[0]))
+    if not pairs:
         return {}
-    named = [f"{count:,} under {key if key == null else f'{column}={key}'}" for key, count in found[:MOST_KEYS_TOLD]]
-    rest = found[MOST_KEYS_TOLD:]
-    others = len(rest) + counted.others
+    first, others = pairs[:MOST_KEYS_TOLD], len(pairs[MOST_KEYS_TOLD:]) + counted.others
+    texts = [f"{rows:,} under {key if key == null else f'{column}={key}'}" for key, rows in first]
     if others:
-        left = sum(count for _, count in rest) + counted.rows_of_others
-        named.append(f"{left:,} under {others:,} other key{'s' * (others > 1)}")
-    said = f"{counted.total:,} rows lie" if counted.total > 1 else "1 row lies"
-    return {"keys": dict(found[:MOST_KEYS_TOLD]), NOTE: f"{said} in no partition: {', '.join(named)}"}
+        rows_of_others = sum(rows for _, rows in pairs[MOST_KEYS_TOLD:]) + counted.rows_of_others
+        texts.append(f"{rows_of_others:,} under {others:,} other key{'s' * (others > 1)}")
+    lie = f"{counted.total:,} rows lie" if counted.total > 1 else "1 row lies"
+    return {"keys": dict(first), NOTE: f"{lie} in no partition: {', '.join(texts)}"}
 
 
 UNPARTITIONED_ROWS = MetricDefinition(

@@ -59,13 +59,13 @@ class Sample:
             known = header["assay_sample"] == VERSION and header["size"] == len(keys)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UnableToReadSample(f"the bytes are no sample: {error}") from error
-        if not known or not all(_is_key(key, len(columns)) for key in keys):
+        are_keys = all(
+            isinstance(key, list) and len(key) == len(columns) and all(v is None or isinstance(v, str) for v in key)
+            for key in keys
+        )
+        if not known or not are_keys:
             raise UnableToReadSample(f"the sample is cut, damaged or not of version {VERSION}; take it again")
-        return cls(columns=columns, keys=tuple(tuple(key) for key in keys))
-
-
-def _is_key(key: object, columns: int) -> bool:
-    return isinstance(key, list) and len(key) == columns and all(v is None or isinstance(v, str) for v in key)
+        return cls(columns=columns, keys=tuple(map(tuple, keys)))
 
 
 def bottom_keys(keys: Iterable[Key], size: int, draw: str) -> tuple[Key, ...]:

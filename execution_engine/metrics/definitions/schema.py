@@ -31,16 +31,11 @@ _NAMED = re.compile(r"((?:`(?:[^`]|``)+`|[^\s`])+)\s+(.*)", re.DOTALL)
 _ALIASES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint", "real": "float"}
 
 
-def _columns_problem(spec: MetricSpec) -> str | None:
-    said = wanted_columns(str(spec.arguments[0]))
-    if said and all(name and type_ for name, type_ in said):
-        return None
-    return "a schema is written as 'name type, name type', such as 'trip_id bigint, `order id` string'"
-
-
 def wanted_columns(text: str) -> list[tuple[str, str]]:
     """The columns and types of a text like ``a bigint, b decimal(10, 2)``, in its order."""
-    return [_column(part.strip()) for part in parts_of(f"{text},")] if text.strip() else []
+    parts = [part.strip() for part in parts_of(f"{text},")] if text.strip() else []
+    matches = [(part, _NAMED.fullmatch(part)) for part in parts]
+    return [(named(match[1]), match[2].strip()) if match else (part, "") for part, match in matches]
 
 
 def compare(wanted: list[tuple[str, str]], found: Mapping[str, str]) -> dict[str, Any]:
@@ -52,7 +47,7 @@ def compare(wanted: list[tuple[str, str]], found: Mapping[str, str]) -> dict[str
         "other": {
             name: types[name.lower()]
             for name, type_ in wanted
-            if name.lower() in types and types[name.lower()] != canonical(type_)
+            if types.get(name.lower(), canonical(type_)) != canonical(type_)
         },
         "extra": [name for name in found if name.lower() not in names and len(path_of(name)) == 1],
     }
@@ -64,9 +59,11 @@ def canonical(type_: str) -> str:
     return _ALIASES.get(text, text)
 
 
-def _column(part: str) -> tuple[str, str]:
-    found = _NAMED.fullmatch(part)
-    return (named(found[1]), found[2].strip()) if found else (part, "")
+def _columns_problem(spec: MetricSpec) -> str | None:
+    columns = wanted_columns(str(spec.arguments[0]))
+    if columns and all(name and type_ for name, type_ in columns):
+        return None
+    return "a schema is written as 'name type, name type', such as 'trip_id bigint, `order id` string'"
 
 
 SCHEMA_MATCH = MetricDefinition(
@@ -119,22 +116,33 @@ class Drift:
 
 
 def drifts(declared: Iterable[tuple[str, str]], seen: Sequence[SeenColumns], holds: Holds) -> list[Drift]:
-    """What differs of the declared columns (name and type), each by the first way in which it does."""
-    lowered = [{name.lower(): type_ for name, type_ in one.columns.items()} for one in seen]
-    found = (_drift(name, type_, seen, lowered, holds) for name, type_ in declared)
-    return [drift for drift in found if drift is not None]
+    """What differs of the declared columns (name and type), each by the first way in which it does.
+
+    Gone weighs more than changed: a reader fails there at once.
+    """
+    places = [(place.place, {name.lower(): type_ for name, type_ in place.columns.items()}) for place in seen]
+    results: list[Drift] = []
+    for name, type_ in declared:
+        if gone := [place for place, columns in places if name.lower() not in columns]:
+            results.append(Drift(column=name, declared=type_, found=None, places=tuple(gone)))
+            continue
+        types = [(place, columns[name.lower()]) for place, columns in places]
+        changed = [(place, found) for place, found in types if found is not None and not holds(type_, found)]
+        if changed:
+            changed_places = tuple(place for place, _ in changed)
+            results.append(Drift(column=name, declared=type_, found=changed[0][1], places=changed_places))
+    return results
 
 
 def detail_of(found: Sequence[Drift]) -> dict[str, Any]:
     """What a measurement tells beside how many there are."""
     if not found:
         return {}
-    named = [drift.sentence for drift in found[:MOST_NAMED]]
     more = [f"{len(found) - MOST_NAMED} more columns"] if len(found) > MOST_NAMED else []
     return {
         "gone": [drift.column for drift in found if drift.found is None],
         "changed": {drift.column: drift.found for drift in found if drift.found is not None},
-        NOTE: "; ".join([*named, *more]),
+        NOTE: "; ".join([*(drift.sentence for drift in found[:MOST_NAMED]), *more]),
     }
 
 
@@ -145,9 +153,9 @@ def declared_text(columns: Iterable[tuple[str, str]]) -> str:
 
 def declared_of(spec: MetricSpec) -> list[tuple[str, str]] | None:
     """The columns that a call is held to, by name and type; None where it leaves them to the catalogue."""
-    if (said := spec.option(DECLARED)) is None:
+    if (option := spec.option(DECLARED)) is None:
         return None
-    text = str(said)
+    text = str(option)
     return [(name, type_) for name, type_ in json.loads(text)] if text.startswith("[[") else wanted_columns(text)
 
 
@@ -162,25 +170,10 @@ def _held_to(spec: MetricSpec, of: Described, partition: Window | None) -> Metri
         if partition is not None and in_force(of.declared, which):
             detail = f"{partition.text} began before the columns of {of.name} were declared as they are"
             return Failure(reason=Reason.NOT_DUE, detail=detail)
-        said = "" if which == ALL else f" of its {which}"
-        return Failure(reason=Reason.INVALID, detail=f"{of.name} declares no columns{said}: add them to its metadata.")
+        group = "" if which == ALL else f" of its {which}"
+        return Failure(reason=Reason.INVALID, detail=f"{of.name} declares no columns{group}: add them to its metadata.")
     options[DECLARED] = declared_text((column.name, column.type) for column in columns)
     return replace(spec, options=tuple(sorted(options.items())))
-
-
-def _drift(
-    name: str, type_: str, seen: Sequence[SeenColumns], lowered: Sequence[Mapping[str, str | None]], holds: Holds
-) -> Drift | None:
-    """Gone weighs more than changed: a reader fails there at once."""
-    key = name.lower()
-    gone = tuple(one.place for one, columns in zip(seen, lowered, strict=True) if key not in columns)
-    if gone:
-        return Drift(column=name, declared=type_, found=None, places=gone)
-    types = [(one.place, columns[key]) for one, columns in zip(seen, lowered, strict=True)]
-    others = [(place, found) for place, found in types if found is not None and not holds(type_, found)]
-    if not others:
-        return None
-    return Drift(column=name, declared=type_, found=others[0][1], places=tuple(place for place, _ in others))
 
 
 def _declaration_problem(spec: MetricSpec) -> str | None:

@@ -1,58 +1,38 @@
 """Metrics that are a share of the rows, with what makes a row count for them."""
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import Any
 
 from execution_engine.exact import decimal_of
 from execution_engine.metrics.definition import ArgumentType, ColumnKind, Dimension, Kind, MetricDefinition, Signature
 from execution_engine.metrics.expressions import Expressions
-from execution_engine.metrics.spec import Literal, MetricSpec
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 
 Condition = Callable[[MetricSpec, Expressions], str]
 
 
 def share_of_rows(
-    signature: Signature,
-    *,
-    met: Condition,
-    formula: str,
-    source: str,
-    meaning: str,
-    dimension: Dimension,
-    among: Condition | None = None,
-    problem: Callable[[MetricSpec], str | None] | None = None,
-    plain_sql: bool = True,
+    signature: Signature, *, met: Condition, among: Condition | None = None, **fields: Any
 ) -> MetricDefinition:
     """The metric ``rows that meet a condition / rows``, or / rows ``among`` which it is asked; NULL without any.
 
-    A row where the condition is NULL does not meet it.
+    A row where the condition is NULL does not meet it. ``fields`` are those of the definition.
     """
 
     def statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
         condition = met(spec, write)
         if among is None:
             return {"met": count_of(write, condition), "rows": ROWS}
-        asked = among(spec, write)
-        return {"met": count_of(write, f"({asked}) and ({condition})"), "rows": count_of(write, asked)}
+        base = among(spec, write)
+        return {"met": count_of(write, f"({base}) and ({condition})"), "rows": count_of(write, base)}
 
     def breaks(spec: MetricSpec, write: Expressions) -> str:
         broken = f"not coalesce({met(spec, write)}, false)"
         return broken if among is None else f"({among(spec, write)}) and {broken}"
 
     return MetricDefinition(
-        signature=signature,
-        kind=Kind.AGGREGATE,
-        formula=formula,
-        source=source,
-        meaning=meaning,
-        dimension=dimension,
-        statistics=statistics,
-        value=share,
-        breaks=breaks,
-        problem=problem,
-        plain_sql=plain_sql,
+        signature=signature, kind=Kind.AGGREGATE, statistics=statistics, value=share, breaks=breaks, **fields
     )
 
 
@@ -61,9 +41,9 @@ def count_of(write: Expressions, condition: str) -> Statistic:
     return Statistic(gather=Gather.COUNT, of=(write.met(condition),))
 
 
-def share(spec: MetricSpec, found: Mapping[str, Any]) -> float | None:
+def share(spec: MetricSpec, values: Mapping[str, Any]) -> float | None:
     """``met / rows``; None without rows."""
-    return found["met"] / found["rows"] if found["rows"] else None
+    return values["met"] / values["rows"] if values["rows"] else None
 
 
 # ``compliance("condition")``: rows that meet the condition / rows; a NULL condition is not met. Deequ: Compliance.
@@ -92,22 +72,17 @@ SATISFIES_IF = share_of_rows(
 
 
 # ``less_than(a, b)``: of the rows where both are there, those in which the first is less than the second.
-#
-# A NaN is neither less nor greater than a number.
-
-
-def _both(spec: MetricSpec, write: Expressions) -> str:
-    return " and ".join(f"{write.column(name)} is not null" for name in spec.columns)
 
 
 def _less(spec: MetricSpec, write: Expressions) -> str:
+    """A NaN is neither less nor greater than a number."""
     first, second = (write.column(name) for name in spec.columns)
     return f"{first} < {second} and {write.no_nan(spec.columns[1])}"
 
 
 LESS_THAN = share_of_rows(
     Signature(name="less_than", min_columns=2, max_columns=2),
-    among=_both,
+    among=lambda spec, write: " and ".join(f"{write.column(name)} is not null" for name in spec.columns),
     met=_less,
     formula="|{d ∈ D : d(a) < d(b)}| / |{d ∈ D : d(a), d(b) ≠ null}|",
     source="Schelter et al. 2018, Table 1: isLessThan",
@@ -120,12 +95,13 @@ LESS_THAN = share_of_rows(
 
 
 def _compared(name: str, comparator: str, sign: str, *, source: str, meaning: str) -> MetricDefinition:
+    def met(spec: MetricSpec, write: Expressions) -> str:
+        column = write.column(spec.columns[0])
+        return f"{column} is null or ({column} {comparator} 0 and {write.no_nan(spec.columns[0])})"
+
     return share_of_rows(
         Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
-        met=lambda spec, write: (
-            f"{write.column(spec.columns[0])} is null or "
-            f"({write.column(spec.columns[0])} {comparator} 0 and {write.no_nan(spec.columns[0])})"
-        ),
+        met=met,
         formula=f"|{{d ∈ D : d(column) {sign} 0 or null}}| / N; a NaN is no number",
         source=source,
         meaning=meaning,
@@ -157,14 +133,11 @@ def _range_problem(spec: MetricSpec) -> str | None:
 
 def _within(spec: MetricSpec, write: Expressions) -> str:
     """Whole numbers and decimals are compared with every digit, others as doubles."""
-    column, low, high = spec.columns[0], _bound(spec.arguments[0]), _bound(spec.arguments[1])
+    column = spec.columns[0]
+    low, high = (decimal_of(float(bound) if isinstance(bound, str) else bound) for bound in spec.arguments)
     if (write.type_of(column) or "").startswith(("bigint", "decimal")) and max(abs(low), abs(high)) < MOST_EXACT:
         return f"{write.column(column)} between {low:f} and {high:f}"
     return f"{write.number(column)} between {float(low)!r} and {float(high)!r}"
-
-
-def _bound(said: Literal) -> Decimal:
-    return decimal_of(float(said) if isinstance(said, str) else said)
 
 
 IN_RANGE = share_of_rows(
@@ -186,16 +159,12 @@ IN_RANGE = share_of_rows(
 
 
 # ``ratio_of(column, 'value')``: rows with that one value / rows. Deequ: the ratio of a bin of its Histogram.
-
-
-def _met(spec: MetricSpec, write: Expressions) -> str:
-    """As text, so that one signature serves every type; the text is as ``histogram`` writes it."""
-    return f"cast({write.column(spec.columns[0])} as string) = {write.text(str(spec.arguments[0]))}"
-
+#
+# Compared as text, so that one signature serves every type; the text is as ``histogram`` writes it.
 
 RATIO_OF = share_of_rows(
     Signature(name="ratio_of", min_columns=1, max_columns=1, arguments=(ArgumentType.TEXT,)),
-    met=_met,
+    met=lambda spec, write: f"cast({write.column(spec.columns[0])} as string) = {write.text(str(spec.arguments[0]))}",
     formula="c(value) / N",
     source="Schelter et al. 2018, Table 1: hasHistogramValues, and Listing 1's ratio",
     meaning="the share of rows that have this value",
@@ -206,12 +175,6 @@ RATIO_OF = share_of_rows(
 
 # ``completeness(column)``: rows whose value is not null / rows. Deequ: Completeness.
 
-
-def _completeness_statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
-    column = spec.columns[0]
-    return {"met": Statistic(gather=Gather.COUNT, of=(write.column(column),), column=column), "rows": ROWS}
-
-
 COMPLETENESS = MetricDefinition(
     signature=Signature(name="completeness", min_columns=1, max_columns=1),
     kind=Kind.AGGREGATE,
@@ -219,7 +182,10 @@ COMPLETENESS = MetricDefinition(
     source="Schelter et al. 2018, Table 2: Completeness",
     meaning="the share of rows that have a value",
     dimension=Dimension.COMPLETENESS,
-    statistics=_completeness_statistics,
+    statistics=lambda spec, write: {
+        "met": Statistic(gather=Gather.COUNT, of=(write.column(spec.columns[0]),), column=spec.columns[0]),
+        "rows": ROWS,
+    },
     value=share,
     breaks=lambda spec, write: f"{write.column(spec.columns[0])} is null",
 )

@@ -22,21 +22,16 @@ from execution_engine.metrics.states.statistics import Gather, Statistic, Summar
 #
 # The paper calls Uniqueness what Deequ's library calls UniqueValueRatio; names here follow the library. Rows with a
 # null in one of the columns have no key, as in SQL's UNIQUE, and are skipped; ``nulls='keep'`` skips only those in
-# which
-# all columns are null, as Deequ does. ``distinct_count`` alone takes a null as a value always.
+# which all columns are null, as Deequ does. ``distinct_count`` alone takes a null as a value always.
 
 _PAPER = "Schelter et al. 2018"
 KEEP = "keep"
 NULLS = ("skip", KEEP)
 
 
-def _groupings(spec: MetricSpec) -> tuple[Grouping, ...]:
-    return (Grouping(columns=spec.columns, partial=spec.option("nulls") == KEEP),)
-
-
 def _nulls_problem(spec: MetricSpec) -> str | None:
-    said = spec.option("nulls", "skip")
-    return None if said in NULLS else f"nulls is {said!r}, not one of {', '.join(NULLS)}"
+    nulls = spec.option("nulls", "skip")
+    return None if nulls in NULLS else f"nulls is {nulls!r}, not one of {', '.join(NULLS)}"
 
 
 def _skipped(spec: MetricSpec, of: tuple[Summary, ...]) -> dict[str, Any]:
@@ -51,24 +46,14 @@ def _skipped(spec: MetricSpec, of: tuple[Summary, ...]) -> dict[str, Any]:
 
 
 def _of_keys(
-    name: str,
-    value: FromSummaries,
-    *,
-    formula: str,
-    source: str,
-    meaning: str,
-    skips: bool = True,
-    counts: Keys | None = None,
+    name: str, value: FromSummaries, *, skips: bool = True, counts: Keys | None = None, **fields: Any
 ) -> MetricDefinition:
     options = {"nulls": ArgumentType.TEXT} if skips else {}
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=None, options=options),
         kind=Kind.GROUPING,
-        formula=formula,
-        source=source,
-        meaning=meaning,
         dimension=Dimension.UNIQUENESS,
-        groupings=_groupings,
+        groupings=lambda spec: (Grouping(columns=spec.columns, partial=spec.option("nulls") == KEEP),),
         from_summaries=value,
         detail_of_keys=_skipped if skips else None,
         problem=_nulls_problem if skips else None,
@@ -76,6 +61,7 @@ def _of_keys(
         counts=counts,
         repeats_break=counts is not Keys.WHOLE,
         sums_bound=counts is not None,
+        **fields,
     )
 
 
@@ -138,18 +124,12 @@ APPROX_COUNT_DISTINCT = MetricDefinition(
     source="Schelter et al. 2018, Table 2: ApproxCountDistinct; HyperLogLog of Apache DataSketches",
     meaning="about how many different values there are",
     dimension=Dimension.UNIQUENESS,
-    statistics=lambda spec, write: {
-        "hll": Statistic(gather=Gather.HLL, of=(write.hashable(spec.columns[0]),)),
-    },
-    value=lambda spec, found: 0.0 if found["hll"] is None else distinct_of(found["hll"]),
+    statistics=lambda spec, write: {"hll": Statistic(gather=Gather.HLL, of=(write.hashable(spec.columns[0]),))},
+    value=lambda spec, values: 0.0 if values["hll"] is None else distinct_of(values["hll"]),
 )
 
 
 # ``entropy mutual_information most_frequent_share``: the distribution of the values that are not null.
-
-
-def _entropy(spec: MetricSpec, of: tuple[Summary, ...]) -> float | None:
-    return of[0].entropy
 
 
 def _mutual_information(spec: MetricSpec, of: tuple[Summary, ...]) -> float | None:
@@ -163,34 +143,38 @@ def _pair(spec: MetricSpec) -> tuple[Grouping, ...]:
     return tuple(Grouping(columns=columns, present=(a, b)) for columns in ((a,), (b,), (a, b)))
 
 
-ENTROPY = MetricDefinition(
-    signature=Signature(name="entropy", min_columns=1, max_columns=1),
-    kind=Kind.GROUPING,
+def _of_distribution(name: str, **fields: Any) -> MetricDefinition:
+    return MetricDefinition(
+        signature=Signature(name=name, min_columns=1, max_columns=1),
+        kind=Kind.GROUPING,
+        dimension=Dimension.ACCURACY,
+        groupings=lambda spec: (Grouping(columns=spec.columns),),
+        **fields,
+    )
+
+
+ENTROPY = _of_distribution(
+    "entropy",
     formula="-Σ c(v)/N ln(c(v)/N), in nats, N the rows that are not null",
-    source="Schelter et al. 2018, Table 2: Entropy; natural logarithm as in Deequ",
+    source=f"{_PAPER}, Table 2: Entropy; natural logarithm as in Deequ",
     meaning="how evenly the values are spread",
-    dimension=Dimension.ACCURACY,
-    groupings=lambda spec: (Grouping(columns=spec.columns),),
-    from_summaries=_entropy,
+    from_summaries=lambda spec, of: of[0].entropy,
 )
 MUTUAL_INFORMATION = MetricDefinition(
     signature=Signature(name="mutual_information", min_columns=2, max_columns=2),
     kind=Kind.GROUPING,
     formula="Σ c(a,b)/N ln(N c(a,b) / (c(a) c(b))), in nats, over the N rows where neither is null",
-    source="Schelter et al. 2018, Table 2: MutualInformation; natural logarithm as in Deequ",
+    source=f"{_PAPER}, Table 2: MutualInformation; natural logarithm as in Deequ",
     meaning="how much two columns tell of each other",
     dimension=Dimension.ACCURACY,
     groupings=_pair,
     from_summaries=_mutual_information,
 )
-MOST_FREQUENT_SHARE = MetricDefinition(
-    signature=Signature(name="most_frequent_share", min_columns=1, max_columns=1),
-    kind=Kind.GROUPING,
+MOST_FREQUENT_SHARE = _of_distribution(
+    "most_frequent_share",
     formula="max c(v) / N, N the rows that are not null",
     source="Redyuk et al. 2021: ratio of the most frequent value",
     meaning="the share of the most frequent value",
-    dimension=Dimension.ACCURACY,
-    groupings=lambda spec: (Grouping(columns=spec.columns),),
     from_summaries=lambda spec, of: of[0].most / of[0].rows if of[0].rows else None,
 )
 
@@ -204,8 +188,8 @@ MOST_VALUES = 1000  # Deequ's default of maxDetailBins
 
 def bins_of(spec: MetricSpec) -> int | None:
     """Into how many bins numbers are cut; None where each value is one."""
-    said = spec.option("bins")
-    return None if said is None else int(said)
+    bins = spec.option("bins")
+    return None if bins is None else int(bins)
 
 
 def _bins_problem(spec: MetricSpec) -> str | None:

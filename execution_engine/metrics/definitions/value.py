@@ -1,6 +1,7 @@
 """``value()`` of a business metric: what its expression comes to, and whether it is known and its sources complete."""
 
 from dataclasses import replace
+from typing import Any
 
 from assay.time.windows import Window
 from execution_engine.metrics.definition import (
@@ -31,54 +32,49 @@ def _held_to(spec: MetricSpec, of: Described, partition: Window | None) -> Metri
     return replace(spec, options=((OF, of.expression),))
 
 
-def _value_of(call: MetricSpec, of: Described) -> MetricSpec:
-    return MetricSpec(name=VALUE.name, options=((OF, of.expression),))
+def _of_business_metric(
+    name: str, input_: Input, function: str, returns: ValueType = ValueType.NUMBER, **fields: Any
+) -> MetricDefinition:
+    return MetricDefinition(
+        signature=Signature(name=name, options={OF: ArgumentType.TEXT}, returns=returns, takes_where=False),
+        kind=Kind.DERIVED,
+        source="UDQ: tests of the metric platform",
+        problem=lambda spec: (
+            f"{OF}= is filled in from the catalog: leave it out" if spec.option(OF) is not None else None
+        ),
+        inputs=(input_,),
+        taken_by={SERVICE: f"execution_engine.freshness.derive:{function}"},
+        held_to=_held_to,
+        **fields,
+    )
 
 
-def _problem(spec: MetricSpec) -> str | None:
-    return f"{OF}= is filled in from the catalog: leave it out" if spec.option(OF) is not None else None
-
-
-SOURCE = "UDQ: tests of the metric platform"
-VALUE = MetricDefinition(
-    signature=Signature(name="value", options={OF: ArgumentType.TEXT}, takes_where=False),
-    kind=Kind.DERIVED,
+VALUE = _of_business_metric(
+    "value",
+    Input(spec=lambda call, of: call, at=At.OPERANDS),
+    "derive_value",
     formula="the value of the business metric's expression; where that is NULL there is no data",
-    source=SOURCE,
     meaning="what the business metric is",
     dimension=Dimension.ACCURACY,
-    problem=_problem,
-    inputs=(Input(spec=lambda call, of: call, at=At.OPERANDS),),
-    taken_by={SERVICE: "execution_engine.freshness.derive:derive_value"},
     tells_values=True,
-    held_to=_held_to,
 )
-HAS_VALUE = MetricDefinition(
-    signature=Signature(name="has_value", options={OF: ArgumentType.TEXT}, takes_where=False),
-    kind=Kind.DERIVED,
+HAS_VALUE = _of_business_metric(
+    "has_value",
+    Input(spec=lambda call, of: MetricSpec(name=VALUE.name, options=((OF, of.expression),))),
+    "derive_has_value",
     formula="1 if value() is known, 0 if there is no data",
-    source=SOURCE,
     meaning="1 if the business metric has a value, else 0",
     dimension=Dimension.COMPLETENESS,
-    problem=_problem,
-    inputs=(Input(spec=_value_of),),
-    taken_by={SERVICE: "execution_engine.freshness.derive:derive_has_value"},
-    held_to=_held_to,
     judges_no_data=True,
 )
-SOURCES_FRESHNESS = MetricDefinition(
-    signature=Signature(
-        name="sources_freshness", options={OF: ArgumentType.TEXT}, returns=ValueType.DURATION, takes_where=False
-    ),
-    kind=Kind.DERIVED,
+SOURCES_FRESHNESS = _of_business_metric(
+    "sources_freshness",
+    Input(spec=of_supply, at=At.SOURCES),
+    "derive_sources_freshness",
+    ValueType.DURATION,
     formula="the largest freshness() of the business metric's sources: 0 once all are complete, in seconds",
-    source=SOURCE,
     meaning="0 once all sources of the business metric are complete, else the time since the window's end",
     dimension=Dimension.TIMELINESS,
-    problem=_problem,
-    inputs=(Input(spec=of_supply, at=At.SOURCES),),
-    taken_by={SERVICE: "execution_engine.freshness.derive:derive_sources_freshness"},
-    held_to=_held_to,
     waits_for_sla=True,
 )
 ALL = (VALUE, HAS_VALUE, SOURCES_FRESHNESS)

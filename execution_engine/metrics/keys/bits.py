@@ -5,6 +5,7 @@ Sent to Spark's workers by value: it may import nothing but numpy.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -129,24 +130,16 @@ def bits_of_keys(
 ) -> tuple[bytes, int]:
     """The bits that all these keys set, laid end to end, and how many keys they are."""
     bits, count = no_bits(slices, bits_per_slice), 0
-    for some in _in_chunks(keys, min(max(bits_per_slice, LEAST_CHUNK), MOST_CHUNK)):
-        set_bits(bits, locate(some))
-        count += len(some)
+    chunk_bytes = min(max(bits_per_slice, LEAST_CHUNK), MOST_CHUNK)  # setting bits costs less for many keys at once
+    pending: list[Any] = []
+    for part in chain(keys, [None]):
+        if part is not None:
+            pending.append(part)
+        if pending and (part is None or sum(array.nbytes for array in pending) >= chunk_bytes):
+            chunk = np.concatenate(pending)
+            set_bits(bits, locate(chunk))
+            count, pending = count + len(chunk), []
     return bits.tobytes(), count
-
-
-def _in_chunks(parts: Iterable[Any], chunk_bytes: int) -> Iterator[Any]:
-    """The arrays, laid together up to about so many bytes: setting bits costs less for many keys at once."""
-    held: list[Any] = []
-    size = 0
-    for part in parts:
-        held.append(part)
-        size += part.nbytes
-        if size >= chunk_bytes:
-            yield np.concatenate(held)
-            held, size = [], 0
-    if held:
-        yield np.concatenate(held)
 
 
 def _blocks(length: int, size: int = BLOCK) -> Iterator[slice]:

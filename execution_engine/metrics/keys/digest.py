@@ -17,12 +17,10 @@ from execution_engine.metrics.definition import OTHER_SIDE
 from .bits import BUCKETS, SHIFT, Hashes
 from .envelope import UnableToReadKeys, columns, integer, seal, unseal
 
-# Keys are told apart into 4,096 buckets by how their hash begins, so that a bucket is one run of sorted hashes.
-
 
 @dataclass(frozen=True)
 class Buckets:
-    """Some of the buckets, in order."""
+    """Some of the 4,096 buckets, in order: keys alike in how their hash begins, one run of sorted hashes."""
 
     numbers: tuple[int, ...]
 

@@ -39,12 +39,25 @@ def unseal(state: bytes, kind: str, length_of: Callable[[Facts], int], key: byte
 
     ``length_of`` checks the header and returns that length. Where there is a key, an unsigned envelope is refused.
     """
-    header_bytes, digest, signed = _claims(state)
+    if len(state) > MAX_BYTES:
+        raise UnableToReadKeys(f"the state has {len(state)} bytes, more than {MAX_BYTES}")
+    if len(state) < PREFIX_BYTES:
+        raise UnableToReadKeys("the state is cut off")
+    claims = state[: calcsize(_CLAIMS)]
+    magic, version, header_bytes, digest = unpack(_CLAIMS, claims)
+    if magic != MAGIC or version != VERSION or header_bytes > min(MAX_HEADER_BYTES, len(state) - PREFIX_BYTES):
+        raise UnableToReadKeys(f"the bytes are no state of keys of version {VERSION}")
     view = memoryview(state)
     header, body = bytes(view[PREFIX_BYTES : PREFIX_BYTES + header_bytes]), view[PREFIX_BYTES + header_bytes :]
-    if key is not None and not hmac.compare_digest(signed, _signature(state[: calcsize(_CLAIMS)], header, key)):
+    signature = bytes(state[len(claims) : PREFIX_BYTES])
+    if key is not None and not hmac.compare_digest(signature, _signature(claims, header, key)):
         raise UnableToReadKeys("the signature is missing or of another key; set the same ASSAY_STATE_KEY on both sides")
-    facts = _facts(header, kind)
+    try:
+        facts = json.loads(header, parse_constant=_refuse)
+    except (ValueError, RecursionError) as cause:
+        raise UnableToReadKeys(f"the header cannot be read: {cause}") from cause
+    if not isinstance(facts, dict) or facts.get("kind") != kind:
+        raise UnableToReadKeys(f"the header is not that of a {kind}")
     if len(body) != length_of(facts):
         raise UnableToReadKeys(f"the body has {len(body)} bytes, not the {length_of(facts)} that its header demands")
     if _digest(header, body) != digest:
@@ -66,28 +79,6 @@ def columns(facts: Facts) -> tuple[str, ...]:
     if not isinstance(names, list) or not 1 <= len(names) <= MAX_COLUMNS or not all(type(n) is str for n in names):
         raise UnableToReadKeys(f"the header names no columns: {names!r:.50}")
     return tuple(names)
-
-
-def _claims(state: bytes) -> tuple[int, bytes, bytes]:
-    """The header's length, the checksum and the signature, of bytes that look like an envelope."""
-    if len(state) > MAX_BYTES:
-        raise UnableToReadKeys(f"the state has {len(state)} bytes, more than {MAX_BYTES}")
-    if len(state) < PREFIX_BYTES:
-        raise UnableToReadKeys("the state is cut off")
-    magic, version, header_bytes, digest = unpack(_CLAIMS, state[: calcsize(_CLAIMS)])
-    if magic != MAGIC or version != VERSION or header_bytes > min(MAX_HEADER_BYTES, len(state) - PREFIX_BYTES):
-        raise UnableToReadKeys(f"the bytes are no state of keys of version {VERSION}")
-    return header_bytes, digest, bytes(state[calcsize(_CLAIMS) : PREFIX_BYTES])
-
-
-def _facts(header: bytes, kind: str) -> Facts:
-    try:
-        facts = json.loads(header, parse_constant=_refuse)
-    except (ValueError, RecursionError) as cause:
-        raise UnableToReadKeys(f"the header cannot be read: {cause}") from cause
-    if not isinstance(facts, dict) or facts.get("kind") != kind:
-        raise UnableToReadKeys(f"the header is not that of a {kind}")
-    return facts
 
 
 def _refuse(name: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pybloom_live import BloomFilter
 
-from .bits import Bits, Body, Hashes, Mask, are_among, are_in, places_of_hashes, set_bits, set_counts
+from .bits import Bits, Hashes, Mask, are_among, are_in, places_of_hashes, set_bits, set_counts
 from .digest import Buckets
 from .envelope import MAX_BYTES, Facts, UnableToReadKeys, columns, integer, seal, unseal
 from .filter_shape import ERROR_RATES, FACTS_BYTES, KIND, FilterShape, Format, estimated_keys, filter_facts
@@ -63,18 +63,13 @@ class HashBloom(Bloom):
         return (int(places.of(number, slice(1), self.bits_per_slice)[0]) for number in range(self.num_slices))
 
 
+def _class_of(shape: FilterShape) -> type[Bloom]:
+    return Bloom if shape.format is Format.PYBLOOM else HashBloom
+
+
 def bloom_of_shape(shape: FilterShape) -> Bloom:
     """An empty filter."""
-    return _kind(shape)(shape.capacity, shape.error_rate)
-
-
-def bloom_of_file(shape: FilterShape, file: Body) -> Bloom:
-    """The filter in a file, which was checked: pybloom_live believes what it reads."""
-    return _kind(shape).fromfile(BytesIO(file))  # type: ignore[no-any-return]
-
-
-def _kind(shape: FilterShape) -> type[Bloom]:
-    return Bloom if shape.format is Format.PYBLOOM else HashBloom
+    return _class_of(shape)(shape.capacity, shape.error_rate)
 
 
 Part = tuple[bytes | Bits, int]  # bits that some rows set, and how many rows these are
@@ -210,4 +205,4 @@ def _bloom(shape: FilterShape, body: memoryview, keys: int) -> Bloom:
         fill = count / shape.bits_per_slice
         if count > keys or (keys and not count) or abs(fill - expected) > shape.fill_tolerance:
             raise UnableToReadKeys(f"{fill:.2%} of the bits of a slice are set, which {keys} keys do not do")
-    return bloom_of_file(shape, body)
+    return _class_of(shape).fromfile(BytesIO(body))  # type: ignore[no-any-return]  # which believes what it reads

@@ -25,19 +25,16 @@ def decode(text: str) -> Key:
     values: list[str | None] = []
     at = 0
     while at < len(text):
-        value, at = _value_at(text, at)
-        values.append(value)
+        if text[at] == NULL:
+            values.append(None)
+            at += 1
+            continue
+        length = _LENGTH.match(text, at)
+        if length is None or length.end() + int(length[1]) > len(text):
+            raise UnableToReadKey(f"{text[:80]!r} is not a key: no length or too few characters at {at}")
+        at = length.end() + int(length[1])
+        values.append(text[length.end() : at])
     return tuple(values)
-
-
-def _value_at(text: str, at: int) -> tuple[str | None, int]:
-    if text[at] == NULL:
-        return None, at + 1
-    length = _LENGTH.match(text, at)
-    if length is None or length.end() + int(length[1]) > len(text):
-        raise UnableToReadKey(f"{text[:80]!r} is not a key: no length or too few characters at {at}")
-    end = length.end() + int(length[1])
-    return text[length.end() : end], end
 
 
 def as_text(value: Any) -> str | None:

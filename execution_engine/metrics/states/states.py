@@ -37,39 +37,31 @@ def merge(statistic: Statistic, values: Sequence[Value]) -> Value:
     return known[0] if len(known) == 1 else _MERGES[statistic.gather](known)
 
 
-def _least(values: Sequence[Number]) -> Number:
+def _nan_last(value: Number) -> tuple[bool, Number]:
     """NaN is greater than any number, as in Spark's order."""
-    return min(values, key=lambda value: (isnan(value), value))
-
-
-def _greatest(values: Sequence[Number]) -> Number:
-    return max(values, key=lambda value: (isnan(value), value))
+    return isnan(value), value
 
 
 def _merged_moments(values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
     """By Chan, Golub and LeVeque's pairwise update, which does not cancel as sums of squares do."""
     count, mean, squares = values[0]
-    for other, other_mean, other_squares in values[1:]:
-        total = count + other
-        delta = other_mean - mean
-        mean = _merged_mean(mean, other_mean, other / total)
-        squares += other_squares + delta * delta * count * other / total
-        count = total
+    for part_count, part_mean, part_squares in values[1:]:
+        total_count = count + part_count
+        delta = part_mean - mean
+        mean = _merged_mean(mean, part_mean, part_count / total_count)
+        squares += part_squares + delta * delta * count * part_count / total_count
+        count = total_count
     return count, mean, squares
 
 
 def _merged_comoments(values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
     count, x, y, xx, yy, xy = values[0]
-    for other, other_x, other_y, other_xx, other_yy, other_xy in values[1:]:
-        total = count + other
-        dx, dy, weight = other_x - x, other_y - y, count * other / total
-        xx, yy, xy = (
-            xx + other_xx + dx * dx * weight,
-            yy + other_yy + dy * dy * weight,
-            xy + other_xy + dx * dy * weight,
-        )
-        x, y = _merged_mean(x, other_x, other / total), _merged_mean(y, other_y, other / total)
-        count = total
+    for part_count, part_x, part_y, part_xx, part_yy, part_xy in values[1:]:
+        total_count = count + part_count
+        dx, dy, weight, share = part_x - x, part_y - y, count * part_count / total_count, part_count / total_count
+        xx, yy, xy = xx + part_xx + dx * dx * weight, yy + part_yy + dy * dy * weight, xy + part_xy + dx * dy * weight
+        x, y = _merged_mean(x, part_x, share), _merged_mean(y, part_y, share)
+        count = total_count
     return count, x, y, xx, yy, xy
 
 
@@ -87,15 +79,14 @@ def _merged_kll(sketches: Sequence[bytes]) -> bytes:
     union = kll_doubles_sketch(KLL_SIZE)
     for sketch in sketches:
         union.merge(kll_doubles_sketch.deserialize(sketch))
-    written: bytes = union.serialize()
-    return written
+    return union.serialize()  # type: ignore[no-any-return]
 
 
 _MERGES: Mapping[Gather, Callable[[Sequence[Any]], Value]] = {
     Gather.SUM: total,
     Gather.LONG_SUM: total,
-    Gather.MIN: _least,
-    Gather.MAX: _greatest,
+    Gather.MIN: lambda values: min(values, key=_nan_last),
+    Gather.MAX: lambda values: max(values, key=_nan_last),
     Gather.MOMENTS: _merged_moments,
     Gather.COMOMENTS: _merged_comoments,
     Gather.HLL: merged_hll,
@@ -123,18 +114,19 @@ class State:
     def to_bytes(self, spec: MetricSpec) -> bytes:
         """The envelope."""
         blobs: list[bytes | memoryview] = []
-        said = {name: _written(value, blobs) for name, value in (self.statistics or {}).items()}
-        for each in self.groupings:
-            blobs += [np.ascontiguousarray(array, "<i8").view(np.uint8).data for array in frequencies.arrays(each)]
-        header = {
-            "metric": spec.text,
-            "statistics": said if self.statistics is not None else None,
-            "groupings": len(self.groupings),
-            "lengths": [len(blob) for blob in blobs],
-        }
-        told = json.dumps(header).encode()
-        told += b" " * (-(calcsize(_PREFIX) + len(told)) % 8)  # so that arrays of words lie on words
-        return b"".join([pack(_PREFIX, MAGIC, VERSION, len(told), _checksum(told, *blobs)), told, *blobs])
+        statistics = {name: _value_as_json(value, blobs) for name, value in (self.statistics or {}).items()}
+        for grouping in self.groupings:
+            blobs += [np.ascontiguousarray(array, "<i8").view(np.uint8).data for array in frequencies.arrays(grouping)]
+        header = json.dumps(
+            {
+                "metric": spec.text,
+                "statistics": statistics if self.statistics is not None else None,
+                "groupings": len(self.groupings),
+                "lengths": [len(blob) for blob in blobs],
+            }
+        ).encode()
+        header += b" " * (-(calcsize(_PREFIX) + len(header)) % 8)  # so that arrays of words lie on words
+        return b"".join([pack(_PREFIX, MAGIC, VERSION, len(header), _checksum(header, *blobs)), header, *blobs])
 
 
 def from_bytes(spec: MetricSpec, state: bytes | memoryview) -> State:
@@ -152,7 +144,12 @@ def from_bytes(spec: MetricSpec, state: bytes | memoryview) -> State:
     header = json.loads(bytes(content[:length]))
     if header["metric"] != spec.text:
         raise UnableToReadState(f"the state is of {header['metric']:.200}, not of {spec.text:.200}")
-    return _read(header, _split(content[length:], header["lengths"]))
+    ends = np.cumsum([length, *header["lengths"]]).tolist()
+    blobs = [content[start:end] for start, end in pairwise(ends)]
+    if header["statistics"] is not None:
+        return State(statistics={name: _value_of(value, blobs) for name, value in header["statistics"].items()})
+    arrays = [np.frombuffer(blob, "<i8") for blob in blobs]
+    return State(groupings=tuple(frequencies.from_arrays(arrays[at : at + 6]) for at in range(0, len(arrays), 6)))
 
 
 def merged(statistics: dict[str, Statistic] | None, states: Sequence[State]) -> State:
@@ -175,7 +172,7 @@ def _checksum(*parts: bytes | memoryview) -> bytes:
     return digest.digest()
 
 
-def _written(value: Value, blobs: list[bytes | memoryview]) -> Any:
+def _value_as_json(value: Value, blobs: list[bytes | memoryview]) -> Any:
     if isinstance(value, Decimal):
         return {"decimal": str(value)}
     if not isinstance(value, bytes):
@@ -184,19 +181,7 @@ def _written(value: Value, blobs: list[bytes | memoryview]) -> Any:
     return {"blob": len(blobs) - 1}
 
 
-def _split(content: memoryview, lengths: Sequence[int]) -> list[memoryview]:
-    ends = np.cumsum([0, *lengths]).tolist()
-    return [content[start:end] for start, end in pairwise(ends)]
-
-
-def _read(header: dict[str, Any], blobs: list[memoryview]) -> State:
-    if header["statistics"] is not None:
-        return State(statistics={name: _value(said, blobs) for name, said in header["statistics"].items()})
-    arrays = [np.frombuffer(blob, "<i8") for blob in blobs]
-    return State(groupings=tuple(frequencies.from_arrays(arrays[at : at + 6]) for at in range(0, len(arrays), 6)))
-
-
-def _value(said: Any, blobs: list[memoryview]) -> Value:
-    if isinstance(said, dict):
-        return Decimal(said["decimal"]) if "decimal" in said else bytes(blobs[said["blob"]])
-    return tuple(said) if isinstance(said, list) else said
+def _value_of(value: Any, blobs: list[memoryview]) -> Value:
+    if isinstance(value, dict):
+        return Decimal(value["decimal"]) if "decimal" in value else bytes(blobs[value["blob"]])
+    return tuple(value) if isinstance(value, list) else value

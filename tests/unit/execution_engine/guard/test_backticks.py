@@ -5,7 +5,7 @@ import re
 import pytest
 
 from execution_engine.guard import Condition, Query, Refusal, UnableToAllow, read_condition, read_query
-from execution_engine.guard.query import MOST_TRIALS, MOST_WORDS, told_of_backticks
+from execution_engine.guard.query import MOST_TRIALS, MOST_WORDS, advise_backticks
 from execution_engine.guard.sql_tree import Plain
 
 WORDS = sorted({word.lower() for word in Plain.Tokenizer.KEYWORDS if word.isalpha()} | {"if", "interval"})
@@ -133,7 +133,7 @@ def test_the_words_nearest_to_the_fault_are_tried_and_not_many() -> None:
         return ["city"]
 
     refused = UnableToAllow(Refusal(what="it is", mend="mend it", offset=text.index("and")), text)
-    assert told_of_backticks(refused, text, names, columns=None) is refused
+    assert advise_backticks(refused, text, names, columns=None) is refused
     assert len(tried) == MOST_TRIALS
     assert tried[0] == text.replace("and", "`and`")
     assert {"`not`", "`or`", "`in`"} <= {trial[trial.index("`") :].split()[0] for trial in tried}

@@ -6,7 +6,7 @@ import pytest
 
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
 from execution_engine.language.parse import UnableToParse, parse
-from execution_engine.language.past import BesidePast, Novelty, novelty
+from execution_engine.language.past import BesidePast, ScoredWindow, novelty
 from execution_engine.language.serialise import from_json, to_json, to_text
 from execution_engine.language.tree import History, operands
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
@@ -78,6 +78,6 @@ def test_the_sentence_says_on_which_days_it_is_usual() -> None:
     number = (SUNDAY - date(1970, 1, 1)).days
     given = BesidePast(profile=profile(trips(number), number), past=past, windows=[], day=day_of(SUNDAY))
     found = novelty(history("novelty() <= 1"), given)
-    assert isinstance(found, Novelty)
+    assert isinstance(found, ScoredWindow)
     assert found.score > 1
     assert "rows: 500, usually 100 on Sundays" in str(found.finding)
