@@ -3,12 +3,13 @@
 How a channel sends is in ``channels``; who is told of what is in ``notices``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -16,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 
 from assay.catalog.yaml.parts import Level, Word, YamlPart
 from assay.catalog.yaml.provider import sentence_of
-from assay.catalog.yaml.yaml_text import UnableToParseYaml, YamlText, parse_yaml, path_text
+from assay.catalog.yaml.yaml_text import UnableToParseYaml, parse_yaml, path_text
 from assay.config import config
 from assay.time.windows import boundary, zone
 
@@ -46,7 +47,15 @@ class QuietHours:
 
         An instant is quiet by what the local clock shows, so a night is an hour shorter or longer when clocks move.
         """
-        for quiet_from, quiet_to in self._stretches(at.astimezone(self.zone).date()):
+        today, stretches = at.astimezone(self.zone).date(), []
+        for number in range(-1, 10):  # by their begin: each may lead into the next
+            day = today + number * DAY
+            if day.weekday() in self.days_off:
+                stretches.append((self._at(day, time(0)), self._at(day + DAY, time(0))))
+            if self.begin != self.end:
+                over = DAY if self.end <= self.begin else timedelta()
+                stretches.append((self._at(day, self.begin), self._at(day + over, self.end)))
+        for quiet_from, quiet_to in sorted(stretches):
             if quiet_from <= at < quiet_to:
                 at = quiet_to
         return at
@@ -54,18 +63,6 @@ class QuietHours:
     def heard(self, at: datetime, *, tier: int | None = None) -> datetime:
         """When something of a tier, or of none, that may wait is heard, if it happens at an instant."""
         return self.until(at) if tier is None or tier in self.tiers else at
-
-    def _stretches(self, day: date) -> list[tuple[datetime, datetime]]:
-        """The quiet stretches from the day before to ten days on, by their begin: each may lead into the next."""
-        found: list[tuple[datetime, datetime]] = []
-        for number in range(-1, 10):
-            this = day + number * DAY
-            if this.weekday() in self.days_off:
-                found.append((self._at(this, time(0)), self._at(this + DAY, time(0))))
-            if self.begin != self.end:
-                over = DAY if self.end <= self.begin else timedelta()
-                found.append((self._at(this, self.begin), self._at(this + over, self.end)))
-        return sorted(found)
 
     def _at(self, day: date, clock: time) -> datetime:
         return boundary(datetime.combine(day, clock), self.zone)
@@ -110,30 +107,26 @@ class UnableToReadRoutes(ValueError):
     """A route file that cannot be used; one line for everything that is wrong in it."""
 
 
-def _clock(value: object) -> time:
-    try:
-        return time.fromisoformat(value) if isinstance(value, str) and len(value) == len("00:00") else _no_clock()
-    except ValueError:
-        return _no_clock()
-
-
-def _no_clock() -> time:
+def _parse_clock(value: object) -> time:
+    if isinstance(value, str) and len(value) == len("00:00"):
+        with suppress(ValueError):
+            return time.fromisoformat(value)
     raise ValueError('write a time of the day in quotes, such as "19:00"')
 
 
-def _not_empty(channels: dict[str, str]) -> dict[str, str]:
+def _require_channel(channels: dict[str, str]) -> dict[str, str]:
     if not channels:
         raise ValueError("name a channel and its address, such as email: trips@example.org")
     return channels
 
 
-def _not_all(days: list[str]) -> list[str]:
+def _require_working_day(days: list[str]) -> list[str]:
     if set(days) == set(DAYS):
         raise ValueError("a week needs a day that is not off, or soft notices would wait for ever")
     return days
 
 
-Clock = Annotated[time, BeforeValidator(_clock)]
+Clock = Annotated[time, BeforeValidator(_parse_clock)]
 Day = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 DigestDay = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "never"]
 To = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$")]
@@ -145,14 +138,14 @@ class QuietHoursPart(YamlPart):
     zone: Annotated[str, AfterValidator(lambda name: zone(name).key)]
     start: Annotated[Clock, Field(alias="from")] = time(0)
     end: Annotated[Clock, Field(alias="to")] = time(0)
-    days_off: Annotated[list[Day], AfterValidator(_not_all)] = []
+    days_off: Annotated[list[Day], AfterValidator(_require_working_day)] = []
     tiers: Annotated[list[Level], Field(min_length=1)] = sorted(ALL_TIERS)
 
 
 class RoutePart(YamlPart):
     """One route."""
 
-    channels: Annotated[dict[Word, To], AfterValidator(_not_empty)]
+    channels: Annotated[dict[Word, To], AfterValidator(_require_channel)]
     quiet_hours: QuietHoursPart | None = None
     digest: DigestDay = "monday"
 
@@ -179,60 +172,44 @@ def read_routes(path: Path, *, fault: Fault = lambda channel, address: None) -> 
     except UnableToParseYaml as error:
         why = f"no YAML, from column {error.column}: {error.sentence}. Check quotes and indentation."
         raise UnableToReadRoutes(f"{path}:{error.line}: {why}") from None
-    found, wrong = _part(text)
-    wrong += [((each.path,), each.sentence, each.line) for each in text.doubled_keys]
-    if found is not None:
-        wrong += [(where, why, text.line(where)) for where, why in _faults(found, fault)]
+    wrong: list[tuple[tuple[str | int, ...], str, int]] = []
+    file = RoutesPart()
+    try:
+        file = RoutesPart.model_validate({} if text.content is None else text.content)
+    except ValidationError as error:
+        wrong = [(row["loc"], sentence_of(row, RoutesPart), text.line(row["loc"])) for row in error.errors()]
+    wrong += [((key.path,), key.sentence, key.line) for key in text.doubled_keys]
+    parts: dict[tuple[str, ...], RoutePart] = {("default",): file.default} if file.default else {}
+    parts |= {("teams", name): part for name, part in file.teams.items()}
+    parts |= {("owners", name): part for name, part in file.owners.items()}
+    for where, part in parts.items():
+        for channel, address in part.channels.items():
+            if problem := fault(channel, address):
+                place = (*where, "channels", channel)
+                wrong.append((place, problem, text.line(place)))
     if wrong:
-        found_at = sorted(wrong, key=lambda each: each[2])
-        lines = [f"{path}:{line}: {f'{path_text(where)}: ' if where else ''}{why}" for where, why, line in found_at]
+        wrong.sort(key=lambda mistake: mistake[2])
+        lines = [f"{path}:{line}: {f'{path_text(where)}: ' if where else ''}{why}" for where, why, line in wrong]
         raise UnableToReadRoutes("\n".join(lines))
-    assert found is not None
     return Routes(
-        owners={name: _route(part) for name, part in found.owners.items()},
-        teams={name: _route(part) for name, part in found.teams.items()},
-        default=_route(found.default) if found.default else None,
+        owners={name: _route(part) for name, part in file.owners.items()},
+        teams={name: _route(part) for name, part in file.teams.items()},
+        default=_route(file.default) if file.default else None,
     )
 
 
-Wrong = tuple[tuple[str | int, ...], str, int]
-
-
-def _part(text: YamlText) -> tuple[RoutesPart | None, list[Wrong]]:
-    content: Any = {} if text.content is None else text.content
-    try:
-        return RoutesPart.model_validate(content), []
-    except ValidationError as error:
-        return None, [
-            (tuple(each["loc"]), sentence_of(each, RoutesPart), text.line(each["loc"])) for each in error.errors()
-        ]
-
-
-def _faults(found: RoutesPart, fault: Fault) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    sections: dict[tuple[str, ...], RoutePart] = {("default",): found.default} if found.default else {}
-    parts: Mapping[str, Mapping[str, RoutePart]] = {"teams": found.teams, "owners": found.owners}
-    sections |= {(section, name): part for section, named in parts.items() for name, part in named.items()}
-    for where, part in sections.items():
-        for channel, address in part.channels.items():
-            if why := fault(channel, address):
-                yield (*where, "channels", channel), why
-
-
 def _route(part: RoutePart) -> Route:
-    hours = part.quiet_hours
-    return Route(
-        channels=dict(part.channels),
-        quiet_hours=QuietHours(
+    quiet_hours = None
+    if (hours := part.quiet_hours) is not None:
+        quiet_hours = QuietHours(
             zone=zone(hours.zone),
             begin=hours.start,
             end=hours.end,
             days_off=frozenset(map(DAYS.index, hours.days_off)),
             tiers=frozenset(hours.tiers),
         )
-        if hours
-        else None,
-        digest_day=None if part.digest == "never" else DAYS.index(part.digest),
-    )
+    digest_day = None if part.digest == "never" else DAYS.index(part.digest)
+    return Route(channels=dict(part.channels), quiet_hours=quiet_hours, digest_day=digest_day)
 
 
 # The routes of this process: read when they are first asked for, and again when their file has changed.

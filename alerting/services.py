@@ -13,13 +13,20 @@ from alerting.alerts.services import (
     update_alert,
     wake,
 )
-from alerting.emissions.emit import emit_due
 from alerting.notices.operators import look_after_scheduler, report_gap, tell_of_pull
 from alerting.notices.send import send_due
 from alerting.notices.services import UnableToSilence, ask, end_silence, silence, silences_of, tell
-from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs
+from alerting.standings.judge_runs import (
+    adopt_run,
+    age_standing,
+    end_waivers,
+    judge_runs,
+    judge_what_waivers_reach,
+    waive,
+)
 from alerting.standings.refold import after_check, is_checked, last_cost, put_off, withdraw
-from alerting.standings.waive import end_waivers, judge_what_waivers_reach, waive
+
+from .emissions import emit_due
 
 __all__ = [
     "UnableToSilence",

@@ -13,11 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.local.broker import Broker
-from deploy.local.database import Database
-from deploy.local.process import Process
+from deploy.local.process import Process, Supervisor
 from deploy.local.programs import SEARCH_PATH, free_port, program
-from deploy.local.supervisor import Supervisor
+from deploy.local.servers import Broker, Database
 
 CHROMIUM_ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
 

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Q
 
 from alerting.channels import channels
-from alerting.inhibition.rules import FRESHNESS, AlertAction, Decision, EffectTerms, FormerCause, Trouble, Why, decide
+from alerting.inhibition.rules import FRESHNESS, AlertAction, Decision, EffectTerms, FormerCause, Why, decide
 from alerting.inhibition.selectors import Around, around, decide_waiting, measured_at, usual_delay
 from alerting.models import Alert, Notice
 from alerting.notices.messages import IncidentText, Message, assigned, led_by, opened, renamed
-from alerting.notices.policy import Address, AlertFacts, Event, Hush, NewTests, NoticeStep, plan_notices
-from alerting.notices.policy import SilencedTime as Silenced
+from alerting.notices.policy import Address, AlertFacts, Event, Hush, NewTests, NoticeStep, SilencedTime, plan_notices
 from alerting.notices.services import addresses, ask, own_addresses, silences_of, take_back, tell, told, write_down
 from alerting.routes import routes
 from alerting.state import State
@@ -76,7 +76,8 @@ def update_alert(alert: Alert, *, now: datetime, eta: datetime | None = None, ro
 def acknowledge_alert(alert: Alert, *, author: str, now: datetime) -> None:
     """Show those who were told that somebody works on it, where a message can be changed."""
     take_back(alert, Hush.REASSIGNED, now=now)
-    _set_working(alert, f"{author} works on it.")
+    alert.working = f"{author} works on it."
+    alert.save(update_fields=["working"])
     tell_progress(alert, Event.ACKNOWLEDGED, now=now)
 
 
@@ -86,7 +87,8 @@ def assign_alert(alert: Alert, *, to: str, author: str, now: datetime) -> tuple[
     The channels that reach them. A mute does not hold it back, as it is one person's word to another; quiet hours do.
     """
     take_back(alert, Hush.REASSIGNED, now=now)
-    _set_working(alert, f"{to} is asked to work on it." if to else "")
+    alert.working = f"{to} is asked to work on it." if to else ""
+    alert.save(update_fields=["working"])
     text = text_of(alert)
     tell_progress(alert, Event.PROGRESS, now=now, besides=to, text=text)
     if not to:
@@ -99,11 +101,6 @@ def assign_alert(alert: Alert, *, to: str, author: str, now: datetime) -> tuple[
     )
 
 
-def _set_working(alert: Alert, sentence: str) -> None:
-    alert.working = sentence
-    alert.save(update_fields=["working"])
-
-
 def tell_progress(
     alert: Alert, event: Event, *, now: datetime, besides: str = "", text: IncidentText | None = None
 ) -> None:
@@ -111,22 +108,25 @@ def tell_progress(
     if alert.closed_at is not None:
         return
     text = text or text_of(alert)
-    taken = {each.name for each in channels() if each.takes(event)}
-    for recipient, at in told_of(alert).items():
-        if recipient == besides:
-            continue
-        said = opened(told_to(recipient, text))
-        tell(
-            event=event,
-            recipient=recipient,
-            subject=said.title,
-            body=said.body,
-            facts=facts_of(alert, event, text),
-            key=f"alert:{alert.pk}:{now:%Y%m%dT%H%M%S%f}",
-            alert=alert,
-            at=[address for address in at if address.channel in taken],
-            now=now,
-        )
+    facts, key = facts_of(alert, event, text), f"alert:{alert.pk}:{now:%Y%m%dT%H%M%S%f}"
+    _tell_notified(alert, event, opened, text, facts=facts, key=key, now=now, besides=besides)
+
+
+def _tell_notified(
+    alert: Alert,
+    event: Event,
+    say: Callable[[IncidentText], Message],
+    text: IncidentText,
+    *,
+    besides: str = "",
+    **more: Any,
+) -> None:
+    takers = {channel.name for channel in channels() if channel.takes(event)}
+    for recipient, reached in notified_addresses(alert).items():
+        if recipient != besides:
+            said = say(told_to(recipient, text))
+            at = [address for address in reached if address.channel in takers]
+            tell(event=event, recipient=recipient, subject=said.title, body=said.body, alert=alert, at=at, **more)
 
 
 def release_after(alert: Alert, instant: datetime) -> None:
@@ -163,7 +163,8 @@ def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
         downstream=downstream,
         decision=decision,
         silences=tuple(
-            Silenced(start=row.starts_at, end=row.ends_at, recipient=row.owner or None) for row in silences_of(alert)
+            SilencedTime(start=row.starts_at, end=row.ends_at, recipient=row.owner or None)
+            for row in silences_of(alert)
         ),
         told=told(alert, OPENINGS),
         asked=told(alert, ASKING),
@@ -187,15 +188,13 @@ def new_tests(alert: Alert) -> dict[Address, NewTests]:
             named.setdefault(address, set()).update(row.facts["tests"])
     rows = failing(alert) if named else []
     past = of_the_past(rows)
-    rows = [row for row in rows if row.pk not in past]
-    found = {address: [row for row in rows if row.data_test.name not in names] for address, names in named.items()}
-    return {
-        address: NewTests(
-            tests=tuple(dict.fromkeys(row.data_test.name for row in new)), since=min(row.since for row in new)
-        )
-        for address, new in found.items()
-        if new
-    }
+    found = {}
+    for address, names in named.items():
+        new = [row for row in rows if row.pk not in past and row.data_test.name not in names]
+        if new:
+            tests = tuple(dict.fromkeys(row.data_test.name for row in new))
+            found[address] = NewTests(tests=tests, since=min(row.since for row in new))
+    return found
 
 
 def owner_of(alert: Alert) -> tuple[Address, ...]:
@@ -206,24 +205,25 @@ def owner_of(alert: Alert) -> tuple[Address, ...]:
 def downstream_of(alert: Alert) -> tuple[Address, ...]:
     """Where the owners of direct downstreams are told of it."""
     teams = {dataset.owner: dataset.team for dataset in downstreams(alert.dataset)}
-    each = (addresses(owner, team=team, event=Event.DOWNSTREAM) for owner, team in sorted(teams.items()))
-    return tuple(address for found in each for address in found)
+    return tuple(
+        address
+        for owner, team in sorted(teams.items())
+        for address in addresses(owner, team=team, event=Event.DOWNSTREAM)
+    )
 
 
-def told_of(alert: Alert) -> dict[str, list[Address]]:
+def notified_addresses(alert: Alert) -> dict[str, list[Address]]:
     """Where those who were told of an alert are reached now, by recipient; each place once, the owner's first."""
     known = (*owner_of(alert), *downstream_of(alert))
-    holders: dict[object, str] = {}
-    for address in known:
-        holders.setdefault(address.where, address.recipient)
-    recipients = sorted({address.recipient for address in told(alert, OPENINGS)})
-    reached = {who: [address for address in known if address.recipient == who] for who in recipients}
-    now_at = {who: list(dict.fromkeys(found)) or list(addresses(who)) for who, found in reached.items()}
-    asked = sorted({address.recipient for address in told(alert, ASKING)} - set(now_at))
-    now_at |= {who: list(own_addresses(who, event=Event.ASSIGNED)) for who in asked}
+    holders: dict[object, str] = {address.where: address.recipient for address in reversed(known)}
+    reached: dict[str, list[Address]] = {}
+    for who in sorted({address.recipient for address in told(alert, OPENINGS)}):
+        reached[who] = list(dict.fromkeys(address for address in known if address.recipient == who) or addresses(who))
+    for who in sorted({address.recipient for address in told(alert, ASKING)} - set(reached)):
+        reached[who] = list(own_addresses(who, event=Event.ASSIGNED))
     return {
         who: [address for address in found if holders.setdefault(address.where, who) == who]
-        for who, found in now_at.items()
+        for who, found in reached.items()
     }
 
 
@@ -246,17 +246,16 @@ def last_decision(alert: Alert) -> Decision:
 def carry_out(alert: Alert, facts: AlertFacts, now: datetime) -> datetime | None:
     """Write every notice that need not wait; when the first of those that do is due."""
     planned = plan_notices(facts, now=now)
-    text = None
-    for notice in planned:
-        if notice.step is NoticeStep.WAIT:
-            continue
-        text = text or text_of(alert)
-        new = facts.new_tests.get(Address(recipient=notice.recipient, channel=notice.channel))
-        names = new.tests if new else ()
-        said = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now, tests=names)
-        details = facts_of(alert, notice.event, text)
-        write_down(notice, alert=alert, subject=said.title, body=said.body, facts=details, now=now)
     waiting = [notice.due_at for notice in planned if notice.step is NoticeStep.WAIT]
+    if len(waiting) < len(planned):
+        text = text_of(alert)
+    for notice in planned:
+        if notice.step is not NoticeStep.WAIT:
+            new = facts.new_tests.get(Address(recipient=notice.recipient, channel=notice.channel))
+            tests = new.tests if new else ()
+            said = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now, tests=tests)
+            details = facts_of(alert, notice.event, text)
+            write_down(notice, alert=alert, subject=said.title, body=said.body, facts=details, now=now)
     return min(waiting, default=None)
 
 
@@ -304,16 +303,12 @@ def decide_alert(alert: Alert, now: datetime) -> None:
     if silent and alert.cause is not None and alert.cause.told_at is not None and alert.cause_id != before:
         decide_soon(alert.cause, now)  # its message lists what it keeps silent
     if alert.told_at is not None:
-        _list_effects(alert, now)
-
-
-def _list_effects(alert: Alert, now: datetime) -> None:
-    """Change the messages of an open alert, where a channel can, once it keeps more silent than they list."""
-    text = text_of(alert)
-    listed = Notice.objects.filter(alert=alert, suppressed="", event__in=LISTING).order_by("-pk").values_list("facts")
-    known: list[str] = next((facts.get("inhibited", []) for (facts,) in listed[:1]), [])
-    if set(facts_of(alert, Event.PROGRESS, text)["inhibited"]) - set(known):
-        tell_progress(alert, Event.PROGRESS, now=now, text=text)
+        # change its messages, where a channel can, once it keeps more silent than they list
+        text = text_of(alert)
+        listing = Notice.objects.filter(alert=alert, suppressed="", event__in=LISTING).order_by("-pk")
+        facts = listing.values_list("facts", flat=True).first() or {}
+        if set(facts_of(alert, Event.PROGRESS, text)["inhibited"]) - set(facts.get("inhibited", [])):
+            tell_progress(alert, Event.PROGRESS, now=now, text=text)
 
 
 def decide_now(alert: Alert, now: datetime) -> Decided:
@@ -325,19 +320,20 @@ def decide_now(alert: Alert, now: datetime) -> Decided:
     failed = [row for row in nearby.standings[alert.dataset_id, alert.category] if row.state == State.FAIL]
     if failed and alert.told_at is None and len(of_the_past(failed)) == len(failed):
         return Decided(decision=Decision(action=AlertAction.INHIBIT, why=Why.OF_THE_PAST))
-    decision = _decision(alert, effect, nearby, now)
+    troubles = nearby.troubles.values()
+    decision = decide(effect, troubles, nearby.upstreams, terms(alert, nearby), now=now)
     twin = _twin(alert, nearby.alert(decision.twin_id))
     left = alert.inhibited_at is not None and alert.cause_id not in (None, twin.pk if twin else None)
     if decision.why is Why.NO_CAUSE and left:
         # The cause has left these windows, though its own incident goes on elsewhere: this is how it ends for them.
         alert.release_after = now
-        decision = _decision(alert, effect, nearby, now)
+        decision = decide(effect, troubles, nearby.upstreams, terms(alert, nearby), now=now)
     cause = nearby.alert(decision.cause_id) if decision.why in UNDER_A_CAUSE else None
     if twin is None or decision.action is not AlertAction.NOTIFY:
         return Decided(decision=decision, cause=cause)
     # the windows whose rows are lost, or for freshness late
-    own = (one for one in nearby.troubles.values() if (one.dataset, one.category) == (effect.dataset, FRESHNESS))
-    spots = (spot for trouble in own for spot in trouble.spots)
+    late = (t for t in troubles if (t.dataset, t.category) == (effect.dataset, FRESHNESS))
+    spots = (spot for trouble in late for spot in trouble.spots)
     renamed = frozenset(spot.window for spot in spots if spot.lost is (effect.category != FRESHNESS))
     return Decided(decision=decision, cause=cause, twin=twin, windows=renamed)
 
@@ -358,10 +354,6 @@ def _update_key(known: Alert, other: Alert) -> str:
     return f"alert:{known.pk}:by{other.pk}"
 
 
-def _decision(alert: Alert, effect: Trouble, nearby: Around, now: datetime) -> Decision:
-    return decide(effect, nearby.troubles.values(), nearby.upstreams, terms(alert, nearby), now=now)
-
-
 def terms(alert: Alert, nearby: Around) -> EffectTerms:
     """What the alert's own tests and dataset say."""
     rows = nearby.standings[alert.dataset_id, alert.category]
@@ -379,19 +371,6 @@ def _update(
     known: Alert, other: Alert, say: Callable[[IncidentText], Message], text: IncidentText, now: datetime
 ) -> None:
     """Tell those who were told of one alert what another makes of it, once."""
-    facts = facts_of(known, Event.UPDATED, text_of(known))
-    for recipient, at in told_of(known).items():
-        said = say(told_to(recipient, text))
-        tell(
-            event=Event.UPDATED,
-            recipient=recipient,
-            subject=said.title,
-            body=said.body,
-            facts=facts,
-            key=_update_key(known, other),
-            alert=known,
-            at=at,
-            is_soft=is_soft(known),
-            tier=known.dataset.tier,
-            now=now,
-        )
+    facts, key = facts_of(known, Event.UPDATED, text_of(known)), _update_key(known, other)
+    more: dict[str, Any] = {"facts": facts, "key": key, "is_soft": is_soft(known), "tier": known.dataset.tier}
+    _tell_notified(known, Event.UPDATED, say, text, now=now, **more)

@@ -68,11 +68,6 @@ class Followed:
     alert: int
 
 
-def links_of(alert: Alert, *, now: datetime, answers: tuple[Answer, ...] = tuple(Answer)) -> dict[str, str]:
-    """The links of an alert's messages, by what they are called."""
-    return {LABELS[answer]: f"{config().public_url}/answer/{token(alert.pk, answer, now=now)}" for answer in answers}
-
-
 def token(alert: int, answer: Answer, *, now: datetime) -> str:
     """What stands in the link."""
     return Signer(salt=SALT).sign_object({"a": alert, "do": answer.value, "end": int((now + LIFE).timestamp())})
@@ -105,6 +100,20 @@ def text_of(alert: Alert) -> IncidentText:
     """What is known of an alert now; once closed, without the windows that are right again, which lead it still."""
     dataset, veil = alert.dataset, Veil(clock.now())
     windows = tuple(_window(row, veil) for row in failing(alert))
+    inhibited = []
+    for effect in effects(alert):
+        rows = failing(effect)
+        values = [f"{row.data_test.name}: {_window(row, veil).value}" for row in rows[:MOST_TESTS]]
+        values += [f"and {len(rows) - MOST_TESTS} more"] if len(rows) > MOST_TESTS else []
+        lost = [keys for row in rows if (keys := lost_keys(row)) is not None]
+        inhibited.append(
+            InhibitedAlert(
+                dataset=effect.dataset.full_name,
+                category=effect.category,
+                value="; ".join(values),
+                lost_keys=sum(lost) if lost else None,
+            )
+        )
     text = IncidentText(
         dataset=dataset.full_name,
         category=alert.category,
@@ -113,7 +122,7 @@ def text_of(alert: Alert) -> IncidentText:
         failed_at=alert.opened_at,
         windows=windows,
         is_owner_reached=is_reachable(alert.owner, dataset.team),
-        inhibited=tuple(_inhibited(effect, veil) for effect in effects(alert)),
+        inhibited=tuple(inhibited),
         eta=alert.eta,
         root_cause=alert.root_cause,
         working=alert.working,
@@ -135,17 +144,18 @@ def message(
 ) -> Message:
     """The text of one event for one recipient; ``tests`` are those that they have not read of yet."""
     text = told_to(recipient, text)
-    if event is Event.ALSO_FAILS:
-        return also_fails(text, tests=tests)
-    if event is Event.DOWNSTREAM:
-        theirs = [d.full_name for d in downstreams(alert.dataset) if d.owner == recipient]
-        return downstream(text, downstreams=theirs)
-    if event is Event.RECOVERED:
-        return recovered(text, resolved_at=now)
-    if event is Event.WITHDRAWN and alert.closing in ENDINGS:
-        return ended(text, ended_at=now, how=alert.closing)
-    if event is Event.WITHDRAWN:
-        return withdrawn(text, withdrawn_at=now)
+    match event:
+        case Event.ALSO_FAILS:
+            return also_fails(text, tests=tests)
+        case Event.DOWNSTREAM:
+            theirs = [d.full_name for d in downstreams(alert.dataset) if d.owner == recipient]
+            return downstream(text, downstreams=theirs)
+        case Event.RECOVERED:
+            return recovered(text, resolved_at=now)
+        case Event.WITHDRAWN if alert.closing in ENDINGS:
+            return ended(text, ended_at=now, how=alert.closing)
+        case Event.WITHDRAWN:
+            return withdrawn(text, withdrawn_at=now)
     return opened(text)
 
 
@@ -161,6 +171,8 @@ def told_to(recipient: str, text: IncidentText) -> IncidentText:
 
 def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:
     """What a machine reads of a notice."""
+    now, base = clock.now(), f"{config().public_url}/answer"
+    links = {LABELS[answer]: f"{base}/{token(alert.pk, answer, now=now)}" for answer in ANSWERS.get(event, ())}
     return {
         "event": event.value,
         "alert": alert.pk,
@@ -174,7 +186,7 @@ def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:
         "windows": [window.window.text for window in text.windows],
         "inhibited": [f"{effect.dataset} {effect.category}" for effect in text.inhibited],
         "url": text.url,
-        **({"links": links} if (links := links_of(alert, now=clock.now(), answers=ANSWERS.get(event, ()))) else {}),
+        **({"links": links} if links else {}),
     }
 
 
@@ -207,18 +219,6 @@ def _window(row: Standing, veil: Veil) -> BrokenWindow:
         datacenter=row.data_test.spoilt_datacenter,
         lost_keys=lost_keys(row),
         share=row.value if not hidden and row.data_test.category in MISSING and 0 <= (row.value or 0) < 1 else None,
-    )
-
-
-def _inhibited(effect: Alert, veil: Veil) -> InhibitedAlert:
-    rows = failing(effect)
-    lost = [keys for row in rows if (keys := lost_keys(row)) is not None]
-    more = [f"and {len(rows) - MOST_TESTS} more"] if len(rows) > MOST_TESTS else []
-    return InhibitedAlert(
-        dataset=effect.dataset.full_name,
-        category=effect.category,
-        value="; ".join([*(f"{row.data_test.name}: {_window(row, veil).value}" for row in rows[:MOST_TESTS]), *more]),
-        lost_keys=sum(lost) if lost else None,
     )
 
 

@@ -14,9 +14,8 @@ from assay.config import config
 from assay.edge.destination import rules_for
 
 from .apprise_services import AppriseChannel
-from .base import Channel, ChannelMessage, Part, TransportError
+from .base import Channel, ChannelMessage, Part, TransportError, calls
 from .email import EmailChannel
-from .json_calls import calls
 from .log import LogChannel
 from .pagerduty import PagerDutyChannel
 from .slack import SlackChannel
@@ -62,15 +61,15 @@ def channels() -> tuple[Channel, ...]:
         found.append(SlackChannel(api=api, token=token, calls=calls("slack", api, permits_private=private)))
     if conf.pagerduty_keys:
         to = calls("pagerduty", conf.pagerduty_url, permits_private=private)
-        found.append(PagerDutyChannel(url=conf.pagerduty_url, keys=_told(conf.pagerduty_keys), calls=to))
+        found.append(PagerDutyChannel(url=conf.pagerduty_url, secrets=_reveal(conf.pagerduty_keys), calls=to))
     if conf.teams_urls:
-        found.append(TeamsChannel(urls=_told(conf.teams_urls), permits_private=private))
+        found.append(TeamsChannel(secrets=_reveal(conf.teams_urls), permits_private=private))
     if conf.apprise_urls:
-        found.append(AppriseChannel(urls=_told(conf.apprise_urls), permits_private=private))
+        found.append(AppriseChannel(secrets=_reveal(conf.apprise_urls), permits_private=private))
     return tuple(found)
 
 
-def _told(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
+def _reveal(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
     return {name: secret.get_secret_value() for name, secret in secrets.items()}
 
 
@@ -113,31 +112,24 @@ def check_routes() -> Routes:
     return read_routes(path, fault=address_fault) if path else Routes()
 
 
-def address_fault(channel_name: str, address: str) -> str | None:
+SETTINGS = {  # of each channel what sets it up, and how its addresses are written
+    "email": ("ASSAY_EMAIL_URL", "write an address with an @"),
+    "slack": (
+        "ASSAY_SLACK_TOKEN",
+        'write "#channel" in quotes, or the id of a channel or a person such as C0123456789',
+    ),
+    "pagerduty": ("ASSAY_PAGERDUTY_KEYS", "write the name of a key in ASSAY_PAGERDUTY_KEYS"),
+    "teams": ("ASSAY_TEAMS_URLS", "write the name of a URL in ASSAY_TEAMS_URLS"),
+    "apprise": ("ASSAY_APPRISE_URLS", "write the name of a URL in ASSAY_APPRISE_URLS"),
+    "webhook": ("ASSAY_WEBHOOK_URL", "write any text"),
+}
+
+
+def address_fault(name: str, address: str) -> str | None:
     """What is wrong with an address of a route, if anything is; what the channel's settings do not name is."""
-    found = channel(channel_name)
-    if channel_name not in SETTINGS:
-        return f"found the unknown channel {channel_name!r}: Known here: {', '.join(SETTINGS)}."
-    if found is None:
-        return f"found the channel {channel_name!r}, which is not set up: set {SETTINGS[channel_name]}."
-    if not found.reaches(address):
-        return f"found {address!r}: {FORMS[channel_name]}."
-    return None
-
-
-SETTINGS = {
-    "email": "ASSAY_EMAIL_URL",
-    "slack": "ASSAY_SLACK_TOKEN",
-    "pagerduty": "ASSAY_PAGERDUTY_KEYS",
-    "teams": "ASSAY_TEAMS_URLS",
-    "apprise": "ASSAY_APPRISE_URLS",
-    "webhook": "ASSAY_WEBHOOK_URL",
-}
-FORMS = {
-    "email": "write an address with an @",
-    "slack": 'write "#channel" in quotes, or the id of a channel or a person such as C0123456789',
-    "pagerduty": "write the name of a key in ASSAY_PAGERDUTY_KEYS",
-    "teams": "write the name of a URL in ASSAY_TEAMS_URLS",
-    "apprise": "write the name of a URL in ASSAY_APPRISE_URLS",
-    "webhook": "write any text",
-}
+    if name not in SETTINGS:
+        return f"found the unknown channel {name!r}: Known here: {', '.join(SETTINGS)}."
+    setting, form = SETTINGS[name]
+    if (found := channel(name)) is None:
+        return f"found the channel {name!r}, which is not set up: set {setting}."
+    return None if found.reaches(address) else f"found {address!r}: {form}."

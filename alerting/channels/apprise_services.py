@@ -4,31 +4,23 @@ Apprise opens its own connections. What is guarded here: which services are take
 and that redirects are not followed. A name that is judged here is resolved again by apprise: that is not guarded.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from .base import ChannelMessage, TellsAll, TransportError
-from .json_calls import calls
+from .base import ChannelMessage, NamedChannel, TransportError, calls
 
 
 @dataclass(frozen=True, kw_only=True)
-class AppriseChannel(TellsAll):
+class AppriseChannel(NamedChannel):
     """Sends to the services whose URLs the environment names."""
 
-    urls: Mapping[str, str] = field(repr=False)
     permits_private: bool = False
 
     name = "apprise"
 
-    def reaches(self, recipient: str) -> bool:
-        """Whether there is a URL of this name."""
-        return recipient in self.urls
-
     def send(self, message: ChannelMessage) -> str:
         """Hand it to apprise, as text; apprise does not say why it failed, so it is tried again."""
-        if message.to not in self.urls:
-            raise TransportError(f"apprise: no URL is called {message.to!r} in ASSAY_APPRISE_URLS", permanent=True)
+        self.secret(message, "URL")
         service = self._judged(message.to)
         if not service.notify(title=message.subject, body=message.body, body_format="text"):
             raise TransportError(f"apprise: {type(service).__name__} did not take it", permanent=False)
@@ -36,7 +28,7 @@ class AppriseChannel(TellsAll):
 
     def try_out(self) -> None:
         """Whether each URL is one, and permitted; nothing is sent."""
-        for name in self.urls:
+        for name in self.secrets:
             self._judged(name)
 
     def _judged(self, name: str) -> Any:
@@ -49,7 +41,7 @@ class AppriseChannel(TellsAll):
         asset = apprise.AppriseAsset(
             app_id="Assay", plugin_paths=[], secure_logging=True, async_mode=False, http_redirects=False
         )
-        service = apprise.Apprise.instantiate(self.urls[name], asset=asset, suppress_exceptions=True)
+        service = apprise.Apprise.instantiate(self.secrets[name], asset=asset, suppress_exceptions=True)
         if service is None:
             raise TransportError(f"apprise: the URL {name!r} in ASSAY_APPRISE_URLS is none of its own", permanent=False)
         if not type(service).secure_protocol:
@@ -58,7 +50,6 @@ class AppriseChannel(TellsAll):
         if type(service).protocol and service.host:  # one of those whose host the URL names
             scheme = "https" if service.secure else "http"
             place = f"{service.host}:{service.port}" if service.port else service.host
-            calls(f"apprise: {name!r}", f"{scheme}://{place}/", permits_private=self.permits_private).try_out(
-                f"{scheme}://{place}/"
-            )
+            url = f"{scheme}://{place}/"
+            calls(f"apprise: {name!r}", url, permits_private=self.permits_private).try_out(url)
         return service

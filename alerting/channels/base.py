@@ -1,8 +1,13 @@
 """What a channel is: one way to reach people, with one kind of error that says whether to try again."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, ClassVar
+
+from assay.edge.destination import DestinationRules, UnableToCall, rules_for
+from assay.edge.outbound import Answer, ask, judge
 
 
 class TransportError(Exception):
@@ -60,38 +65,98 @@ class ChannelMessage:
         return self.address or self.recipient
 
 
-class Channel(Protocol):
+PROGRESS = frozenset({"progress", "acknowledged"})  # told only where a message can be changed: elsewhere it is noise
+
+
+class Channel:
     """One way to reach people."""
 
-    @property
-    def name(self) -> str:
-        """The name that notices bear."""
-
-    @property
-    def edits(self) -> bool:
-        """Whether it can change a message that it sent: then one message follows an incident to its end."""
+    name: ClassVar[str]  # that notices bear
+    edits = False  # whether it can change a message that it sent: then one message follows an incident to its end
 
     def reaches(self, recipient: str) -> bool:
         """Whether a recipient, or an address, can be reached this way at all."""
+        return True
 
     def takes(self, event: str) -> bool:
         """Whether this event is told over this channel at all."""
+        return self.edits or event not in PROGRESS
 
     def send(self, message: ChannelMessage) -> str:
         """Deliver; where the message lives now, empty if it cannot be changed. Raises TransportError."""
+        raise NotImplementedError
 
     def try_out(self) -> None:
         """Go as far as can be gone without telling anybody anything; raises TransportError."""
 
 
-class TellsAll:
-    """Of a channel that takes every event and cannot change what it sent."""
+@dataclass(frozen=True, kw_only=True)
+class NamedChannel(Channel):
+    """One whose addresses are names of secrets that the environment holds, such as URLs."""
 
-    edits = False
+    secrets: Mapping[str, str] = field(repr=False)
 
-    def takes(self, event: str) -> bool:
-        """All but how an incident goes on."""
-        return event not in PROGRESS
+    def reaches(self, recipient: str) -> bool:
+        """Whether there is a secret of this name."""
+        return recipient in self.secrets
+
+    def secret(self, message: ChannelMessage, noun: str) -> str:
+        """The secret that a message goes to; raises TransportError."""
+        if message.to not in self.secrets:
+            where = f"ASSAY_{self.name.upper()}_{noun.upper()}S"
+            raise TransportError(f"{self.name}: no {noun} is called {message.to!r} in {where}", permanent=True)
+        return self.secrets[message.to]
 
 
-PROGRESS = frozenset({"progress", "acknowledged"})  # told only where a message can be changed: elsewhere it is noise
+# JSON posted to the interface of another service, through the guarded way out.
+
+TEMPORARY = frozenset({408, 425, 429})
+LONGEST_WAIT = timedelta(hours=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonCalls:
+    """Calls to one service, named in errors; no error bears the URL or a header, which may be secrets."""
+
+    service: str
+    rules: DestinationRules
+
+    def post(self, url: str, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
+        """The answer to a post, whatever its status but one that asks for patience; raises TransportError."""
+        body = json.dumps(fields).encode()
+        given = {"Content-Type": "application/json; charset=utf-8", **(headers or {})}
+        try:
+            answer = ask("POST", url, rules=self.rules, headers=given, body=body)
+        except UnableToCall as unable:
+            raise TransportError(f"{self.service}: {unable}", permanent=False) from unable
+        if answer.status >= 500 or answer.status in TEMPORARY:
+            why = f"{self.service} answered {answer.status}"
+            raise TransportError(why, permanent=False, wait=wait_of(answer))
+        return answer
+
+    def try_out(self, url: str) -> None:
+        """Whether the URL is permitted, and its name leads where it may; nothing is posted."""
+        try:
+            judge(url, self.rules)
+        except UnableToCall as unable:
+            raise TransportError(f"{self.service}: {unable}", permanent=False) from unable
+
+
+def calls(service: str, url: str, *, permits_private: bool) -> JsonCalls:
+    """Calls to the host of a URL and to no other."""
+    return JsonCalls(service=service, rules=rules_for(url, permits_private=permits_private))
+
+
+def wait_of(answer: Answer) -> timedelta | None:
+    """How long a service asks us to wait, by ``Retry-After`` in seconds; at most an hour."""
+    said = answer.headers.get("retry-after", "").strip()
+    return min(timedelta(seconds=int(said)), LONGEST_WAIT) if said.isascii() and said.isdigit() and said else None
+
+
+def read(answer: Answer) -> dict[str, Any]:
+    """The object that an answer holds; empty where it holds none."""
+    try:
+        found = json.loads(answer.body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.core.mail import EmailMultiAlternatives, get_connection
 
-from .base import ChannelMessage, TellsAll, TransportError
+from .base import Channel, ChannelMessage, TransportError
 from .email_html import page_of
 
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
@@ -18,7 +18,7 @@ PORTS = {"smtp": 25, "smtps": 465}
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmailChannel(TellsAll):
+class EmailChannel(Channel):
     """Sends to recipients whose name is an address; ``url`` is smtp://, smtp://…?tls=true or smtps://."""
 
     url: str

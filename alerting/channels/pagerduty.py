@@ -1,13 +1,11 @@
 """Notices to PagerDuty by its Events API v2: an incident is triggered, acknowledged and resolved under one key."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2s
 from typing import Any
 from urllib.parse import urlsplit
 
-from .base import ChannelMessage, Part, TransportError
-from .json_calls import JsonCalls, read
+from .base import ChannelMessage, JsonCalls, NamedChannel, Part, TransportError, read
 
 ACTIONS = {
     "opened": "trigger",
@@ -27,19 +25,13 @@ LONGEST_DETAIL = 8000
 
 
 @dataclass(frozen=True, kw_only=True)
-class PagerDutyChannel:
-    """Sends to the services whose integration keys the environment names."""
+class PagerDutyChannel(NamedChannel):
+    """Sends to the services whose integration keys the environment names; an event under the same key changes one."""
 
     url: str
-    keys: Mapping[str, str] = field(repr=False)
     calls: JsonCalls
 
     name = "pagerduty"
-    edits = False  # an event under the same key changes its alert
-
-    def reaches(self, recipient: str) -> bool:
-        """Whether there is an integration key of this name."""
-        return recipient in self.keys
 
     def takes(self, event: str) -> bool:
         """Only what wakes people: no weekly report, no word to owners of downstreams."""
@@ -47,32 +39,24 @@ class PagerDutyChannel:
 
     def send(self, message: ChannelMessage) -> str:
         """One event for each notice; sent again, each has the same key, so PagerDuty shows it once."""
-        key = self.keys.get(message.to)
-        if key is None:
-            raise TransportError(f"pagerduty: no key is called {message.to!r} in ASSAY_PAGERDUTY_KEYS", permanent=True)
-        for event in _events(message):
-            answer = self.calls.post(self.url, {"routing_key": key, "client": "Assay", **event})
+        key = self.secret(message, "key")
+        for part in message.parts:
+            action = ACTIONS.get(str(part.facts.get("event", "")), "trigger")
+            event = {"event_action": action, "dedup_key": dedup_key(part, message.key)}
+            payload = _payload(part) if action == "trigger" else {}
+            answer = self.calls.post(self.url, {"routing_key": key, "client": "Assay", **event, **payload})
             if not 200 <= answer.status < 300:
-                said = read(answer)
-                why = "; ".join(map(str, said.get("errors") or [said.get("message", "")]))[:300]
+                content = read(answer)
+                why = "; ".join(map(str, content.get("errors") or [content.get("message", "")]))[:300]
                 raise TransportError(f"pagerduty answered {answer.status}: {why}", permanent=True)
         return ""
 
     def try_out(self) -> None:
         """Whether keys have their length and the URL leads where it may; only an event would show more."""
-        if wrong := sorted(name for name, key in self.keys.items() if len(key) != KEY_LENGTH):
-            raise TransportError(
-                f"pagerduty: the key {', '.join(wrong)} in ASSAY_PAGERDUTY_KEYS has not {KEY_LENGTH} characters",
-                permanent=True,
-            )
+        if wrong := sorted(name for name, key in self.secrets.items() if len(key) != KEY_LENGTH):
+            why = f"the key {', '.join(wrong)} in ASSAY_PAGERDUTY_KEYS has not {KEY_LENGTH} characters"
+            raise TransportError(f"pagerduty: {why}", permanent=True)
         self.calls.try_out(self.url)
-
-
-def _events(message: ChannelMessage) -> Iterator[dict[str, Any]]:
-    for part in message.parts:
-        action = ACTIONS.get(str(part.facts.get("event", "")), "trigger")
-        event: dict[str, Any] = {"event_action": action, "dedup_key": dedup_key(part, message.key)}
-        yield event | _payload(part) if action == "trigger" else event
 
 
 def dedup_key(part: Part, otherwise: str) -> str:

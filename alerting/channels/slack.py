@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .base import ChannelMessage, Part, TransportError
-from .json_calls import JsonCalls, read, wait_of
+from .base import Channel, ChannelMessage, JsonCalls, Part, TransportError, read, wait_of
 
 # A message as Slack's blocks, within its limits; all that comes from data stands where Slack reads no markup.
 #
@@ -100,7 +99,7 @@ class SlackRefusal(TransportError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SlackChannel:
+class SlackChannel(Channel):
     """Posts as the app that the token belongs to."""
 
     api: str  # ends with a slash
@@ -114,24 +113,20 @@ class SlackChannel:
         """Whether it is ``#channel``, or an id of a channel or a person."""
         return bool(PLACE.fullmatch(recipient))
 
-    def takes(self, event: str) -> bool:
-        """Always."""
-        return True
-
     def send(self, message: ChannelMessage) -> str:
         """Post, or change the earlier message and say in its thread what must be heard. Where it lives: ``C1/1.2``."""
-        told = {"text": fallback(message.parts), "blocks": blocks_of(message.parts)}
+        content = {"text": fallback(message.parts), "blocks": blocks_of(message.parts)}
         if not message.earlier:
-            return self._post({"channel": message.to, **told})
+            return self._post({"channel": message.to, **content})
         place, _, ts = message.earlier.partition("/")
         try:
-            self._call("chat.update", {"channel": place, "ts": ts, "parse": "none", **told})
+            self._call("chat.update", {"channel": place, "ts": ts, "parse": "none", **content})
         except SlackRefusal as refusal:
             if refusal.code in GONE:
-                return self._post({"channel": place, **told})
+                return self._post({"channel": place, **content})
             if refusal.code not in FIXED:
                 raise
-            self._post({"channel": place, "thread_ts": ts, **told})
+            self._post({"channel": place, "thread_ts": ts, **content})
             return message.earlier
         if message.reply:
             self._post({"channel": place, "thread_ts": ts, "text": escaped(cut(message.reply, 500))})

@@ -1,12 +1,11 @@
 """Notices in Microsoft Teams, as Adaptive Cards posted to the webhook of a workflow; it cannot change them later."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from .base import ChannelMessage, Part, TellsAll, TransportError
-from .json_calls import calls
+from .base import ChannelMessage, NamedChannel, Part, TransportError, calls
 
 MOST_BYTES = 24_000  # of a message; Teams refuses more than 28 KB
 LONGEST_TEXT = 4000
@@ -20,23 +19,16 @@ STYLES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamsChannel(TellsAll):
+class TeamsChannel(NamedChannel):
     """Posts to the workflows whose URLs the environment names; a URL is a secret, as whoever has it can post."""
 
-    urls: Mapping[str, str] = field(repr=False)
     permits_private: bool = False
 
     name = "teams"
 
-    def reaches(self, recipient: str) -> bool:
-        """Whether there is a workflow of this name."""
-        return recipient in self.urls
-
     def send(self, message: ChannelMessage) -> str:
         """Post one card."""
-        url = self.urls.get(message.to)
-        if url is None:
-            raise TransportError(f"teams: no URL is called {message.to!r} in ASSAY_TEAMS_URLS", permanent=True)
+        url = self.secret(message, "URL")
         answer = calls("teams", url, permits_private=self.permits_private).post(url, message_of(message.parts))
         if not 200 <= answer.status < 300:
             raise TransportError(f"teams answered {answer.status}: is the workflow still there?", permanent=True)
@@ -44,42 +36,34 @@ class TeamsChannel(TellsAll):
 
     def try_out(self) -> None:
         """Whether each URL leads where it may; nothing is posted."""
-        for url in self.urls.values():
+        for url in self.secrets.values():
             calls("teams", url, permits_private=self.permits_private).try_out(url)
 
 
 def message_of(parts: Sequence[Part]) -> dict[str, Any]:
     """The message with one card, as many notices in it as fit; the others are counted."""
-    shown = list(parts)
-    while len(json.dumps(made := _message(shown, len(parts) - len(shown)))) > MOST_BYTES and len(shown) > 1:
-        shown.pop()
-    return made
-
-
-def _message(parts: Sequence[Part], more: int) -> dict[str, Any]:
-    body = [_container(part) for part in parts]
-    if more:
-        body.append(_literal(f"and {more} more"))
-    card = {
-        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
-        "type": "AdaptiveCard",
-        "version": "1.4",
-        "msteams": {"width": "Full"},
-        "body": body,
-    }
-    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
-    return {"type": "message", "attachments": [attachment]}
+    containers = [_container(part) for part in parts]
+    for count in range(max(len(parts), 1), 0, -1):
+        more = [_literal(f"and {len(parts) - count} more")] if count < len(parts) else []
+        card = {
+            "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+            "type": "AdaptiveCard",
+            "version": "1.4",
+            "msteams": {"width": "Full"},
+            "body": [*containers[:count], *more],
+        }
+        attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
+        message = {"type": "message", "attachments": [attachment]}
+        if len(json.dumps(message)) <= MOST_BYTES:
+            break
+    return message
 
 
 def _container(part: Part) -> dict[str, Any]:
     items: list[dict[str, Any]] = [_literal(part.title, weight="Bolder", size="Medium")]
     items += [_literal(line) for line in part.text[:LONGEST_TEXT].splitlines() if line.strip()]
-    actions = [
-        {"type": "Action.OpenUrl", "title": name, "url": url}
-        for name, url in part.links.items()
-        if url.startswith(("https://", "http://"))
-    ]
-    if actions:
+    urls = {name: url for name, url in part.links.items() if url.startswith(("https://", "http://"))}
+    if actions := [{"type": "Action.OpenUrl", "title": name, "url": url} for name, url in urls.items()]:
         items.append({"type": "ActionSet", "actions": actions})
     style = STYLES.get(str(part.facts.get("event")), "default")
     return {"type": "Container", "style": style, "separator": True, "items": items}

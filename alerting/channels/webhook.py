@@ -9,28 +9,20 @@ from string import punctuation
 from urllib.parse import quote
 
 from assay.edge.destination import DestinationRules, UnableToCall
-from assay.edge.outbound import SECONDS, Resolve, call, judge, resolved
+from assay.edge.outbound import call, judge
 
-from .base import ChannelMessage, TellsAll, TransportError
-
-TEMPORARY = frozenset({408, 425, 429})
+from .base import TEMPORARY, Channel, ChannelMessage, TransportError
 
 
 @dataclass(frozen=True, kw_only=True)
-class WebhookChannel(TellsAll):
+class WebhookChannel(Channel):
     """Posts every notice to one receiver, which tells its people by ``recipient``."""
 
     url: str
     rules: DestinationRules
     secret: str = ""
-    seconds: float = SECONDS  # for one message
-    resolve: Resolve = resolved
 
     name = "webhook"
-
-    def reaches(self, recipient: str) -> bool:
-        """Always: the receiver knows its people."""
-        return True
 
     def send(self, message: ChannelMessage) -> str:
         """Post; a status below 500 that is no success and no plea for patience is permanent.
@@ -42,32 +34,21 @@ class WebhookChannel(TellsAll):
         if self.secret:
             headers |= signed(body, self.secret, at=int(time.time()))
         try:
-            status = call(
-                "POST",
-                self.url,
-                rules=self.rules,
-                headers=headers,
-                body=body,
-                seconds=self.seconds,
-                resolve=self.resolve,
-            )
+            status = call("POST", self.url, rules=self.rules, headers=headers, body=body)
         except UnableToCall as unable:
             raise TransportError(f"webhook: {unable}", permanent=False) from unable
         if not 200 <= status < 300:
-            temporary = status >= 500 or status in TEMPORARY
-            raise TransportError(f"the webhook answered {status}{_hint(status)}", permanent=not temporary)
+            hint = ": redirects are not followed, name the last address in ASSAY_WEBHOOK_URL"
+            why = f"the webhook answered {status}{hint if 300 <= status < 400 else ''}"
+            raise TransportError(why, permanent=not (status >= 500 or status in TEMPORARY))
         return ""
 
     def try_out(self) -> None:
         """Whether the URL is permitted, and its name leads where it may; nothing is posted."""
         try:
-            judge(self.url, self.rules, resolve=self.resolve)
+            judge(self.url, self.rules)
         except UnableToCall as unable:
             raise TransportError(f"webhook: {unable}", permanent=False) from unable
-
-
-def _hint(status: int) -> str:
-    return ": redirects are not followed, name the last address in ASSAY_WEBHOOK_URL" if 300 <= status < 400 else ""
 
 
 def payload(message: ChannelMessage) -> bytes:

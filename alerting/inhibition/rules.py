@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import Enum, StrEnum
+from enum import StrEnum
 from statistics import median
 
 from alerting.state import State
@@ -14,20 +14,13 @@ from .sizes import ROUNDING, UNKNOWN_SIZE, Size
 # What can cause what: the table of rules, and the walk from an effect to its root cause.
 
 
-class CauseReach(Enum):
-    """Where a cause lies, seen from its effect."""
-
-    SAME_DATASET = "same dataset"
-    DIRECT_UPSTREAM = "direct upstream"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """Troubles of these categories can cause those of the others; chains of rules reach further upstream."""
 
     causes: frozenset[str]
     effects: frozenset[str]
-    reach: CauseReach
+    is_upstream: bool  # the cause lies in a direct upstream of its effect; else in the same dataset
     lost: bool | None = None  # only while the rows that freshness waits for are lost, or are late; None: either
 
 
@@ -36,22 +29,22 @@ MISSING = frozenset({"completeness", "consistency"})  # rows that are not there,
 VALUES = frozenset({"anomaly", "column", "custom", "metric", "novelty"})  # only a cause of their size explains these
 UNUSUAL = frozenset({"anomaly", "column", "metric", "novelty"})  # what values give away, whatever is behind it
 RULES = (
-    Rule(causes=frozenset({FRESHNESS}), effects=MISSING | UNUSUAL, reach=CauseReach.SAME_DATASET, lost=False),
-    Rule(causes=MISSING, effects=frozenset({FRESHNESS}), reach=CauseReach.SAME_DATASET, lost=True),
-    Rule(causes=frozenset({FRESHNESS}), effects=frozenset({FRESHNESS}), reach=CauseReach.DIRECT_UPSTREAM),
+    Rule(causes=frozenset({FRESHNESS}), effects=MISSING | UNUSUAL, is_upstream=False, lost=False),
+    Rule(causes=MISSING, effects=frozenset({FRESHNESS}), is_upstream=False, lost=True),
+    Rule(causes=frozenset({FRESHNESS}), effects=frozenset({FRESHNESS}), is_upstream=True),
     Rule(
         causes=frozenset({"completeness", "duplicates"}),
         effects=frozenset({"duplicates", "custom"}) | UNUSUAL,
-        reach=CauseReach.DIRECT_UPSTREAM,
+        is_upstream=True,
     ),
     # a figure that is computed from tables is as wrong, late or absent as they are
     Rule(
         causes=MISSING | {FRESHNESS, "duplicates", "schema", "custom"},
         effects=frozenset({"metric"}),
-        reach=CauseReach.DIRECT_UPSTREAM,
+        is_upstream=True,
     ),
-    Rule(causes=MISSING | {"duplicates", "schema"}, effects=UNUSUAL, reach=CauseReach.SAME_DATASET),
-    Rule(causes=UNUSUAL, effects=UNUSUAL, reach=CauseReach.DIRECT_UPSTREAM),
+    Rule(causes=MISSING | {"duplicates", "schema"}, effects=UNUSUAL, is_upstream=False),
+    Rule(causes=UNUSUAL, effects=UNUSUAL, is_upstream=True),
 )
 
 
@@ -93,11 +86,14 @@ class Trouble:
 
 def can_cause(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
     """Whether some rule leads from the one to the other; to a value only where the cause is large enough for it."""
+    is_same = cause.dataset == effect.dataset
+    is_upstream = not is_same and cause.dataset in upstreams.get(effect.dataset, frozenset())
+    late = cause if cause.category == FRESHNESS else effect
     return any(
         cause.category in rule.causes
         and effect.category in rule.effects
-        and _reaches(rule, cause, effect, upstreams)
-        and _rows_allow(rule, cause, effect)
+        and (is_upstream if rule.is_upstream else is_same)
+        and (rule.lost is None or late.is_lost is rule.lost)
         for rule in RULES
     ) and (effect.category not in VALUES or all(_is_large_enough(cause, spot) for spot in effect.spots))
 
@@ -129,30 +125,15 @@ def touched_share(spots: Iterable[Spot], window: Window) -> float:
     return min(1.0, max(whole, sum(parts.values())))
 
 
-def _rows_allow(rule: Rule, cause: Trouble, effect: Trouble) -> bool:
-    late = cause if cause.category == FRESHNESS else effect
-    return rule.lost is None or late.is_lost is rule.lost
-
-
-def _reaches(rule: Rule, cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
-    if rule.reach is CauseReach.SAME_DATASET:
-        return cause.dataset == effect.dataset
-    return cause.dataset != effect.dataset and cause.dataset in upstreams.get(effect.dataset, frozenset())
-
-
 def narrowed(trouble: Trouble, spot: Spot) -> Trouble | None:
     """The trouble as far as it explains the spot: broken on overlapping windows of the same datacenter, or of home.
 
     What a copy waits for it says itself: home's lateness explains only a copy that is not late or lost of its own.
     """
-    found = _explaining(trouble, spot)
-    own = [one for one in found if one.datacenter == spot.datacenter] if trouble.category == FRESHNESS else []
-    return replace(trouble, spots=tuple(own or found)) if found else None
-
-
-def explains_since(trouble: Trouble, spot: Spot) -> datetime:
-    """Since when it is broken where it explains the spot: an old trouble may be new there."""
-    return min((own.since or trouble.since for own in _explaining(trouble, spot)), default=trouble.since)
+    spots = _explaining(trouble, spot)
+    if trouble.category == FRESHNESS:
+        spots = [own for own in spots if own.datacenter == spot.datacenter] or spots
+    return replace(trouble, spots=tuple(spots)) if spots else None
 
 
 def _explaining(trouble: Trouble, spot: Spot) -> list[Spot]:
@@ -169,18 +150,38 @@ def root_cause(
     Every member of the chain is broken on a window that overlaps the spot. Of equally far roots, and in a cycle, the
     earliest is the root; ties go to the lower id.
     """
-    near = (narrowed(trouble, spot) for trouble in troubles if trouble.id != effect.id)
     effect = replace(effect, spots=(spot,))
+    near = (narrowed(trouble, spot) for trouble in troubles if trouble.id != effect.id)
     members = {trouble.id: trouble for trouble in near if trouble is not None} | {effect.id: effect}
     by_dataset: dict[str, list[Trouble]] = {}
     for trouble in members.values():
         by_dataset.setdefault(trouble.dataset, []).append(trouble)
-    causes = _Causes(by_dataset=by_dataset, upstreams=upstreams)
-    distance = causes.distances(effect)
-    roots = {_earliest(members[i] for i in group).id for group in causes.sources(distance, members)}
+    distance = _distances(effect, by_dataset, upstreams)
+    reach = {i: frozenset(_distances(members[i], by_dataset, upstreams)) for i in distance}
+    # a group without a cause outside itself: a lone root, or a cycle
+    groups = [group for i, group in reach.items() if all(i in reach[other] for other in group)]
+    roots = {min((members[i] for i in group), key=lambda t: (t.since, t.id)).id for group in groups}
     if effect.id in roots:  # in a cycle that it began, it is the one to be told
         return None
     return min((members[i] for i in roots), key=lambda t: (-distance[t.id], t.since, t.id))
+
+
+def _distances(
+    effect: Trouble, by_dataset: Mapping[str, list[Trouble]], upstreams: Mapping[str, frozenset[str]]
+) -> dict[int, int]:
+    """Every trouble that leads to the effect, itself included, with the number of steps between them."""
+    distances, edge, step = {effect.id: 0}, [effect], 0
+    while edge:
+        step += 1
+        edge = [
+            cause
+            for member in edge
+            for dataset in {member.dataset} | upstreams.get(member.dataset, frozenset())
+            for cause in by_dataset.get(dataset, [])
+            if cause.id not in distances and can_cause(cause, member, upstreams)
+        ]
+        distances.update((cause.id, step) for cause in edge)
+    return distances
 
 
 def twin(effect: Trouble, spot: Spot, troubles: Iterable[Trouble]) -> Trouble | None:
@@ -198,37 +199,6 @@ def twin(effect: Trouble, spot: Spot, troubles: Iterable[Trouble]) -> Trouble | 
         if effect.category == FRESHNESS and other.category in MISSING and _explaining(other, spot):
             return other
     return None
-
-
-def _earliest(troubles: Iterable[Trouble]) -> Trouble:
-    return min(troubles, key=lambda trouble: (trouble.since, trouble.id))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Causes:
-    """The graph from effects to their direct causes."""
-
-    by_dataset: Mapping[str, list[Trouble]]
-    upstreams: Mapping[str, frozenset[str]]
-
-    def direct(self, effect: Trouble) -> list[Trouble]:
-        near = {effect.dataset} | self.upstreams.get(effect.dataset, frozenset())
-        found = (trouble for dataset in near for trouble in self.by_dataset.get(dataset, []))
-        return [trouble for trouble in found if can_cause(trouble, effect, self.upstreams)]
-
-    def distances(self, effect: Trouble) -> dict[int, int]:
-        """Every trouble that leads to the effect, itself included, with the number of steps between them."""
-        found, edge = {effect.id: 0}, [effect]
-        while edge:
-            step = found[edge[0].id] + 1
-            edge = [cause for member in edge for cause in self.direct(member) if cause.id not in found]
-            found.update((cause.id, step) for cause in edge)
-        return found
-
-    def sources(self, ids: Iterable[int], members: Mapping[int, Trouble]) -> list[frozenset[int]]:
-        """The groups without a cause outside themselves: a lone root, or a cycle."""
-        reach = {i: frozenset(self.distances(members[i])) for i in ids}
-        return [group for i, group in reach.items() if all(i in reach[other] for other in group)]
 
 
 # Late or lost: whether the rows that a window lacks may still come, and how long a dataset usually takes (pure).
@@ -347,10 +317,10 @@ def decide(
     now: datetime,
 ) -> Decision:
     """The decision for one failing alert: silent only where a cause explains every one of its failed spots."""
-    known = tuple(troubles)
+    troubles = tuple(troubles)
     spots = tuple(spot for spot in effect.spots if spot.failed) or effect.spots
-    decisions = (_decide_spot(effect, spot, known, upstreams, terms, now) for spot in spots)
-    return min(decisions, key=lambda one: (LOUDNESS[one.action], one.twin_id is not None, one.until or now))
+    decisions = (_decide_spot(effect, spot, troubles, upstreams, terms, now) for spot in spots)
+    return min(decisions, key=lambda each: (LOUDNESS[each.action], each.twin_id is not None, each.until or now))
 
 
 def _decide_spot(
@@ -361,25 +331,18 @@ def _decide_spot(
     terms: EffectTerms,
     now: datetime,
 ) -> Decision:
-    decision = _by_cause(effect, spot, troubles, upstreams, terms, now)
-    if decision.action is not AlertAction.NOTIFY:
-        return _until_lost(decision, effect, spot, troubles)
-    same = twin(effect, spot, troubles)
-    return replace(decision, twin_id=same.id if same else None)
+    decision = _decide_by_cause(effect, spot, troubles, upstreams, terms, now)
+    if decision.action is AlertAction.NOTIFY:
+        same = twin(effect, spot, troubles)
+        return replace(decision, twin_id=same.id if same else None)
+    instants = [decision.until]
+    if effect.category in MISSING:  # rows that are late: again when they will be lost
+        late = (narrowed(t, spot) for t in troubles if t.dataset == effect.dataset and t.category == FRESHNESS)
+        instants += [own.lost_at for trouble in late if trouble for own in trouble.spots if not own.lost]
+    return replace(decision, until=min((instant for instant in instants if instant is not None), default=None))
 
 
-def _until_lost(decision: Decision, effect: Trouble, spot: Spot, troubles: tuple[Trouble, ...]) -> Decision:
-    """Missing rows that are late are decided about again when they will be lost."""
-    late = [
-        t for t in troubles if t.dataset == effect.dataset and t.category == FRESHNESS and effect.category in MISSING
-    ]
-    near = (narrowed(trouble, spot) for trouble in late)
-    instants = (own.lost_at for trouble in near if trouble for own in trouble.spots if not own.lost)
-    known = [instant for instant in (decision.until, *instants) if instant is not None]
-    return replace(decision, until=min(known, default=None))
-
-
-def _by_cause(
+def _decide_by_cause(
     effect: Trouble,
     spot: Spot,
     troubles: tuple[Trouble, ...],
@@ -388,34 +351,27 @@ def _by_cause(
     now: datetime,
 ) -> Decision:
     root = root_cause(effect, spot, troubles, upstreams)
-    waited = (effect.failed_at or effect.since) + terms.sustain
     if root is not None and root.state is State.WARN:
-        if now < waited:
-            return Decision(action=AlertAction.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=root.id, until=waited)
+        until = (effect.failed_at or effect.since) + terms.sustain
+        if now < until:
+            return Decision(action=AlertAction.WAIT, why=Why.CAUSE_MAY_FAIL, cause_id=root.id, until=until)
         failed = tuple(trouble for trouble in troubles if trouble.state is State.FAIL)
         root = root_cause(effect, spot, failed, upstreams)
     if root is not None:
-        return _under(root, effect, spot, now)
-    return _after(terms, now)
-
-
-def _under(cause: Trouble, effect: Trouble, spot: Spot, now: datetime) -> Decision:
-    began = max(explains_since(cause, spot), spot.since or effect.since)
-    until = cause.eta or began + LONGEST_INHIBITION
-    if now < until:
-        return Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, cause_id=cause.id, until=until)
-    return Decision(action=AlertAction.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=cause.id)
-
-
-def _after(terms: EffectTerms, now: datetime) -> Decision:
-    """The decision once no cause is left: a former one is only released by a broken result measured after it."""
+        # an old trouble may be new where it explains the spot
+        since = min((own.since or root.since for own in _explaining(root, spot)), default=root.since)
+        until = root.eta or max(since, spot.since or effect.since) + LONGEST_INHIBITION
+        if now < until:
+            return Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, cause_id=root.id, until=until)
+        return Decision(action=AlertAction.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=root.id)
     former = terms.former
     if former is None:
         return Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
-    rerun = terms.measured_at >= former.resolved_at  # in a replay the run that this asked for takes no time
+    # a former cause is only released by a broken result measured after it; in a replay the rerun takes no time
+    is_rerun = terms.measured_at >= former.resolved_at
     patience = max(terms.grace, terms.usual_delay)
-    until = former.resolved_at + (patience if rerun else max(patience, LONGEST_INHIBITION))
+    until = former.resolved_at + (patience if is_rerun else max(patience, LONGEST_INHIBITION))
     if now < until:
-        why = Why.SETTLING if rerun else Why.AWAITING_RERUN
+        why = Why.SETTLING if is_rerun else Why.AWAITING_RERUN
         return Decision(action=AlertAction.WAIT, why=why, cause_id=former.id, until=until)
     return Decision(action=AlertAction.NOTIFY, why=Why.STILL_BROKEN, cause_id=former.id)

@@ -14,7 +14,6 @@ from alerting.state import BROKEN, State
 from alerting.verdicts.evidence import spoilt_place
 from assay.catalog.selectors import lineage_above
 from assay.models import Category, ChangeKind, DataChange, DataTest, LineageEdge, Replica
-from assay.time.windows import Window
 from execution_engine.engines.protocol import NO_FILES
 from execution_engine.exact import from_json as number
 from execution_engine.freshness.derive import TIME_TO_COMPLETE
@@ -32,53 +31,56 @@ from .sizes import UNKNOWN_SIZE, BrokenResult, Size, size_of
 RECENT_CHANGES = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class Count:
-    """What the newest look at a broken window counted."""
-
-    at: datetime
-    has_rows: bool
-    waits: bool  # it has all that its supplies have, and lacks only what they lack
-
-
 def missing_rows(
     rows: Sequence[Standing], spots: Sequence[Spot], judges: Sequence[Spot], *, home: str, now: datetime
 ) -> list[Spot]:
     """The spots of freshness with what is known of their rows; ``judges`` are those where rows were found missing.
 
-    A copy that has all that home has shares home's trouble.
+    A copy waits if it has all that its supplies have, and lacks only what they lack: it shares home's trouble.
     """
-    counts = [_count(row) for row in rows]
     judged = {(spot.window, spot.datacenter) for spot in judges}
-    known = [
-        _with_fate(row, spot, count, home=home, now=now)
-        if count and not count.waits and (spot.window, spot.datacenter) in judged
-        else spot
-        for row, spot, count in zip(rows, spots, counts, strict=True)
-    ]
-    at_home = {spot.window: spot for spot in known if spot.datacenter is None}
-    return [
-        at_home.get(spot.window, spot) if count and count.waits else spot
-        for spot, count in zip(known, counts, strict=True)
-    ]
+    judged_spots, waiting = [], set()
+    for place, (row, spot) in enumerate(zip(rows, spots, strict=True)):
+        run = broken_run(row)
+        details = [detail for detail in run.findings.values() if isinstance(detail, dict)] if run else []
+        if any(detail.get("waits") for detail in details) and run and run.measured_at:
+            waiting.add(place)
+        elif run and run.measured_at and (spot.window, spot.datacenter) in judged:
+            has_rows = any(detail.get("rows") for detail in details)
+            instant = _lost_at(row, spot, run.measured_at, has_rows, home)
+            spot = replace(spot, lost=instant is not None and instant <= now, lost_at=instant)
+        judged_spots.append(spot)
+    at_home = {spot.window: spot for spot in judged_spots if spot.datacenter is None}
+    return [at_home.get(spot.window, spot) if n in waiting else spot for n, spot in enumerate(judged_spots)]
 
 
-def _with_fate(row: Standing, spot: Spot, count: Count, *, home: str, now: datetime) -> Spot:
-    place = (row.data_test.dataset_id, spot.datacenter or home)
-    watch = Watch.objects.filter(
-        dataset=place[0], datacenter=place[1], window_start=spot.window.start, window_end=spot.window.end
-    ).first()
-    instant = lost_at(
+def _lost_at(row: Standing, spot: Spot, counted_at: datetime, has_rows: bool, home: str) -> datetime | None:
+    place = {"dataset": row.data_test.dataset_id, "datacenter": spot.datacenter or home}
+    window = spot.window
+    watch = Watch.objects.filter(**place, window_start=window.start, window_end=window.end).first()
+    changes = DataChange.objects.filter(**place)
+    # the newest of the completions that came after the window's end, where all of them name the whole of it
+    completions = list(
+        changes.filter(
+            kind=ChangeKind.COMPLETED, window_start__lt=window.end, window_end__gt=window.start, at__gte=window.end
+        ).order_by("-at", "-pk")
+    )
+    is_complete = bool(completions) and is_covered(window, [change.window for change in completions])
+    # what lay between the changes of each recent window before this one
+    kinds = (ChangeKind.COMPLETED, ChangeKind.REWRITTEN)
+    recent = changes.filter(kind__in=kinds, window_end__lte=window.start).order_by("-window_start", "-pk")
+    ordered = sorted((change.window.text, change.at) for change in recent[:RECENT_CHANGES])
+    gaps = [later[1] - earlier[1] for earlier, later in pairwise(ordered) if earlier[0] == later[0]]
+    return lost_at(
         Lack(
-            has_file=count.has_rows or (watch is not None and watch.fingerprint not in ("", NO_FILES)),
+            has_file=has_rows or (watch is not None and watch.fingerprint not in ("", NO_FILES)),
             is_judged=True,
-            counted_at=count.at,
-            completed_at=_completed_at(*place, spot.window),
+            counted_at=counted_at,
+            completed_at=completions[0].at if is_complete else None,
             changed_at=watch.changed_at if watch else None,
-            stillness=stillness(sustain=row.revision.sustain, gaps=_gaps(*place, spot.window)),
+            stillness=stillness(sustain=row.revision.sustain, gaps=gaps),
         )
     )
-    return replace(spot, lost=instant is not None and instant <= now, lost_at=instant)
 
 
 def broken_run(row: Standing) -> Run | None:
@@ -89,45 +91,6 @@ def broken_run(row: Standing) -> Run | None:
     broken = Run.objects.filter(data_test=row.data_test_id, outcome=Outcome.BROKEN, measured_at__isnull=False)
     mine = broken.filter(window_start=row.window_start, window_end=row.window_end)
     return mine.order_by("-measured_at", "-pk").first()
-
-
-def _count(row: Standing) -> Count | None:
-    run = broken_run(row)
-    if run is None or run.measured_at is None:
-        return None
-    told = [detail for detail in run.findings.values() if isinstance(detail, dict)]
-    return Count(
-        at=run.measured_at,
-        has_rows=any(detail.get("rows") for detail in told),
-        waits=any(detail.get("waits") for detail in told),
-    )
-
-
-def _completed_at(dataset_id: int, datacenter: str, window: Window) -> datetime | None:
-    """When the newest of the completions came that, all after the window's end, name the whole of it."""
-    told = DataChange.objects.filter(
-        dataset=dataset_id,
-        datacenter=datacenter,
-        kind=ChangeKind.COMPLETED,
-        window_start__lt=window.end,
-        window_end__gt=window.start,
-        at__gte=window.end,
-    )
-    events = list(told.order_by("-at", "-pk"))
-    return events[0].at if events and is_covered(window, [event.window for event in events]) else None
-
-
-def _gaps(dataset_id: int, datacenter: str, window: Window) -> list[timedelta]:
-    """What lay between the changes of each recent window before this one."""
-    told = DataChange.objects.filter(
-        dataset=dataset_id,
-        datacenter=datacenter,
-        kind__in=(ChangeKind.COMPLETED, ChangeKind.REWRITTEN),
-        window_end__lte=window.start,
-    )
-    recent = told.order_by("-window_start", "-pk")[:RECENT_CHANGES]
-    changes = sorted((change.window.text, change.at) for change in recent)
-    return [later[1] - earlier[1] for earlier, later in pairwise(changes) if earlier[0] == later[0]]
 
 
 Place = tuple[int, str]  # dataset id and category
@@ -143,37 +106,45 @@ class Around:
     alerts: dict[Place, Alert]
     upstreams: dict[str, frozenset[str]]
 
-    def place(self, trouble_id: int | None) -> Place | None:
-        """Where a trouble is."""
-        return next((place for place, trouble in self.troubles.items() if trouble.id == trouble_id), None)
-
     def alert(self, trouble_id: int | None) -> Alert | None:
         """The open alert of a trouble, once it has failed."""
-        place = self.place(trouble_id)
-        return self.alerts.get(place) if place else None
+        places = (place for place, trouble in self.troubles.items() if trouble.id == trouble_id)
+        return next((self.alerts.get(place) for place in places), None)
 
 
 def around(dataset_id: int, now: datetime) -> Around:
     """Everything un-waived that is WARN or FAIL in a dataset or upstream of it."""
     lineage = lineage_above(dataset_id)
     reached = closure(dataset_id, lineage)
-    standings = _broken(reached)
-    alerts = {
-        (alert.dataset_id, alert.category): alert
-        for alert in Alert.objects.filter(dataset__in=reached, closed_at__isnull=True)
-    }
+    rows = Standing.objects.filter(
+        data_test__dataset__in=reached, data_test__retired_at__isnull=True, state__in=BROKEN, waiver__isnull=True
+    )
+    standings: dict[Place, list[Standing]] = defaultdict(list)
+    for row in rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk"):
+        standings[row.data_test.dataset_id, row.data_test.category].append(row)
+    open_alerts = Alert.objects.filter(dataset__in=reached, closed_at__isnull=True)
+    alerts = {(alert.dataset_id, alert.category): alert for alert in open_alerts}
     homes = dict(Replica.objects.filter(dataset__in=reached, position=0).values_list("dataset_id", "datacenter"))
     spots = {place: [_spot(row, homes.get(place[0], "")) for row in rows] for place, rows in standings.items()}
-    for place, rows in standings.items():
-        if place[1] == Category.FRESHNESS:
-            judges = [spot for other in MISSING for spot in spots.get((place[0], other), ())]
-            spots[place] = missing_rows(rows, spots[place], judges, home=homes.get(place[0], ""), now=now)
-    troubles = {
-        place: _trouble(number, place, rows, spots[place], alerts.get(place))
-        for number, (place, rows) in enumerate(sorted(standings.items()))
-    }
+    for (dataset, category), found in standings.items():
+        if category == Category.FRESHNESS:
+            judges = [spot for other in MISSING for spot in spots.get((dataset, other), ())]
+            own = spots[dataset, category]
+            spots[dataset, category] = missing_rows(found, own, judges, home=homes.get(dataset, ""), now=now)
+    troubles = {}
+    for id_, (place, found) in enumerate(sorted(standings.items())):
+        alert = alerts.get(place)
+        troubles[place] = Trouble(
+            id=id_,
+            dataset=str(place[0]),
+            category=place[1],
+            spots=tuple(spots[place]),
+            since=min(row.broken_since or row.since for row in found),
+            failed_at=min((row.since for row in found if row.state == State.FAIL), default=None),
+            eta=alert.eta if alert else None,
+        )
     upstreams = {str(id_): frozenset(map(str, lineage.get(id_, ()))) for id_ in reached}
-    return Around(troubles=troubles, standings=standings, alerts=alerts, upstreams=upstreams)
+    return Around(troubles=troubles, standings=dict(standings), alerts=alerts, upstreams=upstreams)
 
 
 def closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
@@ -183,32 +154,6 @@ def closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
         edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in found]
         found.update(edge)
     return found
-
-
-def _broken(datasets: set[int]) -> dict[Place, list[Standing]]:
-    rows = Standing.objects.filter(
-        data_test__dataset__in=datasets,
-        data_test__retired_at__isnull=True,
-        state__in=BROKEN,
-        waiver__isnull=True,
-    )
-    found: dict[Place, list[Standing]] = defaultdict(list)
-    for row in rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk"):
-        found[row.data_test.dataset_id, row.data_test.category].append(row)
-    return dict(found)
-
-
-def _trouble(number: int, place: Place, rows: list[Standing], spots: list[Spot], alert: Alert | None) -> Trouble:
-    failed = [row.since for row in rows if row.state == State.FAIL]
-    return Trouble(
-        id=number,
-        dataset=str(place[0]),
-        category=place[1],
-        spots=tuple(spots),
-        since=min(row.broken_since or row.since for row in rows),
-        failed_at=min(failed, default=None),
-        eta=alert.eta if alert else None,
-    )
 
 
 def _spot(row: Standing, home: str) -> Spot:

@@ -6,7 +6,7 @@ by at most the share that is touched, so it counts as it is. All other values co
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from execution_engine.exact import Number
@@ -55,93 +55,64 @@ class BrokenResult:
 class _Move:
     """One value that moved: ``back`` to where it would hold, ``off`` from where it is expected; both in shares."""
 
-    back: float
-    off: float
-    reads: frozenset[str] | None  # None: not known
-
-
-UNKNOWN_MOVE = _Move(back=1.0, off=0.0, reads=None)
+    back: float = 1.0
+    off: float = 0.0
+    reads: frozenset[str] | None = None  # None: not known
 
 
 def size_of(result: BrokenResult) -> Size:
     """How large the fault is that the result tells of."""
+    details = [detail for detail in result.findings.values() if isinstance(detail, dict)]
     match result.category:
-        case "freshness":
-            return Size(touched=_late(result.findings))
-        case "completeness" | "consistency":
-            return Size(touched=_lost_or_doubled(result))
-        case "duplicates":
-            return Size(touched=_repeated(result))
-        case "schema":
-            columns = _drifted(result.findings)
-            return Size(touched=1.0 if columns else 0.0, columns=columns)
+        case "freshness":  # the share of its rows that an incomplete window lacks, by the place that lacks most
+            counts = [(detail[ROWS], detail.get("expected")) for detail in details if detail.get(ROWS) is not None]
+            lacking = (
+                (_within(1 - rows / expected) if expected else 0.0) if rows else 1.0 for rows, expected in counts
+            )
+            return Size(touched=max(lacking, default=0.0))
+        case "completeness" | "consistency" | "duplicates":
+            return Size(touched=_touched_by_ratio(result))
+        case "schema":  # the columns that are gone or of another type, or that break an inferred schema
+            names = {name.lower() for row in details for name in (*row.get("gone", ()), *row.get("changed", ()))}
+            causes = [cause for verdict in result.findings.get(NOVEL, ()) for cause in verdict["causes"]]
+            columns = frozenset(names | {cause["column"].lower() for cause in causes if cause.get("column")})
+            return Size(touched=1.0 if columns else 0.0, columns=columns or None)
     moves = _moves(result)
     reads = tuple(move.reads for move in moves if move.reads is not None)
     return Size(touched=max(move.off for move in moves), moved=max(move.back for move in moves), reads=reads)
 
 
-def _late(findings: Mapping[str, Any]) -> float:
-    """The share of its rows that an incomplete window lacks, by the place that lacks most."""
-    counts = [each for each in findings.values() if isinstance(each, dict) and each.get(ROWS) is not None]
-    lacking = [_lacking(each[ROWS], each.get("expected")) for each in counts]
-    return max(lacking, default=0.0)
-
-
-def _lacking(rows: float, expected: float | None) -> float:
-    if not rows:
-        return 1.0
-    return _within(1 - rows / expected) if expected else 0.0
-
-
-def _lost_or_doubled(result: BrokenResult) -> float:
-    """Of a ratio of rows: what is lost of it, or what is there more often than once."""
-    value, _ = _value(result)
-    if value is None or not _is_ratio(result.tree):
+def _touched_by_ratio(result: BrokenResult) -> float:
+    """Of a ratio of rows: what is lost, or there more than once; of a share of repeated keys those that are wrong."""
+    value, bound = _value_and_bound(result)
+    metrics = [operand for operand in operands(result.tree) if isinstance(operand, Metric)]
+    divides = any(isinstance(node, Arithmetic) and node.operator is Operator.DIVIDE for node in postorder(result.tree))
+    is_ratio = divides or (len(metrics) == 1 and METRICS[metrics[0].spec.name].is_share)
+    if value is None or bound is None or not is_ratio:
         return 0.0
+    if result.category == "duplicates":
+        return _within(value if value > bound else 1 - value)
     return _within(1 - value if value <= 1 else 1 - 1 / value)
-
-
-def _repeated(result: BrokenResult) -> float:
-    """Of a share of rows: of those that repeat a key, or of those that do not."""
-    value, bound = _value(result)
-    if value is None or bound is None or not _is_ratio(result.tree):
-        return 0.0
-    return _within(value if value > bound else 1 - value)
-
-
-def _is_ratio(tree: Assertion) -> bool:
-    metrics = [each for each in operands(tree) if isinstance(each, Metric)]
-    divides = any(isinstance(node, Arithmetic) and node.operator is Operator.DIVIDE for node in postorder(tree))
-    return divides or (len(metrics) == 1 and _is_share(metrics[0]))
-
-
-def _drifted(findings: Mapping[str, Any]) -> frozenset[str] | None:
-    """The columns that are gone or of another type, or that break an inferred schema; None where nothing says which."""
-    found = [each for each in findings.values() if isinstance(each, dict)]
-    names = {name.lower() for each in found for name in (*each.get("gone", ()), *each.get("changed", ()))}
-    causes = [cause for verdict in findings.get(NOVEL, ()) for cause in verdict["causes"]]
-    names |= {cause["column"].lower() for cause in causes if cause.get("column")}
-    return frozenset(names) or None
 
 
 def _moves(result: BrokenResult) -> list[_Move]:
     """Each value that moved; of several comparisons, or of groups, nothing is known."""
     if isinstance(result.tree, By) or only_predicate(result.tree) is None:
-        return [UNKNOWN_MOVE]
+        return [_Move()]
     if novel := result.findings.get(NOVEL):
-        return [_of_statistic(cause) for one in novel for cause in one["causes"]] or [UNKNOWN_MOVE]
-    asked = operands(result.tree)
+        return [_move_of_statistic(cause) for verdict in novel for cause in verdict["causes"]] or [_Move()]
+    values = operands(result.tree)
     if expected := result.findings.get(EXPECTED):
-        metrics = {each.metric.call: each.metric for each in asked if isinstance(each, History)}
-        return [_of_anomaly(one, metrics[one["metric"]]) for one in expected]
-    return [_of_comparison(result, [each if isinstance(each, Metric) else each.metric for each in asked])]
+        metrics = {value.metric.call: value.metric for value in values if isinstance(value, History)}
+        return [_move_of_anomaly(anomaly, metrics[anomaly["metric"]]) for anomaly in expected]
+    return [_move_of_comparison(result, [value if isinstance(value, Metric) else value.metric for value in values])]
 
 
-def _of_comparison(result: BrokenResult, metrics: Sequence[Metric]) -> _Move:
-    value, bound = _value(result)
+def _move_of_comparison(result: BrokenResult, metrics: Sequence[Metric]) -> _Move:
+    value, bound = _value_and_bound(result)
     if value is None or bound is None or value == bound == 0:
-        return UNKNOWN_MOVE
-    is_share = len(metrics) == 1 and _is_share(metrics[0])
+        return _Move()
+    is_share = len(metrics) == 1 and METRICS[metrics[0].spec.name].is_share
     move = _distance(value, bound, is_share)
     off = move if all(map(_follows_its_rows, metrics)) and (is_share or bound) else 0.0
     if is_share and value == (0 if value < bound else 1):
@@ -149,24 +120,25 @@ def _of_comparison(result: BrokenResult, metrics: Sequence[Metric]) -> _Move:
     return _Move(back=move, off=off, reads=_columns(metrics))
 
 
-def _of_anomaly(found: Mapping[str, Any], metric: Metric) -> _Move:
-    value, low, high = float(found["value"]), found["low"], found["high"]
+def _move_of_anomaly(anomaly: Mapping[str, Any], metric: Metric) -> _Move:
+    value, low, high = float(anomaly["value"]), anomaly["low"], anomaly["high"]
     bound = low if low is not None and value < low else high if high is not None and value > high else value
-    known = [end for end in (low, high) if end is not None]
-    usual, is_share = sum(known) / len(known), _is_share(metric)
+    bounds = [end for end in (low, high) if end is not None]
+    usual, is_share = sum(bounds) / len(bounds), METRICS[metric.spec.name].is_share
     off = _distance(value, usual, is_share) if _follows_its_rows(metric) and (is_share or usual) else 0.0
     return _Move(back=_distance(value, bound, is_share), off=off, reads=_columns([metric]))
 
 
-def _of_statistic(cause: Mapping[str, Any]) -> _Move:
+def _move_of_statistic(cause: Mapping[str, Any]) -> _Move:
     """What novelty says of one column, or of the whole batch."""
     column = cause.get("column")
     reads = frozenset() if column is None else frozenset({column.lower()})
-    value, usual, low, high = (_number(cause.get(name)) for name in ("value", "expected", "low", "high"))
+    figures = (cause.get(name) for name in ("value", "expected", "low", "high"))
+    value, usual, low, high = (float(figure) if isinstance(figure, int | float) else None for figure in figures)
     if low is None or high is None:
         low = high = usual
     if value is None or low is None or high is None:
-        return replace(UNKNOWN_MOVE, reads=reads)
+        return _Move(reads=reads)
     is_share = cause.get("shown") in (SHARE, DISTANCE)
     off = 0.0
     if usual is not None and (is_share or (usual and cause["statistic"] in FOLLOWING)):
@@ -174,16 +146,12 @@ def _of_statistic(cause: Mapping[str, Any]) -> _Move:
     return _Move(back=_distance(value, min(max(value, low), high), is_share), off=off, reads=reads)
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _value(result: BrokenResult) -> tuple[float | None, float | None]:
+def _value_and_bound(result: BrokenResult) -> tuple[float, float] | tuple[None, None]:
     """The value of its only comparison, and the bound that it violates."""
     if isinstance(result.tree, By):
         return None, None
-    known = {each.text: result.operands.get(each.text) for each in operands(result.tree)}
-    verdict = of_known(result.tree, known, zero=ZeroDivision.NULL)
+    values = {operand.text: result.operands.get(operand.text) for operand in operands(result.tree)}
+    verdict = of_known(result.tree, values, zero=ZeroDivision.NULL)
     if verdict.value is None or verdict.bound is None:
         return None, None
     return float(verdict.value), float(verdict.bound)
@@ -196,10 +164,6 @@ def _distance(value: float, bound: float, is_share: bool) -> float:
 
 def _within(share: float) -> float:
     return min(1.0, max(0.0, share))
-
-
-def _is_share(metric: Metric) -> bool:
-    return METRICS[metric.spec.name].is_share
 
 
 def _follows_its_rows(metric: Metric) -> bool:

@@ -131,9 +131,10 @@ def renamed(incident: IncidentText) -> Message:
     """What the owner reads whose incident is found to be of another kind: rows are missing, or come after all."""
     is_late = incident.category == "freshness"
     what = "late, and more of them have come" if is_late else "missing"
+    shares = [window.share for window in incident.windows if window.share is not None]  # of the rows that are there
+    share = f": {math.floor(min(shares) * 1000) / 10:g} % are there" if shares else ""
     lines = [
-        f"The rows of {incident.dataset} are not {'missing' if is_late else 'late'}; they are {what}"
-        f"{_share(incident)}.",
+        f"The rows of {incident.dataset} are not {'missing' if is_late else 'late'}; they are {what}{share}.",
         "",
         *opened(incident).body.splitlines(),
     ]
@@ -141,17 +142,14 @@ def renamed(incident: IncidentText) -> Message:
     return _message(f"{_lead(incident)}: {what} (tier {incident.tier})", lines)
 
 
-def _share(incident: IncidentText) -> str:
-    """How many rows are there, where the windows say it."""
-    shares = [window.share for window in incident.windows if window.share is not None]
-    return f": {math.floor(min(shares) * 1000) / 10:g} % are there" if shares else ""
-
-
 def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message:
     """What the owner of the direct downstreams reads, once."""
+    owner = f"Its owner, {incident.owner}, was told."
+    if not incident.is_owner_reached:
+        owner = f"No channel but the log reaches its owner, {incident.owner}: nobody there was told."
     lines = [
         f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.",
-        f"It feeds {', '.join(downstreams) or 'your data'}. {_owner_line(incident)}",
+        f"It feeds {', '.join(downstreams) or 'your data'}. {owner}",
         "",
         *_window_lines(incident),
         "",
@@ -218,37 +216,29 @@ def digest(messages: Sequence[Message]) -> Message:
 def _lead(incident: IncidentText, verb: str = "", plural: str = "") -> str:
     """The tests and partitions that a message begins with, and what they do: ``paid fails for 2026-03-09``."""
     tests = incident.tests or (incident.category,)
-    who = tests[0] if len(tests) == 1 else f"{tests[0]} and {_more(len(tests) - 1, 'test')}"
+    more = len(tests) - 1
+    who = f"{tests[0]} and {more} more test{'s' if more > 1 else ''}" if more else tests[0]
     does = [plural if len(tests) > 1 else verb] if verb else []
     keys = incident.partitions
     when = [f"for {keys[0]}" + (f" and {len(keys) - 1} more" if len(keys) > 1 else "")] if keys else []
     return " ".join([who, *does, *when])
 
 
-def _more(count: int, noun: str) -> str:
-    return f"{count} more {noun}{'s' if count > 1 else ''}"
-
-
 def _of(incident: IncidentText) -> str:
     return f"{incident.dataset} ({incident.category}, tier {incident.tier})"
-
-
-def _owner_line(incident: IncidentText) -> str:
-    if incident.is_owner_reached:
-        return f"Its owner, {incident.owner}, was told."
-    return f"No channel but the log reaches its owner, {incident.owner}: nobody there was told."
 
 
 def _window_lines(incident: IncidentText) -> list[str]:
     """A line for each window, the first of each test before all others, so that a cut leaves out no test of ten."""
     leading: dict[str, BrokenWindow] = {}
     others = [window for window in incident.windows if leading.setdefault(window.test, window) is not window]
-    return _listed([_window_line(window) for window in (*leading.values(), *others)])
-
-
-def _window_line(broken: BrokenWindow) -> str:
-    place = f" in {broken.datacenter}" if broken.datacenter else ""
-    return f"{broken.test} for {broken.partition}{place}: {broken.value}{_lost(broken.lost_keys)}"
+    return _listed(
+        [
+            f"{window.test} for {window.partition}{f' in {window.datacenter}' if window.datacenter else ''}: "
+            f"{window.value}{_lost(window.lost_keys)}"
+            for window in (*leading.values(), *others)
+        ]
+    )
 
 
 def _outlook(incident: IncidentText) -> list[str]:

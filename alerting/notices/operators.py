@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from alerting.channels import is_reachable
-from alerting.coverage import coverage_by_tier
+from alerting.selectors import coverage_by_tier
 from assay import clock
 from assay.config import config
 from assay.models import Pull
@@ -23,46 +23,38 @@ MOST_LISTED = 50
 
 def report_gap(gap: Gap, now: datetime) -> None:
     """Tell the owner of all open gaps at once, so that the others that are due need no notice of their own."""
-    owner = gap.dataset.owner
+    owner, team = gap.dataset.owner, gap.dataset.team
     open_gaps = Gap.objects.filter(dataset__owner=owner, closed_at__isnull=True, template="")
     gaps = list(open_gaps.select_related("dataset").order_by("dataset__full_name", "category"))
     if gap.closed_at is not None or not gaps:
         finish(gap, next_report_at=None)
         return
+    lines = ["Assay cannot write these standard tests; each line gives the reason:", ""]
+    lines += [f"- {row.dataset.full_name}, {row.category}: {row.reason}" for row in gaps[:MOST_LISTED]]
+    lines += [f"- and {len(gaps) - MOST_LISTED} more"] if len(gaps) > MOST_LISTED else []
+    lines += ["", "Coverage of your datasets:", ""]
+    lines += [
+        f"- tier {tier.tier}: {tier.live} of {tier.wanted + tier.gaps} standard tests are live ({tier.share:.0%}); "
+        f"the target is {tier.target:.0%}"
+        for tier in coverage_by_tier(now=now, owner=owner)
+        if tier.datasets and tier.share is not None
+    ]
+    if not is_reachable(owner, team):
+        lines.append(f"No channel but the log reaches {owner}: no notice can reach them.")
     year, week, _ = now.isocalendar()
     tell(
         event=Event.GAPS,
         recipient=owner,
-        team=gap.dataset.team,
+        team=team,
         is_soft=True,
         subject=f"{len(gaps)} standard tests cannot be written for your datasets",
-        body=f"{_body(gaps)}\n\n{_coverage(owner, gap.dataset.team, now)}\n",
+        body="\n".join(lines) + "\n",
         facts={"owner": owner, "gaps": len(gaps)},
         key=f"gaps:{year}w{week:02d}",
         now=now,
     )
     open_gaps.filter(next_report_at__lte=now).exclude(pk=gap.pk).update(next_report_at=now + WEEK)
     finish(gap, next_report_at=now + WEEK)
-
-
-def _body(gaps: list[Gap]) -> str:
-    lines = [f"- {gap.dataset.full_name}, {gap.category}: {gap.reason}" for gap in gaps]
-    more = [f"- and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
-    head = "Assay cannot write these standard tests; each line gives the reason:"
-    return "\n".join([head, "", *lines[:MOST_LISTED], *more])
-
-
-def _coverage(owner: str, team: str, now: datetime) -> str:
-    """How much of the owner's data is tested, by tier, and whether they can be told of it."""
-    tiers = [tier for tier in coverage_by_tier(now=now, owner=owner) if tier.datasets]
-    lines = [
-        f"- tier {tier.tier}: {tier.live} of {tier.wanted + tier.gaps} standard tests are live ({tier.share:.0%}); "
-        f"the target is {tier.target:.0%}"
-        for tier in tiers
-        if tier.share is not None
-    ]
-    heard = [] if is_reachable(owner, team) else [f"No channel but the log reaches {owner}: no notice can reach them."]
-    return "\n".join(["Coverage of your datasets:", "", *lines, *heard])
 
 
 # The word to the platform's on-call when the catalog cannot be read as scheduled, and when it can again.
@@ -77,24 +69,24 @@ def tell_of_pull(row: Pull, now: datetime) -> None:
         finish(row, tell_at=None)
         return
     is_failing = row.failing_since is not None
+    subject, body = "Assay reads the catalog again", f"The fault that began at {since:%Y-%m-%d %H:%M} UTC is over.\n"
+    if is_failing:
+        fault = row.fault if len(row.fault) <= LONGEST else f"{row.fault[:LONGEST]} …"
+        subject = "Assay cannot read the catalog"
+        body = (
+            f"Assay reads {config().catalog_path} on a schedule, and refused it:\n\n{fault}\n\n"
+            f"The catalog stays as it was. Assay reads it again at {row.due_at:%Y-%m-%d %H:%M} UTC.\n"
+        )
     tell(
         event=Event.PLATFORM,
         recipient=config().on_call,
-        subject="Assay cannot read the catalog" if is_failing else "Assay reads the catalog again",
-        body=_failing(row) if is_failing else f"The fault that began at {since:%Y-%m-%d %H:%M} UTC is over.\n",
+        subject=subject,
+        body=body,
         facts={"fault": "catalog unreadable", "since": since.isoformat(), "is_over": not is_failing},
         key=f"pull:{since:%Y%m%dT%H%M%S}:{'failing' if is_failing else 'over'}",
         now=now,
     )
     finish(row, tell_at=None, told_since=since if is_failing else None)
-
-
-def _failing(row: Pull) -> str:
-    said = row.fault if len(row.fault) <= LONGEST else f"{row.fault[:LONGEST]} …"
-    return (
-        f"Assay reads {config().catalog_path} on a schedule, and refused it:\n\n{said}\n\n"
-        f"The catalog stays as it was. Assay reads it again at {row.due_at:%Y-%m-%d %H:%M} UTC.\n"
-    )
 
 
 # The word to the platform's on-call when the scheduler is silent.

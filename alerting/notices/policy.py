@@ -1,6 +1,6 @@
 """Notices: who is told of an alert, when, and why somebody is not. One row per event and channel, always."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -21,12 +21,9 @@ class Audience(StrEnum):
     NOBODY = "nobody"
 
 
-UNTOLD = frozenset({Reason.NOT_DUE, Reason.WARMING_UP})
-
-
 def told_of_unknown(reason: Reason | None, *, freshness_broken: bool) -> Audience:
     """Who hears of an UNKNOWN with this cause; None, a run that gave nothing at all, is the platform's own fault."""
-    if reason in UNTOLD or (reason is Reason.NO_DATA and freshness_broken):
+    if reason in (Reason.NOT_DUE, Reason.WARMING_UP) or (reason is Reason.NO_DATA and freshness_broken):
         return Audience.NOBODY
     return Audience.ON_CALL if reason is None or reason in TRANSIENT else Audience.OWNER
 
@@ -164,12 +161,11 @@ class PlannedNotice:
 def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ...]:
     """Every notice of the alert with what to do with it now; planned again at any later time, keys stay the same."""
     owners = frozenset(address.recipient for address in alert.owner)
-    notices = [_opening(alert, Event.OPENED, address, now) for address in _distinct(alert.owner)]
-    for address in _distinct(alert.downstream):
-        known = address.recipient in owners
+    openings = [_opening(alert, Event.OPENED, address, now) for address in dict.fromkeys(alert.owner)]
+    for address in dict.fromkeys(alert.downstream):
         opening = _opening(alert, Event.DOWNSTREAM, address, now)
-        notices.append(_suppressed(opening, Hush.ALREADY_TOLD) if known else opening)
-    planned = [*_once_per_place(notices), *_once_per_place(_additions(alert, now))]
+        openings.append(_suppressed(opening, Hush.ALREADY_TOLD) if address.recipient in owners else opening)
+    planned = [*_once_per_place(openings), *_once_per_place(_additions(alert, now))]
     if alert.closed_at is not None:
         planned += _once_per_place(_closings(alert, alert.closed_at))
     return tuple(planned)
@@ -189,21 +185,6 @@ def _once_per_place(notices: Iterable[PlannedNotice]) -> Iterator[PlannedNotice]
             yield replace(notice, step=leader.step, due_at=leader.due_at, reason=leader.reason)
         else:
             yield _suppressed(notice, Hush.ALREADY_TOLD)
-
-
-def _additions(alert: AlertFacts, now: datetime) -> Iterator[PlannedNotice]:
-    """To each of the owner's addresses that were told: the tests that have begun to fail since."""
-    for address in _distinct(alert.owner):
-        new = alert.new_tests.get(address)
-        if new is None or address not in alert.told or alert.closed_at is not None:
-            continue
-        due_at, reason = _due(alert, address, new.since)
-        notice = _notice(alert, Event.ALSO_FAILS, address, due_at, of=_digest(new.tests))
-        yield notice if now >= due_at else replace(notice, step=NoticeStep.WAIT, reason=reason)
-
-
-def _digest(tests: Iterable[str]) -> str:
-    return blake2s("\n".join(sorted(tests)).encode(), digest_size=8).hexdigest()
 
 
 def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -> PlannedNotice:
@@ -226,6 +207,18 @@ def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -
     return notice if now >= due_at else replace(notice, step=NoticeStep.WAIT, reason=reason)
 
 
+def _additions(alert: AlertFacts, now: datetime) -> Iterator[PlannedNotice]:
+    """To each of the owner's addresses that were told: the tests that have begun to fail since."""
+    for address in dict.fromkeys(alert.owner):
+        new = alert.new_tests.get(address)
+        if new is None or address not in alert.told or alert.closed_at is not None:
+            continue
+        due_at, reason = _due(alert, address, new.since)
+        digest = blake2s("\n".join(sorted(new.tests)).encode(), digest_size=8).hexdigest()
+        notice = _notice(alert, Event.ALSO_FAILS, address, due_at, of=f"{digest}:")
+        yield notice if now >= due_at else replace(notice, step=NoticeStep.WAIT, reason=reason)
+
+
 def _due(alert: AlertFacts, address: Address, since: datetime) -> tuple[datetime, Hush]:
     """When that which fails since an instant may be told, and what holds it back until then."""
     due_at, reason = since + alert.grace, Hush.WITHIN_GRACE
@@ -235,12 +228,12 @@ def _due(alert: AlertFacts, address: Address, since: datetime) -> tuple[datetime
     for silence in sorted(alert.silences, key=lambda silence: silence.start):
         if silence.covers(address.recipient, due_at):
             due_at, reason = silence.end, Hush.SILENCED
-    if (heard_at := _heard(alert, address, due_at)) > due_at:
-        due_at, reason = heard_at, Hush.QUIET
+    if (audible_at := _audible_at(alert, address, due_at)) > due_at:
+        due_at, reason = audible_at, Hush.QUIET
     return due_at, reason
 
 
-def _heard(alert: AlertFacts, address: Address, at: datetime) -> datetime:
+def _audible_at(alert: AlertFacts, address: Address, at: datetime) -> datetime:
     """From when on an address may be told: a soft notice waits till its quiet hours end, a hard one never."""
     return address.quiet.heard(at, tier=alert.tier) if address.quiet and alert.is_soft else at
 
@@ -248,16 +241,16 @@ def _heard(alert: AlertFacts, address: Address, at: datetime) -> datetime:
 def _closings(alert: AlertFacts, closed_at: datetime) -> Iterator[PlannedNotice]:
     """One closing per address: sent to all who were told and only to them, silence or not, after quiet hours."""
     event = Event.WITHDRAWN if alert.withdrawn else Event.RECOVERED
-    heard = alert.told | alert.asked
-    for address in _distinct((*alert.owner, *alert.downstream, *sorted(heard, key=str))):
-        closing = _notice(alert, event, address, _heard(alert, address, closed_at))
-        yield closing if address in heard else _suppressed(closing, Hush.NEVER_TOLD)
+    notified = alert.told | alert.asked
+    for address in dict.fromkeys((*alert.owner, *alert.downstream, *sorted(notified, key=str))):
+        closing = _notice(alert, event, address, _audible_at(alert, address, closed_at))
+        yield closing if address in notified else _suppressed(closing, Hush.NEVER_TOLD)
 
 
 def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime, of: str = "") -> PlannedNotice:
     channel = address.channel or NO_CHANNEL
     return PlannedNotice(
-        key=f"{alert.incident_key}:{f'{of}:' if of else ''}{event.value}:{channel}:{address.recipient}",
+        key=f"{alert.incident_key}:{of}{event.value}:{channel}:{address.recipient}",
         event=event,
         recipient=address.recipient,
         channel=channel,
@@ -269,10 +262,6 @@ def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime,
 
 def _suppressed(notice: PlannedNotice, reason: Hush) -> PlannedNotice:
     return replace(notice, step=NoticeStep.SUPPRESS, reason=reason)
-
-
-def _distinct(addresses: Sequence[Address]) -> list[Address]:
-    return list(dict.fromkeys(addresses))
 
 
 # Grouping: what one recipient is to be told on one channel at one time is one message.
@@ -290,31 +279,10 @@ def together(at: datetime) -> datetime:
     return at + (EPOCH - at) % GROUP_WAIT
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """Notices that go out together; the key is the notice's own where there is one, else follows from theirs."""
-
-    key: str
-    recipient: str
-    channel: str
-    place: str
-    notices: tuple[PlannedNotice, ...]
-
-
-def group(notices: Iterable[PlannedNotice]) -> tuple[Group, ...]:
-    """The notices to be sent, grouped by recipient and channel; the same notices give the same keys in any order."""
-    by_address: dict[tuple[str, str, str], list[PlannedNotice]] = {}
-    for notice in sorted(notices, key=lambda notice: notice.key):
-        if notice.step is NoticeStep.SEND:
-            by_address.setdefault((notice.recipient, notice.channel, notice.place), []).append(notice)
-    return tuple(
-        Group(key=_key(members), recipient=recipient, channel=channel, place=place, notices=tuple(members))
-        for (recipient, channel, place), members in sorted(by_address.items())
-    )
-
-
-def _key(members: list[PlannedNotice]) -> str:
-    if len(members) == 1:
-        return members[0].key
-    digest = blake2s("\n".join(member.key for member in members).encode(), digest_size=16)
+def message_key(keys: Iterable[str]) -> str:
+    """Of notices that go out together: the notice's own where there is one, else it follows from theirs."""
+    ordered = sorted(keys)
+    if len(ordered) == 1:
+        return ordered[0]
+    digest = blake2s("\n".join(ordered).encode(), digest_size=16)
     return f"group:{digest.hexdigest()}"

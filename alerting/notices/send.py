@@ -6,9 +6,10 @@ refuses it, it comes again as the same message under the same key. Its first not
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import blake2s
+from operator import attrgetter
+from typing import Any
 
 import structlog
 from django.db.models import Exists, OuterRef, Q
@@ -21,99 +22,8 @@ from assay.queue.claims import UnableToFinish, claims, extend, finish, heartbeat
 from assay.queue.flow import stage
 from assay.time.durations import doubled
 
-from .messages import Message as Text
-from .messages import digest
-from .policy import Event, Group, NoticeStep, PlannedNotice, group
-
-# One message for an incident, where a channel can change what it sent: where it lives, and what it holds now.
-#
-# Where a message lives is written down as soon as the channel has said it. If the worker dies in between, the message
-# is
-# posted a second time under the same key; from then on the second one is changed.
-
-HEARD = frozenset(
-    {Event.ALSO_FAILS, Event.RECOVERED, Event.WITHDRAWN, Event.ASSIGNED}
-)  # though the message is only changed
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outgoing:
-    """A message to hand to a channel, and the notices for which it is sent."""
-
-    message: ChannelMessage
-    channel: str
-    notices: tuple[Notice, ...]
-    can_change: bool
-
-
-def to_send(group: Group, rows: Sequence[Notice], *, edits: bool) -> Iterator[Outgoing]:
-    """The group as one message; where messages can be changed, one for each that is there already, and a new one."""
-    if not edits:
-        yield Outgoing(message=_message(group, rows), channel=group.channel, notices=tuple(rows), can_change=False)
-        return
-    known = _places(group, [row.alert_id for row in rows])
-    by_place: dict[str, list[Notice]] = defaultdict(list)
-    for row in rows:
-        by_place[known.get(row.alert_id or 0, "")].append(row)
-    for place, told in sorted(by_place.items()):
-        shown = _newest([*(_others(group, place, told) if place else ()), *told])
-        message = _message(group, shown, place, [row.subject for row in told if row.event in HEARD])
-        yield Outgoing(message=message, channel=group.channel, notices=tuple(told), can_change=True)
-
-
-def remember(sent: Outgoing, place: str) -> None:
-    """Write down where the message of each alert lives now."""
-    if not sent.can_change or not place:
-        return
-    was = sent.message.earlier
-    if was and was != place:  # it was gone, and posted anew with all that it held
-        Post.objects.filter(channel=sent.channel, recipient=sent.message.recipient, place=was).update(place=place)
-    for alert in {row.alert_id for row in sent.notices if row.alert_id is not None}:
-        Post.objects.update_or_create(
-            alert_id=alert, channel=sent.channel, recipient=sent.message.recipient, defaults={"place": place}
-        )
-
-
-def _places(group: Group, alerts: Iterable[int | None]) -> dict[int, str]:
-    """Where the messages of these alerts live, for this recipient on this channel."""
-    posts = Post.objects.filter(channel=group.channel, recipient=group.recipient, alert__in=set(alerts) - {None})
-    return dict(posts.values_list("alert", "place"))
-
-
-def _others(group: Group, place: str, told: Sequence[Notice]) -> list[Notice]:
-    """What was sent before of the alerts that share a message."""
-    shared = Post.objects.filter(channel=group.channel, recipient=group.recipient, place=place)
-    return list(
-        Notice.objects.filter(
-            alert__in=shared.values("alert"),
-            channel=group.channel,
-            recipient=group.recipient,
-            sent_at__isnull=False,
-        ).exclude(pk__in=[row.pk for row in told])
-    )
-
-
-def _newest(rows: Iterable[Notice]) -> list[Notice]:
-    """The newest notice of each alert, in the order of alerts, and all that are of none: a late one changes nothing."""
-    found = {row.alert_id or -row.pk: row for row in sorted(rows, key=lambda row: row.pk)}
-    return [found[key] for key in sorted(found)]
-
-
-def _message(group: Group, rows: Sequence[Notice], place: str = "", heard: Sequence[str] = ()) -> ChannelMessage:
-    text = digest([Text(title=row.subject, body=row.body) for row in rows])
-    return ChannelMessage(
-        key=f"{group.key}:{blake2s(place.encode(), digest_size=4).hexdigest()}" if place else group.key,
-        recipient=group.recipient,
-        address=group.place,
-        subject=text.title,
-        body=text.body,
-        facts=tuple({"key": row.key, **row.facts} for row in rows),
-        parts=tuple(Part(title=row.subject, body=row.body, facts={"event": row.event, **row.facts}) for row in rows),
-        html=rows[0].html if len(rows) == 1 else "",
-        earlier=place,
-        reply="; ".join(heard),
-    )
-
+from .messages import Message, digest
+from .policy import Event, message_key
 
 log = structlog.get_logger(__name__)
 
@@ -121,6 +31,9 @@ MOST_FAILURES = 10
 FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(hours=1)
 BATCH = 40
+HEARD = frozenset(  # though the message is only changed
+    {Event.ALSO_FAILS, Event.RECOVERED, Event.WITHDRAWN, Event.ASSIGNED}
+)
 
 # Of those that went out in a message before, and of those that are to go out in one, only the first leads. Else what
 # one recipient is told would be as many messages as there are batches and workers.
@@ -141,9 +54,12 @@ def send_due(limit: int = BATCH) -> int:
     """Send the notices that are due, grouped; the number that were claimed, of each message the first."""
     now, total = clock.now(), 0
     for leaders in claims(stage("send"), now=now, limit=limit, may=LEADS):
-        by_key: dict[str, Notice] = {row.key: row for row in [*leaders, *_followers(leaders)]}
-        for message in _grouped(by_key.values()):
-            _send(message, [by_key[notice.key] for notice in message.notices], now)
+        # first tries due at one instant go out together; what was tried before, as it was then
+        messages: dict[tuple[object, ...], list[Notice]] = defaultdict(list)
+        for row in [*leaders, *_followers(leaders)]:
+            messages[row.due_at, row.sent_with, row.recipient, row.channel, row.address].append(row)
+        for rows in messages.values():
+            _send(sorted(rows, key=attrgetter("key")), now)
         total += len(leaders)
     return total
 
@@ -163,32 +79,14 @@ def _followers(leaders: Sequence[Notice]) -> Iterator[Notice]:
             yield row
 
 
-def _grouped(rows: Iterable[Notice]) -> list[Group]:
-    """First tries due at one instant go out together; what was tried before, as it was then."""
-    batches: dict[tuple[datetime, str], list[PlannedNotice]] = defaultdict(list)
-    for row in rows:
-        batches[row.due_at, row.sent_with].append(
-            PlannedNotice(
-                key=row.key,
-                event=Event(row.event),
-                recipient=row.recipient,
-                channel=row.channel,
-                due_at=row.due_at,
-                step=NoticeStep.SEND,
-                place=row.address,
-            )
-        )
-    return [message for batch in batches.values() for message in group(batch)]
-
-
-def _send(message: Group, rows: Sequence[Notice], now: datetime) -> None:
+def _send(rows: Sequence[Notice], now: datetime) -> None:
     try:
         in_transaction(lambda: _begin(rows))
         with heartbeat(rows[0]):
-            error = deliver(message, rows)
+            error = deliver(rows)
         in_transaction(lambda: _settle(rows, error, now))
     except UnableToFinish as lost:
-        log.warning("lease lost", stage="send", key=message.key, why=str(lost))
+        log.warning("lease lost", stage="send", key=message_key(row.key for row in rows), why=str(lost))
 
 
 def _begin(rows: Sequence[Notice]) -> None:
@@ -203,40 +101,92 @@ def _begin(rows: Sequence[Notice]) -> None:
             raise UnableToFinish(f"notice {row.pk}: claimed again since epoch {row.epoch}")
 
 
-def deliver(message: Group, rows: Sequence[Notice]) -> TransportError | None:
-    """Hand a group to its channel; the error, if it was not delivered."""
-    through = channel(message.channel)
+def deliver(rows: Sequence[Notice]) -> TransportError | None:
+    """Hand notices to their channel as one message; the error, if it was not delivered.
+
+    Where messages can be changed, those that are there already are, and what is new is one message more.
+    """
+    through = channel(rows[0].channel)
     if through is None:
-        return TransportError(f"channel {message.channel!r} is not configured any more", permanent=True)
+        return TransportError(f"channel {rows[0].channel!r} is not configured any more", permanent=True)
+    key = message_key(row.key for row in rows)
     try:
-        for sent in to_send(message, rows, edits=through.edits):
-            remember(sent, through.send(sent.message))
+        if not through.edits:
+            through.send(_message(key, rows))
+            return None
+        posts = Post.objects.filter(channel=rows[0].channel, recipient=rows[0].recipient)
+        alerts = {row.alert_id for row in rows} - {None}
+        places = dict(posts.filter(alert__in=alerts).values_list("alert", "place"))
+        by_place: dict[str, list[Notice]] = defaultdict(list)
+        for row in rows:
+            by_place[places.get(row.alert_id or 0, "")].append(row)
+        for place, new in sorted(by_place.items()):
+            if now_at := through.send(_changed_message(key, new, place)):
+                remember(new, place, now_at)
     except TransportError as error:
         return error
     return None
 
 
+def _changed_message(key: str, new: Sequence[Notice], place: str) -> ChannelMessage:
+    """The newest notice of each alert of a message, in the order of alerts, and all that are of none.
+
+    What was sent before of the alerts that share the message is in it too; a late notice changes nothing.
+    """
+    rows = list(new)
+    if place:
+        of_recipient = {"channel": new[0].channel, "recipient": new[0].recipient}
+        alerts = Post.objects.filter(**of_recipient, place=place).values("alert")
+        before = Notice.objects.filter(alert__in=alerts, **of_recipient, sent_at__isnull=False)
+        rows += before.exclude(pk__in=[row.pk for row in new])
+    newest = {row.alert_id or -row.pk: row for row in sorted(rows, key=attrgetter("pk"))}
+    reply = "; ".join(row.subject for row in new if row.event in HEARD)
+    return _message(key, [newest[number] for number in sorted(newest)], place, reply)
+
+
+def _message(key: str, rows: Sequence[Notice], place: str = "", reply: str = "") -> ChannelMessage:
+    text = digest([Message(title=row.subject, body=row.body) for row in rows])
+    return ChannelMessage(
+        key=f"{key}:{blake2s(place.encode(), digest_size=4).hexdigest()}" if place else key,
+        recipient=rows[0].recipient,
+        address=rows[0].address,
+        subject=text.title,
+        body=text.body,
+        facts=tuple({"key": row.key, **row.facts} for row in rows),
+        parts=tuple(Part(title=row.subject, body=row.body, facts={"event": row.event, **row.facts}) for row in rows),
+        html=rows[0].html if len(rows) == 1 else "",
+        earlier=place,
+        reply=reply,
+    )
+
+
+def remember(rows: Sequence[Notice], place: str, now_at: str) -> None:
+    """Write down where the message of each alert lives now, as soon as the channel has said it.
+
+    If the worker dies before, the message is posted a second time under the same key; then the second one is changed.
+    """
+    of_recipient: dict[str, Any] = {"channel": rows[0].channel, "recipient": rows[0].recipient}
+    if place and place != now_at:  # it was gone, and posted anew with all that it held
+        Post.objects.filter(**of_recipient, place=place).update(place=now_at)
+    for alert in {row.alert_id for row in rows if row.alert_id is not None}:
+        Post.objects.update_or_create(alert_id=alert, **of_recipient, defaults={"place": now_at})
+
+
 def _settle(rows: Iterable[Notice], error: TransportError | None, now: datetime) -> None:
+    """Note what became of each: it is tried again later, or given up: settled without ``sent_at``, a dead letter."""
     for row in rows:
+        failures = row.failures + 1
         if error is None:
             finish(row, sent_at=now, settled_at=now, error="")
             tally(Tallied.NOTICES, row.delivery.value)
+        elif error.permanent or failures >= MOST_FAILURES:
+            details = {"notice": row.pk, "alert": row.alert_id, "key": row.key}
+            log.error("notice given up", **details, error=str(error), failures=failures)
+            finish(row, failures=failures, error=str(error), settled_at=now)
+            tally(Tallied.NOTICES, "dead")
         else:
-            _note_failure(row, error, now)
-
-
-def _note_failure(row: Notice, error: TransportError, now: datetime) -> None:
-    """Try again later, or give up: a settled notice without ``sent_at`` is a dead letter."""
-    failures = row.failures + 1
-    if error.permanent or failures >= MOST_FAILURES:
-        log.error(
-            "notice given up", notice=row.pk, alert=row.alert_id, key=row.key, error=str(error), failures=failures
-        )
-        finish(row, failures=failures, error=str(error), settled_at=now)
-        tally(Tallied.NOTICES, "dead")
-        return
-    wait = max(retry_after(failures), error.wait or timedelta())
-    finish(row, failures=failures, error=str(error), due_at=now + wait)
+            wait = max(retry_after(failures), error.wait or timedelta())
+            finish(row, failures=failures, error=str(error), due_at=now + wait)
 
 
 def retry_after(failures: int) -> timedelta:

@@ -123,31 +123,22 @@ def ask(
     Where there is none, a notice that is suppressed says so.
     """
     at = own_addresses(person, event=Event.ASSIGNED)
-    tell(
-        event=Event.ASSIGNED,
-        recipient=person,
-        subject=subject,
-        body=body,
-        facts=facts,
-        key=key,
-        now=now,
-        alert=alert,
-        at=at,
-        is_soft=is_soft,
-        tier=alert.dataset.tier if alert else None,
-    )
+    text: dict[str, Any] = {"subject": subject, "body": body, "facts": facts}
+    tier = alert.dataset.tier if alert else None
+    event = Event.ASSIGNED
+    tell(event=event, recipient=person, key=key, now=now, alert=alert, at=at, is_soft=is_soft, tier=tier, **text)
     reached = tuple(address.channel for address in at if address.channel and address.channel != LOG)
     if not reached:
-        unsaid = PlannedNotice(
-            key=f"{key}:{Event.ASSIGNED}:{NO_CHANNEL}:{person}",
-            event=Event.ASSIGNED,
+        unsent = PlannedNotice(
+            key=f"{key}:{event}:{NO_CHANNEL}:{person}",
+            event=event,
             recipient=person,
             channel=NO_CHANNEL,
             due_at=now,
             step=NoticeStep.SUPPRESS,
             reason=Hush.NO_CHANNEL,
         )
-        write_down(unsaid, alert=alert, subject=subject, body=body, facts=facts, now=now)
+        write_down(unsent, alert=alert, now=now, **text)
     return reached
 
 

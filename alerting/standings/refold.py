@@ -1,64 +1,258 @@
-"""Fold a window's evidence into its standing, and write a flip where its state or waiver changes."""
+"""Fold a window's evidence into its standing; write a flip where its state or waiver changes, and what follows."""
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any
 
-from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 
 from alerting.inhibition.selectors import decide_again
-from alerting.models import Flip, Standing, Waiver
-from alerting.state import BROKEN, TROUBLED, State
-from alerting.verdicts.backoff import CheckKey, next_check
-from alerting.verdicts.evidence import Evidence, due_at, evaluated, evidence_of, seen, verdict_of, window_key
-from alerting.verdicts.sustain import FirstRun, SeenRun, Verdict, first_run, streak_fails
-from alerting.waivers.covering import end_held_waivers, waiver_of, waiver_over
-from assay.database.statements import Prepared, update_each
-from assay.models import DataTest, Scope
-from assay.time.windows import Window
-from execution_engine.models import Run, Scan
+from alerting.models import Flip, Notice, Standing, Waiver
+from alerting.notices.messages import Message, known_again, unknown
+from alerting.notices.policy import Audience, Event, told_of_unknown
+from alerting.notices.services import tell
+from alerting.state import BROKEN, TROUBLED, State, WaiverKind
+from alerting.verdicts.evidence import Evidence, due_at, of_the_past, verdict_of
+from alerting.verdicts.sustain import Verdict, next_check
+from assay.config import config
+from assay.database.statements import update_each
+from assay.models import Category, Dataset, DataTest, Scope, Severity
+from assay.time.windows import Window, partition_name
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import compares_profiles
+from execution_engine.models import Ask, Measurement, Scan
 from execution_engine.outcome import TRANSIENT, Outcome, Reason
-from execution_engine.selectors import period
-from execution_engine.services import expires_at, is_expired
-
-from .consequences import asks_for_looks, note_known_again, note_released, note_unknown, watch_closely
-
-# Streaks: which windows near a judged one now FAIL because window after window began broken.
+from execution_engine.services import expires_at, is_expired, release_window, take_release_back, watch_window
 
 
-def restreak(standing: Standing, test: DataTest) -> list[Standing]:
-    """The standings around this one whose streak changed with it, each with its new ``streak_at``, not yet written."""
-    assert test.revision is not None
-    sustain, length = test.revision.sustain, period(test)
-    if test.scope == Scope.TABLE or length >= sustain:
-        return []
-    distance = 2 * (sustain + length)
-    span = (standing.window_start - distance, standing.window_start + distance)
-    rows = Standing.objects.filter(data_test=standing.data_test_id, revision_id=standing.revision_id)
-    near = list(rows.filter(window_start__range=span).select_related("waiver"))
-    if not any(row.last_outcome == Outcome.BROKEN or row.streak_at for row in near):
-        return []
-    failed = streak_fails(_first_runs(near, test), sustain=sustain)
-    reach = sustain + length  # further away, the head of a streak may lie out of sight
-    changed = []
-    for row in near:
-        inner = abs(row.window_start - standing.window_start) <= reach
-        if inner and failed.get(row.window) != row.streak_at:
-            row.streak_at = failed.get(row.window)
-            changed.append(row)
-    return changed
+class Batch:
+    """Rows to be written together: of standings without trouble, which ask nothing of others."""
+
+    def __init__(self) -> None:
+        self.standings: list[Standing] = []
+        self.fields: list[str] = []
+        self.flips: list[Flip] = []
+
+    def write(self) -> None:
+        """Write them now."""
+        update_each(self.standings, self.fields)
+        Flip.objects.bulk_create(self.flips)
 
 
-def _first_runs(rows: list[Standing], test: DataTest) -> Iterable[FirstRun]:
-    starts = [row.window_start for row in rows]
-    results: dict[Window, list[SeenRun]] = defaultdict(list)
-    for run in evaluated(test).filter(window_start__range=(min(starts), max(starts))):
-        results[run.window].append(seen(run))
-    found = (first_run(row.window, due_at=row.due_at, seen=results[row.window]) for row in rows)
-    return [run for run in found if run is not None]
+def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime, batch: Batch | None = None) -> None:
+    """Bring a standing up to what its evidence says at ``now``; written at once, or with the batch if it is calm.
+
+    A standing of an older revision stays until a run of the newest has held or broken: an error changes nothing.
+    Beyond retention nothing is judged any more.
+    """
+    if is_expired(test.dataset, standing.window, now):
+        withdraw(standing, test, now)
+        return
+    if standing.revision_id != test.revision_id:
+        if standing.state in (State.PASS, *BROKEN) and not found.judged:
+            _cover_older_verdict(standing, test, now)
+            return
+        standing.streak_at = None
+    verdict = verdict_of(standing, test, found, now)
+    waiver = waiver_of(standing, test, verdict, found)
+    end_held_waivers(test, standing, verdict, found)
+    if waiver is not None and verdict.state is State.UNKNOWN:
+        # Nobody checks what is waived, so that silence says nothing.
+        verdict = replace(verdict, state=State.WARN, since=verdict.t0)
+    _write(standing, test, verdict, waiver, found, now, batch)
+
+
+def _cover_older_verdict(standing: Standing, test: DataTest, now: datetime) -> None:
+    """What a user has said since covers the word of an older revision too."""
+    if standing.waiver_id is not None or standing.last_outcome != Outcome.BROKEN:
+        return
+    waiver = waiver_over(standing, test, measured_at=now, excess=standing.excess)
+    if waiver is None:
+        return
+    ages = [at for at in (standing.next_age_at, waiver.ends_at) if at is not None]
+    was_watched = standing.state in TROUBLED
+    _change(standing, waiver_id=waiver.pk, attempt=0, next_check_at=None, next_age_at=min(ages, default=None))
+    new_flip(standing, standing.state, now).save(force_insert=True)
+    watch_closely(standing, test, was=was_watched, now=now)
+
+
+def withdraw(standing: Standing, test: DataTest, now: datetime) -> None:
+    """Leave a window in trouble or waived UNTESTED: its data is not kept, or its test is retired."""
+    if standing.state in TROUBLED or standing.waiver_id is not None:
+        _take_back(standing, test, State.UNTESTED, now, next_age_at=None)
+
+
+def put_off(standing: Standing, test: DataTest, due_at: datetime, now: datetime) -> None:
+    """Take back what was said of a window that, by the newest revision, is not due before ``due_at``."""
+    _take_back(standing, test, State.PENDING, now, revision_id=test.revision_id, due_at=due_at, next_age_at=due_at)
+
+
+def _take_back(standing: Standing, test: DataTest, state: State, now: datetime, **more: Any) -> None:
+    old, was_watched = standing.state, standing.state in TROUBLED and standing.waiver_id is None
+    nothing = {"broken_since": None, "streak_at": None, "last_outcome": "", "error_reason": "", "waiver_id": None}
+    _change(standing, **{"state": state.value, "since": now, "attempt": 0, "next_check_at": None, **nothing, **more})
+    new_flip(standing, old, now).save(force_insert=True)
+    decide_again(standing, test, was=old, now=now)
+    watch_closely(standing, test, was=was_watched, now=now)
+    note_known_again(standing, test, was=old, now=now)
+
+
+def _change(standing: Standing, **changes: Any) -> None:
+    Standing.objects.filter(pk=standing.pk).update(**changes)
+    for name, value in changes.items():
+        setattr(standing, name, value)
+
+
+def _write(
+    standing: Standing,
+    test: DataTest,
+    verdict: Verdict,
+    waiver: Waiver | None,
+    found: Evidence,
+    now: datetime,
+    batch: Batch | None,
+) -> None:
+    """Write the standing, and whatever follows from its change."""
+    old, was_waived, was_watched = standing.state, standing.waiver_id is not None, asks_for_looks(standing)
+    newest = found.newest
+    has_moved = test.scope == Scope.TABLE and newest is not None and newest.window != standing.window
+    changes = _changes(standing, test, verdict, waiver, found, now)
+    if newest is not None and has_moved:
+        changes |= {"window_start": newest.window_start, "window_end": newest.window_end}
+    for name, value in changes.items():
+        setattr(standing, name, value)
+    if was_watched or was_waived or waiver or asks_for_looks(standing):
+        batch = None
+    if batch is None:
+        Standing.objects.filter(pk=standing.pk).update(**changes)
+    else:
+        batch.standings.append(standing)
+        batch.fields = [name.removesuffix("_id") for name in changes]
+    has_changed = (old, was_waived) != (standing.state, standing.waiver_id is not None)
+    if has_changed or (has_moved and standing.state == State.FAIL):
+        if batch is None:
+            new_flip(standing, old, now).save(force_insert=True)
+        else:
+            batch.flips.append(new_flip(standing, old, now))
+    decide_again(standing, test, was=old, now=now)
+    watch_closely(standing, test, was=was_watched, now=now)
+    if waiver is not None or was_waived:
+        note_released(standing, test, waiver)
+    if has_changed:
+        note_unknown(standing, test, was=old, now=now)
+        note_known_again(standing, test, was=old, now=now)
+
+
+def _changes(
+    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, found: Evidence, now: datetime
+) -> dict[str, Any]:
+    newest = found.newest
+    instants = [verdict.next_change_at, waiver.ends_at if waiver else None]
+    if verdict.state in TROUBLED:
+        instants.append(expires_at(test.dataset, standing.window))
+    return {
+        "revision_id": test.revision_id,
+        "state": verdict.state.value,
+        "since": verdict.since or (standing.since if verdict.state == standing.state else now),
+        "window_start": standing.window_start,
+        "window_end": standing.window_end,
+        "due_at": due_at(test, standing.window, found.runs) or standing.due_at,
+        "broken_since": verdict.t0,
+        "streak_at": standing.streak_at,
+        "last_run_id": newest.pk if newest else None,
+        "last_outcome": verdict.outcome.value if verdict.outcome else "",
+        "error_reason": verdict.reason.value if verdict.reason else "",
+        "value": verdict.value,
+        "excess": verdict.excess,
+        "sentence": found.sentence(found.run(verdict.run_id)),
+        "waiver_id": waiver.pk if waiver else None,
+        "next_age_at": min((at for at in instants if at is not None and at > now), default=None),
+        "attempt": standing.attempt,
+        "next_check_at": standing.next_check_at,
+        **check_terms(standing, test, verdict, waived=waiver is not None, now=now),
+    }
+
+
+def new_flip(standing: Standing, old: str, now: datetime) -> Flip:
+    """A row for the incident manager: the state or the waiver has changed.
+
+    Nearly all are a first verdict that opens nothing: there is nothing to handle.
+    """
+    is_harmless = old == State.PENDING and standing.state != State.FAIL and standing.waiver_id is None
+    return Flip(
+        standing=standing,
+        data_test_id=standing.data_test_id,
+        revision_id=standing.revision_id,
+        run_id=standing.last_run_id,
+        window_start=standing.window_start,
+        window_end=standing.window_end,
+        old=old,
+        new=standing.state,
+        waived=standing.waiver_id is not None,
+        at=now,
+        handled_at=now if is_harmless else None,
+    )
+
+
+# Which waiver covers what a standing says, and when one has served.
+
+
+def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, found: Evidence) -> Waiver | None:
+    """The waiver that covers the latest result, if that is broken."""
+    if verdict.outcome is not Outcome.BROKEN or verdict.measured_at is None:
+        return None
+    return waiver_over(standing, test, measured_at=verdict.measured_at, excess=verdict.excess, held_at=found.held_at)
+
+
+def waiver_over(
+    standing: Standing, test: DataTest, *, measured_at: datetime, excess: float | None, held_at: datetime | None = None
+) -> Waiver | None:
+    """The waiver of the newest revision that covers a broken result of the standing's window: its own before others.
+
+    There may be thousands of a test, one for each window that was accepted; of other windows only those that reach on.
+    """
+    rows = Waiver.objects.filter(data_test=test, revision=test.revision).order_by("pk")
+    is_whole, is_late = test.scope == Scope.TABLE, test.category == Category.FRESHNESS
+    own = rows.filter(window_start=standing.window_start, window_end=standing.window_end)
+    for candidates in (rows,) if is_whole else (own, rows.filter(ends_at__isnull=False)):
+        for row in candidates:
+            window = row.window if is_whole else standing.window  # the window of a whole table moves
+            if covers(row, window, measured_at=measured_at, excess=excess, held_at=held_at, is_late=is_late):
+                return row
+    return None
+
+
+def covers(
+    waiver: Waiver,
+    window: Window,
+    *,
+    measured_at: datetime,
+    excess: float | None,
+    held_at: datetime | None = None,
+    is_late: bool = False,
+) -> bool:
+    """Whether a broken result of a window opens nothing; a held run ends the waiver of its own window.
+
+    What is late is later at each look, and no worse for it; where neither value has a distance to its bound, they are
+    alike.
+    """
+    is_forced = waiver.kind == WaiverKind.FORCED
+    is_no_worse = excess == waiver.excess
+    if excess is not None and waiver.excess is not None:
+        is_no_worse = excess <= waiver.excess
+    if window != waiver.window:
+        reaches = is_forced and waiver.ends_at is not None and measured_at < waiver.ends_at
+        return reaches and window.start > waiver.window_start and is_no_worse
+    return (held_at is None or held_at <= waiver.starts_at) and (is_forced or is_late or is_no_worse)
+
+
+def end_held_waivers(test: DataTest, standing: Standing, verdict: Verdict, found: Evidence) -> None:
+    """Mark the end of a window's own waiver once the window has held."""
+    if standing.waiver_id is None or verdict.outcome is not Outcome.HELD:
+        return
+    own = Waiver.objects.filter(pk=standing.waiver_id, ends_at__isnull=True, starts_at__lt=found.held_at)
+    own.update(ended_at=verdict.measured_at)
 
 
 # When a window in trouble is checked: set when its trouble begins, moved on by each check.
@@ -84,7 +278,7 @@ def after_check(
 ) -> datetime:
     """When to check next after check number ``attempt`` at ``now``."""
     assert test.revision is not None
-    key = CheckKey(dataset=test.dataset.full_name, test=test.name, window=standing.window_key)
+    key = (test.dataset.full_name, test.name, standing.window_key)
     return next_check(attempt, after=now, t0=t0, sustain=test.revision.sustain, key=key, cost=cost)
 
 
@@ -94,248 +288,172 @@ def last_cost(standing: Standing) -> timedelta:
     return timedelta(seconds=sum(scans.values_list("seconds", flat=True)))
 
 
-def is_waited_for() -> bool:
-    """Whether anything is to be checked because its engine could not be reached."""
-    return Standing.objects.filter(error_reason=Reason.ENGINE_UNREACHABLE.value, next_check_at__isnull=False).exists()
-
-
-def engine_answers(run: Run, test: DataTest, now: datetime) -> None:
-    """After an engine's success, what it could not reach before is due at once, critical tiers first."""
-    if run.outcome == Outcome.ERROR:
-        return
+def engine_answers(answered: Collection[DataTest], now: datetime) -> None:
+    """After an engine's success with these tests, what it could not reach of others is due, critical tiers first."""
+    places = {test.datacenter for test in answered}
     waiting = Standing.objects.filter(
-        error_reason=Reason.ENGINE_UNREACHABLE.value, data_test__datacenter=test.datacenter, next_check_at__gt=now
+        error_reason=Reason.ENGINE_UNREACHABLE.value, data_test__datacenter__in=places, next_check_at__gt=now
     )
-    for standing in waiting.exclude(data_test=test).select_related("data_test__dataset"):
-        soon = now + timedelta(seconds=standing.data_test.dataset.tier)
-        Standing.objects.filter(pk=standing.pk, next_check_at__gt=soon).update(next_check_at=soon)
+    for standing in waiting.select_related("data_test__dataset"):
+        other = standing.data_test
+        if any(test.datacenter == other.datacenter and test != other for test in answered):
+            soon = now + timedelta(seconds=other.dataset.tier)
+            Standing.objects.filter(pk=standing.pk, next_check_at__gt=soon).update(next_check_at=soon)
 
 
-KEPT = frozenset({State.PASS.value, State.WARN.value, State.FAIL.value})
-WRITTEN = (
-    "revision",
-    "state",
-    "since",
-    "due_at",
-    "broken_since",
-    "streak_at",
-    "last_run",
-    "last_outcome",
-    "error_reason",
-    "value",
-    "excess",
-    "sentence",
-    "waiver",
-    "next_age_at",
-    "attempt",
-    "next_check_at",
-)
+# What a change asks of others: a closer watch over its data, and a word to who can mend it.
+
+NOW_IS = {
+    State.PASS: "holds again",
+    State.WARN: "has a verdict again: it is broken",
+    State.FAIL: "has a verdict again: it is broken",
+    State.LEARNING: "is gathering history again",
+    State.PENDING: "needs no verdict yet",
+}
 
 
-def judge_window(test: DataTest, window: Window, now: datetime) -> Standing | None:
-    """The standing of a window after all that is known of it; None while nothing counts yet."""
-    standing = locked(test, window)
-    found = evidence_of(test, window)
-    if standing is None:
-        if not found.runs:
-            return None
-        standing = create(test, window, due=due_at(test, window, found.runs), now=now)
-    refold(standing, test, found, now)
-    return standing
+def note_released(standing: Standing, test: DataTest, waiver: Waiver | None) -> None:
+    """Let what a user calls right join the past that novelty is judged by, for as long as the user says so.
 
-
-def locked(test: DataTest, window: Window) -> Standing | None:
-    """The standing of a window, locked until the transaction ends."""
-    return next(iter(_of_window(connection.vendor).rows(test.pk, window_key(test, window))), None)
-
-
-@cache
-def _of_window(vendor: str) -> Prepared[Standing]:
-    rows = Standing.objects.select_for_update().select_related("waiver")
-    return Prepared(rows.filter(data_test=-1, window_key="a window"), -1, "a window")
-
-
-def create(test: DataTest, window: Window, *, due: datetime | None, now: datetime) -> Standing:
-    """A new standing, PENDING; or the one that another worker was first to create."""
-    assert test.revision is not None
-    key = window_key(test, window)
-    try:
-        with transaction.atomic():
-            return Standing.objects.create(
-                data_test=test,
-                window_key=key,
-                window_start=window.start,
-                window_end=window.end,
-                revision=test.revision,
-                since=now,
-                due_at=due or now,
-            )
-    except IntegrityError:
-        return Standing.objects.select_for_update().get(data_test=test, window_key=key)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Later:
-    """Standings and flips that are written together: of sound windows, which ask nothing of others."""
-
-    standings: list[Standing] = field(default_factory=list)
-    flips: list[Flip] = field(default_factory=list)
-
-    def write(self) -> None:
-        """Write them now."""
-        update_each(self.standings, WRITTEN)
-        Flip.objects.bulk_create(self.flips)
-
-
-def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime, later: Later | None = None) -> None:
-    """Bring a standing up to what its evidence says at ``now``; written at once, or with all that is ``later``.
-
-    A standing of an older revision stays until a run of the newest has held or broken: an error changes nothing.
-    Beyond retention nothing is judged any more.
+    What a user accepts is bad data that stays as it is: it never joins.
     """
-    if is_expired(test.dataset, standing.window, now):
-        withdraw(standing, test, now)
+    assert test.revision is not None
+    if not compares_profiles(from_json(test.revision.tree)):
         return
-    if standing.revision_id != test.revision_id:
-        if standing.state in KEPT and not found.judged:
-            _keep(standing, test, now)
-            return
-        standing.streak_at = None
-    verdict = verdict_of(standing, test, found, now)
-    waiver = waiver_of(standing, test, verdict, found)
-    end_held_waivers(test, standing, verdict, found)
-    if waiver is not None and verdict.state is State.UNKNOWN:
-        # Nobody checks what is waived, so that silence says nothing.
-        verdict = replace(verdict, state=State.WARN, since=verdict.t0)
-    write(standing, test, verdict, waiver, found, now, later)
-
-
-def _keep(standing: Standing, test: DataTest, now: datetime) -> None:
-    """The word of an older revision stays; what a user has said since covers it too."""
-    if standing.waiver_id is not None or standing.last_outcome != Outcome.BROKEN:
-        return
-    waiver = waiver_over(standing, test, measured_at=now, excess=standing.excess)
     if waiver is None:
+        take_release_back(test=test, window=standing.window)
+    elif waiver.kind == WaiverKind.FORCED:
+        release_window(test=test, window=standing.window, until=waiver.ends_at)
+    else:
+        release_window(test=test, window=standing.window, until=None, is_wrong=True)
+
+
+def asks_for_looks(standing: Standing) -> bool:
+    """Whether its data is to be looked at often: the window is in trouble and not waived, or its due run has erred."""
+    erred = standing.state == State.PENDING and standing.error_reason != ""
+    return (standing.state in TROUBLED or erred) and standing.waiver_id is None
+
+
+def watch_closely(standing: Standing, test: DataTest, *, was: bool, now: datetime) -> None:
+    """Watch what the test reads closely while its window asks for that, and as usual again after."""
+    is_now = asks_for_looks(standing)
+    if is_now == was:
         return
-    ages = [at for at in (standing.next_age_at, waiver.ends_at) if at is not None]
-    _change(standing, waiver_id=waiver.pk, attempt=0, next_check_at=None, next_age_at=min(ages, default=None))
-    flip(standing, standing.state, now)
-    watch_closely(standing, test, was=standing.state in TROUBLED, now=now)
+    read = _read_places(standing, test)
+    datasets = Dataset.objects.in_bulk({dataset_id for dataset_id, _, _ in read})
+    for dataset_id, datacenter, window in sorted(read, key=str):
+        if is_now or not _is_troubled_elsewhere(standing, dataset_id, datacenter, window):
+            dataset = datasets[dataset_id]
+            watch_window(dataset=dataset, datacenter=datacenter, window=window, closely=is_now, now=now)
 
 
-def withdraw(standing: Standing, test: DataTest, now: datetime) -> None:
-    """Leave a window in trouble or waived UNTESTED: its data is not kept, or its test is retired."""
-    if standing.state in TROUBLED or standing.waiver_id is not None:
-        _take_back(standing, test, State.UNTESTED, now, next_age_at=None)
+def _read_places(standing: Standing, test: DataTest) -> set[tuple[int, str, Window]]:
+    """What its newest run read; of a business metric, which has no files, what its sources read, however far."""
+    rows = Measurement.objects.filter(asks__run=standing.last_run_id)
+    if test.dataset.business_metric is None:
+        places = rows.values_list("dataset_id", "datacenter", "window_start", "window_end").distinct()
+        found = {(dataset, place, Window(start=start, end=end)) for dataset, place, start, end in places}
+        return found or {(test.dataset_id, test.datacenter, standing.window)}
+    found = set()
+    while keys := list(rows.values_list("pk", flat=True)):
+        rows = Measurement.objects.filter(users__in=keys).select_related("dataset").defer("state").distinct()
+        found |= {(row.dataset_id, row.datacenter, row.window) for row in rows if row.dataset.business_metric is None}
+    return found
 
 
-def put_off(standing: Standing, test: DataTest, due_at: datetime, now: datetime) -> None:
-    """Take back what was said of a window that, by the newest revision, is not due before ``due_at``."""
-    _take_back(standing, test, State.PENDING, now, revision_id=test.revision_id, due_at=due_at, next_age_at=due_at)
+def _is_troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, window: Window) -> bool:
+    """Whether another test that is in trouble reads the same data."""
+    # the runs first: they are few, and SQLite would go through all that is in trouble anywhere
+    asks = Ask.objects.filter(
+        measurement__dataset=dataset_id,
+        measurement__datacenter=datacenter,
+        measurement__window_start=window.start,
+        measurement__window_end=window.end,
+    )
+    others = Standing.objects.filter(
+        Q(state__in=TROUBLED) | (Q(state=State.PENDING) & ~Q(error_reason="")),
+        waiver__isnull=True,
+        last_run__in=list(asks.values_list("run", flat=True).distinct()),
+    )
+    return others.exclude(pk=standing.pk).exists()
 
 
-def _take_back(standing: Standing, test: DataTest, state: State, now: datetime, **more: Any) -> None:
-    old, closely = standing.state, standing.state in TROUBLED and standing.waiver_id is None
-    nothing = {"broken_since": None, "streak_at": None, "last_outcome": "", "error_reason": "", "waiver_id": None}
-    _change(standing, **{"state": state.value, "since": now, "attempt": 0, "next_check_at": None, **nothing, **more})
-    flip(standing, old, now)
-    decide_again(standing, test, was=old, now=now)
-    watch_closely(standing, test, was=closely, now=now)
-    note_known_again(standing, test, was=old, now=now)
+def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
+    """Tell of a window that could not be judged: on-call of what passes, the owner of what the test is at fault for."""
+    if standing.state != State.UNKNOWN or was == State.UNKNOWN or standing.waiver_id is not None:
+        return
+    reason = Reason(standing.error_reason) if standing.error_reason else None
+    # of a business metric those tests say that there is no data which judge its value
+    category = Category.FRESHNESS if test.dataset.business_metric is None else Category.METRIC
+    freshness_broken = Standing.objects.filter(
+        data_test__dataset=test.dataset_id,
+        data_test__category=category,
+        state__in=BROKEN,
+        window_start__lt=standing.window_end,
+        window_end__gt=standing.window_start,
+    ).exists()
+    audience = told_of_unknown(reason, freshness_broken=freshness_broken)
+    if audience is Audience.NOBODY or of_the_past([standing]):
+        return
+    run = standing.last_run  # what held or broke before the newest run is no cause
+    cause = run.sentence if run is not None and run.outcome == Outcome.ERROR else ""
+    text = unknown(
+        dataset=test.dataset.full_name,
+        test=test.name,
+        partition=_partition(standing, test),
+        since=standing.since,
+        reason=cause or (reason.value if reason else "no result yet"),
+    )
+    recipient = test.dataset.owner if audience is Audience.OWNER else config().on_call
+    key = f"standing:{standing.pk}:{standing.since:%Y%m%dT%H%M%S}"
+    _tell(Event.UNKNOWN, text, standing, test, recipient, key, now, is_owner=audience is Audience.OWNER)
 
 
-def _change(standing: Standing, **changes: Any) -> None:
-    Standing.objects.filter(pk=standing.pk).update(**changes)
-    for name, value in changes.items():
-        setattr(standing, name, value)
+def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:
+    """Tell people once that a window can be judged again, if they were told that it could not."""
+    if was != State.UNKNOWN or standing.state == State.UNKNOWN:
+        return
+    keys = {"key__gte": f"standing:{standing.pk}:", "key__lt": f"standing:{standing.pk};"}  # SQLite scans for prefixes
+    notices = Notice.objects.filter(event=Event.UNKNOWN, **keys, suppressed="")
+    last = notices.order_by("-pk").values_list("key", "recipient").first()
+    if last is None:
+        return
+    text = known_again(
+        dataset=test.dataset.full_name,
+        test=test.name,
+        partition=_partition(standing, test),
+        at=now,
+        now_is=NOW_IS.get(State(standing.state), "needs no verdict any more"),
+    )
+    key, recipient = last[0].partition(f":{Event.UNKNOWN}:")[0], last[1]
+    is_owner = recipient == test.dataset.owner
+    _tell(Event.KNOWN_AGAIN, text, standing, test, recipient, key, now, is_owner=is_owner)
 
 
-def write(
+def _partition(standing: Standing, test: DataTest) -> str:
+    return partition_name(standing.window, test.dataset.partitioning, whole_table=test.scope == Scope.TABLE)
+
+
+def _tell(
+    event: Event,
+    text: Message,
     standing: Standing,
     test: DataTest,
-    verdict: Verdict,
-    waiver: Waiver | None,
-    found: Evidence,
+    recipient: str,
+    key: str,
     now: datetime,
-    later: Later | None = None,
+    *,
+    is_owner: bool,
 ) -> None:
-    """Write the standing, and whatever follows from its change."""
-    before, looked_at = (standing.state, standing.waiver_id is not None), asks_for_looks(standing)
-    told = found.run(verdict.run_id)
-    newest = found.newest
-    moved = _moved(test, standing, newest)
-    changes = {
-        "revision_id": test.revision_id,
-        "state": verdict.state.value,
-        "since": verdict.since or (standing.since if verdict.state == standing.state else now),
-        "due_at": due_at(test, standing.window, found.runs) or standing.due_at,
-        "broken_since": verdict.t0,
-        "streak_at": standing.streak_at,
-        "last_run_id": newest.pk if newest else None,
-        "last_outcome": verdict.outcome.value if verdict.outcome else "",
-        "error_reason": verdict.reason.value if verdict.reason else "",
-        "value": verdict.value,
-        "excess": verdict.excess,
-        "sentence": found.sentence(told),
-        "waiver_id": waiver.pk if waiver else None,
-        "next_age_at": _next_age(standing, test, verdict, waiver, now),
-        **moved,
-        **check_terms(standing, test, verdict, waived=waiver is not None, now=now),
-    }
-    for name, value in changes.items():
-        setattr(standing, name, value)
-    if later is not None:
-        later.standings.append(standing)
-    else:
-        Standing.objects.filter(pk=standing.pk).update(**changes)
-    changed = before != (standing.state, standing.waiver_id is not None)
-    if changed or (moved and standing.state == State.FAIL):
-        flip(standing, before[0], now, later)
-    decide_again(standing, test, was=before[0], now=now)
-    watch_closely(standing, test, was=looked_at, now=now)
-    if waiver is not None or before[1]:
-        note_released(standing, test, waiver)
-    if changed:
-        note_unknown(standing, test, was=before[0], now=now)
-        note_known_again(standing, test, was=before[0], now=now)
-
-
-def _moved(test: DataTest, standing: Standing, newest: Run | None) -> dict[str, datetime]:
-    """The new window of a whole table, where its newest run had another."""
-    if test.scope != Scope.TABLE or newest is None or newest.window == standing.window:
-        return {}
-    return {"window_start": newest.window_start, "window_end": newest.window_end}
-
-
-def _next_age(
-    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, now: datetime
-) -> datetime | None:
-    instants = [verdict.next_change_at, waiver.ends_at if waiver else None]
-    if verdict.state in TROUBLED:
-        instants.append(expires_at(test.dataset, standing.window))
-    return min((at for at in instants if at is not None and at > now), default=None)
-
-
-def flip(standing: Standing, old: str, now: datetime, later: Later | None = None) -> None:
-    """A row for the incident manager: the state or the waiver has changed.
-
-    Nearly all are a first verdict that opens nothing: there is nothing to handle.
-    """
-    is_harmless = old == State.PENDING and standing.state != State.FAIL and standing.waiver_id is None
-    row = Flip(
-        standing=standing,
-        data_test_id=standing.data_test_id,
-        revision_id=standing.revision_id,
-        run_id=standing.last_run_id,
-        window_start=standing.window_start,
-        window_end=standing.window_end,
-        old=old,
-        new=standing.state,
-        waived=standing.waiver_id is not None,
-        at=now,
-        handled_at=now if is_harmless else None,
+    tell(
+        event=event,
+        recipient=recipient,
+        team=test.dataset.team if is_owner else "",
+        is_soft=is_owner and standing.revision.severity == Severity.SOFT,
+        tier=test.dataset.tier,
+        subject=text.title,
+        body=text.body,
+        facts={"dataset": test.dataset.full_name, "test": test.name, "window": standing.window.text},
+        key=key,
+        now=now,
     )
-    if later is not None:
-        later.flips.append(row)
-    else:
-        row.save(force_insert=True)

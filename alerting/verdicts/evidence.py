@@ -18,12 +18,14 @@ from execution_engine.outcome import Outcome, Reason
 from execution_engine.runs.shown_results import HIDDEN, Veil
 from execution_engine.selectors import period
 
-from .sustain import Counts, SeenRun, Verdict, fold, holds_without, in_order, told_without, unknown_after, with_streak
+from .sustain import Counts, SeenRun, Verdict, fold, holds_without, in_order, unknown_after, with_streak
 
 TABLE_KEY = "table"
 MOST_RUNS = 500  # of a whole table, the newest
-COLUMNS = ("window_start", "window_end", "reason", "due_at", "requested_at", "evaluated_at", "measured_at", "outcome")
-MORE_COLUMNS = ("error_reason", "value", "excess", "sentence", "data_test_id")
+COLUMNS = (
+    *("window_start", "window_end", "reason", "due_at", "requested_at", "evaluated_at", "measured_at", "outcome"),
+    *("error_reason", "value", "excess", "sentence", "data_test_id"),
+)
 
 
 def window_key(test: DataTest, window: Window) -> str:
@@ -31,27 +33,14 @@ def window_key(test: DataTest, window: Window) -> str:
     return TABLE_KEY if test.scope == Scope.TABLE else window.text
 
 
-def evaluated(test: DataTest) -> QuerySet[Run]:
-    """The runs of the newest revision that enter standings."""
-    return evaluated_of([test])
-
-
-def evaluated_of(tests: Iterable[DataTest]) -> QuerySet[Run]:
+def evaluated(*tests: DataTest) -> QuerySet[Run]:
     """The runs of the newest revision of each test that enter standings."""
-    known = list(tests)
-    found = Run.objects.filter(
-        data_test__in=[test.pk for test in known],
-        revision__in=[test.revision_id for test in known],
+    rows = Run.objects.filter(
+        data_test__in=[test.pk for test in tests],
+        revision__in=[test.revision_id for test in tests],
         evaluated_at__isnull=False,
     )
-    return found.exclude(reason=RunReason.BACKTEST).only(*COLUMNS, *MORE_COLUMNS)
-
-
-def runs_of(test: DataTest, window: Window) -> list[Run]:
-    """The evaluated runs of a window; of a whole table all, the newest last."""
-    if test.scope == Scope.TABLE:
-        return list(evaluated(test).only(*COLUMNS, *MORE_COLUMNS, "operands").order_by("-pk")[:MOST_RUNS])[::-1]
-    return list(evaluated(test).filter(window_start=window.start, window_end=window.end).order_by("pk"))
+    return rows.exclude(reason=RunReason.BACKTEST).only(*COLUMNS)
 
 
 def seen(run: Run) -> SeenRun:
@@ -117,10 +106,15 @@ class Evidence:
 
 
 def evidence_of(test: DataTest, window: Window) -> Evidence:
-    """All that counts of a window; of a whole table without what was accepted or forced of its partitions."""
-    found = evidence(runs_of(test, window))
-    is_broken = any(result.outcome is Outcome.BROKEN for result in found.results)
-    return _without(found, test, waived_counts(test)) if test.scope == Scope.TABLE and is_broken else found
+    """All that counts of a window; of a whole table all, without what was accepted or forced of its partitions."""
+    if test.scope != Scope.TABLE:
+        rows = evaluated(test).filter(window_start=window.start, window_end=window.end)
+        return evidence(rows.order_by("pk"))
+    newest = evaluated(test).only(*COLUMNS, "operands").order_by("-pk")[:MOST_RUNS]
+    found = evidence(reversed(newest))
+    if all(result.outcome is not Outcome.BROKEN for result in found.results):
+        return found
+    return _without(found, test, waived_counts(test))
 
 
 def evidence(runs: Iterable[Run]) -> Evidence:
@@ -174,7 +168,9 @@ def _without(found: Evidence, test: DataTest, waived: Mapping[Window, Counts]) -
         if (left := holds_without(tree, whole, inside)) is not None:
             value = None if left.value is None else float(left.value)
             results[place] = replace(result, outcome=Outcome.HELD, value=value, excess=0.0)
-            sentences[run.pk] = told_without(run.sentence, left, len(inside))
+            windows = "1 window that was" if len(inside) == 1 else f"{len(inside)} windows that were"
+            text = f"without {windows} accepted or called a false positive: {left.sentence}"
+            sentences[run.pk] = f"{run.sentence}; {text}"
     return replace(found, results=tuple(results), sentences=sentences)
 
 
@@ -185,28 +181,25 @@ def verdict_of(standing: Standing, test: DataTest, found: Evidence, now: datetim
     """The fold of the evidence at ``now``, with what its streak adds."""
     assert test.revision is not None
     sustain = test.revision.sustain
-    whole = test.scope == Scope.TABLE
+    is_whole = test.scope == Scope.TABLE
+    completeness = DataTest.objects.filter(
+        dataset=test.dataset_id, category=Category.COMPLETENESS, scope=Scope.PARTITION, retired_at__isnull=True
+    )
     folded = fold(
         found.results,
         due_at=due_at(test, standing.window, found.runs) or standing.due_at,
         sustain=sustain,
         now=now,
         unknown_after=unknown_after(period=period(test), sustain=sustain),
-        settles=test.category == Category.FRESHNESS and len(found.results) > 1 and _completeness_is_tested(test),
-        last_due_at=found.last_due_at if whole else None,
+        settles=test.category == Category.FRESHNESS and len(found.results) > 1 and completeness.exists(),
+        last_due_at=found.last_due_at if is_whole else None,
     )
-    return folded if whole else with_streak(folded, standing.streak_at)
+    return folded if is_whole else with_streak(folded, standing.streak_at)
 
 
 def verdict(standing: Standing, test: DataTest, now: datetime) -> Verdict:
     """What all results of the newest revision say of a standing at ``now``."""
     return verdict_of(standing, test, evidence_of(test, standing.window), now)
-
-
-def _completeness_is_tested(test: DataTest) -> bool:
-    return DataTest.objects.filter(
-        dataset=test.dataset_id, category=Category.COMPLETENESS, scope=Scope.PARTITION, retired_at__isnull=True
-    ).exists()
 
 
 def of_the_past(standings: Sequence[Standing]) -> set[int]:

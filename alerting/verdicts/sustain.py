@@ -6,9 +6,11 @@ A standing is never edited: late, repeated and out-of-order results only change 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from hashlib import blake2s
 from itertools import groupby
 
 from alerting.state import State
+from assay.time.durations import doubled
 from assay.time.windows import Window
 from execution_engine.exact import Number, decimal_of
 from execution_engine.language.evaluate import AssertionVerdict, ZeroDivision, evaluate
@@ -27,30 +29,19 @@ def holds_without(tree: Assertion, whole: Counts, waived: Sequence[Counts]) -> A
     Each count of the whole is lessened by what the same assertion last counted of each of these windows: what is lost
     beyond that stays lost. Values that are no counts of rows or keys cannot be parted, and explain nothing.
     """
-    asked = operands(tree)
-    if not waived or not all(
-        isinstance(each, Metric) and METRICS[each.spec.name].sums_bound and not each.spec.by and each.ago is None
-        for each in asked
-    ):
-        return None
-    left: dict[str, Number] = {}
-    for operand in asked:
-        total, parts = whole.get(operand.text), [counts.get(operand.text) for counts in waived]
+    counts: dict[str, Number] = {}
+    for operand in operands(tree):
+        if not isinstance(operand, Metric) or operand.spec.by or operand.ago is not None:
+            return None
+        total, parts = whole.get(operand.text), [window.get(operand.text) for window in waived]
         known = [part for part in parts if part is not None]
-        if total is None or len(known) < len(parts):
+        if not METRICS[operand.spec.name].sums_bound or total is None or len(known) < len(parts):
             return None
-        rest = decimal_of(total) - sum(map(decimal_of, known))
-        if rest < 0:
-            return None
-        left[operand.text] = rest
-    verdict = evaluate(tree, left, zero=ZeroDivision.STANDARD_ALLOW_EMPTY)
+        counts[operand.text] = decimal_of(total) - sum(map(decimal_of, known))
+    if not waived or any(count < 0 for count in counts.values()):
+        return None
+    verdict = evaluate(tree, counts, zero=ZeroDivision.STANDARD_ALLOW_EMPTY)
     return verdict if verdict.outcome is Outcome.HELD else None
-
-
-def told_without(sentence: str, verdict: AssertionVerdict, count: int) -> str:
-    """The sentence of a broken result that holds without so many windows."""
-    windows = "1 window that was" if count == 1 else f"{count} windows that were"
-    return f"{sentence}; without {windows} accepted or called a false positive: {verdict.sentence}"
 
 
 SHORTEST_SILENCE = timedelta(minutes=15)
@@ -151,55 +142,50 @@ class Track:
 
 def _step(track: Track, result: SeenRun, terms: SustainTerms) -> Track:
     if result.outcome is Outcome.ERROR:
+        # nobody knows any more whether what held still holds
+        casts_doubt = result.of_change and track.held_since is not None and result.reason is not Reason.WARMING_UP
+        doubted_since = track.doubted_since or (result.measured_at if casts_doubt else None)
         erring_since = track.erring_since or result.measured_at
-        doubted_since = track.doubted_since or (result.measured_at if _casts_doubt(track, result) else None)
         return replace(track, error=result, erring_since=erring_since, doubted_since=doubted_since)
     if result.outcome is Outcome.HELD:
-        return Track(
-            latest=result,
-            held_since=result.measured_at if track.doubted_since else track.held_since or result.measured_at,
-            ever_broken=track.ever_broken,
-            ever_failed=track.ever_failed,
-        )
+        since = result.measured_at if track.doubted_since else track.held_since or result.measured_at
+        ever_broken, ever_failed = track.ever_broken, track.ever_failed
+        return Track(latest=result, held_since=since, ever_broken=ever_broken, ever_failed=ever_failed)
     t0 = track.t0 or max(result.measured_at, terms.due_at)
     sustained = result.measured_at - t0 >= terms.sustain
     failed_at = track.failed_at or (result.measured_at if sustained else None)
-    return Track(
-        latest=result,
-        t0=t0,
-        failed_at=failed_at,
-        ever_broken=True,
-        ever_failed=track.ever_failed or failed_at is not None,
-    )
+    ever_failed = track.ever_failed or failed_at is not None
+    return Track(latest=result, t0=t0, failed_at=failed_at, ever_broken=True, ever_failed=ever_failed)
 
 
 def _judge(track: Track, terms: SustainTerms, now: datetime) -> Verdict:
-    state, since = _known(track, terms, now)
+    state, since = _state_by_results(track, terms, now)
     silent_at = _unknown_at(track, terms)
     if silent_at is not None and silent_at <= now and state in (State.PENDING, State.WARN, State.PASS):
         learning = track.t0 is None and track.error is not None and track.error.reason is Reason.WARMING_UP
         state, since = State.LEARNING if learning else State.UNKNOWN, silent_at
-    told = track.latest or track.error
+    latest, newest = track.latest, track.latest or track.error
     early_broken = state is State.PENDING and track.t0 is not None
+    changes = [*([terms.due_at] if early_broken else []), *([silent_at] if silent_at else [])]
     return Verdict(
         state=state,
         since=since,
         t0=None if early_broken else track.t0,
         failed_at=track.failed_at,
-        outcome=track.latest.outcome if track.latest else None,
-        run_id=told.run_id if told else None,
-        measured_at=told.measured_at if told else None,
-        value=track.latest.value if track.latest else None,
-        excess=track.latest.excess if track.latest else None,
+        outcome=latest.outcome if latest else None,
+        run_id=newest.run_id if newest else None,
+        measured_at=newest.measured_at if newest else None,
+        value=latest.value if latest else None,
+        excess=latest.excess if latest else None,
         reason=track.error.reason if track.error else None,
         early_broken=early_broken,
         ever_broken=track.ever_broken,
         ever_failed=track.ever_failed,
-        next_change_at=_next_change(early_broken, terms.due_at, silent_at, now),
+        next_change_at=min((at for at in changes if at > now), default=None),
     )
 
 
-def _known(track: Track, terms: SustainTerms, now: datetime) -> tuple[State, datetime | None]:
+def _state_by_results(track: Track, terms: SustainTerms, now: datetime) -> tuple[State, datetime | None]:
     """The state by what was seen, as if no silence were too long."""
     if track.failed_at is not None:
         return State.FAIL, track.failed_at
@@ -220,32 +206,19 @@ def _unknown_at(track: Track, terms: SustainTerms) -> datetime | None:
         learning = track.error is not None and track.error.reason is Reason.WARMING_UP
         return None if learning else terms.due_at + terms.unknown_after
     if track.t0 is None:
-        last = terms.last_due_at
-        missed = last + terms.unknown_after if last is not None and track.latest.measured_at < last else None
-        return min((at for at in (missed, _doubted_at(track, terms)) if at is not None), default=None)
+        instants, last = [], terms.last_due_at
+        if last is not None and track.latest.measured_at < last:
+            instants.append(last + terms.unknown_after)
+        if track.doubted_since is not None and track.error is not None:
+            # at once where the changed data cannot be judged as it is; a hiccup of the engine has the time of a due run
+            patience = terms.unknown_after if track.error.reason in TRANSIENT else timedelta(0)
+            instants.append(track.doubted_since + patience)
+        return min(instants, default=None)
     if track.latest.measured_at < terms.due_at:  # broken early: the due run itself has given nothing yet
         return terms.due_at + terms.unknown_after
     sustained_at = track.t0 + terms.sustain
     silent_at = sustained_at + terms.unknown_after  # the check at t0 + sustain is a due run too
     return silent_at if track.erring_since is None else min(silent_at, max(sustained_at, track.erring_since))
-
-
-def _casts_doubt(track: Track, result: SeenRun) -> bool:
-    """Whether an error says that nobody knows any more whether what held still holds."""
-    return result.of_change and track.held_since is not None and result.reason is not Reason.WARMING_UP
-
-
-def _doubted_at(track: Track, terms: SustainTerms) -> datetime | None:
-    """At once where the changed data cannot be judged as it is; a hiccup of the engine has the time of any due run."""
-    if track.doubted_since is None or track.error is None:
-        return None
-    return track.doubted_since + (terms.unknown_after if track.error.reason in TRANSIENT else timedelta(0))
-
-
-def _next_change(early_broken: bool, due_at: datetime, silent_at: datetime | None, now: datetime) -> datetime | None:
-    candidates = [due_at] if early_broken else []
-    candidates += [silent_at] if silent_at is not None else []
-    return min((at for at in candidates if at > now), default=None)
 
 
 # The streak: a test whose period is shorter than its sustain FAILs when window after window starts broken.
@@ -287,17 +260,13 @@ def streak_fails(first_runs: Iterable[FirstRun], *, sustain: timedelta) -> Mappi
     failed: dict[Window, datetime] = {}
     for outcome, streak in groupby(judged, key=lambda run: run.outcome):
         if outcome is Outcome.BROKEN:
-            failed.update(_failed_in(list(streak), sustain))
+            runs = list(streak)
+            ripe = next((i for i, run in enumerate(runs) if run.due_at - runs[0].due_at >= sustain), len(runs))
+            sustained_at = max(run.measured_at for run in runs[: ripe + 1])
+            fails = {run.window: max(sustained_at, run.measured_at) for run in runs if ripe < len(runs)}
+            healed = {run.window: run.held_at for run in runs if run.held_at is not None}
+            failed |= {window: at for window, at in fails.items() if window not in healed or healed[window] > at}
     return failed
-
-
-def _failed_in(streak: Sequence[FirstRun], sustain: timedelta) -> Mapping[Window, datetime]:
-    ripe = next((i for i, run in enumerate(streak) if run.due_at - streak[0].due_at >= sustain), None)
-    if ripe is None:
-        return {}
-    sustained_at = max(run.measured_at for run in streak[: ripe + 1])
-    fails = {run.window: max(sustained_at, run.measured_at) for run in streak}
-    return {run.window: fails[run.window] for run in streak if run.held_at is None or run.held_at > fails[run.window]}
 
 
 def with_streak(verdict: Verdict, failed_at: datetime | None) -> Verdict:
@@ -308,3 +277,39 @@ def with_streak(verdict: Verdict, failed_at: datetime | None) -> Verdict:
         return replace(verdict, ever_failed=True)
     earliest = min(failed_at, verdict.failed_at or failed_at)
     return replace(verdict, state=State.FAIL, since=earliest, failed_at=earliest, ever_failed=True, next_change_at=None)
+
+
+# When a window in trouble is checked again: exponential back-off whose jitter a replay repeats.
+
+INITIAL_INTERVAL = timedelta(minutes=5)
+MAXIMUM_INTERVAL = timedelta(hours=6)
+LONG_STANDING = timedelta(days=14)
+LONG_STANDING_INTERVAL = timedelta(hours=24)
+JITTER = 0.1
+COST_FACTOR = 4  # a whole-table check takes at most a fifth of the time
+
+
+def next_check(
+    attempt: int,
+    *,
+    after: datetime,
+    t0: datetime,
+    sustain: timedelta,
+    key: tuple[str, str, str],
+    cost: timedelta = timedelta(0),
+) -> datetime:
+    """When to check after check number ``attempt`` (0: none yet), which ended at ``after``.
+
+    One check is at t0 + sustain exactly. ``cost`` is what the last check of a whole table took; leave it out for a
+    partition. ``t0`` is the first broken result, or the first error where nothing has broken. Checks are spread by
+    ``key``, which names dataset, test and window.
+    """
+    # a share in [-JITTER, JITTER), the same in every process
+    number = int.from_bytes(blake2s("\n".join((*key, str(attempt))).encode(), digest_size=6).digest())
+    is_old = after - t0 >= LONG_STANDING
+    interval = LONG_STANDING_INTERVAL if is_old else doubled(INITIAL_INTERVAL, attempt, most=MAXIMUM_INTERVAL)
+    at = after + interval * (1 + JITTER * (2 * number / 2**48 - 1))
+    sustained_at = t0 + sustain
+    if after < sustained_at < at:
+        at = sustained_at
+    return max(at, after + COST_FACTOR * cost)

@@ -11,9 +11,8 @@ import django
 import psutil
 
 from benchmarks.cache import home
-from deploy.local.fleet import Fleet, fleet
-from deploy.local.left import end_left
-from deploy.local.parts import Size
+from deploy.local.fleet import Fleet, Size, fleet
+from deploy.local.process import end_left
 
 QUIET = {"ASSAY_LOG_LEVEL": "WARNING", "ASSAY_JITTER_SECONDS": "0"}
 

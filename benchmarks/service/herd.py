@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from rich.console import Console
 
-from deploy.local.parts import Size
+from deploy.local.fleet import Size
 
 from .catalog import ASSERTIONS, DATACENTER, TABLES, catalog
 from .figures import Figures, Line, percentiles

@@ -10,7 +10,7 @@ from rich.console import Console
 from assay.catalog.profile import CatalogProfile, Column, CustomProfile, DatasetProfile, ReplicaProfile
 from benchmarks.data.small import ROWS, TABLES, small_tables
 from benchmarks.data.small_schemas import COUNTRIES, SCHEMAS, STATES
-from deploy.local.parts import Size
+from deploy.local.fleet import Size
 
 from .catalog import DATACENTER
 from .figures import Figures

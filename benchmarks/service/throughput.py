@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 
 from rich.console import Console
 
-from deploy.local.fleet import Fleet
-from deploy.local.parts import Size
+from deploy.local.fleet import Fleet, Size
 
 from .catalog import DATACENTER, TABLES, catalog
 from .figures import Figures, Line

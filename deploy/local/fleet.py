@@ -1,25 +1,66 @@
-"""All processes of the service at once, with the means to break them one by one."""
+"""All processes of the service at once, by the commands of compose.yaml, with the means to break them one by one."""
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
-from . import broker as redis
-from . import database as mariadb
-from .left import end_left, note
-from .lock import alone
-from .parts import Size, assay, commands, workers_of
-from .process import Process
-from .programs import finish, free_port
-from .secrets import make_secrets, passwords, url_of, write_state_store, write_urls
-from .supervisor import STOP_LIMIT, Supervisor, wait_until
+from .process import STOP_LIMIT, Process, Supervisor, alone, end_left, wait_until
+from .programs import DEPLOY, finish, free_port
+from .servers import Broker, Database
 
 FOREIGN = ("ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY", "ASSAY_STATE_KEY")  # ours are files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How many processes there are; ``app`` is the Celery application that the workers run."""
+
+    workers: int = 1  # of the stages
+    concurrency: int = 2  # processes of each
+    datacenters: Sequence[str] = ("sea",)
+    scanners: int = 1  # workers of each datacenter
+    threads: int = 2  # of each
+    sweep_every: float = 1.0  # seconds
+    app: str = "assay.celery"
+
+
+def commands(size: Size, web_port: int) -> Iterator[tuple[str, list[str]]]:
+    """Every process by name: ``web``, ``scheduler``, ``worker``, ``worker-2`` …, ``worker-sea``, ``worker-sea-2`` …"""
+    yield "web", web(web_port)
+    yield "scheduler", [assay(), "sweep", "--every", str(size.sweep_every)]
+    how = ["--concurrency", str(size.concurrency), "--max-tasks-per-child", "200"]
+    yield from _workers(size.app, "worker", size.workers, "assay", how)
+    for datacenter in size.datacenters:
+        yield from workers_of(datacenter, size)
+
+
+def workers_of(datacenter: str, size: Size) -> Iterator[tuple[str, list[str]]]:
+    """The workers beside the data of one datacenter, by name."""
+    how = ["--pool", "threads", "--concurrency", str(size.threads)]
+    yield from _workers(size.app, f"worker-{datacenter}", size.scanners, f"assay.{datacenter}", how)
+
+
+def _workers(app: str, name: str, count: int, queue: str, how: list[str]) -> Iterator[tuple[str, list[str]]]:
+    for worker in (name if number == 1 else f"{name}-{number}" for number in range(1, count + 1)):
+        celery = [sys.executable, "-m", "celery", "-A", app, "worker", "--hostname", f"{worker}@assay", "-Q", queue]
+        yield worker, [*celery, *how, "--without-gossip", "--without-mingle", "--loglevel", "INFO"]
+
+
+def web(port: int) -> list[str]:
+    """The API and the dashboard."""
+    gunicorn = [sys.executable, "-m", "gunicorn", "web.wsgi:application", f"--bind=127.0.0.1:{port}"]
+    shared = ["--worker-tmp-dir=/dev/shm"] if Path("/dev/shm").is_dir() else []
+    return [*gunicorn, "--workers=3", "--threads=4", *shared, "--no-control-socket", "--graceful-timeout=25"]
+
+
+def assay() -> str:
+    """The path of the command that users call."""
+    return str(Path(sys.executable).with_name("assay"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +70,8 @@ class Fleet:
     home: Path
     size: Size
     web_port: int
-    database: mariadb.Database
-    broker: redis.Broker
+    database: Database
+    broker: Broker
     environment: dict[str, str]  # of every process; for commands of the operator too
     supervisor: Supervisor
     say: Callable[[str], None]  # what is started now
@@ -48,12 +89,12 @@ class Fleet:
     @property
     def database_url(self) -> str:
         """The database as the service sees it: it may read and write rows."""
-        return url_of(self.secrets, "assay_database_url")
+        return self.secret("assay_database_url")
 
     @property
     def owner_url(self) -> str:
         """The database as migrations see it: they may change tables."""
-        return url_of(self.secrets, "assay_owner_database_url")
+        return self.secret("assay_owner_database_url")
 
     @property
     def broker_url(self) -> str:
@@ -70,6 +111,10 @@ class Fleet:
         """The folder of logs, one for each process."""
         return self.home / "service" / "logs"
 
+    def secret(self, name: str) -> str:
+        """What a file of the folder of secrets holds."""
+        return (self.secrets / name).read_text().strip()
+
     def start(self) -> None:
         """Start everything, each once what it needs is ready; raises UnableToStart."""
         self.start_servers()
@@ -82,7 +127,8 @@ class Fleet:
         self.logs.mkdir(parents=True, exist_ok=True)
         self.database.install()
         self._start("database", self.database.command(), is_ready=self.database.is_ready, is_server=True)
-        self.database.create(passwords(self.secrets))
+        files = {"owner_password": "database_owner_password", "service_password": "database_password"}
+        self.database.create({account: self.secret(file) for account, file in files.items()})
         self.broker.install()
         self._start("redis", self.broker.command(), is_ready=self.broker.is_ready, is_server=True)
 
@@ -101,11 +147,6 @@ class Fleet:
             for name, command in workers_of(place, self.size):
                 self._start(name, command)
         return new
-
-    def end(self) -> None:
-        """End everything, the servers last."""
-        self.supervisor.end()
-        note(self.home / "service", ())
 
     def kill(self, name: str) -> None:
         """SIGKILL a process and all that it started; it is started again at once."""
@@ -128,8 +169,9 @@ class Fleet:
         process = self.processes[name]
         process.end(STOP_LIMIT)
         process.start()
-        if is_ready := self._readiness().get(name):
-            wait_until(is_ready, process)
+        checks = {"database": self.database.is_ready, "redis": self.broker.is_ready, "web": self.web_answers}
+        if name in checks:
+            wait_until(checks[name], process)
 
     def assay(self, *arguments: str, **variables: str) -> str:
         """What a command of ours prints; raises UnableToStart where it fails."""
@@ -143,14 +185,11 @@ class Fleet:
         except OSError:
             return False
 
-    def _readiness(self) -> dict[str, Callable[[], bool]]:
-        return {"database": self.database.is_ready, "redis": self.broker.is_ready, "web": self.web_answers}
-
     def _start(
         self, name: str, command: list[str], *, is_ready: Callable[[], bool] | None = None, is_server: bool = False
     ) -> None:
-        log = self.logs / f"{name}.log"
         self.say(f"starting {name}")
+        log = self.logs / f"{name}.log"
         process = Process(name=name, command=command, environment=self.environment, log=log, is_server=is_server)
         self.supervisor.start(process, is_ready)
 
@@ -165,9 +204,9 @@ def fleet(
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Fleet]:
     """The service, ready, until the context ends; raises UnableToStart. ``web_port`` 0 is any free one."""
-    with prepared(home=home, size=size, environment=environment, web_port=web_port, say=say) as made:
-        made.start()
-        yield made
+    with prepared(home=home, size=size, environment=environment, web_port=web_port, say=say) as service:
+        service.start()
+        yield service
 
 
 @contextmanager
@@ -180,34 +219,37 @@ def prepared(
     say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Fleet]:
     """A fleet of which nothing is started yet; what is, has ended when the context does."""
-    service = home.resolve() / "service"
-    with ExitStack() as stack:
-        stack.enter_context(alone(service))
-        end_left(service)
-        make_secrets(service / "secrets")
-        settings = mariadb.SERVICE_SETTINGS
-        database = mariadb.Database(folder=service / "database", port=free_port(), settings=settings)
-        broker = redis.Broker(folder=service / "redis", port=free_port(), secrets=service / "secrets")
-        write_urls(service / "secrets", database, broker)
-        write_state_store(service / "secrets", home.resolve() / "states")
+    home = home.resolve()
+    folder = home / "service"
+    secrets = folder / "secrets"
+    with alone(folder):
+        end_left(folder)
+        finish([str(DEPLOY / "secrets.sh"), str(secrets)])  # makes what is missing
         port = web_port or free_port()
-        made = Fleet(
-            home=home.resolve(),
+        # the settings of this shell, but for where the servers are and who the service is
+        shell = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+        ours = {"ASSAY_HOME": str(home), "ASSAY_SECRETS_DIR": str(secrets), **(environment or {})}
+        links = {"ASSAY_PUBLIC_URL": f"http://127.0.0.1:{port}"}
+        service = Fleet(
+            home=home,
             size=size or Size(),
             web_port=port,
-            database=database,
-            broker=broker,
-            environment=_environment(home.resolve(), port, environment or {}),
-            supervisor=Supervisor(partial(note, service)),
+            database=Database(folder=folder / "database", port=free_port(), settings=DEPLOY / "mariadb" / "assay.cnf"),
+            broker=Broker(folder=folder / "redis", port=free_port(), secrets=secrets),
+            environment={**links, **shell, "DJANGO_SETTINGS_MODULE": "assay.settings", **ours},
+            supervisor=Supervisor(folder),
             say=say,
         )
-        stack.callback(partial(Fleet.end, made))
-        yield made
-
-
-def _environment(home: Path, web_port: int, given: Mapping[str, str]) -> dict[str, str]:
-    """The settings of the service: those of this shell, but for where its servers are and who it is."""
-    shell = {name: value for name, value in os.environ.items() if name not in FOREIGN}
-    ours = {"ASSAY_HOME": str(home), "ASSAY_SECRETS_DIR": str(home / "service" / "secrets")}
-    links = {"ASSAY_PUBLIC_URL": f"http://127.0.0.1:{web_port}"}
-    return {**links, **shell, "DJANGO_SETTINGS_MODULE": "assay.settings", **ours, **given}
+        secret = service.secret
+        place = f"127.0.0.1:{service.database.port}/{service.database.name}"
+        for name, text in {
+            "assay_database_url": f"mysql://assay:{secret('database_password')}@{place}",
+            "assay_owner_database_url": f"mysql://assay_owner:{secret('database_owner_password')}@{place}",
+            "assay_broker_url": service.broker_url,
+            "assay_state_store": str(home / "states"),  # shared by all workers here, and by commands in other shells
+        }.items():
+            (secrets / name).write_text(f"{text}\n")
+        try:
+            yield service
+        finally:
+            service.supervisor.end()

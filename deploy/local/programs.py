@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/local/sbin"
-SHOWN = 4000  # characters of what a program said before it failed
+MOST_OUTPUT = 4000  # characters of what a program said before it failed
 
 
 class UnableToStart(Exception):
@@ -30,19 +30,14 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def finish(command: list[str], *, sent: str | None = None, environment: dict[str, str] | None = None) -> str:
+def finish(command: list[str], *, stdin: str | None = None, environment: dict[str, str] | None = None) -> str:
     """What a command printed once it has ended; raises UnableToStart with what it said where it failed."""
-    done = subprocess.run(command, input=sent, env=environment, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, input=stdin, env=environment, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
-        raise UnableToStart(f"{command[0]} failed:\n{done.stdout[-SHOWN:]}{done.stderr[-SHOWN:]}")
+        raise UnableToStart(f"{command[0]} failed:\n{done.stdout[-MOST_OUTPUT:]}{done.stderr[-MOST_OUTPUT:]}")
     return done.stdout
 
 
 def succeeds(command: list[str]) -> bool:
     """Whether a command ends with 0; what it prints is dropped."""
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
-
-
-def call(command: list[str], environment: dict[str, str]) -> int:
-    """The exit code of a command that prints for itself."""
-    return subprocess.run(command, env=environment, cwd=ROOT).returncode

@@ -13,7 +13,7 @@ from alerting.models import Standing
 from alerting.notices.messages import assigned_report
 from alerting.services import acknowledge_alert, ask, assign_alert, judge_what_waivers_reach, update_alert, waive
 from alerting.state import WaiverKind
-from alerting.waivers.rules import WaiverScope, wrong_end
+from alerting.waivers import WaiverScope, wrong_end
 from assay.config import config
 from assay.models import Dataset, DataTest
 from assay.models import Scope as Reach

@@ -10,9 +10,8 @@ from pathlib import Path
 import requests
 
 from assay_client import AssayClient
-from deploy.local.process import Process
+from deploy.local.process import Process, wait_until
 from deploy.local.programs import finish, free_port
-from deploy.local.supervisor import wait_until
 
 OURS = ("ASSAY_", "DJANGO_", "AIRFLOW")
 

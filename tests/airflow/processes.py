@@ -13,9 +13,8 @@ from typing import Any
 
 import requests
 
-from deploy.local.process import Process
+from deploy.local.process import Process, wait_until
 from deploy.local.programs import UnableToStart, finish, free_port
-from deploy.local.supervisor import wait_until
 
 from .assay import answers
 from .environment import VENV

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import requests
 
-from deploy.local.fleet import Fleet
-from deploy.local.parts import Size
+from deploy.local.fleet import Fleet, Size
 from deploy.local.programs import UnableToStart
 from tests.integration.alerting.receivers import Received
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
 
-from alerting.verdicts.backoff import INITIAL_INTERVAL, JITTER
+from alerting.verdicts.sustain import INITIAL_INTERVAL, JITTER
 from execution_engine.models import Run
 from tests.faults.company import DUE_AFTER
 from tests.faults.experiment import Experiment, Finding, Scale

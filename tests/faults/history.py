@@ -1,6 +1,6 @@
 """What became of rows, noted by triggers of the database: no worker can end a run twice without their seeing it."""
 
-from deploy.local.database import Database
+from deploy.local.servers import Database
 
 TABLE = "faults_history"
 WATCHED = (  # name, table, column that tells of a change, what is noted of it

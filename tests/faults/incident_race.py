@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.cache import ROOT
-from deploy.local.parts import assay
+from deploy.local.fleet import assay
 from tests.e2e.set_ups import environment
 from tests.faults.experiment import Alone, Finding, Scale
 from tests.servers import mariadb

@@ -15,8 +15,7 @@ from django.db import Error, connection
 
 from assay import clock
 from assay.queue.drain import stages_with_work
-from deploy.local.fleet import Fleet, prepared
-from deploy.local.parts import Size
+from deploy.local.fleet import Fleet, Size, prepared
 from deploy.local.process import Process, State
 from test_generator.services import sync
 from tests.e2e.set_ups import default_database

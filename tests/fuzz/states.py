@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from alerting.channels import ChannelMessage, TransportError
-from alerting.channels.base import TellsAll
+from alerting.channels.base import Channel
 from alerting.channels.log import LogChannel
-from alerting.waivers.rules import WaiverScope
+from alerting.waivers import WaiverScope
 from assay import clock
 from assay.models import Category, DataTest
 from execution_engine.models import Run
@@ -50,7 +50,7 @@ def _planned(**given: Any) -> DataTest:
 
 
 @dataclass
-class Pager(TellsAll):
+class Pager(Channel):
     """A channel whose receiver may be away; it keeps the key of each message that it took."""
 
     is_away: bool = False

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 from sqlalchemy import create_engine, text
 
-from deploy.local.broker import Broker
 from deploy.local.programs import UnableToStart, program
+from deploy.local.servers import Broker
 from tests import servers
 
 

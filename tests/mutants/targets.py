@@ -18,7 +18,8 @@ CHOOSES_ROWS = (
         for room in ("planning", "quarantine", "parts", "freshness", "watch", "scans", "runs")
     ),
     "alerting/selectors.py",
-    *(f"alerting/{room}/*.py" for room in ("verdicts", "standings", "waivers", "inhibition", "alerts", "notices")),
+    "alerting/waivers.py",
+    *(f"alerting/{room}/*.py" for room in ("verdicts", "standings", "inhibition", "alerts", "notices")),
     *(
         f"incident_manager/{room}/*.py"
         for room in ("incidents", "reruns", "reports", "quality", "gate", "scores", "retention")

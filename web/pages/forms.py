@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from alerting.waivers.rules import WaiverScope
+from alerting.waivers import WaiverScope
 from assay.edge.control_characters import name_fault
 from assay.models import Category
 from assay.time.durations import UnableToTakeInstant, taken

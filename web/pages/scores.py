@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 
-from alerting.coverage import coverage_by_tier
+from alerting.selectors import coverage_by_tier
 from assay import clock
 from assay.models import Category, Dataset
 from execution_engine.runs.shown_results import Veil

@@ -16,9 +16,9 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from alerting.coverage import coverage_by_tier
+from alerting.selectors import coverage_by_tier
 from alerting.services import silences_of
-from alerting.waivers.rules import WaiverScope, waiver_end
+from alerting.waivers import WaiverScope, waiver_end
 from assay import clock
 from assay.access import Action
 from assay.config import config

@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay import clock
 from assay.models import Dataset
 from benchmarks.service.clients import ask_at_once, percentile
-from deploy.local.parts import web
+from deploy.local.fleet import web
 from deploy.local.programs import free_port
 from incident_manager.models import Incident
 

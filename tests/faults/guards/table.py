@@ -160,8 +160,8 @@ GUARDS = (
         edits=(
             Edit(
                 path=SEND,
-                was="by_key: dict[str, Notice] = {row.key: row for row in [*leaders, *_followers(leaders)]}",
-                becomes="by_key: dict[str, Notice] = {row.key: row for row in leaders}",
+                was="for row in [*leaders, *_followers(leaders)]:",
+                becomes="for row in leaders:",
             ),
         ),
     ),

@@ -365,7 +365,7 @@ def test_around_an_alert_is_all_that_is_broken_in_its_dataset_and_upstream_of_it
     assert found.troubles[up.pk, "duplicates"].spots[0].datacenter is None
     assert (found.troubles[up.pk, "duplicates"].failed_at, found.troubles[far.pk, "custom"].eta) == (None, None)
     assert len({one.id for one in found.troubles.values()}) == 3
-    assert (found.alert(trouble.id), found.place(trouble.id)) == (own, (trips.pk, "custom"))
+    assert found.alert(trouble.id) == own
     assert (found.alert(found.troubles[far.pk, "custom"].id), found.alert(None), found.alert(99)) == (None, None, None)
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from alerting.models import Alert, Notice, Silence
-from alerting.waivers.rules import WaiverScope
+from alerting.waivers import WaiverScope
 from assay.models import Category, Dataset, DataTest
 from execution_engine.models import Run
 from incident_manager.models import Incident

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from alerting.models import Notice, Standing, Waiver
-from alerting.standings.consequences import asks_for_looks, note_known_again, note_unknown, watch_closely
+from alerting.standings.refold import asks_for_looks, note_known_again, note_unknown, watch_closely
 from alerting.state import WaiverKind
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from alerting.models import Standing
-from alerting.standings.refold import after_check, check_terms, engine_answers, is_waited_for, last_cost
+from alerting.standings.judge_runs import judge_runs
+from alerting.standings.refold import after_check, check_terms, engine_answers, last_cost
 from alerting.state import State
-from alerting.verdicts.backoff import CheckKey, next_check
-from alerting.verdicts.sustain import Verdict
+from alerting.verdicts.sustain import Verdict, next_check
 from assay.models import DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Ask, Measurement, Run, Scan
@@ -34,7 +34,7 @@ def test() -> DataTest:
 
 
 def first_check(t0: datetime) -> datetime:
-    key = CheckKey(dataset="raw.trips", test="fares", window=MONDAY.text)
+    key = ("raw.trips", "fares", MONDAY.text)
     return next_check(0, after=NOW, t0=t0, sustain=4 * HOUR, key=key)
 
 
@@ -103,17 +103,6 @@ def test_a_check_cost_what_each_scan_of_the_newest_run_took_once(test: DataTest)
     assert last_cost(StandingFactory.create(data_test=test, last_run=newest)) == timedelta(seconds=120.5)
 
 
-@pytest.mark.parametrize(
-    ("reason", "next_check_at", "is_awaited"),
-    [("engine unreachable", SOON, True), ("engine unreachable", None, False), ("timeout", SOON, False)],
-)
-def test_an_engine_is_waited_for_while_a_check_of_what_it_did_not_reach_is_due(
-    reason: str, next_check_at: datetime | None, is_awaited: bool
-) -> None:
-    StandingFactory.create(error_reason=reason, next_check_at=next_check_at)
-    assert is_waited_for() is is_awaited
-
-
 def waiting(tier: int = 2, **more: Any) -> Standing:
     """A window that the engine of its datacenter did not reach; it is checked in an hour."""
     datacenter = more.pop("datacenter", "sea")
@@ -137,7 +126,7 @@ def test_what_an_engine_did_not_reach_is_checked_at_once_when_it_answers_critica
         (waiting(error_reason="timeout"), SOON),
         (waiting(next_check_at=None), None),
     ]
-    engine_answers(RunFactory.create(data_test=test, outcome="error"), test, NOW)
+    judge_runs([RunFactory.create(data_test=DataTestFactory.create(), outcome="error")], NOW)
     assert {Standing.objects.get(pk=row.pk).next_check_at for row, _ in rows[:2]} == {SOON}
-    engine_answers(RunFactory.create(data_test=test, outcome="broken"), test, NOW)
+    engine_answers([test], NOW)
     assert [Standing.objects.get(pk=row.pk).next_check_at for row, _ in rows] == [at for _, at in rows]

@@ -16,8 +16,8 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.serde import Serde
 
-from alerting.emissions import emit
-from alerting.emissions.emit import emit_due
+from alerting import emissions
+from alerting.emissions import emit_due
 from alerting.models import Emission
 from alerting.services import judge_runs
 from assay import clock
@@ -244,7 +244,7 @@ def test_an_event_that_is_refused_is_not_sent_again(receiver: Received) -> None:
 
 @pytest.mark.logs_a_failure
 def test_an_event_that_nobody_takes_is_given_up(receiver: Received, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emit, "MOST_FAILURES", 2)
+    monkeypatch.setattr(emissions, "MOST_FAILURES", 2)
     receiver.answers[:] = [500]
     judged(DataTestFactory.create(dataset=DatasetFactory.create(name="trips")))
     emit_due()

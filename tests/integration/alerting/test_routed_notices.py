@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from alerting.channels import is_reachable, reached_by
-from alerting.coverage import coverage_by_tier
 from alerting.models import Notice
 from alerting.notices.vigil import refuse_wrong_routes
+from alerting.selectors import coverage_by_tier
 from alerting.services import tell
 from assay.config import config
 from assay.models import Severity

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from alerting.models import Alert, Flip, Notice, Standing, Waiver
-from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs, judge_sound
-from alerting.standings.refold import create, judge_window, locked, put_off, refold, restreak, withdraw
+from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs, judge_windows, locked_standings, restreak
+from alerting.standings.refold import put_off, refold, withdraw
 from alerting.state import WaiverKind
 from alerting.verdicts.evidence import evidence_of
 from assay.models import Dataset, DataTest, Scope
@@ -62,9 +62,7 @@ def columns(row: Standing, *names: str) -> tuple[Any, ...]:
 
 
 def judged(test: DataTest, now: datetime, window: Window = MONDAY) -> Standing:
-    found = judge_window(test, window, now)
-    assert found is not None
-    return found
+    return judge_windows([(test, window)], now)[test, window]
 
 
 def test_a_broken_result_is_written_with_all_that_it_says(fares: DataTest) -> None:
@@ -84,7 +82,7 @@ def test_a_broken_result_is_written_with_all_that_it_says(fares: DataTest) -> No
 def test_a_window_of_which_nothing_is_known_gets_no_standing(fares: DataTest) -> None:
     ran(fares, "held", DUE, window=SUNDAY)
     ran(DataTestFactory.create(dataset=fares.dataset), "held", DUE)
-    assert judge_window(fares, MONDAY, NOW) is None
+    assert judge_windows([(fares, MONDAY)], NOW) == {}
     assert not Standing.objects.exists()
 
 
@@ -175,12 +173,11 @@ def test_the_standing_of_a_whole_table_moves_with_its_newest_run_and_flips_while
 
 
 def test_a_standing_is_created_once_and_found_by_its_test_and_window(fares: DataTest) -> None:
-    assert locked(fares, MONDAY) is None
-    made = create(fares, MONDAY, due=DUE, now=NOW)
+    (made,) = locked_standings({(fares, MONDAY): DUE}, NOW).values()
     assert columns(made, "state", "since", "due_at", "window_key") == ("PENDING", NOW, DUE, MONDAY.text)
-    again = create(fares, MONDAY, due=None, now=NOW + DAY)
-    others = [create(fares, SUNDAY, due=None, now=NOW), create(DataTestFactory.create(), MONDAY, due=None, now=NOW)]
-    assert again == made == locked(fares, MONDAY)
+    places = [(fares, MONDAY), (fares, SUNDAY), (DataTestFactory.create(), MONDAY)]
+    again, *others = locked_standings(dict.fromkeys(places), NOW).values()
+    assert again == made
     assert [row.due_at for row in others] == [NOW, NOW]
     assert len({made.pk, *(row.pk for row in others)}) == 3
 
@@ -453,66 +450,3 @@ def test_short_streaks_long_periods_and_whole_tables_have_no_streak() -> None:
     assert restreak(began_broken(as_long, range(5, 10))[9], as_long) == []
     calm = StandingFactory.create(data_test=hourly(), window=HOURS[9])
     assert restreak(calm, calm.data_test) == []
-
-
-@pytest.mark.parametrize(
-    ("near", "is_sound"),
-    [
-        (None, True),
-        ({"last_outcome": "broken"}, False),
-        ({"streak_at": NOW}, False),
-        ({"last_outcome": "broken", "hour": 20}, False),
-        ({"last_outcome": "broken", "hour": 21}, True),
-        ({"last_outcome": "broken", "hour": 0}, False),
-        ({"last_outcome": "broken", "other": True}, True),
-    ],
-)
-def test_windows_that_held_are_judged_together_unless_one_as_near_as_a_streak_reaches_broke(
-    near: dict[str, Any] | None, is_sound: bool
-) -> None:
-    test = hourly()
-    ran(test, "held", DUE, window=HOURS[10])
-    if near is not None:
-        given = {**near}
-        window, other = HOURS[given.pop("hour", 9)], given.pop("other", False)
-        StandingFactory.create(data_test=hourly() if other else test, window=window, **given)
-    left = judge_sound([(test, HOURS[10])], NOW)
-    assert left == ([] if is_sound else [(test, HOURS[10])])
-    found = list(Standing.objects.filter(window_key=HOURS[10].text).values_list("state", "since", "revision"))
-    assert found == ([("PASS", DUE, test.revision_id)] if is_sound else [])
-
-
-@pytest.mark.parametrize(
-    ("known", "is_sound"),
-    [
-        ({"state": "PENDING"}, True),
-        ({"state": "PASS"}, True),
-        ({"state": "UNKNOWN"}, False),
-        ({"state": "WARN"}, False),
-        ({"state": "LEARNING"}, False),
-        ({"state": "PASS", "waived": True}, False),
-    ],
-)
-def test_what_was_in_trouble_before_is_judged_by_itself(fares: DataTest, known: dict[str, Any], is_sound: bool) -> None:
-    own = waiver(fares) if known.get("waived") else None
-    row = StandingFactory.create(data_test=fares, state=known["state"], waiver=own, value=1.0)
-    ran(fares, "held", DUE, value=2.0)
-    left = judge_sound([(fares, MONDAY)], NOW)
-    assert (left == []) is is_sound
-    assert columns(row, "value") == ((2.0 if is_sound else 1.0),)
-    assert (Flip.objects.count() == 1) is (known["state"] == "PENDING")
-
-
-def test_only_what_has_only_held_is_sound(fares: DataTest) -> None:
-    erred, both, silent = (DataTestFactory.create() for _ in range(3))
-    table = DataTestFactory.create(scope=Scope.TABLE)
-    ran(erred, "error", DUE)
-    for outcome in ("held", "broken"):
-        ran(both, outcome, DUE)
-    for test in (fares, table):
-        ran(test, "held", DUE)
-    ran(fares, "broken", DUE, window=SUNDAY)
-    places = [(test, MONDAY) for test in (erred, fares, both, silent, table)]
-    assert judge_sound(places, NOW) == [(test, MONDAY) for test in (erred, both, silent, table)]
-    assert list(Standing.objects.values_list("data_test", "window_key", "due_at")) == [(fares.pk, MONDAY.text, DUE)]
-    assert judge_sound([], NOW) == []

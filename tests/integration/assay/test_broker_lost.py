@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from redis import Redis as Client
 
-from deploy.local.broker import Broker
 from deploy.local.programs import free_port
+from deploy.local.servers import Broker
 from tests.e2e.processes import Processes, assay
 from tests.e2e.set_ups import environment
 from tests.integration.assay.test_hostile_messages import arguments, envelope, wait_for

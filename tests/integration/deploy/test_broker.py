@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from deploy.local.broker import Broker
 from deploy.local.programs import free_port
+from deploy.local.servers import Broker
 from tests import servers
 from tests.integration.deploy.described import DEPLOY
 

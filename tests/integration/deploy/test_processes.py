@@ -10,11 +10,8 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 
 import pytest
 
-from deploy.local.left import end_left, note
-from deploy.local.lock import alone
-from deploy.local.process import LONGEST_DELAY, Process, State, delay
+from deploy.local.process import LONGEST_DELAY, Process, State, Supervisor, alone, delay, end_left, note
 from deploy.local.programs import UnableToStart
-from deploy.local.supervisor import Supervisor
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
 WITH_A_CHILD = [sys.executable, "-c", f"import subprocess; subprocess.run({SLEEPS!r})"]

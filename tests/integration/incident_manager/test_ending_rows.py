@@ -7,7 +7,7 @@ import pytest
 
 from alerting.models import Alert, Flip, Notice, Standing, Waiver
 from alerting.state import WaiverKind
-from alerting.waivers.rules import WaiverScope as Reach
+from alerting.waivers import WaiverScope as Reach
 from assay.models import Category, Dataset, DataTest, LineageEdge, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run

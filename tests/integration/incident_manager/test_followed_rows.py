@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from alerting.models import Flip, Standing, Waiver
 from alerting.state import WaiverKind
-from alerting.verdicts.backoff import CheckKey, next_check
+from alerting.verdicts.sustain import next_check
 from assay.models import ChangeKind, DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, Run, Scan
@@ -345,7 +345,7 @@ def test_a_check_asks_for_a_run_and_names_the_instant_of_the_next(trips: Dataset
     assert (run.data_test, run.window, run.reason) == (test, MONDAY, "check")
     assert (run.requested_at, run.due_at) == (NOW + SECOND, NOW + SECOND)
     assert run.slot == f"{test.pk}:{MONDAY.text}:check:2:20260310T120000.000000"
-    key = CheckKey(dataset="raw.trips", test="fares", window=MONDAY.text)
+    key = ("raw.trips", "fares", MONDAY.text)
     then = next_check(3, after=NOW + SECOND, t0=NOW - 10 * HOUR, sustain=4 * HOUR, key=key)
     assert kept(row) == (then, 3, "FAIL")
 

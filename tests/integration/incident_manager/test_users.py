@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from alerting.waivers.rules import WaiverScope
+from alerting.waivers import WaiverScope
 from assay.models import DataTest
 from incident_manager.models import Incident, Resolution
 from incident_manager.services import UnableToResolve, accept, acknowledge, annotate, force_resolve, gate, rerun

@@ -9,7 +9,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing, Waiver
-from alerting.waivers.rules import WaiverScope
+from alerting.waivers import WaiverScope
 from assay import clock
 from assay.models import DataTest
 from assay.queue.claims import work

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.verdicts.backoff import CheckKey, next_check
+from alerting.verdicts.sustain import next_check
 
 T0 = datetime(2024, 3, 5, 6, tzinfo=UTC)
-KEY = CheckKey(dataset="core.trips", test="freshness", window="2024-03-04T00:00:00Z/2024-03-05T00:00:00Z")
+KEY = ("core.trips", "freshness", "2024-03-04T00:00:00Z/2024-03-05T00:00:00Z")
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
@@ -59,7 +59,7 @@ def test_a_replay_repeats_itself() -> None:
 
 
 def test_windows_that_broke_together_are_not_checked_together() -> None:
-    keys = [CheckKey(dataset="core.trips", test="freshness", window=str(number)) for number in range(1000)]
+    keys = [("core.trips", "freshness", str(number)) for number in range(1000)]
     waits = [(next_check(7, after=T0, t0=T0 - DAY, sustain=HOUR, key=key) - T0) / (6 * HOUR) for key in keys]
     assert 0.9 <= min(waits) < 0.91
     assert 1.09 < max(waits) < 1.1

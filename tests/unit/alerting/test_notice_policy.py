@@ -17,7 +17,7 @@ from alerting.notices.policy import (
     NoticeStep,
     PlannedNotice,
     SilencedTime,
-    group,
+    message_key,
     plan_notices,
 )
 
@@ -174,23 +174,6 @@ def test_every_row_has_its_own_key_and_a_reason_unless_it_is_sent(closed_at: flo
     assert all((notice.reason is None) == (notice.step is NoticeStep.SEND) for notice in notices)
 
 
-def test_notices_to_one_recipient_on_one_channel_are_one_message() -> None:
-    first, second = (plan_notices(replace(ALERT, incident_key=key), now=minutes(30)) for key in ("dq:1", "dq:2"))
-    groups = group([*second, *first])
-    assert [(g.recipient, g.channel, len(g.notices)) for g in groups] == [
-        ("team-report", "slack", 2),
-        ("team-trips", "email", 2),
-    ]
-    assert group([*first, *second]) == groups
-
-
-def test_a_lone_notice_keeps_its_own_key_and_waiting_ones_are_left_out() -> None:
-    assert [g.key for g in group(plan_notices(replace(ALERT, downstream=()), now=minutes(30)))] == [
-        "dq:42:opened:email:team-trips"
-    ]
-    assert group(plan_notices(ALERT, now=minutes(29))) == ()
-
-
 def test_the_texts_that_users_and_keys_carry_are_these() -> None:
     assert [event.value for event in Event] == [
         *("opened", "also fails", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again", "gaps"),
@@ -341,25 +324,11 @@ def test_closings_go_once_to_owners_then_downstreams_then_all_others_who_were_to
     assert closings[0].key == "dq:42:recovered:email:team-trips"
 
 
-def test_the_key_of_a_group_is_the_same_in_every_process_and_release() -> None:
-    first, second = (plan_notices(replace(ALERT, incident_key=key), now=minutes(30)) for key in ("dq:1", "dq:2"))
-    keys = [each.key for each in group([*second, *first])]
-    joined = b"dq:1:opened:email:team-trips\ndq:2:opened:email:team-trips"
-    assert keys[1] == f"group:{blake2s(joined, digest_size=16).hexdigest()}"
-    assert len(set(keys)) == 2
-
-
-def test_one_recipient_on_two_channels_has_a_message_on_each_in_the_order_of_keys() -> None:
-    by_slack = Address(recipient="team-trips", channel="slack")
-    plans = [
-        plan_notices(replace(ALERT, incident_key=key, owner=(by_slack, OWNER), downstream=()), now=minutes(30))
-        for key in ("dq:2", "dq:1")
-    ]
-    groups = group(notice for plan in plans for notice in plan)
-    assert [(each.channel, [notice.key for notice in each.notices]) for each in groups] == [
-        ("email", ["dq:1:opened:email:team-trips", "dq:2:opened:email:team-trips"]),
-        ("slack", ["dq:1:opened:slack:team-trips", "dq:2:opened:slack:team-trips"]),
-    ]
+def test_the_key_of_a_message_is_the_same_in_every_order_process_and_release() -> None:
+    keys = ["dq:1:opened:email:team-trips", "dq:2:opened:email:team-trips"]
+    assert message_key(keys) == message_key(reversed(keys))
+    assert message_key(keys) == f"group:{blake2s(chr(10).join(keys).encode(), digest_size=16).hexdigest()}"
+    assert message_key(keys[:1]) == keys[0]
 
 
 def test_what_is_not_said_of_an_alert_is_nothing() -> None:

@@ -40,13 +40,12 @@ class Command(Base):
                 replay(conf.home, seen=seen)
         except (UnableToFindJava, UnableToUseHome) as error:
             raise UnableToRun(str(error)) from None
-        found = findings()
-        wrong = [finding for finding in found if not finding.is_as_expected]
-        for finding in wrong:
-            said = f"{finding.fault.name}: expected {finding.fault.expected}, seen as {finding.seen}"
-            self.stderr.write(f"assay: {said}")
+        faults = findings()
+        wrong = [fault for fault in faults if fault["seen"] != fault["expected"]]
+        for fault in wrong:
+            self.stderr.write(f"assay: {fault['name']}: expected {fault['expected']}, seen as {fault['seen']}")
         code = ExitCode.FAILED if wrong else ExitCode.HELD
-        return code, result(found) | {"java": str(java) if java else "that of Spark Connect"}
+        return code, result(faults) | {"java": str(java) if java else "that of Spark Connect"}
 
     def show(self, console: Console, result: Any) -> None:
         """Tables, what is still open, and how to look at it in the dashboard."""

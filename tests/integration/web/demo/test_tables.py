@@ -45,8 +45,8 @@ def keys(rows: pa.Table, names: tuple[str, ...]) -> set[tuple[object, ...]]:
 
 
 def test_the_data_covers_every_day_and_a_day_of_23_hours_has_69_rows_of_weather() -> None:
-    assert set(SOURCE.flights) == set(SOURCE.weather) == set(DAYS)
-    assert (SOURCE.weather[day("03-09")].num_rows, SOURCE.weather[day("03-10")].num_rows) == (72, 69)
+    assert set(SOURCE["flights"]) == set(SOURCE["weather"]) == set(DAYS)
+    assert (SOURCE["weather"][day("03-09")].num_rows, SOURCE["weather"][day("03-10")].num_rows) == (72, 69)
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: str(profile.full_name))
@@ -63,7 +63,7 @@ def test_tables_hold_the_columns_and_keys_that_the_catalog_tells(lake: Lake, pro
 def test_the_mart_has_every_flight_and_a_row_for_each_hour_without_one(lake: Lake) -> None:
     land(lake, day("03-15"))
     flights, mart = lake.read(LAKE_FLIGHTS, day("03-15")), lake.read(MART, day("03-15"))
-    hours, left = keys(SOURCE.weather[day("03-15")], ("origin", "time_hour")), keys(flights, ("origin", "time_hour"))
+    hours, left = keys(SOURCE["weather"][day("03-15")], ("origin", "time_hour")), keys(flights, ("origin", "time_hour"))
     assert mart.num_rows == flights.num_rows + len(hours - left)
     assert mart.column("temp").null_count == 0
 
@@ -89,14 +89,14 @@ def test_a_loss_takes_every_fifth_row(lake: Lake, name: str, table: str, place: 
 
 
 def test_kilometres_change_the_distance_and_nothing_else() -> None:
-    miles = SOURCE.flights[day("03-27")]
+    miles = SOURCE["flights"][day("03-27")]
     wrong = spoilt(miles, fault_named("kilometres"))
     assert wrong.drop_columns("distance").equals(miles.drop_columns("distance"))
     assert wrong.column("distance").to_pylist() == [round(m * 1.609344) for m in miles.column("distance").to_pylist()]
 
 
 def test_delays_that_are_mixed_up_are_a_tenth_of_all_and_the_same_values() -> None:
-    right = SOURCE.flights[day("03-21")]
+    right = SOURCE["flights"][day("03-21")]
     wrong = spoilt(right, fault_named("mixed-up-delays"))
     assert wrong.drop_columns("arr_delay").equals(right.drop_columns("arr_delay"))
     before, after = right.column("arr_delay").to_pandas(), wrong.column("arr_delay").to_pandas()
