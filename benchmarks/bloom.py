@@ -5,7 +5,7 @@ Medians of warm repetitions over parquet files, in one Spark session; CPU is of 
 
 import argparse
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -25,8 +25,6 @@ from benchmarks.engine.meter import metered
 from execution_engine.engines.protocol import WHOLE, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import engine as keys_engine
-from execution_engine.engines.spark.keys import filters
-from execution_engine.engines.spark.keys import probe as probe_keys
 from execution_engine.engines.spark.sources import SparkSource, open_source
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.spec import MetricSpec
@@ -95,14 +93,12 @@ def _figures(format_: str, pulled: bool, here: SparkSource, absent: SparkSource,
     item = Wanted(key="it", spec=spec)
     keys = here.rows or 0
     with _cap(10**9 if pulled else 0):
-        build = filters.Build(source=here, item=item, keys=keys)
-        made, seconds, cpu = _median(lambda: filters.built(build).to_bytes(), repeats)
+        own, others = keys_engine.SparkKeys(source=here), keys_engine.SparkKeys(source=absent)
+        made, seconds, cpu = _median(lambda: own.built(item, keys=keys).to_bytes(), repeats)
         shipped = KeyFilter.from_bytes(made)
-        probe = probe_keys.Probe(source=here, item=item, shipped=shipped, own_keys=keys)
-        found, probe_seconds, probe_cpu = _median(lambda: probe_keys.missed(probe), repeats)
+        found, probe_seconds, probe_cpu = _median(lambda: own.missed(item, shipped, keys), repeats)
         assert found.missed == 0
-        others = probe_keys.Probe(source=absent, item=item, shipped=shipped, own_keys=ABSENT_KEYS)
-        passed = 1 - probe_keys.missed(others).missed / ABSENT_KEYS
+        passed = 1 - others.missed(item, shipped, ABSENT_KEYS).missed / ABSENT_KEYS
     return Figures(
         name=f"{format_}, {'in the driver' if pulled else 'by the workers'}",
         build=keys / seconds / 1e6,
@@ -125,9 +121,7 @@ def _digest(here: SparkSource, repeats: int) -> str:
 @contextmanager
 def _cap(rows: int) -> Iterator[None]:
     """As if the driver pulled up to so many rows, and nothing more."""
-    with ExitStack() as stack:
-        for module in (filters, probe_keys):
-            stack.enter_context(patch.multiple(module, PULLED_ROWS=rows, EXACT_KEYS=0))
+    with patch.multiple(keys_engine, PULLED_ROWS=rows, EXACT_KEYS=0):
         yield
 
 

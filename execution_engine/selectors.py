@@ -1,13 +1,13 @@
 """What the engine knows: past values, the period of a test, and who has read what."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from assay.config import config
 from assay.database.statements import in_parts
-from assay.models import Dataset, DataTest, Replica
+from assay.models import Dataset, DataTest, Replica, Scope
 from assay.time.windows import Granularity, Window
 
 from .exact import Number, from_json
@@ -115,3 +115,20 @@ def has_judged(dataset: Dataset, datacenter: str, window: Window) -> list[tuple[
     }
     tests = DataTest.objects.select_related("dataset").in_bulk({test for test, _, _ in places})
     return [(tests[test], Window(start=start, end=end)) for test, start, end in sorted(places)]
+
+
+# Which datasets' states of partitions are kept.
+
+
+def keeps_states(dataset_id: str) -> Exists:
+    """The same of one dataset as a condition, for a query of rows with a column of that name."""
+    return Exists(_reading_all().filter(dataset=OuterRef(dataset_id)))
+
+
+def keeping_states(ids: Collection[int]) -> set[int]:
+    """Those of the datasets (ids) of which some live test reads more than one partition at once."""
+    return set(_reading_all().filter(dataset__in=ids).values_list("dataset_id", flat=True))
+
+
+def _reading_all() -> QuerySet[DataTest]:
+    return DataTest.objects.filter(scope=Scope.TABLE, retired_at__isnull=True)

@@ -28,7 +28,7 @@ from execution_engine.runs.schedule import (
     schedule_tests,
     whole_window,
 )
-from execution_engine.scans.run_scan import run_scan, scan_pending
+from execution_engine.scans.run_scan import scan_pending
 
 from .watch import look, unwatch_window, watch_window
 
@@ -55,7 +55,6 @@ __all__ = [
     "request_all",
     "request_run",
     "request_runs",
-    "run_scan",
     "scan_pending",
     "schedule_tests",
     "take_release_back",

@@ -22,7 +22,7 @@ from assay.catalog.selectors import with_replicas
 from assay.catalog.services import limited_datasets
 from assay.database.statements import set_all
 from assay.models import ChangeKind, DataChange, Dataset, Replica
-from assay.queue.claims import claims, in_transaction
+from assay.queue.claims import claims, in_one_transaction, in_transaction
 from assay.queue.flow import stage
 from assay.time.windows import Window
 from execution_engine.planning.catalog_sources import is_expired
@@ -90,11 +90,7 @@ def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
     datasets = with_replicas({dataset for dataset, _ in groups})
     limited = limited_datasets()
     looks = [_look_at(datasets[dataset], watches, limited, now) for (dataset, _), watches in groups.items()]
-    try:
-        is_plain = len(_next_looks(looks, now)) == 1 and not any(look.changed or look.gone for look in looks)
-        in_transaction(partial(_note_looks, looks, now), is_one_statement=is_plain)
-    except Exception as error:
-        log.info("not together, so one by one", tables=len(looks), why=f"{type(error).__name__}: {error}"[:500])
+    if not in_one_transaction("watch", partial(_note_looks, looks, now), tables=len(looks)):
         for look in looks:
             try:
                 in_transaction(partial(_note_looks, [look], now))

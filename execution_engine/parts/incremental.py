@@ -5,13 +5,20 @@ state and that day's. A partition that is rewritten or comes late has another fi
 (seed 000, section 3.2).
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from hashlib import blake2s
 from itertools import chain
+from mmap import ACCESS_READ, mmap
+from os import SEEK_END
+from pathlib import Path
 from time import monotonic
 from typing import Protocol
+from uuid import uuid4
 
 from execution_engine.engines.gathering import from_state, from_summaries
 from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Unit, Wanted
@@ -24,23 +31,20 @@ from execution_engine.metrics.states.states import State, UnableToReadState, fro
 from execution_engine.metrics.states.statistics import Summary
 from execution_engine.read_by import together
 
+from .state_store import write_whole
+
 MOST_BESIDE = 32  # partitions whose keys are looked up in those of a union, before these become one
 MOST_TOGETHER = 1000  # partitions that one call asks for: each call has a deadline, and a size that can be sent
 
 Prints = Mapping[str, str]  # partition key → fingerprint of its data
 
 
-class Rollup(Protocol):
-    """The state of a metric over several partitions, and which they were."""
+@dataclass(frozen=True, kw_only=True)
+class Rollup:
+    """The state of a metric over several partitions: which they are, and how to load it (UnableToReadState)."""
 
-    @property
-    def prints(self) -> Prints:
-        """The partitions in it."""
-        ...
-
-    def load(self) -> bytes | memoryview:
-        """The state; UnableToReadState where it is gone or damaged."""
-        ...
+    prints: Prints
+    load: Callable[[], bytes | memoryview]
 
 
 class StateRepository(Protocol):
@@ -64,8 +68,8 @@ class StateRepository(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
-    """What is known of one state: parts to merge, which of them is a rollup, and the partitions that must be read."""
+class KnownStates:
+    """What is kept of one state: parts to merge, which of them is a rollup, and the partitions that must be read."""
 
     spec: MetricSpec
     rollup: State | None
@@ -114,16 +118,18 @@ def scan_merged(
     """
     started = monotonic()
     specs = list(dict.fromkeys(state_spec(item.spec) for item in wanted))
-    known = _known(specs, prints, repository)
-    reports = _read(engine, table, known)
-    parts = {one.spec: _together(one, reports, prints) for one in known}
-    _keep(parts, prints, repository)
-    found = {item.key: _value(item.spec, parts[state_spec(item.spec)]) for item in wanted}
-    measured = {key: each for key, each in found.items() if each is not None}
-    jobs = sum(report.spark_jobs for report in reports.values())
+    known = _known_states(specs, prints, repository)
+    reports = _read_missing(engine, table, known)
+    parts = {states.spec: _merge_parts(states, reports, prints) for states in known}
+    if fresh := {spec: merged.fresh for spec, merged in parts.items() if merged is not None and merged.fresh}:
+        keys = {key for states in fresh.values() for key in states}
+        repository.save_parts({key: print_ for key, print_ in prints.items() if key in keys}, fresh)
+    if unions := [(spec, merged.states[0]) for spec, merged in parts.items() if merged and merged.is_union]:
+        repository.save_rollups(prints, ((spec, state.to_bytes(spec)) for spec, state in unions))
+    measured = {item.key: _value(item.spec, parts[state_spec(item.spec)]) for item in wanted}
     return ScanReport(
-        measured=measured,
-        spark_jobs=jobs,
+        measured={key: value for key, value in measured.items() if value is not None},
+        spark_jobs=sum(report.spark_jobs for report in reports.values()),
         seconds=monotonic() - started,
         fingerprint=None,
         read_by=together(report.read_by for report in reports.values()),
@@ -137,95 +143,75 @@ def union(spec: MetricSpec, states: Sequence[State]) -> State:
     return merged(dict(statistics) if statistics is not None else None, states)
 
 
-def _known(specs: Sequence[MetricSpec], prints: Prints, repository: StateRepository) -> list[Known]:
+def _known_states(specs: Sequence[MetricSpec], prints: Prints, repository: StateRepository) -> list[KnownStates]:
     """Of each the largest union that is part of what is wanted, then partitions one by one."""
     kept = repository.rollups(specs)
-    rollups = {spec: _from_rollup(spec, kept.get(spec, ()), prints) for spec in specs}
+    rollups = {spec: _largest_rollup(spec, kept.get(spec, ()), prints) for spec in specs}
     alike: dict[tuple[str, ...], list[MetricSpec]] = defaultdict(list)  # by the partitions that are in no union
     for spec, (_, covered) in rollups.items():
         alike[tuple(key for key in prints if key not in covered)].append(spec)
-    known: dict[MetricSpec, Known] = {}
-    for left, some in alike.items():
-        parts = repository.parts(some, {key: prints[key] for key in left}) if left else {}
-        for spec in some:
-            readable = _readable(spec, parts.get(spec, {}))
-            missing = tuple(key for key in left if key not in readable)
-            known[spec] = Known(spec=spec, rollup=rollups[spec][0], parts=tuple(readable.values()), missing=missing)
+    known: dict[MetricSpec, KnownStates] = {}
+    for keys, specs_alike in alike.items():
+        parts = repository.parts(specs_alike, {key: prints[key] for key in keys}) if keys else {}
+        for spec in specs_alike:
+            states: dict[str, State] = {}
+            for key, state in parts.get(spec, {}).items():
+                with suppress(UnableToReadState):  # of an older version, or damaged: it is measured again
+                    states[key] = from_bytes(spec, state)
+            missing = tuple(key for key in keys if key not in states)
+            known[spec] = KnownStates(spec=spec, rollup=rollups[spec][0], parts=tuple(states.values()), missing=missing)
     return [known[spec] for spec in specs]
 
 
-def _from_rollup(spec: MetricSpec, kept: Sequence[Rollup], prints: Prints) -> tuple[State | None, Prints]:
-    usable = [each for each in kept if each.prints.items() <= prints.items()]
-    for rollup in sorted(usable, key=lambda each: len(each.prints), reverse=True):
-        try:
+def _largest_rollup(spec: MetricSpec, kept: Sequence[Rollup], prints: Prints) -> tuple[State | None, Prints]:
+    usable = [rollup for rollup in kept if rollup.prints.items() <= prints.items()]
+    for rollup in sorted(usable, key=lambda rollup: len(rollup.prints), reverse=True):
+        with suppress(UnableToReadState):
             return from_bytes(spec, rollup.load()), rollup.prints
-        except UnableToReadState:
-            continue
     return None, {}
 
 
-def _readable(spec: MetricSpec, parts: Mapping[str, bytes]) -> dict[str, State]:
-    """Without those of an older version, or damaged: their partitions are measured again."""
-    states: dict[str, State] = {}
-    for key, state in parts.items():
-        try:
-            states[key] = from_bytes(spec, state)
-        except UnableToReadState:
-            continue
-    return states
-
-
-def _read(engine: Engine, table: Table, known: Sequence[Known]) -> dict[str, ScanReport]:
+def _read_missing(engine: Engine, table: Table, known: Sequence[KnownStates]) -> dict[str, ScanReport]:
     """The missing partitions by key, all states of each in one scan, so many at a time."""
     wanted: dict[str, list[Wanted]] = defaultdict(list)
-    for one in known:
-        for key in one.missing:
-            wanted[key].append(Wanted(key=one.spec.text, spec=one.spec, keep_state=True))
-    units = [Unit(table=table, part=Part(keys=(key,)), wanted=tuple(some)) for key, some in wanted.items()]
+    for states in known:
+        for key in states.missing:
+            wanted[key].append(Wanted(key=states.spec.text, spec=states.spec, keep_state=True))
+    units = [Unit(table=table, part=Part(keys=(key,)), wanted=tuple(items)) for key, items in wanted.items()]
     pieces = (units[at : at + MOST_TOGETHER] for at in range(0, len(units), MOST_TOGETHER))
     reports = chain.from_iterable(engine.scan_all(piece) for piece in pieces)
     return dict(zip(wanted, reports, strict=True))
 
 
-def _together(one: Known, reports: Mapping[str, ScanReport], prints: Prints) -> MergedParts | None:
+def _merge_parts(known: KnownStates, reports: Mapping[str, ScanReport], prints: Prints) -> MergedParts | None:
     """The states of all parts, old and new; what of them is worth it is to be kept."""
-    taken = {key: reports[key].measured[one.spec.text] for key in one.missing}
-    failed = next((each for each in taken.values() if each.failure is not None and each.state is None), None)
+    spec, rollup = known.spec, known.rollup
+    taken = {key: reports[key].measured[spec.text] for key in known.missing}
+    failed = next((part for part in taken.values() if part.failure is not None and part.state is None), None)
     if failed is not None:
         return MergedParts(failed=failed)
-    fresh = {key: each.state for key, each in taken.items() if each.state is not None}
+    fresh = {key: part.state for key, part in taken.items() if part.state is not None}
     if len(fresh) < len(taken):
         return None
-    still = {key: state for key, state in fresh.items() if reports[key].fingerprint == prints[key]}
-    beside = (*one.parts, *(from_bytes(one.spec, state) for state in fresh.values()))
-    states = beside if one.rollup is None else (one.rollup, *beside)
-    rewritten = len(still) < len(fresh)  # meanwhile: no union of what the fingerprints name
-    if rewritten or len(states) < 2 or (one.rollup is not None and _is_little(beside, one.rollup)):
-        return MergedParts(states=states, fresh=still)
-    return MergedParts(states=(union(one.spec, states),), fresh=still, is_union=True)
+    unchanged = {key: state for key, state in fresh.items() if reports[key].fingerprint == prints[key]}
+    parts = (*known.parts, *(from_bytes(spec, state) for state in fresh.values()))
+    states = parts if rollup is None else (rollup, *parts)
+    is_rewritten = len(unchanged) < len(fresh)  # meanwhile: no union of what the fingerprints name
+    if is_rewritten or len(states) < 2 or (rollup is not None and _is_little(parts, rollup)):
+        return MergedParts(states=states, fresh=unchanged)
+    return MergedParts(states=(union(spec, states),), fresh=unchanged, is_union=True)
 
 
-def _keep(parts: Mapping[MetricSpec, MergedParts | None], prints: Prints, repository: StateRepository) -> None:
-    """The states of partitions that were read, and unions of them."""
-    fresh = {spec: one.fresh for spec, one in parts.items() if one is not None and one.fresh}
-    keys = {key for states in fresh.values() for key in states}
-    if fresh:
-        repository.save_parts({key: print_ for key, print_ in prints.items() if key in keys}, fresh)
-    unions = [(spec, one.states[0]) for spec, one in parts.items() if one is not None and one.is_union]
-    if unions:
-        repository.save_rollups(prints, ((spec, state.to_bytes(spec)) for spec, state in unions))
-
-
-def _is_little(beside: Sequence[State], rollup: State) -> bool:
+def _is_little(parts: Sequence[State], rollup: State) -> bool:
     """Whether what came is soon looked up in the union, which is then left as it is.
 
     Only of keys: statistics are small, and nothing is saved by leaving them apart.
     """
-    if not rollup.groupings or len(beside) > MOST_BESIDE:
+    if not rollup.groupings or len(parts) > MOST_BESIDE:
         return False
-    columns = zip(*(state.groupings for state in beside), strict=True)
-    pairs = zip(columns, rollup.groupings, strict=True) if beside else ()
-    return all(is_small_beside(rest, large) for rest, large in pairs)
+    columns = zip(*(state.groupings for state in parts), strict=True)
+    pairs = zip(columns, rollup.groupings, strict=True) if parts else ()
+    return all(is_small_beside(few, large) for few, large in pairs)
 
 
 def _value(spec: MetricSpec, parts: MergedParts | None) -> Measured | None:
@@ -234,3 +220,117 @@ def _value(spec: MetricSpec, parts: MergedParts | None) -> Measured | None:
     if METRICS[spec.name].groupings is None:
         return from_state(spec, union(spec, parts.states))
     return from_summaries(spec, parts.summaries)
+
+
+# States of one table kept in a folder: for notebooks, pipelines and benchmarks that have no server.
+
+MOST_ROLLUPS = 2  # of one metric; each is as large as all its partitions' states
+_ENDING = ".states"
+_LENGTH = 8  # bytes, the last of a file: how long is the table of what lies where, which stands before them
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatesFile:
+    """The states of many metrics, over one partition or over a union of some; what lies where stands at its end.
+
+    ``places``: where the state of each metric, by its text, begins, and how long it is, in bytes.
+    """
+
+    path: Path
+    prints: Prints
+    places: Mapping[str, tuple[int, int]]
+
+    def load(self, spec: MetricSpec) -> memoryview:
+        """The state, mapped rather than read; UnableToReadState where it is gone or cut off."""
+        start, length = self.places[spec.text]
+        try:
+            with self.path.open("rb") as file:
+                state = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))[start : start + length]
+        except (OSError, ValueError) as error:  # an empty file cannot be mapped
+            raise UnableToReadState(f"{self.path} cannot be read: {error}") from error
+        if len(state) < length:
+            raise UnableToReadState(f"{self.path} is cut off")
+        return state
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateFolder:
+    """A folder of files for each partition, named by its key and fingerprint, and one for unions."""
+
+    folder: Path
+
+    def parts(self, specs: Sequence[MetricSpec], prints: Prints) -> dict[MetricSpec, dict[str, bytes]]:
+        """Of each metric the states of those partitions that are known with these fingerprints, by key."""
+        states: dict[MetricSpec, dict[str, bytes]] = defaultdict(dict)
+        for key, print_ in prints.items():
+            files = _files(self._part(key, print_))
+            for spec in specs:
+                if file := next((file for file in files if spec.text in file.places), None):
+                    with suppress(UnableToReadState):
+                        states[spec][key] = bytes(file.load(spec))
+        return dict(states)
+
+    def rollups(self, specs: Sequence[MetricSpec]) -> dict[MetricSpec, list[Rollup]]:
+        """Of each metric the states over several partitions, the newest first."""
+        files = _files(self._unions)
+        return {
+            spec: [
+                Rollup(prints=file.prints, load=partial(file.load, spec)) for file in files if spec.text in file.places
+            ]
+            for spec in specs
+        }
+
+    def save_parts(self, prints: Prints, states: Mapping[MetricSpec, Mapping[str, bytes]]) -> None:
+        """Keep the states of partitions, of each metric by key."""
+        of_keys: dict[str, dict[MetricSpec, bytes]] = defaultdict(dict)
+        for spec, by_key in states.items():
+            for key, state in by_key.items():
+                of_keys[key][spec] = state
+        for key, of_key in of_keys.items():
+            _write(self._part(key, prints[key]), {key: prints[key]}, of_key.items())
+
+    def save_rollups(self, prints: Prints, states: Iterable[tuple[MetricSpec, bytes]]) -> None:
+        """Keep the states over all these partitions, and only the newest few of each metric."""
+        _write(self._unions, prints, states)
+        kept: Counter[str] = Counter()
+        for file in _files(self._unions):
+            if all(kept[text] >= MOST_ROLLUPS for text in file.places):
+                file.path.unlink(missing_ok=True)
+            kept.update(file.places.keys())
+
+    @property
+    def _unions(self) -> Path:
+        return self.folder / "unions"
+
+    def _part(self, key: str, print_: str) -> Path:
+        return self.folder / "parts" / blake2s(f"{key}={print_}".encode(), digest_size=16).hexdigest()
+
+
+def _write(folder: Path, prints: Prints, states: Iterable[tuple[MetricSpec, bytes]]) -> None:
+    """Write a file of these states, each of which is let go before the next is made."""
+
+    def pieces() -> Iterator[bytes]:
+        places, start = {}, 0
+        for spec, state in states:
+            places[spec.text] = start, len(state)
+            start += len(state)
+            yield state
+        index = json.dumps({"prints": dict(prints), "places": places}).encode()
+        yield index + len(index).to_bytes(_LENGTH, "little")
+
+    write_whole(folder / f"{uuid4().hex}{_ENDING}", pieces())
+
+
+def _files(folder: Path) -> list[StatesFile]:
+    """Those of a folder, the newest first; what is no such file, or is cut off, is left out."""
+    files = []
+    for path in folder.glob(f"*{_ENDING}"):
+        with suppress(OSError, ValueError, KeyError):  # removed meanwhile, or damaged
+            with path.open("rb") as content:
+                content.seek(-_LENGTH, SEEK_END)
+                length = int.from_bytes(content.read(), "little")
+                content.seek(-length - _LENGTH, SEEK_END)
+                index = json.loads(content.read(length))
+            file = StatesFile(path=path, prints=index["prints"], places=index["places"])
+            files.append((path.stat().st_mtime_ns, file))
+    return [file for _, file in sorted(files, key=lambda dated: dated[0], reverse=True)]

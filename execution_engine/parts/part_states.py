@@ -2,8 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from hashlib import blake2s
 
 from django.db import transaction
@@ -18,32 +20,12 @@ from execution_engine.models import PartState
 from execution_engine.planning.planner import hash_of
 from execution_engine.read_by import together
 
-from .incremental import Prints, can_merge, scan_merged, state_spec
-from .state_store import UnableToLoadState as UnableToReadFile
-from .state_store import keep_state, state_of
+from .incremental import Prints, Rollup, can_merge, scan_merged, state_spec
+from .state_store import UnableToLoadState, keep_state, state_of
 
 AT_ONCE = 100  # rows of one statement: MariaDB takes 16 MB at a time
 MOST_ROWS = 1_000  # that one query reads, with up to 64 kB in each
 MOST_UNIONS = 2  # of one metric; each is as large as all its partitions' states together
-
-
-@dataclass(frozen=True, kw_only=True)
-class Union:
-    """A state over several partitions."""
-
-    row: PartState
-
-    @property
-    def prints(self) -> Prints:
-        """The partitions in it, with the fingerprints that they had."""
-        return dict(self.row.prints)
-
-    def load(self) -> bytes:
-        """The state; UnableToReadState where its file is gone or damaged."""
-        state = _loaded(self.row)
-        if state is None:
-            raise UnableToReadState(f"the state {self.row.state_path} is gone")
-        return state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,49 +37,34 @@ class PartStates:
 
     def parts(self, specs: Sequence[MetricSpec], prints: Prints) -> dict[MetricSpec, dict[str, bytes]]:
         """Of each metric the states of those partitions that are known with these fingerprints, by key."""
-        found: dict[MetricSpec, dict[str, bytes]] = defaultdict(dict)
+        states: dict[MetricSpec, dict[str, bytes]] = defaultdict(dict)
         at_once = max(1, MOST_ROWS // len(prints))
         for at in range(0, len(specs), at_once):
-            some = _by_hash(specs[at : at + at_once])
-            for row in self._of(some).filter(key__in=list(prints)):
-                if row.fingerprint == prints[row.key] and (state := _loaded(row)) is not None:
-                    found[some[row.spec_hash]][row.key] = state
-        return dict(found)
+            by_hash = {hash_of(spec): spec for spec in specs[at : at + at_once]}
+            for row in self._of(by_hash).filter(key__in=list(prints)):
+                if row.fingerprint == prints[row.key]:
+                    with suppress(UnableToReadState):  # its file is gone or damaged: it is measured again
+                        states[by_hash[row.spec_hash]][row.key] = _load(row)
+        return dict(states)
 
-    def rollups(self, specs: Sequence[MetricSpec]) -> dict[MetricSpec, list[Union]]:
+    def rollups(self, specs: Sequence[MetricSpec]) -> dict[MetricSpec, list[Rollup]]:
         """Of each metric the states over several partitions, the newest first."""
-        some, found = _by_hash(specs), defaultdict(list)
-        for row in self._of(some).filter(key="").defer("state").order_by("-pk"):
-            found[some[row.spec_hash]].append(Union(row=row))
-        return dict(found)
+        by_hash, rollups = {hash_of(spec): spec for spec in specs}, defaultdict(list)
+        for row in self._of(by_hash).filter(key="").defer("state").order_by("-pk"):
+            rollups[by_hash[row.spec_hash]].append(Rollup(prints=dict(row.prints), load=partial(_load, row)))
+        return dict(rollups)
 
     def save_parts(self, prints: Prints, states: Mapping[MetricSpec, Mapping[str, bytes]]) -> None:
         """Keep the states of partitions, in place of those that their older data had."""
         at = now()
         alike: dict[tuple[str, ...], list[PartState]] = defaultdict(list)  # an older state goes for a newer one alone
-        for spec, some in states.items():
-            alike[tuple(some)] += [self._row(spec, key, prints[key], state, at) for key, state in some.items()]
+        for spec, by_key in states.items():
+            alike[tuple(by_key)] += [self._row(spec, key, prints[key], state, at) for key, state in by_key.items()]
         for rows in alike.values():
-            self._keep(rows)
-
-    def save_part(self, key: str, print_: str, states: Mapping[MetricSpec, bytes]) -> None:
-        """Keep the states of one partition, of many metrics."""
-        at = now()
-        self._keep([self._row(spec, key, print_, state, at) for spec, state in states.items()])
-
-    def _keep(self, rows: Sequence[PartState]) -> None:
-        """These states, of each of the same metrics over each of the same partitions."""
-        if not rows:
-            return
-        older = PartState.objects.filter(
-            dataset=self.dataset,
-            datacenter=self.datacenter,
-            spec_hash__in={row.spec_hash for row in rows},
-            key__in={row.key for row in rows},
-        )
-        with transaction.atomic():
-            older.delete()
-            PartState.objects.bulk_create(rows, AT_ONCE, ignore_conflicts=True)
+            older = self._of({row.spec_hash for row in rows}).filter(key__in={row.key for row in rows})
+            with transaction.atomic():
+                older.delete()
+                PartState.objects.bulk_create(rows, AT_ONCE, ignore_conflicts=True)
 
     def save_rollups(self, prints: Prints, states: Iterable[tuple[MetricSpec, bytes]]) -> None:
         """Keep the states over all these partitions, and only the newest few of each metric."""
@@ -108,15 +75,12 @@ class PartStates:
         for row in rows:
             row.prints = dict(prints)
         PartState.objects.bulk_create(rows, AT_ONCE, ignore_conflicts=True)
-        self._prune({row.spec_hash for row in rows})
-
-    def _prune(self, hashes: Collection[str]) -> None:
-        unions = self._of(hashes).filter(key="")
-        kept: Counter[str] = Counter()
+        unions = self._of({row.spec_hash for row in rows}).filter(key="")
+        count: Counter[str] = Counter()
         old = []
-        for pk, hashed in unions.order_by("-pk").values_list("pk", "spec_hash"):
-            kept[hashed] += 1
-            if kept[hashed] > MOST_UNIONS:
+        for pk, spec_hash in unions.order_by("-pk").values_list("pk", "spec_hash"):
+            count[spec_hash] += 1
+            if count[spec_hash] > MOST_UNIONS:
                 old.append(pk)
         if old:
             unions.filter(pk__in=old).delete()
@@ -128,7 +92,7 @@ class PartStates:
         row = PartState(
             dataset=self.dataset,
             datacenter=self.datacenter,
-            spec_hash=hash_of(spec, ()),
+            spec_hash=hash_of(spec),
             key=key,
             fingerprint=fingerprint,
             kept_at=kept_at,
@@ -137,16 +101,12 @@ class PartStates:
         return row
 
 
-def _by_hash(specs: Sequence[MetricSpec]) -> dict[str, MetricSpec]:
-    return {hash_of(spec, ()): spec for spec in specs}
-
-
-def _loaded(row: PartState) -> bytes | None:
-    """The state; None where its file is gone or damaged, so that it is measured again."""
+def _load(row: PartState) -> bytes:
+    """The state; UnableToReadState where its file is gone or damaged."""
     try:
         return state_of(row)
-    except UnableToReadFile:
-        return None
+    except UnableToLoadState as error:
+        raise UnableToReadState(f"the state {row.state_path} is gone") from error
 
 
 # A scan's measurements partition by partition: those over many are merged, those over one leave their states.
@@ -168,30 +128,25 @@ def scan_by_parts(
     if not prints:
         return engine.scan(table, part, wanted)
     repository = PartStates(dataset=dataset, datacenter=datacenter)
-    if len(prints) == 1:
-        return _keeping(engine, table, part, wanted, prints, repository)
+    if len(prints) == 1:  # it is read as ever: what is kept of it is for windows that hold it later
+        specs = dict.fromkeys(state_spec(item.spec) for item in mergeable)
+        kept = {f"state of {spec.text}": spec for spec in specs}
+        states_asked = [Wanted(key=key, spec=spec, keep_state=True) for key, spec in kept.items()]
+        report = engine.scan(table, part, [*wanted, *states_asked])
+        ((key, print_),) = prints.items()
+        if report.fingerprint == print_:  # else rewritten since it was listed
+            states = {spec: {key: state} for name, spec in kept.items() if (state := report.measured[name].state)}
+            repository.save_parts(prints, states)
+        return replace(report, measured={item.key: report.measured[item.key] for item in wanted})
     merged = scan_merged(engine, table, prints, mergeable, repository)
-    rest = [item for item in wanted if item.key not in merged.measured]
-    read = engine.scan(table, part, rest) if rest else None
+    others = [item for item in wanted if item.key not in merged.measured]
+    if not others:
+        return merged
+    report = engine.scan(table, part, others)
     return ScanReport(
-        measured=dict(merged.measured) | (dict(read.measured) if read else {}),
-        spark_jobs=merged.spark_jobs + (read.spark_jobs if read else 0),
-        seconds=merged.seconds + (read.seconds if read else 0.0),
+        measured={**merged.measured, **report.measured},
+        spark_jobs=merged.spark_jobs + report.spark_jobs,
+        seconds=merged.seconds + report.seconds,
         fingerprint=None,
-        read_by=together([merged.read_by, *([read.read_by] if read else [])]),
+        read_by=together([merged.read_by, report.read_by]),
     )
-
-
-def _keeping(
-    engine: Engine, table: Table, part: Part, wanted: Sequence[Wanted], prints: Prints, repository: PartStates
-) -> ScanReport:
-    """One partition is read as ever: what is kept of it is for windows that hold it later."""
-    specs = dict.fromkeys(state_spec(item.spec) for item in wanted if can_merge(item.spec))
-    kept = {f"state of {spec.text}": spec for spec in specs}
-    asked = [Wanted(key=key, spec=spec, keep_state=True) for key, spec in kept.items()]
-    report = engine.scan(table, part, [*wanted, *asked])
-    ((key, print_),) = prints.items()
-    if report.fingerprint == print_:  # else rewritten since it was listed
-        states = {spec: state for name, spec in kept.items() if (state := report.measured[name].state)}
-        repository.save_part(key, print_, states)
-    return replace(report, measured={item.key: report.measured[item.key] for item in wanted})

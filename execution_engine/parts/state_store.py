@@ -3,7 +3,6 @@
 import os
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
@@ -17,34 +16,25 @@ class UnableToLoadState(Exception):
     """The file is gone, or is not what was written."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredState:
-    """Where a state lies, and how to know it again."""
-
-    path: str  # below the store's folder
-    length: int
-    checksum: str  # SHA-256, in hexadecimal
-
-
-def store_state(folder: Path, state: bytes) -> StoredState:
-    """Write a state, whole or not at all; the same bytes are kept once."""
+def store_state(folder: Path, state: bytes) -> tuple[str, str]:
+    """Write a state, whole or not at all; the same bytes are kept once. Its path below ``folder``, and its SHA-256."""
     checksum = sha256(state).hexdigest()
     path = folder / checksum[:2] / checksum
     if path.exists():
         os.utime(path)  # it was orphaned, perhaps, and is not any more
     else:
         write_whole(path, [state])
-    return StoredState(path=f"{checksum[:2]}/{checksum}", length=len(state), checksum=checksum)
+    return f"{checksum[:2]}/{checksum}", checksum
 
 
-def load_state(folder: Path, stored: StoredState) -> bytes:
-    """The bytes of a stored state; raises UnableToReadState."""
+def load_state(folder: Path, path: str, length: int, checksum: str) -> bytes:
+    """The bytes of a stored state; raises UnableToLoadState."""
     try:
-        state = (folder / stored.path).read_bytes()
+        state = (folder / path).read_bytes()
     except OSError as error:
-        raise UnableToLoadState(f"state {stored.path} cannot be read: {error}") from error
-    if len(state) != stored.length or sha256(state).hexdigest() != stored.checksum:
-        raise UnableToLoadState(f"state {stored.path} is not the {stored.length} bytes that were written; remove it")
+        raise UnableToLoadState(f"state {path} cannot be read: {error}") from error
+    if len(state) != length or sha256(state).hexdigest() != checksum:
+        raise UnableToLoadState(f"state {path} is not the {length} bytes that were written; remove it")
     return state
 
 
@@ -76,14 +66,12 @@ def state_of(row: Stateful) -> bytes:
     """The state of a row, wherever it is kept, empty where there is none; raises UnableToLoadState."""
     if not row.state_path:
         return bytes(row.state or b"")
-    stored = StoredState(path=row.state_path, length=row.state_length, checksum=row.state_checksum)
-    return load_state(config().states, stored)
+    return load_state(config().states, row.state_path, row.state_length, row.state_checksum)
 
 
 def keep_state(row: Stateful, state: bytes | None) -> None:
     """Give a row its state; whoever calls writes the row."""
     row.state, row.state_path, row.state_length, row.state_checksum = state, "", 0, ""
     if state is not None and len(state) > INLINE_BYTES:
-        stored = store_state(config().states, state)
-        row.state = None
-        row.state_path, row.state_length, row.state_checksum = stored.path, stored.length, stored.checksum
+        row.state, row.state_length = None, len(state)
+        row.state_path, row.state_checksum = store_state(config().states, state)

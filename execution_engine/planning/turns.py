@@ -6,7 +6,6 @@ Several that look in the same instant may pass a bound by as many as they are; t
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from assay.catalog.tiers import TIERS
 
@@ -28,24 +27,10 @@ def is_made_up_for(turn: int) -> bool:
 Bounds = Mapping[str, int]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Full:
-    """What may begin no further scan: values of one kind in one datacenter."""
+def at_bound(running: Iterable[Mapping[str, object]], bounds: Bounds) -> list[tuple[str, str, object]]:
+    """What may begin no further scan: datacenter, kind and value.
 
-    datacenter: str
-    kind: str
-    values: frozenset[object]
-
-
-def full(running: Iterable[Mapping[str, object]], bounds: Bounds) -> list[Full]:
-    """What is at its bound; ``running``: datacenter and the KINDS of each scan under a live lease."""
-    counts: dict[tuple[str, str], Counter[object]] = {}
-    for scan in running:
-        for kind in KINDS:
-            counts.setdefault((str(scan["datacenter"]), kind), Counter())[scan[kind]] += 1
-    found = []
-    for (place, kind), counter in counts.items():
-        most = bounds.get(kind, 0)
-        if at_bound := frozenset(value for value, number in counter.items() if 0 < most <= number):
-            found.append(Full(datacenter=place, kind=kind, values=at_bound))
-    return found
+    ``running``: datacenter and the KINDS of each scan under a live lease.
+    """
+    counts = Counter((str(scan["datacenter"]), kind, scan[kind]) for scan in running for kind in KINDS)
+    return [place for place, number in counts.items() if 0 < bounds.get(place[1], 0) <= number]

@@ -23,7 +23,7 @@ from execution_engine.models import MAX_ATTEMPTS, Ask, Exclusion, Measurement, R
 from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.state_store import UnableToLoadState, state_of
 from execution_engine.planning.catalog_sources import Sources
-from execution_engine.planning.planner import UnableToPlan, Want
+from execution_engine.planning.planner import UnableToPlan
 from execution_engine.selectors import count_past, latest_measurements, latest_values
 
 from .plan_runs import end_as_error, planner_of
@@ -95,34 +95,23 @@ def groups_of(measurement: Measurement) -> Groups | Failure:
 
 def past_groups(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> list[Groups | None] | Failure:
     """The groups of each window under its spec hash, the oldest first; None where they are unknown or spoilt."""
-    found: list[Groups | None] = []
+    past: list[Groups | None] = []
     keys: dict[GroupKey, GroupKey] = {}  # each held once for all windows
     values = 0
     for measurement in latest_measurements(dataset_id, datacenter, hashes).values():
         groups = None if measurement is None else groups_of(measurement)
         known = None if groups is None or isinstance(groups, Failure) else groups
-        found.append(None if known is None else {keys.setdefault(key, key): value for key, value in known.items()})
+        past.append(None if known is None else {keys.setdefault(key, key): value for key, value in known.items()})
         values += len(known or ())
         if values > MAX_VALUES:
             return Failure(reason=Reason.INVALID, detail=_TOO_MANY.format(MAX_VALUES))
-    return found
+    return past
 
 
 ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
-
-
 WRITTEN = (
-    "evaluated_at",
-    "measured_at",
-    "outcome",
-    "error_reason",
-    "transient",
-    "sentence",
-    "value",
-    "exact",
-    "excess",
-    "operands",
-    "findings",
+    *("evaluated_at", "measured_at", "outcome", "error_reason", "transient", "sentence"),
+    *("value", "exact", "excess", "operands", "findings"),
 )
 
 
@@ -130,13 +119,12 @@ def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None
     """Give each run its outcome."""
     from .accepted_past import AcceptedPasts  # with it scipy, for which no gate should wait
 
-    given_up = [run for run in runs if run.attempts > MAX_ATTEMPTS]
-    for run in given_up:
-        end_as_error(run, Failure(reason=Reason.LEASE_LOST, detail="evaluating it failed; see the log"), now)
-    sources = sources or Sources(now)
-    evaluated = [run for run in runs if run not in given_up]
-    pasts = AcceptedPasts(now)
-    for run in evaluated:
+    evaluated, sources, pasts = [], sources or Sources(now), AcceptedPasts(now)
+    for run in runs:
+        if run.attempts > MAX_ATTEMPTS:
+            end_as_error(run, Failure(reason=Reason.LEASE_LOST, detail="evaluating it failed; see the log"), now)
+            continue
+        evaluated.append(run)
         judge(run, {ask.operand: ask.measurement for ask in run.asks.all()}, now, sources, pasts)
     pasts.save()
     finish_all(evaluated, *WRITTEN)
@@ -168,31 +156,25 @@ def judge(run: Run, asked: Mapping[str, Measurement], now: datetime, sources: So
     run.sentence = with_notes(verdict.sentence, (row.detail for row in asked.values())) + spoilt
     run.value = None if verdict.value is None else float(verdict.value)
     run.exact = digits_of(verdict.value)
-    run.excess = _bounded(excess(tree, verdict))
+    beyond = excess(tree, verdict)
+    run.excess = None if beyond is None else min(beyond, float_info.max)  # a number that every database can hold
     run.operands = {text: to_json(value) for text, value in verdict.operands.items()}
     # what is worth telling beside the numbers, such as lost keys, by operand
     run.findings = {**{operand: row.detail for operand, row in asked.items() if row.detail}, **verdict.findings}
 
 
 def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:
-    failure = failure_of(measurement)
-    if failure is not None:
-        return 0.0 if _is_allowed_empty(run, operand, failure) else failure
+    definition = METRICS[operand.spec.name]
+    if (failure := failure_of(measurement)) is not None:
+        # there may be no file in which a column could be missing, as it should be
+        is_zero = definition.zero_if_empty and failure.reason is Reason.NO_DATA
+        is_allowed = run.data_test.origin == Origin.GENERATED and run.data_test.dataset.allow_empty
+        return 0.0 if is_zero and is_allowed else failure
     if operand.spec.by:
         return groups_of(measurement)
-    if METRICS[operand.spec.name].waits_for_sla and not measurement.detail["complete"]:
-        return _lateness(run, measurement)
-    return measurement.number
-
-
-def _is_allowed_empty(run: Run, operand: Metric, failure: Failure) -> bool:
-    """Whether there is no file in which a column could be missing, and that is as it should be."""
-    is_zero = METRICS[operand.spec.name].zero_if_empty and failure.reason is Reason.NO_DATA
-    return is_zero and run.data_test.origin == Origin.GENERATED and run.data_test.dataset.allow_empty
-
-
-def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:
-    """How late an incomplete window is; before its freshness SLA has passed that says nothing yet."""
+    if not definition.waits_for_sla or measurement.detail["complete"]:
+        return measurement.number
+    # how late an incomplete window is; before its freshness SLA has passed that says nothing yet
     own = run.data_test.dataset
     due_at = measurement.window_end + slas(own if own.pk == measurement.dataset_id else measurement.dataset).freshness
     if measurement.measured_at is not None and measurement.measured_at < due_at:
@@ -204,33 +186,26 @@ def _lateness(run: Run, measurement: Measurement) -> float | Failure | None:
 def _with_past(run: Run, history: History, measurement: Measurement, sources: Sources, pasts: "AcceptedPasts") -> Value:
     """What a history is over: the past values, and for an anomaly the value now as well; for novelty profiles."""
     try:
-        wants = planner_of(run, None, sources).past(history)
+        wants = planner_of(run.data_test, run.window, None, sources).past(history)
     except UnableToPlan as refused:
         return refused.failure
     if history.function is HistoryFunction.NOVELTY:
         return failure_of(measurement) or pasts.beside(run, history, measurement, wants, sources)
-    past: Value = _past_values(history, wants, sources)
+    past: Any = []  # the latest value of each past window, or those of its groups, the oldest first
+    if wants:
+        hashes = {want.window: want.spec_hash for want in wants}
+        place = sources.dataset(wants[0].dataset).pk, wants[0].datacenter
+        past = past_groups(*place, hashes) if history.metric.spec.by else list(latest_values(*place, hashes).values())
     if history.function is not HistoryFunction.ANOMALY or isinstance(past, Failure):
-        return past
+        return cast(Value, past)
     now: Any = _value(run, history.metric, measurement)
     if isinstance(now, Failure):
         return now
-    zone = planner_of(run, None, sources).home.zone
+    zone = planner_of(run.data_test, run.window, None, sources).home.zone
     at, *when = (
         window.start.astimezone(zone).replace(tzinfo=None) for window in (run.window, *(want.window for want in wants))
     )
-    return WithPast(now=now, past=cast(Sequence[Any], past), when=when, at=at)
-
-
-def _past_values(history: History, wants: Sequence[Want], sources: Sources) -> Any:
-    """The latest value of each past window, or those of its groups, the oldest first."""
-    if not wants:
-        return []
-    hashes = {want.window: want.spec_hash for want in wants}
-    dataset = sources.dataset(wants[0].dataset)
-    if history.metric.spec.by:
-        return past_groups(dataset.pk, wants[0].datacenter, hashes)
-    return list(latest_values(dataset.pk, wants[0].datacenter, hashes).values())
+    return WithPast(now=now, past=past, when=when, at=at)
 
 
 def _spoilt_past(run: Run, asked: Sequence[Operand], sources: Sources) -> str:
@@ -238,7 +213,7 @@ def _spoilt_past(run: Run, asked: Sequence[Operand], sources: Sources) -> str:
     parts = []
     for history in (operand for operand in asked if isinstance(operand, History)):
         try:
-            wants = planner_of(run, None, sources).past(history)
+            wants = planner_of(run.data_test, run.window, None, sources).past(history)
         except UnableToPlan:
             continue
         if wants:
@@ -254,8 +229,3 @@ def zero_of(test: DataTest) -> ZeroDivision:
     if test.origin != Origin.GENERATED:
         return ZeroDivision.NULL
     return ZeroDivision.STANDARD_ALLOW_EMPTY if test.dataset.allow_empty else ZeroDivision.STANDARD
-
-
-def _bounded(number: float | None) -> float | None:
-    """A number that every database can hold."""
-    return None if number is None else min(number, float_info.max)

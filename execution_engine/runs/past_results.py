@@ -1,23 +1,24 @@
 """What a test would have found of past windows, from the measurements that are stored; asks for those that are not."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from assay.database.statements import in_parts
-from assay.models import DataTest, Scope
+from assay.models import DataTest
 from assay.time.windows import Window
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import operands
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import Measurement, Run, RunReason, Scan
 from execution_engine.planning.catalog_sources import Sources
-from execution_engine.planning.planner import Planner, UnableToPlan, Want
+from execution_engine.planning.planner import UnableToPlan, Want
 from execution_engine.scans.ask import ask, flatten
 
 from .evaluate_runs import judge
+from .plan_runs import planner_of
 from .shown_results import objection_to
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def past_results(test: DataTest, windows: Collection[Window], now: datetime, sou
     wanted: dict[Window, dict[str, Want]] = {}
     for window in windows:
         try:
-            planner = _planner(test, window, sources)
+            planner = planner_of(test, window, None, sources)
             wanted[window] = {operand.text: planner.want(operand) for operand in asked}
         except UnableToPlan as refused:
             found.unknowable[window] = refused.failure.detail
@@ -62,7 +63,8 @@ def past_results(test: DataTest, windows: Collection[Window], now: datetime, sou
         rows = {text: stored.get(want.key, []) for text, want in wants.items()}
         if all(rows.values()):
             found.runs[window] = _judged(test, window, rows, now, sources, pasts)
-        elif late := [want.spec.text for want in wants.values() if _is_of_its_time(want)]:
+        elif late := [want.spec.text for want in wants.values() if METRICS[want.spec.name].waits_for_sla]:
+            # they say when rows were there: what is measured later says nothing of that
             why = f"{', '.join(late)} was not measured when it could be, and stored times alone tell it"
             found.unknowable[window] = why
         else:
@@ -90,24 +92,6 @@ def usual_seconds(dataset_id: int, most: int = 50) -> float | None:
     ended = Scan.objects.filter(dataset=dataset_id, ended_at__isnull=False, taken__gt=0).order_by("-ended_at")
     seconds = sorted(ended.values_list("seconds", flat=True)[:most])
     return seconds[len(seconds) // 2] if seconds else None
-
-
-def _planner(test: DataTest, window: Window, sources: Sources) -> Planner:
-    home = sources(test.dataset.full_name)
-    assert home is not None
-    return Planner(
-        home=home,
-        datacenter=test.datacenter,
-        window=window,
-        accept_from=None,
-        source_of=sources,
-        whole_table=test.scope == Scope.TABLE,
-    )
-
-
-def _is_of_its_time(want: Want) -> bool:
-    """Whether it says when rows were there: what is measured later says nothing of that."""
-    return METRICS[want.spec.name].waits_for_sla
 
 
 def _stored(wants: Sequence[Want], sources: Sources) -> dict[Key, list[Measurement]]:
@@ -149,12 +133,11 @@ def _judged(
             due_at=window.end,
             requested_at=instant,
         )
-        judge(run, {text: _as_of(each, instant) for text, each in rows.items()}, now, sources, pasts)
+        latest = {
+            text: [row for row in taken if row.measured_at is not None and row.measured_at <= instant][-1]
+            for text, taken in rows.items()
+        }
+        judge(run, latest, now, sources, pasts)
         run.measured_at = instant
         runs.append(run)
     return runs
-
-
-def _as_of(rows: Iterable[Measurement], instant: datetime) -> Measurement:
-    """The latest that had been measured by then."""
-    return [row for row in rows if row.measured_at is not None and row.measured_at <= instant][-1]

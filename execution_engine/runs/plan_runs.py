@@ -1,17 +1,17 @@
 """Plan runs: which measurements their assertions need, and who takes them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import structlog
 from django.db.models import Min
 
-from assay.models import Scope, Tallied
+from assay.models import DataTest, Scope, Tallied
 from assay.queue.claims import finish, finish_all, tally
 from assay.time.windows import Window
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import operands
-from execution_engine.models import MAX_ATTEMPTS, Ask, Run, RunReason
+from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Planner, UnableToPlan, Want
@@ -23,39 +23,35 @@ from .shown_results import objection_to
 log = structlog.get_logger(__name__)
 
 
-Place = tuple[int, Window]  # revision, window
-
-
 def plan_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None = None) -> None:
     """Ask for what the runs measure, shared among them; what can never be measured ends its run as an error."""
     sources = sources or Sources(now)
     sources.know(run.data_test.dataset for run in runs)
-    earlier = _taken_early(runs)
-    wanted: dict[Run, dict[str, Want]] = {}
+    early = _taken_early(runs)
+    wants_by_run: dict[Run, dict[str, Want]] = {}
     for run in runs:
-        accept_from = _accept_from(run, earlier)
+        # a scheduled run is satisfied by an early measurement, while no data changed
+        first = early.get((run.revision_id, run.window)) if run.reason == RunReason.SCHEDULE else None
+        accept_from = first if first and run.accept_from and first < run.accept_from else run.accept_from
         wants = _wants(run, accept_from, sources)
         if isinstance(wants, Failure):
             end_as_error(run, wants, now)
         else:
-            run.planned_at, run.accept_from, wanted[run] = now, accept_from, wants
+            run.planned_at, run.accept_from, wants_by_run[run] = now, accept_from, wants
+    rows: dict[tuple[str, str, str, str], Measurement] = {}
     for late in (False, True):
-        alike = {run: wants for run, wants in wanted.items() if is_made_up_for(run.turn) is late}
+        alike = [wants for run, wants in wants_by_run.items() if is_made_up_for(run.turn) is late]
         if alike:
-            _ask(alike, sources, now, are_made_up_for=late)
-
-
-def _ask(wanted: Mapping[Run, Mapping[str, Want]], sources: Sources, now: datetime, *, are_made_up_for: bool) -> None:
-    wants_of_all = [want for wants in wanted.values() for want in wants.values()]
-    asked = ask(wants_of_all, sources=sources, now=now, are_made_up_for=are_made_up_for)
+            flat = [want for wants in alike for want in wants.values()]
+            rows |= ask(flat, sources=sources, now=now, are_made_up_for=late)
     Ask.objects.bulk_create(
-        Ask(run=run, operand=operand, measurement=asked[want.key])
-        for run, wants in wanted.items()
+        Ask(run=run, operand=operand, measurement=rows[want.key])
+        for run, wants in wants_by_run.items()
         for operand, want in wants.items()
     )
-    for run, wants in wanted.items():
-        run.ready_at = now if all(asked[want.key].measured_at for want in wants.values()) else None
-    finish_all(list(wanted), "planned_at", "accept_from", "ready_at")
+    for run, wants in wants_by_run.items():
+        run.ready_at = now if all(rows[want.key].measured_at for want in wants.values()) else None
+    finish_all(list(wants_by_run), "planned_at", "accept_from", "ready_at")
 
 
 def end_as_error(run: Run, failure: Failure, now: datetime) -> None:
@@ -74,18 +70,17 @@ def end_as_error(run: Run, failure: Failure, now: datetime) -> None:
     tally(Tallied.RUNS, Outcome.ERROR)
 
 
-def planner_of(run: Run, accept_from: datetime | None, sources: Sources) -> Planner:
-    """The planner of a run whose test and dataset are loaded."""
-    dataset = run.data_test.dataset
-    home = sources(dataset.full_name)
+def planner_of(test: DataTest, window: Window, accept_from: datetime | None, sources: Sources) -> Planner:
+    """The planner of a test whose dataset is loaded, over one window."""
+    home = sources(test.dataset.full_name)
     assert home is not None
     return Planner(
         home=home,
-        datacenter=run.data_test.datacenter,
-        window=run.window,
+        datacenter=test.datacenter,
+        window=window,
         accept_from=accept_from,
         source_of=sources,
-        whole_table=run.data_test.scope == Scope.TABLE,
+        whole_table=test.scope == Scope.TABLE,
     )
 
 
@@ -93,7 +88,7 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
     """What each operand of the run needs, or why it is not to be measured."""
     if run.attempts > MAX_ATTEMPTS:
         return Failure(reason=Reason.LEASE_LOST, detail="planning it failed; see the log")
-    planner, asked = planner_of(run, accept_from, sources), operands(from_json(run.revision.tree))
+    planner, asked = planner_of(run.data_test, run.window, accept_from, sources), operands(from_json(run.revision.tree))
     told = objection_to(asked, run.data_test.dataset.full_name, sources)
     if told is not None:  # readers and sensitive columns may be others than when the test was written
         return Failure(reason=Reason.INVALID, detail=told)
@@ -108,40 +103,29 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
     return sources.quarantine.failure(run.revision, flatten(wants.values())) or wants
 
 
-def _accept_from(run: Run, earlier: Mapping[Place, datetime]) -> datetime | None:
-    """From when on a measurement counts; a scheduled run is satisfied by an early one, while no data changed."""
-    first = earlier.get((run.revision_id, run.window)) if run.reason == RunReason.SCHEDULE else None
-    return first if first and run.accept_from and first < run.accept_from else run.accept_from
+def _taken_early(runs: Sequence[Run]) -> dict[tuple[int, Window], datetime]:
+    """When the first measurement was taken for what was sound early of these runs, by revision and window.
 
-
-def _taken_early(runs: Sequence[Run]) -> dict[Place, datetime]:
-    """When the first measurement was taken for what was sound early of these runs, by revision and window."""
-    held = _sound_early(runs)
-    if not held:
-        return {}
-    asks = Ask.objects.filter(run__in=held.values(), measurement__measured_at__isnull=False)
-    first = dict(asks.values_list("run").annotate(Min("measurement__measured_at")))
-    return {place: first[run.pk] for place, run in held.items() if run.pk in first}
-
-
-def _sound_early(runs: Sequence[Run]) -> dict[Place, Run]:
-    """The newest run that somebody asked for before its schedule did, by revision and window, where it held.
-
-    One that only had too little past to say counts as well. If the newest of them did not hold, none counts: pipelines
-    may tell of other rows while no file changes.
+    That is the newest run that somebody asked for before its schedule did, where it held or only had too little past
+    to say. If the newest of them did not hold, none counts: pipelines may tell of other rows while no file changes.
     """
     scheduled = [run for run in runs if run.reason == RunReason.SCHEDULE]
     if not scheduled:
         return {}
-    found = Run.objects.filter(
+    earlier = Run.objects.filter(
         revision__in={run.revision_id for run in scheduled},
         window_start__in={run.window_start for run in scheduled},
         reason__in=(RunReason.TRIGGER, RunReason.MANUAL),
         evaluated_at__isnull=False,
     )
-    newest = {(run.revision_id, run.window): run for run in found.order_by("measured_at", "pk")}
-    return {
-        place: run
+    newest = {(run.revision_id, run.window): run for run in earlier.order_by("measured_at", "pk")}
+    sound = {
+        place: run.pk
         for place, run in newest.items()
         if run.outcome == Outcome.HELD or run.error_reason == Reason.WARMING_UP
     }
+    if not sound:
+        return {}
+    asks = Ask.objects.filter(run__in=sound.values(), measurement__measured_at__isnull=False)
+    first = dict(asks.values_list("run").annotate(Min("measurement__measured_at")))
+    return {place: first[pk] for place, pk in sound.items() if pk in first}

@@ -43,9 +43,9 @@ def request_run(
     """
     if not is_live(data_test) or not is_judged(data_test, window, now):
         return None
-    run = _new_run(data_test, window, reason, occasion, now, due_at or now)
-    found, _ = Run.objects.get_or_create(slot=run.slot, defaults={name: getattr(run, name) for name in _GIVEN})
-    return found
+    new = _new_run(data_test, window, reason, occasion, now, due_at or now)
+    run, _ = Run.objects.get_or_create(slot=new.slot, defaults={name: getattr(new, name) for name in _GIVEN})
+    return run
 
 
 def request_runs(
@@ -55,14 +55,12 @@ def request_runs(
 
     They come back without their ids, those that were there already as if they were new.
     """
-    return Run.objects.bulk_create(
-        (
-            _new_run(data_test, window, reason, occasion, now, due_at)
-            for data_test, window, due_at in wanted
-            if is_judged(data_test, window, now)
-        ),
-        ignore_conflicts=True,
-    )
+    runs = [
+        _new_run(data_test, window, reason, occasion, now, due_at)
+        for data_test, window, due_at in wanted
+        if is_judged(data_test, window, now)
+    ]
+    return Run.objects.bulk_create(runs, ignore_conflicts=True)
 
 
 def request_scheduled(due: Iterable[tuple[DataTest, Sequence[Slot]]], now: datetime) -> None:
@@ -70,27 +68,29 @@ def request_scheduled(due: Iterable[tuple[DataTest, Sequence[Slot]]], now: datet
 
     Of several slots of a test the newest is current; the others are made up for once all that is current is done.
     """
-    Run.objects.bulk_create(
-        (
-            _scheduled_run(data_test, slot, now, is_made_up_for=slot != newest)
-            for data_test, slots in due
-            for newest in slots[-1:]
-            for slot in slots
-            if is_judged(data_test, slot.window, now)
-        ),
-        ignore_conflicts=True,
-    )
-
-
-def _scheduled_run(data_test: DataTest, slot: Slot, now: datetime, *, is_made_up_for: bool) -> Run:
-    run = _new_run(data_test, slot.window, RunReason.SCHEDULE, slot.due_at.isoformat(), now, slot.due_at)
-    run.turn = turn(data_test.dataset.tier, is_made_up_for=is_made_up_for)
-    return run
+    runs = []
+    for data_test, slots in due:
+        for slot in slots:
+            if is_judged(data_test, slot.window, now):
+                occasion = slot.due_at.isoformat()
+                run = _new_run(data_test, slot.window, RunReason.SCHEDULE, occasion, now, slot.due_at)
+                run.turn = turn(data_test.dataset.tier, is_made_up_for=slot != slots[-1])
+                runs.append(run)
+    Run.objects.bulk_create(runs, ignore_conflicts=True)
 
 
 def _new_run(
     data_test: DataTest, window: Window, reason: RunReason, occasion: str, now: datetime, due_at: datetime
 ) -> Run:
+    match reason:  # from when on a measurement counts; None: any of this window, while the data is unchanged
+        case RunReason.SCHEDULE:
+            accept_from: datetime | None = due_at
+        case RunReason.BACKTEST:
+            accept_from = None
+        case RunReason.REVISION:  # freshness is about the instant of looking, so an old look says nothing
+            accept_from = due_at if data_test.category == Category.FRESHNESS else None
+        case _:
+            accept_from = now
     return Run(
         data_test=data_test,
         revision=data_test.revision,
@@ -102,7 +102,7 @@ def _new_run(
         requested_at=now,
         due_at=due_at,
         late_at=late_at(due_at=due_at, requested_at=now) if reason == RunReason.SCHEDULE else None,
-        accept_from=_accept_from(data_test, reason, due_at, now),
+        accept_from=accept_from,
     )
 
 
@@ -123,20 +123,6 @@ def is_undeclared(data_test: DataTest, window: Window) -> bool:
     return window.start < data_test.judges_from
 
 
-def _accept_from(data_test: DataTest, reason: RunReason, due_at: datetime, now: datetime) -> datetime | None:
-    """From when on a measurement counts; None: any of this window, while the data is unchanged."""
-    match reason:
-        case RunReason.SCHEDULE:
-            return due_at
-        case RunReason.BACKTEST:
-            return None
-        case RunReason.REVISION:
-            # Freshness is about the instant of looking, so an old look says nothing.
-            return due_at if data_test.category == Category.FRESHNESS else None
-        case _:
-            return now
-
-
 # Lift a quarantine by hand.
 
 MOST_RUNS = 200  # that lifting one asks for, the newest windows first; the rest wait for their schedule or a check
@@ -150,10 +136,10 @@ def lift_quarantine(suspect: Suspect, *, now: datetime) -> list[Run]:
         return []
     suspect.ends = min(suspect.ends, ONE_BY_ONE)
     suspect.save(update_fields=["quarantined_at", "ends"])
-    kept_from_it = Run.objects.filter(
+    withheld = Run.objects.filter(
         outcome=Outcome.ERROR, error_reason=Reason.QUARANTINED, evaluated_at__gte=since, data_test__retired_at=None
     ).select_related("data_test__dataset", "data_test__revision")
-    places = {(run.data_test_id, run.window): run for run in kept_from_it.order_by("-window_end", "pk")[:MOST_RUNS]}
+    places = {(run.data_test_id, run.window): run for run in withheld.order_by("-window_end", "pk")[:MOST_RUNS]}
     occasion = f"lifted:{suspect.pk}:{now.isoformat()}"
     runs = (
         request_run(data_test=run.data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)

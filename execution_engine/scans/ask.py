@@ -1,22 +1,30 @@
 """Turn wants into measurements: share those that are pending, order the others, and give each its scan."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import connection
+from django.db.models import F
 
-from execution_engine.engines.protocol import Measured
+from assay.catalog.selectors import with_replicas
+from assay.models import Dataset
+from assay.time.windows import Window
+from execution_engine.engines.protocol import Measured, failed
 from execution_engine.freshness.derive import is_derived, settle_derived
 from execution_engine.metrics.definition import OTHER_SIDE
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import WHOLE_TABLE, Measurement, Scan
+from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want
-
-from .open_scans import Place, hurry, open_scans, scans_for
+from execution_engine.planning.turns import LATER, is_made_up_for, turn
+from execution_engine.read_by import NO_VALUES, ReadBy
+from execution_engine.storage import engine_name
+from execution_engine.watch import Seen
 
 Key = tuple[str, str, str, str]
+Place = tuple[int, str, Window]  # dataset, datacenter, window
 
 
 def ask(
@@ -27,10 +35,45 @@ def ask(
     A pending one is shared as long as its scan has not begun. The open scans are locked first, so none can begin
     before this transaction ends. What is made up for after an outage is scanned after what is current.
     """
-    order = _Order(wants=flatten(wants), sources=sources, now=now, are_made_up_for=are_made_up_for)
-    order.find()
-    order.create()
-    return order.found
+    wants = flatten(wants)
+    datasets = {want.dataset: sources.dataset(want.dataset) for want in wants}
+    places = {want.key: (datasets[want.dataset].pk, want.datacenter, want.window) for want in wants}
+    scans = open_scans({places[want.key] for want in wants if not is_derived(want.spec.name)})
+    if not are_made_up_for and (late := [scan.pk for scan in scans.values() if is_made_up_for(scan.turn)]):
+        Scan.objects.filter(pk__in=late).update(turn=F("turn") - LATER)  # what is wanted now leaves that queue
+    results, new = _share(wants, places, {scan.pk for scan in scans.values()}, now)
+    if not new:
+        return results
+    scanned = [
+        want
+        for want in wants
+        if want.key in new
+        and not is_derived(want.spec.name)
+        and all(results[part.key].measured_at for part in want.inputs)
+    ]
+    known = {datasets[want.dataset].pk: datasets[want.dataset] for want in scanned}
+    scans = scans_for(
+        [places[want.key] for want in scanned], scans, now, datasets=known, are_made_up_for=are_made_up_for
+    )
+    for want in scanned:
+        new[want.key].scan = scans[places[want.key]]
+    if connection.features.can_return_rows_from_bulk_insert:
+        Measurement.objects.bulk_create(new.values())
+    else:  # each must know its id
+        for row in new.values():
+            row.save(force_insert=True)
+    link = Measurement.inputs.through
+    link.objects.bulk_create(
+        link(from_measurement=new[want.key], to_measurement=results[part.key])
+        for want in wants
+        if want.key in new
+        for part in want.inputs
+    )
+    for want in wants:
+        inputs = [results[part.key] for part in want.inputs]
+        if want.key in new and is_derived(want.spec.name) and all(part.measured_at for part in inputs):
+            settle_derived({new[want.key]: inputs}, now)
+    return results
 
 
 def flatten(wants: Iterable[Want]) -> list[Want]:
@@ -39,7 +82,7 @@ def flatten(wants: Iterable[Want]) -> list[Want]:
 
     def add(want: Want) -> None:
         known = flat.get(want.key)
-        if known is None or _stricter(want.accept_from, known.accept_from):
+        if known is None or _is_stricter(want.accept_from, known.accept_from):
             for part in want.inputs:
                 add(part)
             flat[want.key] = want
@@ -49,172 +92,153 @@ def flatten(wants: Iterable[Want]) -> list[Want]:
     return list(flat.values())
 
 
-@dataclass
-class _Order:
-    """One call of ``ask``: what was found, and what must be made."""
-
-    wants: list[Want]
-    sources: Sources
-    now: datetime
-    are_made_up_for: bool
-    found: dict[Key, Measurement] = field(default_factory=dict)
-    new: dict[Key, Measurement] = field(default_factory=dict)
-    scans: dict[Place, Scan] = field(default_factory=dict)
-
-    def find(self) -> None:
-        """Take what is pending or kept; prepare a row for the rest."""
-        self.scans = open_scans({self._place(want) for want in self.wants if not is_derived(want.spec.name)})
-        if not self.are_made_up_for:
-            hurry(self.scans.values())
-        pending = self._pending()
-        kept = self._kept()
-        stricter: list[Measurement] = []
-        for want in self.wants:
-            shared = kept.get(want.key) or self._shared(want, pending.get(want.key, ()))
-            self.found[want.key] = shared or self._make(want)
-            if shared and not shared.measured_at and _stricter(want.accept_from, shared.accept_from):
-                stricter.append(shared)
-                shared.accept_from = want.accept_from
-        for measurement in stricter:
-            Measurement.objects.filter(pk=measurement.pk).update(accept_from=measurement.accept_from)
-
-    def create(self) -> None:
-        """Write the new rows with their inputs and scans, and compute what needs no data."""
-        if not self.new:
-            return
-        scanned = [want for want in self.wants if want.key in self.new and self._is_wanted(want)]
-        places = [self._place(want) for want in scanned]
-        datasets = {self._dataset_id(want): self.sources.dataset(want.dataset) for want in scanned}
-        scans = scans_for(places, self.scans, self.now, datasets=datasets, are_made_up_for=self.are_made_up_for)
-        for want in scanned:
-            self.new[want.key].scan = scans[self._place(want)]
-        _insert(list(self.new.values()))
-        self._link_inputs()
-        self._derive()
-
-    def _is_wanted(self, want: Want) -> bool:
-        return not is_derived(want.spec.name) and all(self.found[part.key].measured_at for part in want.inputs)
-
-    def _link_inputs(self) -> None:
-        link = Measurement.inputs.through
-        pairs = [
-            link(from_measurement=self.new[want.key], to_measurement=self.found[part.key])
-            for want in self.wants
-            if want.key in self.new
-            for part in want.inputs
-        ]
-        if pairs:
-            link.objects.bulk_create(pairs)
-
-    def _derive(self) -> None:
-        for want in self.wants:
-            inputs = [self.found[part.key] for part in want.inputs]
-            if want.key in self.new and is_derived(want.spec.name) and all(part.measured_at for part in inputs):
-                settle_derived({self.new[want.key]: inputs}, self.now)
-
-    def _pending(self) -> dict[Key, list[tuple[Measurement, set[int]]]]:
-        """Unmeasured rows of these wants, with the ids of their inputs, by key."""
-        rows = list(
-            Measurement.objects.filter(
-                measured_at__isnull=True,
-                dataset__in={self._dataset_id(want) for want in self.wants},
-                spec_hash__in={want.spec_hash for want in self.wants},
-                window_start__in={want.window.start for want in self.wants},
+def _share(
+    wants: Sequence[Want], places: Mapping[Key, Place], open_ids: Collection[int], now: datetime
+) -> tuple[dict[Key, Measurement], dict[Key, Measurement]]:
+    """Of each want what is pending or kept, else a new row; and the new rows, unsaved, alone."""
+    pending, kept = _pending(wants, places), _kept(wants, places)
+    results: dict[Key, Measurement] = {}
+    new: dict[Key, Measurement] = {}
+    for want in wants:
+        row = kept.get(want.key)
+        if row is None and not any(part.key in new for part in want.inputs):
+            inputs = {results[part.key].pk for part in want.inputs}
+            usable = {*open_ids, None} if want.inputs else open_ids
+            candidates = pending.get(want.key, ())
+            row = next((row for row, ids in candidates if ids == inputs and row.scan_id in usable), None)
+        if row is None:
+            row = new[want.key] = Measurement(
+                dataset_id=places[want.key][0],
+                datacenter=want.datacenter,
+                window_start=want.window.start,
+                window_end=want.window.end,
+                spec=want.spec.to_json() | ({WHOLE_TABLE: True} if want.whole_table else {}),
+                spec_hash=want.spec_hash,
+                spec_text=want.spec.text,
+                requested_at=now,
+                accept_from=want.accept_from,
             )
-        )
-        inputs = input_ids(rows) if any(want.inputs for want in self.wants) else {}
-        names = {self._dataset_id(want): want.dataset for want in self.wants}
-        pending: dict[Key, list[tuple[Measurement, set[int]]]] = {}
-        for row in rows:
-            key = (names[row.dataset_id], row.datacenter, row.window.text, row.spec_hash)
-            pending.setdefault(key, []).append((row, inputs.get(row.pk, set())))
-        return pending
-
-    def _shared(self, want: Want, candidates: Iterable[tuple[Measurement, set[int]]]) -> Measurement | None:
-        if any(part.key in self.new for part in want.inputs):
-            return None
-        inputs = {self.found[part.key].pk for part in want.inputs}
-        waiting = {None} if want.inputs else set()
-        open_ids = waiting | {scan.pk for scan in self.scans.values()}
-        return next((row for row, ids in candidates if ids == inputs and row.scan_id in open_ids), None)
-
-    def _kept(self) -> dict[Key, Measurement]:
-        """The newest one taken of which some has not been found yet: what is missed is looked for again."""
-        wants = [want for want in self.wants if want.kept_while_missed]
-        if not wants:
-            return {}
-        rows = Measurement.objects.filter(
-            dataset__in={self._dataset_id(want) for want in wants},
-            datacenter__in={want.datacenter for want in wants},
-            window_start__in={want.window.start for want in wants},
-            spec_hash__in={want.spec_hash for want in wants},
-            failure_reason="",
-            value__gt=0,
-            measured_at__isnull=False,
-        ).select_related("dataset")
-        newest = {
-            (row.dataset.full_name, row.datacenter, row.window.text, row.spec_hash): row
-            for row in rows.order_by("measured_at", "pk")
-        }
-        missed = _missed(newest.values())
-        return {want.key: newest[want.key] for want in wants if want.key in newest and newest[want.key].pk in missed}
-
-    def _make(self, want: Want) -> Measurement:
-        self.new[want.key] = Measurement(
-            dataset_id=self._dataset_id(want),
-            datacenter=want.datacenter,
-            window_start=want.window.start,
-            window_end=want.window.end,
-            spec=want.spec.to_json() | ({WHOLE_TABLE: True} if want.whole_table else {}),
-            spec_hash=want.spec_hash,
-            spec_text=want.spec.text,
-            requested_at=self.now,
-            accept_from=want.accept_from,
-        )
-        return self.new[want.key]
-
-    def _place(self, want: Want) -> Place:
-        return self._dataset_id(want), want.datacenter, want.window
-
-    def _dataset_id(self, want: Want) -> int:
-        return self.sources.dataset(want.dataset).pk
+        elif not row.measured_at and _is_stricter(want.accept_from, row.accept_from):
+            row.accept_from = want.accept_from
+            Measurement.objects.filter(pk=row.pk).update(accept_from=row.accept_from)
+        results[want.key] = row
+    return results, new
 
 
-def input_ids(rows: Iterable[Measurement]) -> dict[int, set[int]]:
-    """The ids of the inputs of each measurement that has any."""
-    link = Measurement.inputs.through
-    found: dict[int, set[int]] = {}
-    pairs = link.objects.filter(from_measurement__in=[row.pk for row in rows])
-    for user, part in pairs.values_list("from_measurement_id", "to_measurement_id"):
-        found.setdefault(user, set()).add(part)
-    return found
+def _pending(wants: Sequence[Want], places: Mapping[Key, Place]) -> dict[Key, list[tuple[Measurement, set[int]]]]:
+    """Unmeasured rows of these wants, with the ids of their inputs, by key."""
+    rows = Measurement.objects.filter(
+        measured_at__isnull=True,
+        dataset__in={dataset_id for dataset_id, _, _ in places.values()},
+        spec_hash__in={want.spec_hash for want in wants},
+        window_start__in={want.window.start for want in wants},
+    )
+    inputs: dict[int, set[int]] = {}
+    if any(want.inputs for want in wants):
+        link = Measurement.inputs.through.objects.filter(from_measurement__in=[row.pk for row in rows])
+        for user, part in link.values_list("from_measurement_id", "to_measurement_id"):
+            inputs.setdefault(user, set()).add(part)
+    names = {places[want.key][0]: want.dataset for want in wants}
+    pending: dict[Key, list[tuple[Measurement, set[int]]]] = {}
+    for row in rows:
+        key = (names[row.dataset_id], row.datacenter, row.window.text, row.spec_hash)
+        pending.setdefault(key, []).append((row, inputs.get(row.pk, set())))
+    return pending
 
 
-def _missed(rows: Iterable[Measurement]) -> set[int]:
-    """The ids of those of which something that builds on them found less, when it last looked."""
-    values = {row.pk: row.value or 0.0 for row in rows}
-    links = Measurement.inputs.through.objects.filter(
+def _kept(wants: Sequence[Want], places: Mapping[Key, Place]) -> dict[Key, Measurement]:
+    """The newest one taken of which some has not been found yet: what is missed is looked for again."""
+    wants = [want for want in wants if want.kept_while_missed]
+    if not wants:
+        return {}
+    rows = Measurement.objects.filter(
+        dataset__in={places[want.key][0] for want in wants},
+        datacenter__in={want.datacenter for want in wants},
+        window_start__in={want.window.start for want in wants},
+        spec_hash__in={want.spec_hash for want in wants},
+        failure_reason="",
+        value__gt=0,
+        measured_at__isnull=False,
+    ).select_related("dataset")
+    newest = {
+        (row.dataset.full_name, row.datacenter, row.window.text, row.spec_hash): row
+        for row in rows.order_by("measured_at", "pk")
+    }
+    values = {row.pk: row.value or 0.0 for row in newest.values()}
+    users = Measurement.inputs.through.objects.filter(
         to_measurement__in=values,
         from_measurement__measured_at__isnull=False,
         from_measurement__failure_reason="",
         from_measurement__value__isnull=False,
     ).order_by("from_measurement__measured_at", "from_measurement_id")
     columns = ("to_measurement_id", "from_measurement__spec_text", "from_measurement__value")
-    last = {(pk, text): value for pk, text, value in links.values_list(*columns)}
-    return {pk for (pk, _), value in last.items() if value < values[pk]}
+    last = {(pk, text): value for pk, text, value in users.values_list(*columns)}
+    missed = {pk for (pk, _), value in last.items() if value < values[pk]}
+    return {want.key: newest[want.key] for want in wants if want.key in newest and newest[want.key].pk in missed}
 
 
-def _insert(rows: list[Measurement]) -> None:
-    """Write new rows so that each knows its id, in one statement where the database tells the ids."""
-    if connection.features.can_return_rows_from_bulk_insert:
-        Measurement.objects.bulk_create(rows)
-        return
-    for row in rows:
-        row.save(force_insert=True)
-
-
-def _stricter(accept_from: datetime | None, other: datetime | None) -> bool:
+def _is_stricter(accept_from: datetime | None, other: datetime | None) -> bool:
     return accept_from is not None and (other is None or accept_from > other)
+
+
+# Scans that have not begun: at most one for each place, and locked while measurements are added to it.
+
+
+def open_key(place: Place) -> str:
+    """The key that a scan holds until it begins: one per place."""
+    dataset_id, datacenter, window = place
+    return f"{dataset_id}:{datacenter}:{window.text}"
+
+
+def open_scans(places: Collection[Place]) -> dict[Place, Scan]:
+    """The scans of these places that have not begun, locked until the end of the transaction."""
+    by_key = {open_key(place): place for place in places}
+    rows = Scan.objects.select_for_update().filter(open_key__in=by_key).order_by("pk")
+    return {by_key[str(row.open_key)]: row for row in rows}
+
+
+def scans_for(
+    places: Collection[Place],
+    known: Mapping[Place, Scan],
+    now: datetime,
+    *,
+    datasets: Mapping[int, Dataset],
+    are_made_up_for: bool = False,
+) -> dict[Place, Scan]:
+    """A scan that has not begun for each place: the open one, or a new one.
+
+    ``known`` are those that are open; ``datasets``: those of the places with their replicas, by id, as far as the
+    caller has read them.
+    """
+    scans = dict(known)
+    while missing := [place for place in dict.fromkeys(places) if place not in scans]:
+        if unread := {dataset_id for dataset_id, _, _ in missing} - datasets.keys():
+            datasets = {**datasets, **with_replicas(unread)}
+        new = {place: _new_scan(place, datasets[place[0]], now, are_made_up_for) for place in missing}
+        if connection.features.has_select_for_update:
+            Scan.objects.bulk_create(new.values(), ignore_conflicts=True)
+            scans |= open_scans(missing)
+        else:  # nobody else writes before this transaction ends
+            Scan.objects.bulk_create(new.values())
+            scans |= new
+    return scans
+
+
+def _new_scan(place: Place, dataset: Dataset, now: datetime, is_made_up_for: bool) -> Scan:
+    """Unsaved; of a replica that is gone too, as its scan says so."""
+    _, datacenter, window = place
+    replica = next((replica for replica in dataset.replicas.all() if replica.datacenter == datacenter), None)
+    return Scan(
+        dataset=dataset,
+        datacenter=datacenter,
+        window_start=window.start,
+        window_end=window.end,
+        open_key=open_key(place),
+        turn=turn(dataset.tier, is_made_up_for=is_made_up_for),
+        owner=dataset.owner,
+        engine=engine_name(replica) if replica else "",
+        created_at=now,
+    )
 
 
 # Measurements that their inputs settle, so that no data is read.
@@ -223,8 +247,8 @@ def _stricter(accept_from: datetime | None, other: datetime | None) -> bool:
 def settled_by(name: str, states: Mapping[str, bytes], key: bytes | None) -> Measured | None:
     """What the states of its inputs give of a metric; None where data must be read."""
     settle = METRICS[name].settle
-    found = settle(states, key) if settle else None
-    return None if found is None else Measured(value=found[0], detail=found[1])
+    settled = settle(states, key) if settle else None
+    return None if settled is None else Measured(value=settled[0], detail=settled[1])
 
 
 def input_name(measurement: Measurement, part: Measurement) -> str:
@@ -232,3 +256,51 @@ def input_name(measurement: Measurement, part: Measurement) -> str:
     name = part.metric.name
     is_other = METRICS[name].both_sides and part.datacenter != measurement.datacenter
     return name + OTHER_SIDE if is_other else name
+
+
+# What the reading of a scan gives to its writing, which imports nothing that reads data.
+
+
+@dataclass(kw_only=True)
+class ScanReading:
+    """A scan that has begun: all that it is to measure, and what was found of that so far."""
+
+    scan: Scan
+    measurements: Sequence[Measurement]
+    ends: Mapping[int, int] = field(default_factory=dict)  # how often metrics had ended abnormally, by measurement
+    keeps_states: bool = False  # of the partitions of its dataset
+    adopted: dict[int, Measurement] = field(default_factory=dict)  # by the id of the measurement that reuses it
+    results: dict[int, Measured] = field(default_factory=dict)
+    alone: set[int] = field(default_factory=set)  # those that shared their end with no other
+    fingerprint: str = ""  # of the data of the scan's window
+    fingerprints: dict[int, str] = field(default_factory=dict)  # of all that each measurement is taken from
+    written_at: datetime | None = None  # when the newest file was, where it was not seen before
+    watch_id: int | None = None  # of the watch that has seen it before
+    spark_jobs: int = 0
+    seconds: float = 0.0
+    read_by: ReadBy = NO_VALUES
+    error: str = ""
+
+    @property
+    def is_abnormal(self) -> bool:
+        """Whether anything of it ended abnormally."""
+        return any(result.failure and result.failure.reason in ABNORMAL for result in self.results.values())
+
+    @property
+    def seen(self) -> Seen:
+        """What its data looked like."""
+        return Seen(
+            dataset=self.scan.dataset,
+            datacenter=self.scan.datacenter,
+            window=self.scan.window,
+            fingerprint=self.fingerprint,
+            written_at=self.written_at,
+            watch_id=self.watch_id,
+        )
+
+    def fail(self, reason: Reason, detail: str, *, error: str = "") -> None:
+        """Nothing of it could be measured."""
+        failure = failed(reason, detail)
+        self.results, self.adopted = {row.pk: failure for row in self.measurements}, {}
+        self.error = error or str(failure.failure)
+        self.fingerprint, self.written_at, self.watch_id = "", None, None

@@ -1,8 +1,8 @@
 """Take the measurements of scans: what is still true is reused, the rest of each is read from its data in one call."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from hashlib import blake2s
 from math import isfinite
 
@@ -17,22 +17,276 @@ from assay.config import config
 from assay.models import Dataset
 from assay.time.windows import Window
 from execution_engine.disclosure import full_name_of, tables_of, told
-from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Wanted, failed
+from execution_engine.engines.protocol import (
+    HIVE_NULL,
+    WHOLE,
+    Engine,
+    Measured,
+    Part,
+    ScanReport,
+    Table,
+    Wanted,
+    failed,
+)
 from execution_engine.freshness.derive import input_failure
 from execution_engine.metrics.definition import SERVICE, ArgumentType, Kind
+from execution_engine.metrics.definitions.row_count import ALL_ROWS, Counted, detail_of_keys
+from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.models import Measurement
 from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.parts.part_states import scan_by_parts
 from execution_engine.parts.state_store import UnableToLoadState, state_of
-from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, Group, ends_before, groups
-from execution_engine.read_by import together
+from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, ends_before, groups
+from execution_engine.read_by import NO_VALUES, ReadBy, together
 from execution_engine.storage import engine_of, extent_of, table_of
 from execution_engine.watch import seen_before
 
-from .ask import input_name, settled_by
-from .open_scans import BegunScan, ScanReading
+from .ask import ScanReading, input_name, settled_by
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(kw_only=True)
+class Portion:
+    """The measurements of a scan that read one part of its table, and what that looks like."""
+
+    rows: Sequence[Measurement]
+    engine: Engine
+    table: Table
+    part: Part
+    strays: tuple[str, ...] | None  # the keys of the rows that lie in no partition
+    sensitive: frozenset[str]
+    fingerprint: str = ""
+
+    def look(self) -> str:
+        """What its data looks like now; empty where that cannot be told."""
+        return self.engine.fingerprint(self.table, self.part) or ""
+
+
+def read(begun: Sequence[ScanReading]) -> Iterator[ScanReading]:
+    """Measure everything that scans which began together are to measure, one scan after another.
+
+    A failure of the engine is a failure of each measurement of its scan, never an exception. If something ended
+    abnormally, that is to be written before the next scan is asked for.
+    """
+    limited = limited_datasets()
+    portions = [_look(reading, limited) for reading in begun]  # of the window first
+    for reading, own in zip(begun, portions, strict=True):
+        reading.fingerprint = own[0].fingerprint if own else ""
+    _adopt(list(zip(begun, portions, strict=True)))
+    _note_news(list(zip(begun, portions, strict=True)))
+    has_read, is_known = False, True
+    for reading, own in zip(begun, portions, strict=True):
+        if any(row.pk not in reading.adopted for portion in own for row in portion.rows) and not reading.error:
+            if not is_known:
+                assert reading.scan.started_at
+                reading.ends = ends_before(reading.measurements, reading.scan.started_at)
+            try:
+                _read(reading, own, is_first=not has_read)
+            except Exception as error:
+                _fail_unforeseen(reading, error)
+            has_read = True
+        yield reading
+        is_known = is_known and not reading.is_abnormal
+
+
+def _look(reading: ScanReading, limited: Sequence[PlacedDataset]) -> list[Portion]:
+    """The parts of its table that a scan may read, and what they look like, without reading them."""
+    scan = reading.scan
+    replica = replica_of(scan.dataset, scan.datacenter)
+    if replica is None:
+        detail = f"{scan.dataset} has no replica in {scan.datacenter} any more"
+        reading.fail(Reason.UNREADABLE, detail, error=detail)
+        return []
+    try:
+        table, engine = table_of(scan.dataset, replica, limited), engine_of(replica)
+        of_table = [row for row in reading.measurements if row.is_of_whole_table]
+        extent = extent_of(scan.dataset, scan.window, engine, table, with_strays=bool(of_table))
+        own = Portion(
+            rows=[row for row in reading.measurements if not row.is_of_whole_table],
+            engine=engine,
+            table=table,
+            part=extent.part,
+            strays=None,
+            sensitive=sensitive_columns(scan.dataset),
+        )
+        own.fingerprint = own.look()
+        if not of_table:
+            return [own]
+        whole = replace(own, rows=of_table, part=extent.whole, strays=extent.strays)
+        if whole.part != own.part:
+            whole.fingerprint = whole.look()
+    except UnableToUseLocation as error:
+        detail = f"{scan.dataset} in {scan.datacenter}: {error}"
+        reading.fail(Reason.UNREADABLE, detail, error=detail)
+        return []
+    except Exception as error:
+        _fail_unforeseen(reading, error)
+        return []
+    return [own, whole]
+
+
+Looked = Sequence[tuple[ScanReading, Sequence[Portion]]]
+
+
+def _adopt(looked: Looked) -> None:
+    """Reuse what is still true of data that looks as it does: the newest of the earlier measurements."""
+    prints: dict[Measurement, str] = {}
+    for reading, portions in looked:
+        for portion in portions:
+            for row in portion.rows:
+                reading.adopted.pop(row.pk, None)
+                reading.fingerprints[row.pk] = prints[row] = _fingerprint(row, portion.fingerprint)
+    wanted = {row: print_ for row, print_ in prints.items() if print_}
+    if not wanted:
+        return
+    earlier = Measurement.objects.filter(
+        dataset__in={row.dataset_id for row in wanted},
+        datacenter__in={row.datacenter for row in wanted},
+        window_start__in={row.window_start for row in wanted},
+        window_end__in={row.window_end for row in wanted},
+        spec_hash__in={row.spec_hash for row in wanted},
+        fingerprint__in=set(wanted.values()),
+        measured_at__isnull=False,
+        failure_reason="",
+    ).order_by("measured_at")
+    newest = {(*_place(twin), twin.fingerprint): twin for twin in earlier}
+    for reading, portions in looked:
+        for row in (row for portion in portions for row in portion.rows):
+            twin = newest.get((*_place(row), prints[row]))
+            if twin and (row.accept_from is None or (twin.measured_at and twin.measured_at >= row.accept_from)):
+                reading.adopted[row.pk] = twin
+
+
+def _place(row: Measurement) -> tuple[int, str, Window, str]:
+    return row.dataset_id, row.datacenter, row.window, row.spec_hash
+
+
+def _fingerprint(row: Measurement, own: str) -> str:
+    """Of all the measurement was taken from, inputs included; empty where it cannot be told."""
+    parts = [own, *sorted(part.fingerprint for part in row.inputs.all())]
+    if reads_others(row.metric) or not all(parts):
+        return ""  # it reads other tables too
+    return own if len(parts) == 1 else blake2s("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def _note_news(looked: Looked) -> None:
+    """When the newest file came, of data that was never seen as it is now."""
+    readable = [(reading, portions[0]) for reading, portions in looked if portions]
+    for number, watch_id in seen_before([reading.seen for reading, _ in readable]).items():
+        reading, own = readable[number]
+        reading.watch_id = watch_id
+        if watch_id is None:
+            try:
+                reading.written_at = own.engine.written_at(own.table, own.part)
+            except Exception as error:
+                _fail_unforeseen(reading, error)
+
+
+def _read(reading: ScanReading, portions: Sequence[Portion], *, is_first: bool) -> None:
+    """Read what is not adopted; what was looked at before other data was read is looked at again."""
+    for portion in portions:
+        if not is_first and (fingerprint := portion.look()) != portion.fingerprint:
+            portion.fingerprint = fingerprint  # written while other data was read
+            _adopt([(reading, [portion])])
+            if portion is portions[0]:
+                reading.fingerprint, reading.written_at, reading.watch_id = fingerprint, None, None
+                _note_news([(reading, [portion])])
+                if reading.error:
+                    return
+        if missing := [row for row in portion.rows if row.pk not in reading.adopted]:
+            _take(reading, missing, portion)
+            is_first = False
+
+
+def _take(reading: ScanReading, rows: Sequence[Measurement], portion: Portion) -> None:
+    """Read what could not be reused; what once ended a scan abnormally, apart from the rest."""
+    wanted: list[Wanted] = []
+    for row in rows:
+        if METRICS[row.metric.name].kind is Kind.LAYOUT:  # the rows in no partition, which engines do not know of
+            is_sensitive = (portion.table.partition_column or "").casefold() in portion.sensitive
+            count = METRICS[row.metric.name].function_for(SERVICE)
+            counted: ScanReport = count(portion.engine, portion.table, portion.strays, is_sensitive=is_sensitive)
+            _add_cost(reading, counted)
+            (reading.results[row.pk],) = counted.measured.values()
+            continue
+        try:
+            item = _wanted(row)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # what nobody foresaw of one measurement is its failure, and of no other of the scan
+            log.exception("cannot be asked for", measurement=row.pk)
+            item = failed(Reason.QUERY_FAILED, f"{row.spec_text} cannot be asked for: {error!r}"[:1000])
+        if isinstance(item, Wanted):
+            wanted.append(item)
+        else:
+            reading.results[row.pk] = item
+    abnormal = 0
+    for group in groups(wanted, {str(pk): times for pk, times in reading.ends.items()}) if wanted else ():
+        if abnormal >= MOST_ENDS_OF_A_SCAN:
+            reading.results |= {int(item.key): Measured(failure=NOT_TRIED) for item in group}
+            continue
+        report = scan_by_parts(
+            portion.engine,
+            portion.table,
+            portion.part,
+            group,
+            dataset=reading.scan.dataset,
+            datacenter=reading.scan.datacenter,
+            keeps=reading.keeps_states,
+        )
+        _add_cost(reading, report)
+        results = {int(item.key): _result(report, item, portion) for item in group}
+        reading.results |= results
+        if len(results) == 1:
+            reading.alone |= results.keys()
+        abnormal += any(result.failure and result.failure.reason in ABNORMAL for result in results.values())
+
+
+def _add_cost(reading: ScanReading, report: ScanReport) -> None:
+    reading.spark_jobs += report.spark_jobs
+    reading.seconds += report.seconds
+    reading.read_by = together([reading.read_by, report.read_by])
+
+
+def _wanted(row: Measurement) -> Wanted | Measured:
+    """What an engine is asked for of a measurement, or what it is without one."""
+    metric = row.metric
+    inputs = list(row.inputs.all())
+    if failure := input_failure(inputs):
+        return Measured(failure=failure)
+    try:
+        states = {input_name(row, part): state_of(part) for part in inputs}
+    except UnableToLoadState as error:
+        return failed(Reason.ENGINE_UNREACHABLE, str(error))
+    state_key = config().state_key.get_secret_value().encode() or None
+    if settled := settled_by(metric.name, states, state_key):
+        return settled
+    tables = tables_read(metric, row.dataset, row.datacenter)
+    return Wanted(key=str(row.pk), spec=metric, inputs=states, tables=tables, state_key=state_key)
+
+
+def _result(report: ScanReport, item: Wanted, portion: Portion) -> Measured:
+    """What the engine says of one item, in numbers that every database can hold, and nothing that is secret."""
+    result = report.measured.get(item.key)
+    if result is None:
+        return failed(Reason.QUERY_FAILED, f"the engine gave nothing for {item.spec.text}")
+    if result.value is not None and not isfinite(result.value):
+        return failed(Reason.NOT_FINITE, f"{item.spec.text} is {result.value}")
+    failure = result.failure
+    if failure and portion.table.shown:
+        failure = replace(failure, detail=failure.detail.replace(portion.table.location, portion.table.shown))
+    return replace(result, failure=failure, detail=told(item.spec, portion.sensitive, result.detail))
+
+
+def _fail_unforeseen(reading: ScanReading, error: Exception) -> None:
+    """Engines return what they foresee; whatever else goes wrong must not stop the scans behind this one."""
+    log.error("scan failed", of=str(reading.scan), exc_info=error)
+    reason = Reason.TIMEOUT if isinstance(error, TimeoutError) else Reason.ENGINE_UNREACHABLE
+    reading.fail(reason, f"{type(error).__name__}: {error}"[:1000])
+
 
 # Which tables a metric reads beside its own, a user's query above all, resolved in the catalog.
 
@@ -47,7 +301,13 @@ def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[s
         return {}
     meant = {name: full_name_of(name, dataset.full_name) for name in names}
     found = by_names(meant.values())
-    return {name: table for name, full in meant.items() if full in found and (table := _table(found[full], datacenter))}
+    tables: dict[str, Table] = {}
+    for name, full in meant.items():
+        dataset_read = found.get(full)
+        if dataset_read and dataset_read.replicas.all() and dataset_read.business_metric is None:
+            with suppress(UnableToUseLocation):
+                tables[name] = table_of(dataset_read, replica_of(dataset_read, datacenter) or home(dataset_read))
+    return tables
 
 
 def names_read(metric: MetricSpec) -> list[str]:
@@ -63,319 +323,80 @@ def reads_others(metric: MetricSpec) -> bool:
     return ArgumentType.QUERY in METRICS[metric.name].signature.arguments or bool(names_read(metric))
 
 
-def _table(dataset: Dataset, datacenter: str) -> Table | None:
-    if not dataset.replicas.all() or dataset.business_metric is not None:
-        return None
-    try:
-        return table_of(dataset, replica_of(dataset, datacenter) or home(dataset))
-    except UnableToUseLocation:
-        return None
+# The rows that lie in no partition, by the keys they lie under, with as few jobs as the table allows.
+
+MOST_COUNTED = 100  # keys of which each is counted by itself where nothing groups them
+_KEY = "rows"
 
 
-log = structlog.get_logger(__name__)
+def count_unpartitioned(
+    engine: Engine, table: Table, strays: Sequence[str] | None, *, is_sensitive: bool = False
+) -> ScanReport:
+    """The rows under these keys, as the one measurement ``rows``; no engine is asked where there is no such key.
 
-
-@dataclass(frozen=True, kw_only=True)
-class Target:
-    """What a scan reads, and with what."""
-
-    engine: Engine
-    table: Table
-    part: Part
-    strays: tuple[str, ...] | None = None  # the keys of the rows that lie in no partition
-    sensitive: frozenset[str] = frozenset()
-
-    @property
-    def fingerprint(self) -> str:
-        """What its data looks like now; empty where that cannot be told."""
-        return self.engine.fingerprint(self.table, self.part) or ""
-
-
-@dataclass(kw_only=True)
-class Portion:
-    """The measurements of a scan that read one part of its table, and what that looks like."""
-
-    rows: Sequence[Measurement]
-    target: Target
-    fingerprint: str
-
-
-@dataclass(kw_only=True)
-class LookedAt:
-    """A scan, what was found of it so far, and the parts of its table that it may read: that of its window first."""
-
-    begun: BegunScan
-    reading: ScanReading
-    portions: Sequence[Portion] = ()
-
-    def missing(self, portion: Portion) -> list[Measurement]:
-        """What could not be adopted."""
-        return [row for row in portion.rows if row.pk not in self.reading.adopted]
-
-
-def read(begun: Sequence[BegunScan]) -> Iterator[tuple[BegunScan, ScanReading]]:
-    """Everything that scans which began together are to measure, one scan after another.
-
-    A failure of the engine is a failure of each measurement of its scan, never an exception. If something ended
-    abnormally, that is to be written before the next scan is asked for.
+    ``strays=None``: nobody knows the keys, and only a table without rows has none. The keys of a column that is
+    sensitive are not told.
     """
-    limited = limited_datasets()
-    looked = [_look(each, limited) for each in begun]
-    _adopt(looked)
-    _note_news(looked)
-    has_read, is_known = False, True
-    for each in looked:
-        if any(each.missing(portion) for portion in each.portions):
-            scan, rows = each.begun.scan, each.begun.measurements
-            assert scan.started_at
-            _read(each, each.begun.ends if is_known else ends_before(rows, scan.started_at), is_first=not has_read)
-            has_read = True
-        yield each.begun, each.reading
-        is_known = is_known and not each.reading.is_abnormal
+    if table.partition_column is None:
+        return _only(failed(Reason.NO_PARTITION_COLUMN, f"{table.name} has no partition key; add one to it"))
+    if strays is None:
+        return _without_keys(engine, table)
+    if not strays:
+        return _only(Measured(value=0.0))
+    count = _by_group if _is_grouped(engine, table, strays) else _by_key
+    reports, counted = count(engine, table, strays)
+    failures = (each for report in reports for each in report.measured.values() if each.failure)
+    detail = {} if is_sensitive else detail_of_keys(table.partition_column, counted, HIVE_NULL)
+    measured = next(failures, Measured(value=float(counted.total), detail=detail))
+    jobs = sum(report.spark_jobs for report in reports)
+    seconds, by = sum(report.seconds for report in reports), together(report.read_by for report in reports)
+    return _only(measured, spark_jobs=jobs, seconds=seconds, by=by)
 
 
-def _look(begun: BegunScan, limited: Sequence[PlacedDataset]) -> LookedAt:
-    try:
-        return _look_at(begun, limited)
-    except Exception as error:
-        return LookedAt(begun=begun, reading=_unforeseen(begun, error))
+def _is_grouped(engine: Engine, table: Table, strays: Sequence[str]) -> bool:
+    """Whether one job that groups by the key costs least: footers of parquet, and databases, count key by key."""
+    if table.storage == "sql":
+        return False
+    return table.storage != "parquet" or engine.fingerprints_by_key(table, Part(keys=tuple(strays))) is None
 
 
-def _look_at(begun: BegunScan, limited: Sequence[PlacedDataset]) -> LookedAt:
-    """What a scan's data looks like, without reading it."""
-    scan = begun.scan
-    replica = replica_of(scan.dataset, scan.datacenter)
-    if replica is None:
-        return LookedAt(
-            begun=begun, reading=_all_failed(begun, f"{scan.dataset} has no replica in {scan.datacenter} any more")
-        )
-    try:
-        table = table_of(scan.dataset, replica, limited)
-    except UnableToUseLocation as error:
-        return LookedAt(begun=begun, reading=_all_failed(begun, f"{scan.dataset} in {scan.datacenter}: {error}"))
-    engine = engine_of(replica)
-    of_table = [row for row in begun.measurements if row.is_of_whole_table]
-    extent = extent_of(scan.dataset, scan.window, engine, table, with_strays=bool(of_table))
-    target = Target(engine=engine, table=table, part=extent.part, sensitive=sensitive_columns(scan.dataset))
-    own = Portion(
-        rows=[row for row in begun.measurements if not row.is_of_whole_table],
-        target=target,
-        fingerprint=target.fingerprint,
+def _by_key(engine: Engine, table: Table, strays: Sequence[str]) -> tuple[list[ScanReport], Counted]:
+    named, rest = strays[:MOST_COUNTED], tuple(strays[MOST_COUNTED:])
+    reports = [_scan(engine, table, (key,), ALL_ROWS) for key in named]
+    rows = {key: _rows(report) for key, report in zip(named, reports, strict=True)}
+    if not rest:
+        return reports, Counted(rows=rows)
+    together = _scan(engine, table, rest, ALL_ROWS)
+    return [*reports, together], Counted(rows=rows, others=len(rest), rows_of_others=_rows(together))
+
+
+def _by_group(engine: Engine, table: Table, strays: Sequence[str]) -> tuple[list[ScanReport], Counted]:
+    report = _scan(engine, table, tuple(strays), replace(ALL_ROWS, by=(written(table.partition_column or ""),)))
+    state = report.measured[_KEY].state
+    groups = GroupValues.from_bytes(state).groups if state else {}
+    return [report], Counted(
+        rows={HIVE_NULL if key is None else key: int(rows or 0) for (key,), rows in groups.items()}
     )
-    portions = [own]
-    if of_table:
-        whole = replace(target, part=extent.whole, strays=extent.strays)
-        is_more = whole.part != target.part
-        print_ = whole.fingerprint if is_more else own.fingerprint
-        portions.append(Portion(rows=of_table, target=whole, fingerprint=print_))
-    return LookedAt(begun=begun, reading=ScanReading(fingerprint=own.fingerprint), portions=portions)
 
 
-def _adopt(looked: Sequence[LookedAt]) -> None:
-    """Reuse what is still true of data that looks as it does."""
-    prints = {
-        row: _fingerprint(row, portion.fingerprint)
-        for each in looked
-        for portion in each.portions
-        for row in portion.rows
-    }
-    adopted = _reusable(prints)
-    for each in looked:
-        rows = [row for portion in each.portions for row in portion.rows]
-        each.reading.fingerprints = {row.pk: prints[row] for row in rows}
-        each.reading.adopted = {row.pk: adopted[row.pk] for row in rows if row.pk in adopted}
+def _scan(engine: Engine, table: Table, keys: tuple[str, ...], spec: MetricSpec) -> ScanReport:
+    return engine.scan(table, Part(keys=keys), [Wanted(key=_KEY, spec=spec)])
 
 
-def _note_news(looked: Sequence[LookedAt]) -> None:
-    """When the newest file came, of data that was never seen as it is now."""
-    found = [each for each in looked if each.portions]
-    for number, watch_id in seen_before([each.reading.seen(each.begun.scan) for each in found]).items():
-        each = found[number]
-        each.reading.watch_id = watch_id
-        if watch_id is not None:
-            continue
-        target = each.portions[0].target
-        try:
-            each.reading.written_at = target.engine.written_at(target.table, target.part)
-        except Exception as error:
-            each.reading, each.portions = _unforeseen(each.begun, error), ()
+def _rows(report: ScanReport) -> int:
+    return int(report.measured[_KEY].value or 0)
 
 
-def _read(looked: LookedAt, ends: Mapping[int, int], *, is_first: bool) -> None:
-    """Read what is not adopted; what was looked at before other data was read is looked at again."""
-    try:
-        for portion in looked.portions:
-            if not is_first and portion.target.fingerprint != portion.fingerprint:
-                _look_again(looked, portion)
-            if missing := looked.missing(portion):
-                _take(looked, missing, portion.target, ends)
-                is_first = False
-    except Exception as error:
-        looked.reading = _unforeseen(looked.begun, error)
+def _without_keys(engine: Engine, table: Table) -> ScanReport:
+    """A table that has no rows has none outside its partitions; of any other nobody can tell."""
+    report = engine.scan(table, WHOLE, [Wanted(key=_KEY, spec=ALL_ROWS)])
+    measured = report.measured[_KEY]
+    if measured.failure is None and measured.value:
+        said = f"the partitions of {table.name} cannot be listed by {table.partition_column}"
+        mend = "set its partition key to a column or folder that it has"
+        measured = failed(Reason.NO_PARTITION_COLUMN, f"{said}: {mend}")
+    return _only(measured, spark_jobs=report.spark_jobs, seconds=report.seconds, by=report.read_by)
 
 
-def _look_again(looked: LookedAt, portion: Portion) -> None:
-    """Data that was written while other data was read."""
-    portion.fingerprint = portion.target.fingerprint
-    fresh = LookedAt(
-        begun=looked.begun,
-        reading=ScanReading(fingerprint=portion.fingerprint),
-        portions=[portion],
-    )
-    _adopt([fresh])
-    reading = looked.reading
-    reading.fingerprints |= fresh.reading.fingerprints
-    kept = {pk: twin for pk, twin in reading.adopted.items() if pk not in fresh.reading.fingerprints}
-    reading.adopted = kept | fresh.reading.adopted
-    if portion is looked.portions[0]:
-        _note_news([fresh])
-        reading.fingerprint, reading.written_at = portion.fingerprint, fresh.reading.written_at
-        reading.watch_id = fresh.reading.watch_id
-
-
-def _take(looked: LookedAt, rows: Sequence[Measurement], target: Target, ends: Mapping[int, int]) -> None:
-    """Read what could not be reused; what once ended a scan abnormally, apart from the rest.
-
-    ``ends``: how often the metric of each measurement had done so, by its id.
-    """
-    wanted: list[Wanted] = []
-    reading = looked.reading
-    for row in rows:
-        item = _layout(row, target, reading) or _wanted_alone(row, target)
-        if isinstance(item, Wanted):
-            wanted.append(item)
-        else:
-            reading.results[row.pk] = item
-    if not wanted:
-        return
-    reading.ends |= {row.pk: ends[row.pk] for row in rows if row.pk in ends}
-    abnormal = 0
-    for group in groups(wanted, {str(pk): times for pk, times in reading.ends.items()}):
-        if abnormal >= MOST_ENDS_OF_A_SCAN:
-            reading.results |= {int(item.key): Measured(failure=NOT_TRIED) for item in group}
-        elif _take_group(looked.begun, group, target, reading):
-            abnormal += 1
-
-
-def _take_group(begun: BegunScan, group: Group, target: Target, reading: ScanReading) -> bool:
-    """Read a group in as few passes as it allows; whether any of it ended abnormally."""
-    report = scan_by_parts(
-        target.engine,
-        target.table,
-        target.part,
-        group,
-        dataset=begun.scan.dataset,
-        datacenter=begun.scan.datacenter,
-        keeps=begun.keeps_states,
-    )
-    _add(reading, report)
-    results = {int(item.key): _result(report, item, target) for item in group}
-    reading.results |= results
-    if len(results) == 1:
-        reading.alone |= results.keys()
-    return any(result.failure and result.failure.reason in ABNORMAL for result in results.values())
-
-
-def _add(reading: ScanReading, report: ScanReport) -> None:
-    """What one pass has cost."""
-    reading.spark_jobs += report.spark_jobs
-    reading.seconds += report.seconds
-    reading.read_by = together([reading.read_by, report.read_by])
-
-
-def _layout(row: Measurement, target: Target, reading: ScanReading) -> Measured | None:
-    """The rows that lie in no partition, which engines do not know of; None for all other metrics."""
-    if METRICS[row.metric.name].kind is not Kind.LAYOUT:
-        return None
-    is_sensitive = (target.table.partition_column or "").casefold() in target.sensitive
-    count = METRICS[row.metric.name].function_for(SERVICE)
-    report: ScanReport = count(target.engine, target.table, target.strays, is_sensitive=is_sensitive)
-    _add(reading, report)
-    (measured,) = report.measured.values()
-    return measured
-
-
-def _wanted_alone(row: Measurement, target: Target) -> Wanted | Measured:
-    """As ``_wanted``; what nobody foresaw of one measurement is its failure, and of no other of the scan."""
-    try:
-        return _wanted(row, target)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        log.exception("cannot be asked for", measurement=row.pk)
-        return failed(Reason.QUERY_FAILED, f"{row.spec_text} cannot be asked for: {error!r}"[:1000])
-
-
-def _wanted(row: Measurement, target: Target) -> Wanted | Measured:
-    inputs = list(row.inputs.all())
-    if failure := input_failure(inputs):
-        return Measured(failure=failure)
-    try:
-        states = {input_name(row, part): state_of(part) for part in inputs}
-    except UnableToLoadState as error:
-        return failed(Reason.ENGINE_UNREACHABLE, str(error))
-    metric, state_key = row.metric, config().state_key.get_secret_value().encode() or None
-    if settled := settled_by(metric.name, states, state_key):
-        return settled
-    tables = tables_read(metric, row.dataset, row.datacenter)
-    return Wanted(key=str(row.pk), spec=metric, inputs=states, tables=tables, state_key=state_key)
-
-
-def _result(report: ScanReport, item: Wanted, target: Target) -> Measured:
-    """What the engine says of one item, in numbers that every database can hold, and nothing that is secret."""
-    result = report.measured.get(item.key)
-    if result is None:
-        return failed(Reason.QUERY_FAILED, f"the engine gave nothing for {item.spec.text}")
-    if result.value is not None and not isfinite(result.value):
-        return failed(Reason.NOT_FINITE, f"{item.spec.text} is {result.value}")
-    failure = result.failure
-    if failure and target.table.shown:
-        failure = replace(failure, detail=failure.detail.replace(target.table.location, target.table.shown))
-    return replace(result, failure=failure, detail=told(item.spec, target.sensitive, result.detail))
-
-
-def _fingerprint(row: Measurement, own: str) -> str:
-    """Of all the measurement was taken from, inputs included; empty where it cannot be told."""
-    parts = [own, *sorted(part.fingerprint for part in row.inputs.all())]
-    if reads_others(row.metric) or not all(parts):
-        return ""  # it reads other tables too
-    return own if len(parts) == 1 else blake2s("\0".join(parts).encode(), digest_size=16).hexdigest()
-
-
-def _reusable(prints: Mapping[Measurement, str]) -> dict[int, Measurement]:
-    """By the id of each measurement the newest earlier one that still says the same of the same data."""
-    wanted = {row: print_ for row, print_ in prints.items() if print_}
-    if not wanted:
-        return {}
-    earlier = Measurement.objects.filter(
-        dataset__in={row.dataset_id for row in wanted},
-        datacenter__in={row.datacenter for row in wanted},
-        window_start__in={row.window_start for row in wanted},
-        window_end__in={row.window_end for row in wanted},
-        spec_hash__in={row.spec_hash for row in wanted},
-        fingerprint__in=set(wanted.values()),
-        measured_at__isnull=False,
-        failure_reason="",
-    ).order_by("measured_at")
-    newest = {(_what(twin), twin.fingerprint): twin for twin in earlier}
-    twins = {row: newest.get((_what(row), print_)) for row, print_ in wanted.items()}
-    return {row.pk: twin for row, twin in twins.items() if twin and _is_new_enough(twin, row.accept_from)}
-
-
-def _what(row: Measurement) -> tuple[int, str, Window, str]:
-    return row.dataset_id, row.datacenter, row.window, row.spec_hash
-
-
-def _is_new_enough(twin: Measurement, accept_from: datetime | None) -> bool:
-    return accept_from is None or (twin.measured_at is not None and twin.measured_at >= accept_from)
-
-
-def _unforeseen(begun: BegunScan, error: Exception) -> ScanReading:
-    """Engines return what they foresee; whatever else goes wrong must not stop the scans behind this one."""
-    log.error("scan failed", of=str(begun.scan), exc_info=error)
-    reason = Reason.TIMEOUT if isinstance(error, TimeoutError) else Reason.ENGINE_UNREACHABLE
-    failure = failed(reason, f"{type(error).__name__}: {error}"[:1000])
-    return ScanReading(results={row.pk: failure for row in begun.measurements}, error=str(failure.failure))
-
-
-def _all_failed(begun: BegunScan, detail: str) -> ScanReading:
-    failure = failed(Reason.UNREADABLE, detail)
-    return ScanReading(results={row.pk: failure for row in begun.measurements}, error=detail)
+def _only(measured: Measured, *, spark_jobs: int = 0, seconds: float = 0.0, by: ReadBy = NO_VALUES) -> ScanReport:
+    return ScanReport(measured={_KEY: measured}, spark_jobs=spark_jobs, seconds=seconds, fingerprint=None, read_by=by)

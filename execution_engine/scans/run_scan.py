@@ -1,23 +1,19 @@
 """Work the scans of a datacenter: begin, read outside any transaction, write everything in one."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from time import monotonic
 from typing import Any
 
 import structlog
-from django.db import connection
 from django.db.models import Q, prefetch_related_objects
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
 from assay.catalog.selectors import with_replicas
-from assay.clock import instant_of
 from assay.config import config
 from assay.database.statements import update_each
 from assay.models import Dataset, Tallied
@@ -27,6 +23,7 @@ from assay.queue.claims import (
     finish,
     finish_all,
     heartbeat,
+    in_one_transaction,
     in_transaction,
     is_in_rounds,
     leased,
@@ -35,196 +32,234 @@ from assay.queue.claims import (
     tally,
 )
 from assay.queue.flow import stage
-from assay.time.windows import Window
-from execution_engine.engines.protocol import Measured, failed
 from execution_engine.exact import digits_of
-from execution_engine.freshness.derive import is_derived
-from execution_engine.models import MAX_ATTEMPTS, Measurement, Scan
+from execution_engine.freshness.derive import is_derived, settle_derived
+from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, Scan
 from execution_engine.outcome import Reason
-from execution_engine.parts.selectors import keeps_states
 from execution_engine.parts.state_store import STATE, keep_state
 from execution_engine.planning.planner import hash_of
-from execution_engine.planning.turns import KINDS, Bounds, full, turn
+from execution_engine.planning.turns import KINDS, Bounds, at_bound
 from execution_engine.quarantine import note_ends, times_ended
-from execution_engine.read_by import ReadBy
+from execution_engine.selectors import keeps_states
 from execution_engine.watch import note_fingerprints
 
-from .open_scans import BegunScan, Place, ScanReading
-from .wake import wake
+from .ask import ScanReading, open_scans, scans_for
 
-# Write what scans gave: their measurements, what was seen of the data, and what goes on from there.
+log = structlog.get_logger(__name__)
 
-Ended = tuple[BegunScan, ScanReading]
-WRITTEN = (
-    "measured_at",
-    "value",
-    "exact",
-    *STATE,
-    "detail",
-    "failure_reason",
-    "failure_detail",
-    "fingerprint",
-)
+MOST_UNWRITTEN_SECONDS = 2.0  # of reading; then what was found is written before more is read
+MOST_AT_A_TIME = 20  # then the task ends, so that a worker asked to stop does not go on until nothing is pending
+WRITTEN = ("measured_at", "value", "exact", *STATE, "detail", "failure_reason", "failure_detail", "fingerprint")
 ENDED = ("ended_at", "spark_jobs", "read_by", "taken", "reused", "seconds", "error", "fingerprint")
 
 
-def close_scans(ended: Sequence[Ended]) -> bool:
+def scan_pending(datacenter: str | None = None, *, worker: str = "") -> int:
+    """Work pending scans, of one datacenter or of all; how many there were, at most ``MOST_AT_A_TIME``.
+
+    Each is claimed only when its turn has come: a lease that waited behind another's reading would run out, and would
+    keep other workers from it. Where one process does everything, it claims several at once, so that most statements
+    are asked once for all of them.
+    """
+    filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
+    total = 0
+    while total < MOST_AT_A_TIME:
+        now, may = clock.now(), scans_of_lane(clock.now())
+        scans = claim(
+            stage("scan"),
+            now=now,
+            limit=MOST_AT_A_TIME - total if is_in_rounds() else 1,
+            may=may if is_in_rounds() else may & may_begin(datacenter),  # one thread reads one after another
+            also={"started_at": now, "open_key": None, "worker": worker},  # nothing is added to what has begun
+            **filters,
+        )
+        if not scans:
+            break
+        total += len(scans)
+        with _logged(scans[0]):
+            _take(scans)
+    return total
+
+
+@contextmanager
+def _logged(scan: Scan) -> Iterator[None]:
+    """What goes wrong is logged, and stays with this scan."""
+    with bound_contextvars(**log_ids("scan", scan)):
+        try:
+            yield
+        except UnableToFinish as lost:
+            log.warning("lease lost", of=str(scan), why=str(lost))
+        except Exception:
+            log.exception("scan failed", of=str(scan), attempts=scan.attempts)
+
+
+def _take(scans: Sequence[Scan]) -> None:
+    """Take the measurements of scans that have begun, and write what was found."""
+    first, *others = begun = _begun(scans)
+    if not others and first.scan.attempts == MAX_ATTEMPTS and len(first.measurements) > 1:
+        in_transaction(lambda: _split(first))
+        return
+    if not others and first.scan.attempts > MAX_ATTEMPTS:
+        first.fail(Reason.LEASE_LOST, f"{MAX_ATTEMPTS} workers were lost while they read this")
+        _close([first])
+        return
+    from .reading import read  # with it pyarrow and numpy, for which no gate should wait
+
+    ended: list[ScanReading] = []
+    since = monotonic()
+    with heartbeat(*scans):
+        for reading in read(begun):
+            ended.append(reading)
+            # what is read next must know of an abnormal end, and what was found waits for no long reading
+            if reading.is_abnormal or monotonic() - since >= MOST_UNWRITTEN_SECONDS:
+                _close(ended)
+                ended, since = [], monotonic()
+        _close(ended)
+
+
+def _begun(scans: Sequence[Scan]) -> list[ScanReading]:
+    """The scans with their datasets, and with all that they are to measure."""
+    datasets = with_replicas({scan.dataset_id for scan in scans})
+    assert scans[0].started_at
+    pending = Measurement.objects.filter(scan__in=[scan.pk for scan in scans], measured_at__isnull=True)
+    known = {"ends": times_ended(scans[0].started_at), "keeps_states": keeps_states("dataset_id")}
+    rows: list[Any] = list(pending.annotate(**known).order_by("pk"))
+    # inputs have those whose hash is not that of what is measured alone
+    for row in rows:
+        row.dataset = datasets[row.dataset_id]
+        if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table):
+            row._prefetched_objects_cache = {"inputs": Measurement.objects.none()}
+    prefetch_related_objects([row for row in rows if not hasattr(row, "_prefetched_objects_cache")], "inputs")
+    begun = []
+    for scan in scans:
+        scan.dataset = datasets[scan.dataset_id]
+        own = [row for row in rows if row.scan_id == scan.pk]
+        ends = {row.pk: row.ends for row in own if row.ends is not None}
+        keeps = any(row.keeps_states for row in own)
+        begun.append(ScanReading(scan=scan, measurements=own, ends=ends, keeps_states=keeps))
+    return begun
+
+
+def _split(reading: ScanReading) -> None:
+    """Give each measurement a scan of its own: one of them may be what its workers die of."""
+    scan = reading.scan
+    names = ("dataset", "datacenter", "window_start", "window_end", "turn", "owner", "engine", "created_at")
+    for row in reading.measurements:
+        row.scan = Scan.objects.create(**{name: getattr(scan, name) for name in names})
+        row.save(update_fields=["scan"])
+    finish(scan, ended_at=scan.started_at, error=f"{scan.attempts - 1} workers were lost with it: measured one by one")
+    tally(Tallied.SCANS_FAILED, scan.datacenter)
+
+
+# Write what scans gave: their measurements, what was seen of the data, and what goes on from there.
+
+
+def _close(ended: Sequence[ScanReading]) -> None:
+    """Write what scans found, all in one transaction; each in its own where that fails."""
+    if len(ended) > 1 and in_one_transaction("scan", lambda: close_scans(ended), scans=len(ended)):
+        return
+    for reading in ended:
+        with _logged(reading.scan):
+            in_transaction(lambda: close_scans([reading]))  # noqa: B023  # it is run at once
+
+
+def close_scans(ended: Sequence[ScanReading]) -> None:
     """Within one transaction, all that began together, or UnableToFinish where the lease of one was lost.
 
-    What they measured is as of their beginning. Whether other scans were ordered after them.
+    What they measured is as of their beginning.
     """
-    now = ended[0][0].scan.started_at
+    now = ended[0].scan.started_at
     assert now
-    for begun, reading in ended:
-        _fill_all(begun, reading, now)
-        scan = begun.scan
+    for reading in ended:
+        _fill(reading, now)
+        scan = reading.scan
         scan.ended_at, scan.error, scan.fingerprint = now, reading.error, reading.fingerprint
         scan.spark_jobs, scan.seconds, scan.read_by = reading.spark_jobs, reading.seconds, reading.read_by.to_json()
         scan.taken, scan.reused = len(reading.results), len(reading.adopted)
-    finish_all([begun.scan for begun, _ in ended], *ENDED)
-    measurements = [row for begun, _ in ended for row in begun.measurements]
+    finish_all([reading.scan for reading in ended], *ENDED)
+    measurements = [row for reading in ended for row in reading.measurements]
     update_each(measurements, WRITTEN)
-    note_fingerprints([reading.seen(begun.scan) for begun, reading in ended], now)
-    datasets = {begun.scan.dataset_id: begun.scan.dataset for begun, _ in ended}
-    ordered = wake([row.pk for row in measurements], now, datasets)
+    note_fingerprints([reading.seen for reading in ended], now)
+    wake([row.pk for row in measurements], now, {reading.scan.dataset_id: reading.scan.dataset for reading in ended})
     with tallied_together():
-        for begun, reading in ended:
-            tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, begun.scan.datacenter)
-            tally(Tallied.SCAN_SECONDS, begun.scan.datacenter, reading.seconds)
-            _tally_values(reading.read_by)
-    return ordered
+        for reading in ended:
+            tally(Tallied.SCANS_FAILED if reading.error else Tallied.SCANS, reading.scan.datacenter)
+            tally(Tallied.SCAN_SECONDS, reading.scan.datacenter, reading.seconds)
+            for reader, values in (("footers", reading.read_by.footers), ("kernels", reading.read_by.kernels)):
+                if values:  # what Spark read is the sum of its kinds, and not counted once more
+                    tally(Tallied.VALUES, reader, values)
+            for kind, values in reading.read_by.left_by_kind.items():
+                tally(Tallied.VALUES_LEFT, kind, values)
 
 
-def _tally_values(read_by: ReadBy) -> None:
-    """What Spark read is the sum of its kinds, and not counted once more."""
-    for reader, values in (("footers", read_by.footers), ("kernels", read_by.kernels)):
-        if values:
-            tally(Tallied.VALUES, reader, values)
-    for kind, values in read_by.left_by_kind.items():
-        tally(Tallied.VALUES_LEFT, kind, values)
-
-
-def _fill_all(begun: BegunScan, reading: ScanReading, now: datetime) -> None:
-    scan, measurements = begun.scan, begun.measurements
-    results = note_ends(scan, measurements, reading.results, alone=reading.alone, known=reading.ends, now=now)
-    for row in measurements:
-        twin = reading.adopted.get(row.pk)
-        if twin is not None:
+def _fill(reading: ScanReading, now: datetime) -> None:
+    """Set the measurements of a scan to what was found; nothing is written of them."""
+    results = note_ends(
+        reading.scan, reading.measurements, reading.results, alone=reading.alone, known=reading.ends, now=now
+    )
+    for row in reading.measurements:
+        if (twin := reading.adopted.get(row.pk)) is not None:
             for name in WRITTEN:
                 setattr(row, name, getattr(twin, name))
-        else:
-            _fill(row, results[row.pk], reading.fingerprints.get(row.pk, ""), now)
+            continue
+        result = results[row.pk]
+        row.measured_at = now
+        row.value = None if result.value is None else float(result.value)
+        row.exact = digits_of(result.value)
+        row.detail = dict(result.detail)
+        row.fingerprint = reading.fingerprints.get(row.pk, "") if result.failure is None else ""
+        if result.failure is not None:
+            row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
+        keep_state(row, result.state)
 
 
-def _fill(row: Measurement, result: Measured, fingerprint: str, now: datetime) -> None:
-    row.measured_at = now
-    row.value = None if result.value is None else float(result.value)
-    row.exact = digits_of(result.value)
-    row.detail = dict(result.detail)
-    row.fingerprint = fingerprint if result.failure is None else ""
-    if result.failure is not None:
-        row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
-    keep_state(row, result.state)
+def wake(measured: Collection[int], now: datetime, datasets: Mapping[int, Dataset]) -> None:
+    """Go on with everything that waited only for these measurements (ids): compute, scan and evaluate it.
 
-
-# Which scans one process may take together: those that would find the same, and be as many, one after another.
-
-
-@dataclass(frozen=True, kw_only=True)
-class WaitingMeasurement:
-    """A measurement without a scan, for want of its inputs."""
-
-    place: Place
-    turn: int  # of the scan that it will have
-    derived: bool  # from its inputs alone: it will have none
-    inputs: set[int] = field(default_factory=set)  # those that are not in: ids
-
-
-@dataclass(frozen=True, kw_only=True)
-class Awaited:
-    """What waits for the measurements of some scans."""
-
-    measurements: dict[int, WaitingMeasurement]  # by id
-    scans: dict[int, set[int]]  # ids of their inputs, by the id of the scan that takes them
-
-
-def apart(scans: list[Scan]) -> list[Scan]:
-    """Of free scans, in their order, the first ones: as many as change nothing for each other.
-
-    One ends before the next begins: what it wakes may be asked of the next one's place, and be read with it, or may
-    come before it. Then the next one waits. A scan that was tried before is taken alone, as its worker may have died
-    of it.
+    ``datasets``: those that the caller has read with their replicas, by id.
     """
-    if len(scans) == 1 or scans[0].attempts:
-        return scans[:1]
-    known = awaited(scans)
-    taken: list[Scan] = []
-    places: set[Place] = set()
-    turns: set[int] = set()
-    measured: set[int] = set()
-    for scan in scans:
-        place = (scan.dataset_id, scan.datacenter, scan.window)
-        if place in places or any(earlier < scan.turn for earlier in turns):
-            break
-        taken.append(scan)
-        places.add(place)
-        measured |= known.scans.get(scan.pk, set())
-        for woken in _woken(known, measured):
-            places.add(woken.place)
-            turns.add(woken.turn)
-    return taken
-
-
-def _woken(known: Awaited, measured: set[int]) -> list[WaitingMeasurement]:
-    """What is to be scanned once these are measured; adds to them what is derived from them."""
-    ready: dict[int, WaitingMeasurement] = {}
-    while new := {pk: row for pk, row in known.measurements.items() if pk not in ready and row.inputs <= measured}:
-        ready |= new
-        measured |= {pk for pk, row in new.items() if row.derived}
-    return [row for row in ready.values() if not row.derived]
-
-
-def awaited(scans: Sequence[Scan]) -> Awaited:
-    """What waits for these scans, at once or through what is derived in between: one statement."""
-    quote = connection.ops.quote_name
-    marks = ", ".join(["%s"] * len(scans))
-    tables = {
-        "links": quote(Measurement.inputs.through._meta.db_table),
-        "measurements": quote(Measurement._meta.db_table),
-        "datasets": quote(Dataset._meta.db_table),
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_AWAITED.format(marks=marks, **tables), [scan.pk for scan in scans])
-        found = cursor.fetchall()
-    known = Awaited(measurements={}, scans={})
-    for pk, spec, dataset_id, datacenter, start, end, tier, part, scan_id in found:
-        if pk not in known.measurements:
-            name = json.loads(spec)["name"]
-            window = Window(start=instant_of(start), end=instant_of(end))
-            known.measurements[pk] = WaitingMeasurement(
-                place=(dataset_id, datacenter, window), turn=turn(tier), derived=is_derived(name)
-            )
-        known.measurements[pk].inputs.add(part)
-        known.scans.setdefault(scan_id, set()).add(part)
-    return known
-
-
-_AWAITED = """
-    WITH RECURSIVE users (id) AS (
-        SELECT link.from_measurement_id FROM {measurements} own JOIN {links} link ON link.to_measurement_id = own.id
-        WHERE own.scan_id IN ({marks}) AND own.measured_at IS NULL
-        UNION
-        SELECT link.from_measurement_id FROM users JOIN {links} link ON link.to_measurement_id = users.id
+    done = frontier = set(measured)
+    while frontier:
+        ready = _with_all_inputs(frontier)
+        derived = {row: inputs for row, inputs in ready.items() if is_derived(row.metric.name)}
+        settle_derived(derived, now)
+        places = {row: (row.dataset_id, row.datacenter, row.window) for row in ready if row not in derived}
+        if places:
+            scans = scans_for(list(places.values()), open_scans(set(places.values())), now, datasets=datasets)
+            for row, place in places.items():
+                row.scan = scans[place]
+            update_each(list(places), ("scan",))
+        frontier = {row.pk for row in derived}
+        done |= frontier
+    # the runs whose measurements are all in, locked before that is looked at, for the same reason as measurements
+    asking = Ask.objects.filter(measurement__in=done)
+    locked = Run.objects.select_for_update().filter(
+        ready_at__isnull=True, pk__in=sorted(set(asking.values_list("run_id", flat=True)))
     )
-    SELECT waiting.id, waiting.spec, waiting.dataset_id, waiting.datacenter, waiting.window_start, waiting.window_end,
-        dataset.tier, part.id, part.scan_id
-    FROM users
-    JOIN {measurements} waiting ON waiting.id = users.id
-    JOIN {datasets} dataset ON dataset.id = waiting.dataset_id
-    JOIN {links} link ON link.from_measurement_id = waiting.id
-    JOIN {measurements} part ON part.id = link.to_measurement_id
-    WHERE waiting.measured_at IS NULL AND waiting.scan_id IS NULL AND part.measured_at IS NULL
-"""
+    runs = set(locked.order_by("pk").values_list("pk", flat=True))
+    waiting = Ask.objects.filter(measurement__measured_at__isnull=True, run__in=runs)
+    if ready_runs := runs and runs - set(waiting.values_list("run_id", flat=True)):
+        Run.objects.filter(pk__in=ready_runs).update(ready_at=now)
+
+
+def _with_all_inputs(measured: Collection[int]) -> dict[Measurement, list[Measurement]]:
+    """Measurements that waited for these, and now wait for nothing else, each with its inputs.
+
+    They are locked before their inputs are looked at: of two scans that end together the second sees both.
+    """
+    links = Measurement.inputs.through.objects
+    waiting = Measurement.objects.select_for_update().filter(
+        measured_at__isnull=True,
+        scan__isnull=True,
+        pk__in=links.filter(to_measurement__in=measured).values("from_measurement_id"),
+    )
+    keys = list(waiting.order_by("pk").values_list("pk", flat=True))
+    if not keys:
+        return {}
+    rows = links.filter(from_measurement__in=keys).select_related("from_measurement__dataset", "to_measurement")
+    users: dict[Measurement, list[Measurement]] = {}
+    for link in rows.defer("from_measurement__state", "to_measurement__state").order_by("from_measurement", "pk"):
+        users.setdefault(link.from_measurement, []).append(link.to_measurement)
+    return {user: inputs for user, inputs in users.items() if all(part.measured_at for part in inputs)}
 
 
 # Slow scans in a lane of their own: where one process works everything, they hold up nothing but each other.
@@ -271,204 +306,19 @@ def slow_datasets(now: datetime) -> list[int]:
     return sorted(set(rows.values_list("dataset_id", flat=True)))
 
 
-log = structlog.get_logger(__name__)
-
-MOST_UNWRITTEN_SECONDS = 2.0  # of reading; then what was found is written before more is read
-MOST_AT_A_TIME = 20  # then the task ends, so that a worker asked to stop does not go on until nothing is pending
-
-
-def scan_pending(datacenter: str | None = None, *, worker: str = "") -> int:
-    """Work pending scans, of one datacenter or of all; how many there were, at most ``MOST_AT_A_TIME``.
-
-    Each is claimed only when its turn has come: a lease that waited behind another's reading would run out, and would
-    keep other workers from it. Where one process does everything, it claims together those that change nothing for
-    each other, so that most statements are asked once for all of them.
-    """
-    total, is_more = 0, True
-    while is_more and total < MOST_AT_A_TIME:
-        scans, is_more = _next(datacenter, MOST_AT_A_TIME - total, worker)
-        total += len(scans)
-        is_more = bool(scans) and (_attempt(scans) or is_more)
-    return total
-
-
-def _next(datacenter: str | None, most: int, worker: str) -> tuple[list[Scan], bool]:
-    """The next scans that may begin, claimed and begun, so that nothing is added to them; whether there may be more."""
-    filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
-    now, together, is_more = clock.now(), is_in_rounds(), True
-
-    def fit(free: list[Scan]) -> list[Scan]:
-        nonlocal is_more
-        fitting = apart(free)
-        is_more = len(fitting) < len(free)
-        return fitting
-
-    may = scans_of_lane(now)
-    scans = claim(
-        stage("scan"),
-        now=now,
-        limit=most if together else 1,
-        may=may if together else may & may_begin(datacenter),  # one thread reads one after another
-        fit=fit if together else None,
-        also={"started_at": now, "open_key": None, "worker": worker},
-        **filters,
-    )
-    return scans, is_more
-
-
-def run_scan(scan: Scan, *, worker: str = "") -> None:
-    """Take the measurements of a claimed scan; raises UnableToFinish when its lease was lost meanwhile."""
-    now = clock.now()
-    rows = Scan.objects.filter(pk=scan.pk, epoch=scan.epoch)
-    if rows.update(started_at=now, open_key=None, worker=worker) != 1:
-        raise UnableToFinish(f"{scan}: claimed again since epoch {scan.epoch}")
-    scan.started_at, scan.open_key, scan.worker = now, None, worker
-    _take_alone(*_begun([scan]))
-
-
-def _attempt(scans: Sequence[Scan]) -> bool:
-    """Take the measurements of scans that have begun; whether others were ordered after them.
-
-    What goes wrong with one of them is logged, and stays with it.
-    """
-    first = scans[0]
-    with bound_contextvars(**(log_ids("scan", first) if len(scans) == 1 else {"stage": "scan"})):
-        try:
-            begun = _begun(scans)
-            return _take_alone(*begun) if len(begun) == 1 else _take_together(begun)
-        except UnableToFinish as lost:
-            log.warning("lease lost", of=str(first), why=str(lost))
-        except Exception:
-            log.exception("scan failed", of=str(first), scans=len(scans), attempts=first.attempts)
-    return False
-
-
-def _begun(scans: Sequence[Scan]) -> list[BegunScan]:
-    """The scans with their datasets, and with all that they are to measure."""
-    datasets = with_replicas({scan.dataset_id for scan in scans})
-    found: dict[int | None, list[Any]] = {scan.pk: [] for scan in scans}
-    assert scans[0].started_at
-    wanted = Measurement.objects.filter(scan__in=list(found), measured_at__isnull=True)
-    known = {"ends": times_ended(scans[0].started_at), "keeps_states": keeps_states("dataset_id")}
-    rows: list[Any] = list(wanted.annotate(**known).order_by("pk"))
-    _fetch_inputs(rows)
-    for row in rows:
-        row.dataset = datasets[row.dataset_id]
-        found[row.scan_id].append(row)
-    for scan in scans:
-        scan.dataset = datasets[scan.dataset_id]
-    return [
-        BegunScan(
-            scan=scan,
-            measurements=found[scan.pk],
-            ends={row.pk: row.ends for row in found[scan.pk] if row.ends is not None},
-            keeps_states=any(row.keeps_states for row in found[scan.pk]),
-        )
-        for scan in scans
-    ]
-
-
-def _fetch_inputs(rows: Sequence[Measurement]) -> None:
-    """Of measurements that have some: those whose hash is not that of what is measured alone."""
-    without = [row for row in rows if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table)]
-    for row in without:
-        row._prefetched_objects_cache = {"inputs": Measurement.objects.none()}  # type: ignore[attr-defined]
-    prefetch_related_objects([row for row in rows if row not in without], "inputs")
-
-
-def _take_alone(begun: BegunScan) -> bool:
-    """One scan, which may have been tried before; whether others were ordered after it."""
-    scan, measurements = begun.scan, begun.measurements
-    assert scan.started_at
-    if scan.attempts == MAX_ATTEMPTS and len(measurements) > 1:
-        in_transaction(lambda: _split(begun))
-        return True
-    if scan.attempts > MAX_ATTEMPTS:
-        failure = failed(Reason.LEASE_LOST, f"{MAX_ATTEMPTS} workers were lost while they read this")
-        reading = ScanReading(results={row.pk: failure for row in measurements}, error=str(failure.failure))
-    else:
-        from .reading import read  # with it pyarrow and numpy, for which no gate should wait
-
-        with heartbeat(scan):
-            ((_, reading),) = read([begun])
-    return in_transaction(lambda: close_scans([(begun, reading)]))
-
-
-def _take_together(begun: Sequence[BegunScan]) -> bool:
-    """Scans that nobody has tried before; whether others were ordered after them."""
-    from .reading import read
-
-    ended: list[Ended] = []
-    ordered, since = False, monotonic()
-    with heartbeat(*(each.scan for each in begun)):
-        for each in read(begun):
-            ended.append(each)
-            _, reading = each
-            # what is read next must know of an abnormal end, and what was found waits for no long reading
-            if reading.is_abnormal or monotonic() - since >= MOST_UNWRITTEN_SECONDS:
-                ordered |= _close(ended)
-                ended, since = [], monotonic()
-        return (bool(ended) and _close(ended)) or ordered
-
-
-def _close(ended: Sequence[Ended]) -> bool:
-    """Write what scans found, all in one transaction; each in its own where that fails."""
-    if len(ended) > 1:
-        try:
-            return in_transaction(lambda: close_scans(ended))
-        except Exception as error:
-            log.info("not together, so one by one", scans=len(ended), why=f"{type(error).__name__}: {error}"[:500])
-    ordered = [_close_alone(*each) for each in ended]
-    return any(ordered)
-
-
-def _close_alone(begun: BegunScan, reading: ScanReading) -> bool:
-    scan = begun.scan
-    with bound_contextvars(**log_ids("scan", scan)):
-        try:
-            return in_transaction(lambda: close_scans([(begun, reading)]))
-        except UnableToFinish as lost:
-            log.warning("lease lost", of=str(scan), why=str(lost))
-        except Exception:
-            log.exception("scan failed", of=str(scan), attempts=scan.attempts)
-    return False
-
-
-def _split(begun: BegunScan) -> None:
-    """Give each measurement a scan of its own: one of them may be what its workers die of."""
-    scan = begun.scan
-    for row in begun.measurements:
-        row.scan = Scan.objects.create(
-            dataset=scan.dataset,
-            datacenter=scan.datacenter,
-            window_start=scan.window_start,
-            window_end=scan.window_end,
-            turn=scan.turn,
-            owner=scan.owner,
-            engine=scan.engine,
-            created_at=scan.created_at,
-        )
-        row.save(update_fields=["scan"])
-    finish(scan, ended_at=scan.started_at, error=f"{scan.attempts - 1} workers were lost with it: measured one by one")
-    tally(Tallied.SCANS_FAILED, scan.datacenter)
-
-
-def bounds() -> Bounds:
-    """The bounds of the settings."""
-    settings = config()
-    return {
-        "dataset_id": settings.scans_per_dataset,
-        "owner": settings.scans_per_owner,
-        "engine": settings.scans_per_engine,
-    }
-
-
 def may_begin(datacenter: str | None, most: Bounds | None = None) -> Q:
-    """A condition on scans that leaves out those of whatever is at its bound."""
+    """A condition on scans that leaves out those of whatever is at its bound (that of the settings)."""
+    if most is None:
+        settings = config()
+        most = {
+            "dataset_id": settings.scans_per_dataset,
+            "owner": settings.scans_per_owner,
+            "engine": settings.scans_per_engine,
+        }
     running = Scan.objects.filter(leased(clock.database_now()))
     if datacenter:
         running = running.filter(datacenter=datacenter)
     allowed = Q()
-    for each in full(running.values("datacenter", *KINDS), bounds() if most is None else most):
-        allowed &= ~Q(**{"datacenter": each.datacenter, f"{each.kind}__in": sorted(each.values, key=str)})
+    for place, kind, value in at_bound(running.values("datacenter", *KINDS), most):
+        allowed &= ~Q(**{"datacenter": place, kind: value})
     return allowed

@@ -23,8 +23,8 @@ from execution_engine.metrics.definitions.profile import PROFILE
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import AcceptedPast, Ask, Measurement, PartState, Run, Scan, Suspect, Watch
 from execution_engine.outcome import Outcome
-from execution_engine.parts.selectors import keeping_states
 from execution_engine.parts.state_store import STATE, UnableToLoadState, keep_state, state_of
+from execution_engine.selectors import keeping_states
 from execution_engine.services import is_expired
 from incident_manager.models import LookUp
 

@@ -93,7 +93,7 @@ def _into_the_queue(home: Path) -> None:
 
         return wrapped
 
-    queue._attempt_together = before(queue._attempt_together)
+    queue.in_one_transaction = before(queue.in_one_transaction)
     queue.attempt = before(queue.attempt)
 
 

@@ -45,7 +45,7 @@ OFFENCES: Mapping[str, tuple[str, str]] = {  # the module that offends, and what
         "execution_engine.engines.files.listing",
     ),
     "No circles among neighbours, at any depth": (
-        "execution_engine/scans/open_scans.py",
+        "execution_engine/scans/ask.py",
         "execution_engine.scans.run_scan",
     ),
 }

@@ -1,5 +1,6 @@
 """The engine of the lake in a process that can be killed: no query outlives its deadline, however it hangs."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -36,54 +37,26 @@ from execution_engine.outcome import Failure, Reason
 
 from .process import Child, ChildOptions, Retired, UnableToAnswer
 
-# Reports of scans that did not end as they should.
-
 BY_CANCELLING = frozenset({Reason.TIMEOUT, Reason.QUERY_FAILED, Reason.ENGINE_UNREACHABLE, Reason.UNREADABLE})
-
-
-def all_failed(wanted: Sequence[Wanted], failure: Failure, seconds: float) -> ScanReport:
-    """Nothing could be measured."""
-    measured = {item.key: Measured(failure=failure) for item in wanted}
-    return ScanReport(measured=measured, spark_jobs=0, seconds=seconds, fingerprint=None)
-
-
-def past_deadline(report: ScanReport, failure: Failure) -> ScanReport:
-    """What was measured before the deadline stays; what cancelling made fail, failed by the deadline."""
-    measured = {
-        key: Measured(failure=failure) if item.failure and item.failure.reason in BY_CANCELLING else item
-        for key, item in report.measured.items()
-    }
-    return replace(report, measured=measured)
-
-
-def ran_out_of_memory(result: Any) -> bool:
-    """Whether a scan filled a process that had better be replaced."""
-    reports = result if isinstance(result, tuple) else (result,)
-    measured = [item for each in reports if isinstance(each, ScanReport) for item in each.measured.values()]
-    return any(item.failure is not None and item.failure.reason is Reason.OUT_OF_MEMORY for item in measured)
-
-
 START_SECONDS = 180.0
 TRIES = 3
 
 
-class ChildEngine:
-    """One child at a time, started by the first scan, restarted when it is gone; scans may run in several threads."""
+class BoundedEngine(ABC):
+    """The engine of the lake, whose calls have a deadline; files are listed here, and without Spark."""
 
     name = "spark"
 
-    def __init__(self, options: ChildOptions | None = None) -> None:
-        self._options = options or ChildOptions()
-        self._seconds = self._options.limits.deadline_seconds
-        self._child: Child | None = None
-        self._starting = Lock()
-        self._alone = Lock()
+    def __init__(self, deadline_seconds: float) -> None:
+        self._seconds = deadline_seconds
 
-    @property
-    def pid(self) -> int | None:
-        """The process id of the child, if one runs; it leads a session of all that it started."""
-        child = self._child
-        return None if child is None or child.is_retired else child.pid
+    @abstractmethod
+    def ask(self, method: str, *args: Any) -> CallAnswer:
+        """What a method of the engine gives, wherever it runs; raises UnableToAnswer."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Frees what the engine holds."""
 
     def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
         """Every measurement wanted; a failure where it passes its deadline or its memory, or was taken along by one."""
@@ -91,30 +64,29 @@ class ChildEngine:
         try:
             answer = self.ask("scan", table, part, wanted)
         except UnableToAnswer as error:
-            return all_failed(wanted, error.failure, monotonic() - started)
+            return _all_failed(wanted, error.failure, monotonic() - started)
         report: ScanReport = answer.result
-        return past_deadline(report, too_late(self._seconds)) if answer.is_late else report
+        return self._past_deadline(report) if answer.is_late else report
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
-        """The reports of several scans, in their order."""
+        """The reports of several scans, in their order; the deadline is that of all together."""
         started = monotonic()
         try:
             answer = self.ask("scan_all", units) if units else CallAnswer(result=())
         except UnableToAnswer as error:
-            return tuple(all_failed(unit.wanted, error.failure, monotonic() - started) for unit in units)
-        failure = too_late(self._seconds)
-        return tuple(past_deadline(each, failure) if answer.is_late else each for each in answer.result)
+            return tuple(_all_failed(unit.wanted, error.failure, monotonic() - started) for unit in units)
+        return tuple(self._past_deadline(report) if answer.is_late else report for report in answer.result)
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
-        """As the child's; none where it passes its deadline or its memory."""
+        """As the engine's; none where it passes its deadline or its memory."""
         try:
-            found: FailingRows = self.ask("failing_rows", table, part, specs, limit).result
-            return found
+            sample: FailingRows = self.ask("failing_rows", table, part, specs, limit).result
+            return sample
         except UnableToAnswer as error:
             return none_failing(specs, error.failure)
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
-        """Of the paths, sizes and modification times of the files, read without Spark; None for catalog tables."""
+        """Of the paths, sizes and modification times of the files; None for catalog tables."""
         return read_fingerprint(table, part)
 
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
@@ -141,17 +113,57 @@ class ChildEngine:
         except (UnableToListFiles, UnableToAnswer):
             return None
 
+    def _past_deadline(self, report: ScanReport) -> ScanReport:
+        """What was measured before the deadline stays; what cancelling made fail, failed by the deadline."""
+        late = Measured(failure=too_late(self._seconds))
+        measured = {
+            key: late if item.failure and item.failure.reason in BY_CANCELLING else item
+            for key, item in report.measured.items()
+        }
+        return replace(report, measured=measured)
+
+
+def _all_failed(wanted: Sequence[Wanted], failure: Failure, seconds: float) -> ScanReport:
+    measured = {item.key: Measured(failure=failure) for item in wanted}
+    return ScanReport(measured=measured, spark_jobs=0, seconds=seconds, fingerprint=None)
+
+
+def failed_for(reason: Reason, result: Any) -> bool:
+    """Whether any measurement of a call's result, one report or several, has failed for this reason."""
+    reports = result if isinstance(result, tuple) else (result,)
+    measured = [item for report in reports if isinstance(report, ScanReport) for item in report.measured.values()]
+    return any(item.failure is not None and item.failure.reason is reason for item in measured)
+
+
+class ChildEngine(BoundedEngine):
+    """One child at a time, started by the first scan, restarted when it is gone; scans may run in several threads."""
+
+    def __init__(self, options: ChildOptions | None = None) -> None:
+        self._options = options or ChildOptions()
+        super().__init__(self._options.limits.deadline_seconds)
+        self._child: Child | None = None
+        self._starting = Lock()
+        self._alone = Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the child, if one runs; it leads a session of all that it started."""
+        child = self._child
+        return None if child is None or child.is_retired else child.pid
+
     def ask(self, method: str, *args: Any) -> CallAnswer:
         """What any method of the engine gives in the child; raises UnableToAnswer."""
         try:
-            return self._ask(method, args)
+            return self._ask_shared(method, args)
         except UnableToAnswer as error:
-            if not _is_tried_apart(error):
+            reason = error.failure.reason
+            # of a crash it is tried once more; by itself a call would only fill the memory again
+            if reason is not Reason.CRASHED and (reason is not Reason.OUT_OF_MEMORY or error.alone):
                 raise
         with self._alone:  # so that this call is not blamed for a neighbour or for somebody else who killed the child
             own = Child(self._options)
             try:
-                return self._answer(own, method, args)
+                return self._ask_child(own, method, args)
             finally:
                 own.close()
 
@@ -162,11 +174,12 @@ class ChildEngine:
         if child is not None:
             child.close()
 
-    def _ask(self, method: str, args: tuple[Any, ...]) -> CallAnswer:
+    def _ask_shared(self, method: str, args: tuple[Any, ...]) -> CallAnswer:
         for _ in range(TRIES):
-            child = self._running()
+            with self._starting:
+                child = self._child = self._child or Child(self._options)
             try:
-                answer = self._answer(child, method, args)
+                answer = self._ask_child(child, method, args)
             except Retired:
                 self._leave(child)
                 continue
@@ -174,27 +187,25 @@ class ChildEngine:
                 if child.is_retired or error.failure.reason is Reason.OUT_OF_MEMORY:
                     self._leave(child)
                 raise
-            if answer.is_late or ran_out_of_memory(answer.result):
+            if answer.is_late or failed_for(Reason.OUT_OF_MEMORY, answer.result):
                 self._leave(child)  # a task that Spark gave up goes on in its thread until it looks whether it may
             return answer
         failure = Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"Spark ended {TRIES} times as soon as it ran")
         raise UnableToAnswer(failure)
 
-    def _answer(self, child: Child, method: str, args: tuple[Any, ...]) -> CallAnswer:
-        """The ladder's; where cancelling does not help, the child is killed."""
-        _wait_until_ready(child)
-        call = child.ask(method, args)
+    def _ask_child(self, child: Child, method: str, args: tuple[Any, ...]) -> CallAnswer:
+        """The child's answer; where cancelling does not help, the child is killed."""
+        if not is_done(child.ready, START_SECONDS):
+            child.kill("it did not start in time")
+            detail = f"Spark did not start within {START_SECONDS:g} s; see its log, or give the machine more room"
+            raise UnableToAnswer(Failure(reason=Reason.ENGINE_UNREACHABLE, detail=detail))
+        child.ready.result()
+        id_, answer = child.ask(method, args)
         try:
-            return wait_for(call.answer, self._seconds, lambda: child.cancel(call))
+            return wait_for(answer, self._seconds, lambda: child.cancel(id_))
         except TooLate:
             child.kill("another scan in it passed its deadline")
             raise UnableToAnswer(too_late(self._seconds)) from None
-
-    def _running(self) -> Child:
-        with self._starting:
-            if self._child is None:
-                self._child = Child(self._options)
-            return self._child
 
     def _leave(self, child: Child) -> None:
         """Let the next call have a fresh child; this one ends with the calls it has."""
@@ -202,18 +213,3 @@ class ChildEngine:
             if self._child is child:
                 self._child = None
         child.retire()
-
-
-def _is_tried_apart(error: UnableToAnswer) -> bool:
-    """Whether a call that took its child's end is tried once more, in a child of its own."""
-    if error.failure.reason is Reason.OUT_OF_MEMORY:
-        return not error.alone  # by itself it would only fill the memory again
-    return error.failure.reason is Reason.CRASHED
-
-
-def _wait_until_ready(child: Child) -> None:
-    if not is_done(child.ready, START_SECONDS):
-        child.kill("it did not start in time")
-        detail = f"Spark did not start within {START_SECONDS:g} s; see its log, or give the machine more room"
-        raise UnableToAnswer(Failure(reason=Reason.ENGINE_UNREACHABLE, detail=detail))
-    child.ready.result()

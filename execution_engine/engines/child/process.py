@@ -1,6 +1,7 @@
 """One Spark child: a Python process in a session of its own that hosts an engine, and the calls it is busy with."""
 
 import os
+import pickle
 import resource
 import shutil
 import signal
@@ -11,7 +12,8 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from multiprocessing import Pipe
 from pathlib import Path
 from queue import SimpleQueue
 from signal import SIGKILL, SIGTERM
@@ -22,7 +24,7 @@ from execution_engine.engines.protocol import Limits, bytes_of
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.outcome import Failure, Reason
 
-from .wire import Frame, UnableToDecode, UnableToReadFrame, call_frame, read_frame, result_of, write_frame
+from .wire import MOST_BYTES, Message, UnableToSend, packed, unpacked_data
 
 # All processes of a session: Spark's child, its Java and Java's Python workers, which have groups of their own.
 
@@ -50,38 +52,23 @@ def members(leader: int) -> Iterator[int]:
         yield leader
         return
     for folder in PROC.iterdir():
-        if folder.name.isdigit() and _session(folder) == leader:
-            yield int(folder.name)
+        if folder.name.isdigit():
+            with suppress(OSError, ValueError):  # gone meanwhile
+                state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+                if state not in "ZX" and int(session) == leader:
+                    yield int(folder.name)
 
 
 def memory_of(leader: int, *, but: str) -> int:
     """The bytes that the session's processes hold for themselves, but for those whose name is ``but``."""
-    pages = sum(_private_pages(PROC / str(pid)) for pid in members(leader) if _name(PROC / str(pid)) != but)
+    pages = 0
+    for pid in members(leader):
+        with suppress(OSError, ValueError):
+            folder = PROC / str(pid)
+            if (folder / "comm").read_text().strip() != but:
+                _, resident, shared = map(int, (folder / "statm").read_text().split()[:3])
+                pages += resident - shared
     return pages * resource.getpagesize()
-
-
-def _private_pages(folder: Path) -> int:
-    try:
-        _, resident, shared = map(int, (folder / "statm").read_text().split()[:3])
-    except (OSError, ValueError):
-        return 0
-    return resident - shared
-
-
-def _name(folder: Path) -> str:
-    try:
-        return (folder / "comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _session(folder: Path) -> int | None:
-    """The session of a process; None if it is dead or gone."""
-    try:
-        state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
-    except (OSError, ValueError):
-        return None
-    return None if state in "ZX" else int(session)
 
 
 class MemoryWatch:
@@ -241,82 +228,88 @@ class ChildOptions:
     hosted: str = SPARK
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChildCall:
-    """A call that a child is busy with."""
-
-    id: int
-    method: str
-    answer: Future[Any] = field(default_factory=Future)
-
-
 class Child:
     """Started at once; ``ready`` is done when Spark runs, or raises UnableToAnswer."""
 
     def __init__(self, options: ChildOptions) -> None:
         self.options = options
         self.ready: Future[None] = Future()
+        self.is_retired = False  # whether it takes no more calls, dead or alive
         self._scratch = Path(tempfile.mkdtemp(prefix="assay-spark-"))
-        self._process = _start(options, self._scratch)
+        self._pipe, theirs = Pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "execution_engine.engines.child.main", str(theirs.fileno())],
+            env=child_environment(os.environ, options.limits.variables, self._scratch),
+            stdin=subprocess.DEVNULL,
+            # Java's own words before it reads a setting, and what anything there prints
+            stdout=2 if options.limits.shows_log else subprocess.DEVNULL,
+            stderr=None if options.limits.shows_log else subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+        theirs.close()
         self._kernel_kills = kernel_kills()
-        self._calls: dict[int, ChildCall] = {}
+        self._answers: dict[int, Future[Any]] = {}
         self._taken = 0
-        self._is_retired = self._is_buried = False
+        self._is_buried = False
         self._java: int | None = None
         self._ordered = ""
         self._has_overflowed = False
         self._lock = Lock()
-        self._outgoing: SimpleQueue[Frame | None] = SimpleQueue()
+        self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
         for work in (self._write, self._read):
             Thread(target=work, name=f"{work.__name__} of Spark child {self.pid}", daemon=True).start()
         self._memory = MemoryWatch(self.pid, bytes_of(options.limits.memory), self._overflow)
-        self._outgoing.put(_first_frame(options, self._scratch))
+        # by the pipe, not the command line: settings of Spark may hold what others on the machine must not read
+        self._send("start", 0, (options, str(self._scratch)))
 
     @property
     def pid(self) -> int:
         """Its process id, which is that of its session."""
         return self._process.pid
 
-    @property
-    def is_retired(self) -> bool:
-        """Whether it takes no more calls, dead or alive."""
-        return self._is_retired
-
-    def ask(self, method: str, args: tuple[Any, ...]) -> ChildCall:
-        """Send a call; raises Retired where the child takes none any more."""
+    def ask(self, method: str, args: tuple[Any, ...]) -> tuple[int, Future[Any]]:
+        """Send a call: its number and its answer; raises Retired where the child takes none any more."""
+        answer: Future[Any] = Future()
         with self._lock:
-            if self._is_retired or self._taken >= self.options.limits.scans_per_child:
+            if self.is_retired or self._taken >= self.options.limits.scans_per_child:
                 raise Retired
             self._taken += 1
-            call = ChildCall(id=self._taken, method=method)
-            self._calls[call.id] = call
-        self._outgoing.put(call_frame(call.id, method, args))
-        return call
+            id_ = self._taken
+            self._answers[id_] = answer
+        try:
+            self._send("call", id_, (method, args))
+        except UnableToSend as error:
+            with self._lock:
+                self._answers.pop(id_, None)
+            detail = f"the scan asks for too much at once ({error}); ask for a shorter range, or for less in one test"
+            raise UnableToAnswer(Failure(reason=Reason.QUERY_FAILED, detail=detail)) from None
+        return id_, answer
 
-    def cancel(self, call: ChildCall) -> None:
+    def cancel(self, id_: int) -> None:
         """Ask it to stop the Spark jobs of a call; the call's answer says whether it did."""
-        self._outgoing.put(Frame(header={"cancel": call.id}))
+        self._send("cancel", id_)
 
     def kill(self, why: str) -> None:
         """End it and all that it started at once; other calls are told why."""
         with self._lock:
             self._ordered = self._ordered or why
-            self._is_retired = True
+            self.is_retired = True
             if not self._is_buried:  # else its number may be another's by now
                 kill_session(self.pid)
 
     def retire(self) -> None:
         """Take no more calls, and end once those under way are answered."""
         with self._lock:
-            self._is_retired = True
-            idle = not self._calls
-        if idle:
+            self.is_retired = True
+            is_idle = not self._answers
+        if is_idle:
             self._say_goodbye()
 
     def close(self) -> None:
         """End it now; Spark is given a moment to take leave of its cluster."""
         with self._lock:
-            self._is_retired = True
+            self.is_retired = True
         self._say_goodbye()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(CLOSE_SECONDS)
@@ -327,68 +320,53 @@ class Child:
         self.kill("its memory was used up")
 
     def _say_goodbye(self) -> None:
-        self._outgoing.put(Frame(header={"close": True}))
+        self._send("close", 0)
         self._outgoing.put(None)
+
+    def _send(self, kind: str, id_: int, content: Any = None) -> None:
+        self._outgoing.put(packed((kind, id_, content)))
 
     def _write(self) -> None:
         """In a thread of its own, as a child that hangs may not read what it is sent."""
-        assert self._process.stdin is not None
         with suppress(OSError):
-            while (frame := self._outgoing.get()) is not None:
-                try:
-                    write_frame(self._process.stdin, frame)  # type: ignore[arg-type]
-                except UnableToReadFrame as error:
-                    self._refuse(frame, error)
-        with suppress(OSError):
-            self._process.stdin.close()
-
-    def _refuse(self, frame: Frame, error: UnableToReadFrame) -> None:
-        """Tell whoever waits that the call was too large to be sent; calls after it go their way."""
-        with self._lock:
-            call = self._calls.pop(frame.header["id"], None)
-        if call is not None:
-            detail = f"the scan asks for too much at once ({error}); ask for a shorter range, or for less in one test"
-            call.answer.set_exception(UnableToAnswer(Failure(reason=Reason.QUERY_FAILED, detail=detail)))
+            while (message := self._outgoing.get()) is not None:
+                self._pipe.send_bytes(message)
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
         try:
-            while frame := read_frame(self._process.stdout):  # type: ignore[arg-type]
-                self._take(frame)
-        except (UnableToReadFrame, UnableToDecode, OSError, TypeError, ValueError) as error:
+            while True:
+                self._take(unpacked_data(self._pipe.recv_bytes(MOST_BYTES)))
+        except (EOFError, ConnectionError):
+            pass
+        except Exception as error:  # whatever a pickle that is no message of ours may raise
             self.kill(f"the Spark child cannot go on ({error})")
         self._end()
 
-    def _take(self, frame: Frame) -> None:
-        if "ready" in frame.header and not self.ready.done():
-            self.ready.set_result(None)
-        if "broken" in frame.header:
-            raise UnableToReadFrame(str(frame.header["broken"])[:500])
-        if "java" in frame.header:
-            self._java = int(frame.header["java"])
+    def _take(self, message: Message) -> None:
+        kind, id_, content = message
+        match kind:
+            case "ready":
+                self.ready.set_result(None)
+            case "broken":
+                raise pickle.UnpicklingError(str(content)[:500])
+            case "java":
+                self._java = int(content)
         with self._lock:
-            call = self._calls.pop(frame.header.get("id", 0), None)
-            is_last = self._is_retired and not self._calls
-        if call is not None:
-            _answer(call, frame)
-            if is_last:
-                self._say_goodbye()
+            answer = self._answers.pop(id_, None)
+            is_last = self.is_retired and not self._answers
+        if answer is None:
+            return
+        if kind == "result":
+            answer.set_result(content)
+        else:
+            said, is_of_memory = content
+            reason = Reason.OUT_OF_MEMORY if is_of_memory else Reason.ENGINE_UNREACHABLE
+            answer.set_exception(UnableToAnswer(Failure(reason=reason, detail=str(said)[:1000])))
+        if is_last:
+            self._say_goodbye()
 
     def _end(self) -> None:
         """Bury it, and tell all that wait for it."""
-        death = self._death()
-        failure = failure_of_death(death, self.options.limits.memory)
-        with self._lock:
-            self._is_retired = True
-            left, self._calls = list(self._calls.values()), {}
-        self._outgoing.put(None)
-        shutil.rmtree(self._scratch, ignore_errors=True)
-        if not self.ready.done():
-            self.ready.set_exception(UnableToAnswer(failure))
-        for call in left:
-            call.answer.set_exception(UnableToAnswer(failure, alone=len(left) == 1))
-
-    def _death(self) -> Death:
         self._memory.end()
         until = time.monotonic() + EXIT_SECONDS
         while self._process.poll() is None and time.monotonic() < until:
@@ -396,8 +374,9 @@ class Child:
         with self._lock:
             kill_session(self.pid)
             status = self._process.wait()
-            self._is_buried = True
-        return Death(
+            self._is_buried = self.is_retired = True
+            left, self._answers = list(self._answers.values()), {}
+        death = Death(
             java=self._java,
             python=status,
             kernel_kills=kernel_kills() - self._kernel_kills,
@@ -405,40 +384,10 @@ class Child:
             overflowed=self._has_overflowed,
             was_ready=self.ready.done(),
         )
-
-
-def _start(options: ChildOptions, scratch: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "execution_engine.engines.child.main"],
-        env=child_environment(os.environ, options.limits.variables, scratch),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=None if options.limits.shows_log else subprocess.DEVNULL,  # Java's own words before it reads a setting
-        start_new_session=True,
-    )
-
-
-def _first_frame(options: ChildOptions, scratch: Path) -> Frame:
-    """By the pipe, not the command line: settings of Spark may hold what others on the machine must not read."""
-    return Frame(
-        header={
-            "spark": asdict(options.spark),
-            "memory": options.limits.memory,
-            "hosted": options.hosted,
-            "scratch": str(scratch),
-        }
-    )
-
-
-def _answer(call: ChildCall, frame: Frame) -> None:
-    if "raised" in frame.header:
-        reason = Reason.OUT_OF_MEMORY if frame.header.get("memory") else Reason.ENGINE_UNREACHABLE
-        failure = Failure(reason=reason, detail=str(frame.header["raised"])[:1000])
-        call.answer.set_exception(UnableToAnswer(failure))
-        return
-    try:
-        call.answer.set_result(result_of(frame, call.method))
-    except UnableToDecode as error:
-        failure = Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"the Spark child sent what is no answer: {error}")
-        call.answer.set_exception(UnableToAnswer(failure))
-        raise
+        failure = failure_of_death(death, self.options.limits.memory)
+        self._outgoing.put(None)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        if not self.ready.done():
+            self.ready.set_exception(UnableToAnswer(failure))
+        for answer in left:
+            answer.set_exception(UnableToAnswer(failure, alone=len(left) == 1))

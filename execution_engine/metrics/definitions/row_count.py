@@ -77,7 +77,7 @@ UNPARTITIONED_ROWS = MetricDefinition(
     meaning="how many rows are in no partition",
     dimension=Dimension.COMPLETENESS,
     tells_values=True,
-    taken_by={SERVICE: "execution_engine.scans.unpartitioned:count_unpartitioned"},
+    taken_by={SERVICE: "execution_engine.scans.reading:count_unpartitioned"},
 )
 
 

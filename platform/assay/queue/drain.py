@@ -1,9 +1,10 @@
 """Work every stage in this process until nothing is pending: the embedded set-up, replays and tests."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import Any
 
 import structlog
 from django.db import connection
@@ -20,8 +21,7 @@ from .flow import STAGES, Stage
 # A clock that leapt ahead and was set back: what was noted under it is brought back to the true time.
 #
 # Two rules: no due time lies further ahead than its stage ever waits, and nothing has happened after now. Whoever
-# works
-# the stages looks for it when it starts, when its clock stands before where it stood, and once an hour.
+# works the stages looks for it when it starts, when its clock stands before where it stood, and once an hour.
 
 log = structlog.get_logger(__name__)
 
@@ -62,41 +62,19 @@ def bring_back(now: datetime) -> None:
 
 # Ask all stages at once which of them have work, and when the next one will: one statement, however many there are.
 
-DUE = [stage for stage in STAGES if stage.due]
 SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # stands where the statement is given an instant each time
 
 
 def stages_with_work(now: datetime) -> list[Stage]:
     """The stages with a row that is due at ``now``, leased or not, in their order."""
-    found = _ask(_existence(connection.vendor), now)
-    return [stage for stage, has_work in zip(STAGES, found, strict=True) if has_work]
+    flags = _ask(_existence(connection.vendor), now)
+    return [stage for stage, has_work in zip(STAGES, flags, strict=True) if has_work]
 
 
 def next_due(after: datetime) -> datetime | None:
     """The earliest instant after ``after`` at which any stage has a row due."""
-    found = _ask(_least(connection.vendor), after)
-    return min((instant_of(value) for value in found if value is not None), default=None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ahead:
-    """Which stages have work, and which will next: at what instant, if any is due at all."""
-
-    busy: Sequence[Stage]
-    next_at: datetime | None
-    next_busy: Sequence[Stage]
-
-
-def ahead(now: datetime) -> Ahead:
-    """What ``stages_with_work`` and ``next_due`` tell at ``now``, in one statement."""
-    found = _ask(_both(connection.vendor), now)
-    due = [instant_of(value) if value is not None else None for value in found[len(STAGES) :]]
-    next_at = min((instant for instant in due if instant is not None), default=None)
-    return Ahead(
-        busy=[stage for stage, has_work in zip(STAGES, found[: len(STAGES)], strict=True) if has_work],
-        next_at=next_at,
-        next_busy=[stage for stage, instant in zip(DUE, due, strict=True) if instant and instant == next_at],
-    )
+    values = _ask(_least(connection.vendor), after)
+    return min((instant_of(value) for value in values if value is not None), default=None)
 
 
 def _ask(statement: tuple[str, int], now: datetime) -> tuple[object, ...]:
@@ -114,18 +92,9 @@ def _existence(vendor: str) -> tuple[str, int]:
 
 @cache
 def _least(vendor: str) -> tuple[str, int]:
-    return _joined([("", _next_of(stage, str(stage.due))) for stage in DUE])
-
-
-@cache
-def _both(vendor: str) -> tuple[str, int]:
-    (busy, places), (due, more) = _existence(vendor), _least(vendor)
-    return f"{busy}, {due.removeprefix('SELECT ')}", places + more
-
-
-def _next_of(stage: Stage, due: str) -> Query:
-    later = pending(stage, None).filter(Q(**{f"{due}__gt": SOME_TIME}))
-    return later.order_by(due).values(due)[:1].query
+    dues = [(stage.due, pending(stage, None)) for stage in STAGES if stage.due]
+    nexts = [rows.filter(**{f"{due}__gt": SOME_TIME}).order_by(due).values(due)[:1] for due, rows in dues]
+    return _joined([("", rows.query) for rows in nexts])
 
 
 def _joined(parts: list[tuple[str, Query]]) -> tuple[str, int]:
@@ -156,50 +125,7 @@ def advance(
 
     All is worked off here; or ``settle`` returns once nothing is pending, as it waits for workers that do it.
     """
-    if settle is not None:
-        _advance_beside(until, seen, settle)
-        return
-    with clock.held(clock.simulated_now()):
-        settled_at = clock.now()
-        coming = _drain_and_look_ahead(settled_at)
-    while (instant := coming.next_at) and instant <= until:
-        clock.simulate(instant)
-        with clock.held(instant):
-            seen(instant)
-            coming = _drain_and_look_ahead(instant, coming.next_busy)
-        settled_at = instant
-    clock.simulate(until)
-    with clock.held(until):
-        if settled_at <= until:  # nothing is due between the two
-            look_for_leaps(until, in_replay=True)
-        else:
-            drain()
-
-
-def _drain_and_look_ahead(now: datetime, busy: Sequence[Stage] = ()) -> Ahead:
-    """As ``drain``; what is next. ``busy``: the stages that have work, if that is known."""
-    look_for_leaps(now, in_replay=clock.is_held())
-    with rounds():
-        _work(busy)
-        while _work((coming := ahead(now)).busy):
-            now = clock.now()
-    return coming
-
-
-def _work(stages: Sequence[Stage]) -> int:
-    """Work these; how many rows were worked.
-
-    If only one has work, those follow that it leads to: another, which might ask for the same, has none.
-    """
-    wanted, is_alone, total = {stage.name for stage in stages}, len(stages) == 1, 0
-    for stage in STAGES:
-        if stage.name in wanted and (worked := import_string(stage.task)() or 0):
-            total += worked
-            wanted.update(stage.leads_to if is_alone else ())
-    return total
-
-
-def _advance_beside(until: datetime, seen: Callable[[datetime], None], settle: Callable[[], object]) -> None:
+    settle = settle or drain
     with clock.held(clock.simulated_now()):
         settle()
         now = clock.now()
@@ -212,6 +138,19 @@ def _advance_beside(until: datetime, seen: Callable[[datetime], None], settle: C
     clock.simulate(until)
     with clock.held(until):
         settle()
+
+
+def _work(stages: Sequence[Stage]) -> int:
+    """Work these; how many rows were worked.
+
+    If only one has work, those follow that it leads to: another, which might ask for the same, has none.
+    """
+    names, is_alone, total = {stage.name for stage in stages}, len(stages) == 1, 0
+    for stage in STAGES:
+        if stage.name in names and (worked := import_string(stage.task)() or 0):
+            total += worked
+            names.update(stage.leads_to if is_alone else ())
+    return total
 
 
 # How much waits in each stage: for ``doctor``, readiness and metrics.
@@ -245,28 +184,31 @@ class TriedRow:
 
 def backlogs(now: datetime | None = None) -> list[Backlog]:
     """The backlog of every stage now: a statement for all, and one more for each that has any work."""
-    now, real_now = now or clock.now(), clock.database_now()
-    busy = {stage.name for stage in stages_with_work(now)}
-    return [_backlog(stage, now, real_now) if stage.name in busy else Backlog(stage=stage.name) for stage in STAGES]
+    now = now or clock.now()
+    in_vain = Q(attempts__gt=1)
+    waits = in_vain | unleased(clock.database_now())
+    amounts: dict[str, dict[str, Any]] = {
+        stage.name: pending(stage, now)
+        .order_by()
+        .aggregate(
+            waiting=Count("pk"),
+            failing=Count("pk", filter=in_vain),
+            oldest_due_at=Min(F(stage.waits_since), filter=waits),
+        )
+        for stage in stages_with_work(now)
+    }
+    return [Backlog(stage=stage.name, **amounts.get(stage.name, {})) for stage in STAGES]
 
 
 def worst_rows(most: int) -> list[TriedRow]:
     """The rows that were tried in vain most often, of all stages."""
     now = clock.now()
-    found = [row for stage in stages_with_work(now) for row in _worst(stage, now, most)]
-    return sorted(found, key=lambda row: (-row.attempts, row.stage, row.id))[:most]
-
-
-def _backlog(stage: Stage, now: datetime, real_now: datetime) -> Backlog:
-    in_vain = Q(attempts__gt=1)
-    waits = in_vain | unleased(real_now)
-    oldest = Min(F(stage.waits_since), filter=waits)
-    rows = pending(stage, now).order_by()
-    found = rows.aggregate(waiting=Count("pk"), failing=Count("pk", filter=in_vain), oldest_due_at=oldest)
-    return Backlog(stage=stage.name, **found)
-
-
-def _worst(stage: Stage, now: datetime, most: int) -> Iterator[TriedRow]:
-    rows = pending(stage, now).filter(attempts__gt=1).order_by("-attempts", "pk")
-    for key, attempts in rows.values_list("pk", "attempts")[:most]:
-        yield TriedRow(stage=stage.name, id=key, attempts=attempts)
+    rows = [
+        TriedRow(stage=stage.name, id=key, attempts=attempts)
+        for stage in stages_with_work(now)
+        for key, attempts in pending(stage, now)
+        .filter(attempts__gt=1)
+        .order_by("-attempts", "pk")
+        .values_list("pk", "attempts")[:most]
+    ]
+    return sorted(rows, key=lambda row: (-row.attempts, row.stage, row.id))[:most]

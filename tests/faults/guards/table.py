@@ -54,8 +54,8 @@ GUARDS = (
         edits=(
             Edit(
                 path=QUEUE,
-                was="if row.pk in now and now[row.pk].epoch == row.epoch]",
-                becomes="if row.pk in now]",
+                was="if row.pk in fresh and fresh[row.pk].epoch == row.epoch]",
+                becomes="if row.pk in fresh]",
             ),
         ),
     ),
@@ -225,8 +225,8 @@ GUARDS = (
         edits=(
             Edit(
                 path="execution_engine/engines/child/process.py",
-                was="            left, self._calls = list(self._calls.values()), {}\n",
-                becomes="            left, self._calls = [], {}\n",
+                was="            left, self._answers = list(self._answers.values()), {}\n",
+                becomes="            left, self._answers = [], {}\n",
             ),
         ),
     ),
@@ -238,8 +238,8 @@ GUARDS = (
         edits=(
             Edit(
                 path=CHILD,
-                was="return wait_for(call.answer, self._seconds, lambda: child.cancel(call))",
-                becomes="return wait_for(call.answer, 4 * self._seconds, lambda: child.cancel(call))",
+                was="return wait_for(answer, self._seconds, lambda: child.cancel(id_))",
+                becomes="return wait_for(answer, 4 * self._seconds, lambda: child.cancel(id_))",
             ),
         ),
     ),

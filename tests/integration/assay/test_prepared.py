@@ -1,7 +1,7 @@
 """What is compiled once answers as the query set that it was made of, whatever stands in its places."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from django.db import connection
@@ -11,8 +11,6 @@ from django.test.utils import CaptureQueriesContext
 from alerting.models import Standing
 from assay.database.statements import Prepared, PreparedValues, fetch_related, rows_of, set_all
 from assay.models import Dataset, Replica
-from assay.queue.claims import claim, pending, table
-from assay.queue.flow import STAGES, Stage
 from execution_engine.models import Run
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, RunFactory, StandingFactory
 
@@ -93,24 +91,3 @@ def test_what_is_set_for_all_is_set_for_these_rows_alone() -> None:
     replica = made[0].replicas.get()
     assert set_all(Replica, [replica.pk], dataset=made[1], datacenter="phx") == 1
     assert made[1].replicas.filter(datacenter="phx").get() == replica
-
-
-@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
-def test_every_stage_claims_by_a_statement_that_is_compiled_once(stage: Stage) -> None:
-    for instant in (NOW, NOW + DAY):
-        with CaptureQueriesContext(connection) as asked:
-            claimed = claim(stage, now=instant, limit=7)
-        (select,) = (each["sql"] for each in asked if each["sql"].startswith("SELECT") and "lease_until" in each["sql"])
-        rows = pending(stage, instant).order_by(*stage.order)
-        assert (claimed, list(rows)) == ([], [])
-        assert f"{instant:%Y-%m-%d %H:%M:%S}" in select or not stage.due
-        assert table(stage)._meta.db_table in select
-
-
-def test_what_is_claimed_is_due_now_and_not_when_the_statement_was_compiled() -> None:
-    RunFactory.create(slot="late", planned_at=None, due_at=NOW)
-    RunFactory.create(slot="later", planned_at=None, due_at=NOW + HOUR)
-    (plan,) = (stage for stage in STAGES if stage.name == "plan")
-    found = [[row.slot for row in claim(plan, now=NOW + n * HOUR - timedelta(seconds=1), limit=5)] for n in range(3)]
-    assert found == [[], ["late"], ["later"]]
-    assert set(Run.objects.values_list("epoch", "attempts")) == {(1, 1)}

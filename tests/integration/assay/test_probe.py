@@ -1,19 +1,17 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from assay.models import Dataset
 from assay.queue.claims import pending
-from assay.queue.drain import Ahead, ahead, next_due, stages_with_work
-from assay.queue.flow import STAGES, stage
+from assay.queue.drain import next_due, stages_with_work
+from assay.queue.flow import STAGES
 from tests.factories import DatasetFactory
 
 pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+HOUR = timedelta(hours=1)
 
 
 def names(now: datetime) -> list[str]:
@@ -36,18 +34,6 @@ def test_the_next_due_instant_is_the_least_that_is_still_to_come() -> None:
     found = next_due(NOW)
     assert found == NOW + timedelta(microseconds=1)
     assert next_due(found) == NOW + 2 * HOUR + timedelta(microseconds=1)
-
-
-def test_one_statement_tells_what_has_work_and_what_will_next() -> None:
-    later = NOW + timedelta(microseconds=1)
-    for instant in (NOW, later, later + HOUR):
-        DatasetFactory.create(reconcile_at=instant)
-    with CaptureQueriesContext(connection) as asked:
-        found = ahead(NOW)
-    assert len(asked) == 1
-    assert found == Ahead(busy=stages_with_work(NOW), next_at=next_due(NOW), next_busy=[stage("reconcile")])
-    assert (found.busy, found.next_at) == ([stage("reconcile")], later)
-    assert ahead(NOW + DAY).next_busy == []
 
 
 def test_nothing_is_due_where_nothing_waits() -> None:

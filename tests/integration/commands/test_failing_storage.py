@@ -150,14 +150,13 @@ def test_nor_does_one_that_read_the_errors_too(tmp_path: Path, rides: tuple[str,
 
 
 WATCH = """
-import os
-from execution_engine.engines.child.wire import Frame
+from multiprocessing import Pipe
 from execution_engine.engines.child.main import Host
-gone, pipe = os.pipe()
-os.close(gone)
-host = Host(os.fdopen(pipe, "wb"), None, "")
-host.send(Frame(header={"ready": True}))
-host._end(Frame(header={"java": -15}))
+gone, pipe = Pipe()
+gone.close()
+host = Host(pipe, None, "")
+host.send("ready")
+host.end(-15)
 """
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from execution_engine.engines.protocol import ScanReport, Unit
 from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.keys import filters
+from execution_engine.engines.spark.keys import engine as keys_engine
 from execution_engine.engines.spark.start.options import SparkOptions
 
 HOSTED = f"{__name__}:Doomed"
@@ -32,7 +32,7 @@ class Doomed(SparkEngine):
     def __init__(self, options: SparkOptions) -> None:
         super().__init__(options)
         self._folder = folder = Path(options.conf[FOLDER])
-        of_kernels, of_filters = vars(kernels), vars(filters)
+        of_kernels, of_filters = vars(kernels), vars(keys_engine)
         of_kernels["_task"] = doomed(of_kernels["_task"], folder)
         of_filters["filler"] = doomed(of_filters["filler"], folder)
 

@@ -14,7 +14,6 @@ import pytest
 
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions, members
-from execution_engine.engines.child.wire import MAX_HEADER
 from execution_engine.engines.protocol import WHOLE, Limits, Measured, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.options import SparkOptions
@@ -224,9 +223,13 @@ def _wait_for_the_end_of(session: int) -> None:
         time.sleep(0.1)
 
 
-def test_a_call_too_large_to_be_sent_is_told_so_and_the_child_goes_on(engine: ChildEngine) -> None:
+def test_a_call_too_large_to_be_sent_is_told_so_and_the_child_goes_on(
+    engine: ChildEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pid = pid_of(engine)
-    (refused,) = run(engine, f"select '{'a' * MAX_HEADER}'")
+    with monkeypatch.context() as small:
+        small.setattr("execution_engine.engines.child.wire.MOST_BYTES", 10_000)
+        (refused,) = run(engine, f"select '{'a' * 10_000}'")
     assert refused.failure is not None
     assert refused.failure.reason is Reason.QUERY_FAILED
     assert "asks for too much at once" in refused.failure.detail

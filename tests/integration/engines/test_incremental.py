@@ -16,8 +16,7 @@ from execution_engine.engines.spark.failures import is_connect
 from execution_engine.exact import Number
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import states
-from execution_engine.parts.incremental import scan_merged
-from execution_engine.parts.state_folder import StateFolder
+from execution_engine.parts.incremental import StateFolder, scan_merged
 from tests.integration.engines.reads import read_so_far
 from tests.integration.engines.trips import metric, parquet, write
 

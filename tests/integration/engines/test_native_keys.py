@@ -19,7 +19,8 @@ from execution_engine.engines.arrow.local_scan import pieces_of, told_without_sp
 from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
 from execution_engine.engines.spark import kernels as jobs
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.keys import filters, key_sql
+from execution_engine.engines.spark.keys import engine as keys_engine
+from execution_engine.engines.spark.keys import key_sql
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
@@ -182,8 +183,8 @@ def test_rows_that_are_written_otherwise_leave_the_key_to_spark(
 def test_filled_by_tasks_a_bloom_filter_has_the_same_bits(
     spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, name in ((filters, "PULLED_ROWS"), (filters, "EXACT_KEYS")):
-        monkeypatch.setattr(module, name, 0)
+    for name in ("PULLED_ROWS", "EXACT_KEYS"):
+        monkeypatch.setattr(keys_engine, name, 0)
     pq.write_table(pa.table({"a": range(5_000)}), tmp_path / "a.parquet", row_group_size=700)
     asked = [MetricSpec(name="bloom_filter", columns=("a",), options=(("format", "xxhash"),), where="a % 2 = 1")]
     assert both(spark_engine, in_folder(tmp_path), asked, here_too=False).left_by_kind == {Kind.EXPRESSION: 1}
@@ -325,8 +326,8 @@ def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
         return task
 
     monkeypatch.setattr(jobs, "_task", kept)
-    monkeypatch.setattr(filters, "PULLED_ROWS", 0)
-    monkeypatch.setattr(filters, "EXACT_KEYS", 0)
+    monkeypatch.setattr(keys_engine, "PULLED_ROWS", 0)
+    monkeypatch.setattr(keys_engine, "EXACT_KEYS", 0)
     where = "b like 'x%' or a in (1, 2)"
     keys = [*of_key("a", "b", where=where), metric("key_digest", "c")]
     read = both(spark_engine, in_folder(tmp_path), keys, here_too=False)

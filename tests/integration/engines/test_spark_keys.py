@@ -10,9 +10,7 @@ from pybloom_live import BloomFilter
 
 from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.keys import filters
-from execution_engine.engines.spark.keys import probe as keys_probe
-from execution_engine.engines.spark.keys import pull as keys_pull
+from execution_engine.engines.spark.keys import engine as keys_engine
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys.digest import KeyDigest
 from execution_engine.metrics.keys.filter import KeyFilter
@@ -51,10 +49,8 @@ def probe(engine: SparkEngine, table: Table, state: bytes, **given: Any) -> Meas
 @pytest.fixture
 def above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every table had too many rows to pull."""
-    for module in (filters, keys_probe, keys_pull):
-        monkeypatch.setattr(module, "PULLED_ROWS", 0)
-    for module in (filters, keys_probe):
-        monkeypatch.setattr(module, "EXACT_KEYS", 0)
+    for name in ("PULLED_ROWS", "DIGESTED_ROWS", "EXACT_KEYS"):
+        monkeypatch.setattr(keys_engine, name, 0)
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -134,7 +130,7 @@ def test_grouped_in_spark_a_digest_is_what_numpy_makes_of_it(
 ) -> None:
     table = table_of(tmp_path, HERE + MANY + MANY[:50], files=3)
     grouped = measure(spark_engine, table, spec_of("key_digest"))[0]
-    monkeypatch.setattr(keys_pull, "PULLED_ROWS", 10**6)
+    monkeypatch.setattr(keys_engine, "DIGESTED_ROWS", 10**6)
     pulled = measure(spark_engine, table, spec_of("key_digest"))[0]
     assert KeyDigest.from_bytes(grouped.state or b"").words.tolist() == (
         KeyDigest.from_bytes(pulled.state or b"").words.tolist()

@@ -2,8 +2,6 @@
 
 from assay import clock
 from assay.models import Dataset
-from assay.queue.claims import claim
-from assay.queue.flow import stage
 from execution_engine import services
 from execution_engine.models import Measurement, Run, Scan
 from tests.factories import DataTestFactory, day
@@ -31,8 +29,7 @@ def test_what_a_stalled_worker_read_is_dropped_once_another_has_taken_over(loop:
     def another_takes_over() -> None:
         Scan.objects.update(lease_until=clock.database_now().replace(year=2000))
         loop.write(trips, "2026-03-09", rows(300))
-        (scan,) = claim(stage("scan"), now=clock.now(), limit=1)
-        services.run_scan(scan, worker="phx-2@assay")
+        services.scan_pending(worker="phx-2@assay")
 
     loop.lake.while_reading.append(another_takes_over)
     loop.drain()

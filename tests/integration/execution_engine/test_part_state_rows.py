@@ -12,7 +12,7 @@ from assay.models import Dataset, Scope
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import PartState
 from execution_engine.parts.part_states import MOST_UNIONS, PartStates
-from execution_engine.parts.selectors import keeping_states
+from execution_engine.selectors import keeping_states
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 
 pytestmark = pytest.mark.django_db

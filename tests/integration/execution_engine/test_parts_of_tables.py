@@ -17,10 +17,10 @@ from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.models import PartState
 from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.part_states import PartStates, scan_by_parts
-from execution_engine.parts.selectors import keeping_states
 from execution_engine.parts.state_store import INLINE_BYTES
 from execution_engine.read_by import ReadBy
-from execution_engine.scans.unpartitioned import count_unpartitioned
+from execution_engine.scans.reading import count_unpartitioned
+from execution_engine.selectors import keeping_states
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 from tests.fakes import FakeEngine
 

@@ -12,8 +12,6 @@ from django.test.utils import CaptureQueriesContext
 
 from assay.config import config
 from assay.models import Dataset, Tallied, Tally
-from assay.queue.claims import UnableToFinish, claim
-from assay.queue.flow import stage
 from execution_engine import services, tasks
 from execution_engine.engines.protocol import Measured, ScanReport
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
@@ -24,9 +22,9 @@ from execution_engine.parts.state_store import INLINE_BYTES, state_of
 from execution_engine.planning.planner import hash_of
 from execution_engine.quarantine import REMEMBERED, ends_before, note_ends
 from execution_engine.read_by import Kind, Left, ReadBy, from_json
-from execution_engine.scans.open_scans import BegunScan
+from execution_engine.scans.ask import ScanReading
 from execution_engine.scans.reading import read
-from execution_engine.scans.wake import wake
+from execution_engine.scans.run_scan import wake
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
@@ -289,24 +287,16 @@ def test_a_measurement_over_others_is_reused_while_theirs_look_the_same(loop: Lo
     assert loop.lake.scans == []
 
 
-def test_a_scan_that_was_claimed_again_is_not_begun(loop: Loop, trips: Dataset) -> None:
-    order(loop, trips)
-    (scan,) = claim(stage("scan"), now=NOW, limit=1)
-    Scan.objects.update(epoch=9)
-    with pytest.raises(UnableToFinish, match=f"scan {scan.pk} .*: claimed again since epoch 1"):
-        services.run_scan(scan)
-    assert Scan.objects.get().started_at is None
-    assert loop.lake.scans == []
-
-
-def test_after_two_lost_workers_each_measurement_has_a_scan_like_the_first(loop: Loop) -> None:
+def test_after_two_lost_workers_each_measurement_has_a_scan_like_the_first(
+    loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("execution_engine.scans.run_scan.MOST_AT_A_TIME", 1)
     trips = DatasetFactory.create(name="trips", owner="grace", tier=1)
     order(loop, trips)
     order(loop, trips, "mean(fare) > 0")
     Scan.objects.update(attempts=2, turn=7, engine="spark")
     loop.at(NOW + HOUR)
-    (scan,) = claim(stage("scan"), now=NOW + HOUR, limit=1)
-    services.run_scan(scan)
+    assert tasks.scan() == 1
     first, *parts = Scan.objects.order_by("pk")
     assert (first.ended_at, first.error) == (NOW + HOUR, "2 workers were lost with it: measured one by one")
     columns = ("dataset_id", "datacenter", "window", "turn", "owner", "engine", "created_at")
@@ -516,7 +506,7 @@ def test_what_waited_for_its_last_input_is_scanned_and_nothing_else(trips: Datas
     measured = linked(trips, done, measured_at=NOW - DAY, window=day("2026-03-07"))
     scanned = linked(trips, done, scan=scan_of(trips), window=day("2026-03-06"))
     unrelated = linked(trips, other, window=day("2026-03-05"))
-    wake([done.pk], NOW + HOUR)
+    wake([done.pk], NOW + HOUR, {})
     scan = Scan.objects.get(open_key__isnull=False)
     assert (scan.window, scan.dataset, scan.datacenter, scan.created_at) == (MONDAY, trips, "sea", NOW + HOUR)
     found = {row.pk: row.scan_id for row in Measurement.objects.all()}
@@ -532,7 +522,7 @@ def test_what_waited_is_ordered_with_as_many_statements_for_many_windows_as_for_
         done = [earlier(trips, "", measured_at=NOW, window=window) for window in windows]
         ready = [linked(trips, row, window=window) for row, window in zip(done, windows, strict=True)]
         with CaptureQueriesContext(connection) as asked:
-            assert wake([row.pk for row in done], NOW + HOUR)
+            wake([row.pk for row in done], NOW + HOUR, {})
         taken.append(len(asked))
         found = Measurement.objects.filter(pk__in=[row.pk for row in ready])
         assert found.filter(scan__window_start=F("window_start")).count() == number
@@ -547,13 +537,13 @@ def test_a_run_is_ready_once_all_it_asks_for_is_in(trips: Dataset) -> None:
         run = RunFactory.create(slot=slot, ready_at=before if slot == "was ready" else None)
         for number, row in enumerate(wanted):
             Ask.objects.create(run=run, measurement=row, operand=str(number))
-    wake([done.pk], NOW + HOUR)
+    wake([done.pk], NOW + HOUR, {})
     found = dict(Run.objects.values_list("slot", "ready_at"))
     assert found == {"ready": NOW + HOUR, "waits": None, "was ready": before, "of others": None}
 
 
 def test_what_builds_on_a_failure_fails_as_that_did(loop: Loop, trips: Dataset) -> None:
     row = linked(trips, earlier(trips, "", failure_reason="timeout", failure_detail="late"))
-    ((_, reading),) = read([BegunScan(scan=scan_of(trips), measurements=[row])])
+    (reading,) = read([ScanReading(scan=scan_of(trips), measurements=[row])])
     failure = reading.results[row.pk].failure
     assert (failure and str(failure), loop.lake.scans) == ("timeout: late", [])

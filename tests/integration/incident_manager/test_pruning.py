@@ -168,12 +168,12 @@ def test_a_state_goes_before_its_value_and_is_taken_for_no_other(custom: DataTes
 
 
 def test_files_of_the_state_store_go_when_no_row_names_them(custom: DataTest) -> None:
-    named, orphan, fresh = (store_state(config().states, text) for text in (b"named", b"orphan", b"fresh"))
-    measured(custom.dataset, YOUNG, state_path=named.path)
+    named, orphan, fresh = (store_state(config().states, text)[0] for text in (b"named", b"orphan", b"fresh"))
+    measured(custom.dataset, YOUNG, state_path=named)
     for stored in (named, orphan):
-        os.utime(config().states / stored.path, (time.time() - 2 * 86400,) * 2)
+        os.utime(config().states / stored, (time.time() - 2 * 86400,) * 2)
     prune()
-    assert [(config().states / each.path).exists() for each in (named, orphan, fresh)] == [True, False, True]
+    assert [(config().states / each).exists() for each in (named, orphan, fresh)] == [True, False, True]
 
 
 def test_scans_changes_watches_notices_and_look_ups_go(custom: DataTest) -> None:

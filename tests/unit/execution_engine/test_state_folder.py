@@ -6,7 +6,7 @@ import pytest
 
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState
-from execution_engine.parts.state_folder import MOST_ROLLUPS, StateFolder
+from execution_engine.parts.incremental import MOST_ROLLUPS, StateFolder
 
 KEYS, NULLS, SUM = (MetricSpec(name=name, columns=("id",)) for name in ("distinct_count", "completeness", "sum"))
 DAYS = {"mon": "f", "tue": "g"}
@@ -51,7 +51,8 @@ def test_of_each_metric_the_newest_unions_stay(states: StateFolder) -> None:
 def test_a_union_that_is_gone_says_so_when_it_is_read(states: StateFolder) -> None:
     states.save_rollups(DAYS, [(KEYS, b"k")])
     (union,) = states.rollups([KEYS])[KEYS]
-    union.file.path.unlink()
+    (file,) = states.folder.rglob("*.states")
+    file.unlink()
     with pytest.raises(UnableToReadState, match="cannot be read"):
         union.load()
 

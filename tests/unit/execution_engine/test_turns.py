@@ -1,7 +1,7 @@
 """What comes first, and bounds on what runs at once."""
 
 from assay.catalog.tiers import TIERS
-from execution_engine.planning.turns import Full, full, is_made_up_for, turn
+from execution_engine.planning.turns import at_bound, is_made_up_for, turn
 
 BOUNDS = {"dataset_id": 2, "owner": 3, "engine": 0}
 
@@ -13,25 +13,25 @@ def running(*scans: tuple[int, str], datacenter: str = "sea") -> list[dict[str, 
 
 
 def test_nothing_is_full_where_nothing_runs() -> None:
-    assert full([], BOUNDS) == []
+    assert at_bound([], BOUNDS) == []
 
 
 def test_a_dataset_with_two_scans_begins_no_third() -> None:
-    found = full(running((1, "ada"), (1, "ada"), (2, "bob")), BOUNDS)
-    assert found == [Full(datacenter="sea", kind="dataset_id", values=frozenset({1}))]
+    found = at_bound(running((1, "ada"), (1, "ada"), (2, "bob")), BOUNDS)
+    assert found == [("sea", "dataset_id", 1)]
 
 
 def test_an_owner_is_bounded_over_all_datasets() -> None:
-    found = full(running((1, "ada"), (2, "ada"), (3, "ada"), (4, "bob")), BOUNDS)
-    assert found == [Full(datacenter="sea", kind="owner", values=frozenset({"ada"}))]
+    found = at_bound(running((1, "ada"), (2, "ada"), (3, "ada"), (4, "bob")), BOUNDS)
+    assert found == [("sea", "owner", "ada")]
 
 
 def test_datacenters_are_bounded_apart() -> None:
-    assert full(running((1, "ada")) + running((1, "ada"), datacenter="phx"), BOUNDS) == []
+    assert at_bound(running((1, "ada")) + running((1, "ada"), datacenter="phx"), BOUNDS) == []
 
 
 def test_a_bound_of_zero_bounds_nothing() -> None:
-    assert full(running(*((each, f"owner {each}") for each in range(100))), BOUNDS) == []
+    assert at_bound(running(*((each, f"owner {each}") for each in range(100))), BOUNDS) == []
 
 
 def test_what_is_made_up_for_comes_after_all_that_is_current_and_by_tier_too() -> None:

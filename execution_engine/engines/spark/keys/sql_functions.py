@@ -32,9 +32,8 @@ from execution_engine.metrics.keys.filter_shape import HELD, Format, largest_sha
 from execution_engine.metrics.keys.growing_filter import sealed_filter
 
 from . import workers
-from .filters import fill
+from .engine import PULLED_ROWS, fill
 from .key_sql import HASH, hash_of
-from .pull import PULLED_ROWS
 from .workers import filler, hashes_in
 
 BUILD, USE = "build_bloom_filter", "use_bloom_filter"
