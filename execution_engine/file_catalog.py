@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 
 from assay.time.windows import Granularity, parse_key
@@ -55,7 +58,7 @@ class FolderCatalog:
     """The tables of a folder, and what else lies there with why it is left out."""
 
     tables: tuple[Described, ...] = ()
-    left_out: tuple[str, ...] = field(default=())
+    left_out: tuple[str, ...] = ()
 
     def to_yaml(self, *, source: str) -> str:
         """The catalog file."""
@@ -113,23 +116,30 @@ def _described(place: Path, folder: Path, base: Path, said: dict[str, Any], data
     listing = list_part(table, WHOLE)
     if not listing.files:
         return None
-    options = {"escape": '"'} if storage == "csv" and _doubles_quotes(listing) else {}
-    partition, notes = _partition(table, listing)
-    newest = _newest_part(table, listing, partition)
-    columns = _columns(table, newest, options)
-    key = _unique_column(place, table, newest, options)
+    doubles_quotes = False  # whether the newest file does, as spreadsheets and databases write them
+    if storage == "csv":
+        with listing.root.filesystem.open_input_stream(listing.newest.path) as file:
+            doubles_quotes = DOUBLED_QUOTE in file.read(MOST_BYTES)
+    partition, newest, notes = _partition(table, listing)
+    if storage == "parquet":
+        columns = {name: type_ for name, type_ in shown_columns(read_columns(newest)).items() if "." not in name}
+    else:  # without those in the names of folders
+        schema = next(batches_of(table, newest)).schema
+        own = [column for column in schema if column.name not in newest.folder_columns]
+        columns = {column.name: spark_type_of(column.type) or "string" for column in own}
+    key = _unique_column(place, table, newest)
+    if key:
+        notes.append(f"{key} is unique in {'the newest partition' if partition else 'the newest file'}: is it the key?")
     location = str(place.relative_to(base)) if place.is_relative_to(base) else str(place)
-    replica = {"datacenter": datacenter, "storage": storage, "location": location}
+    replica: dict[str, Any] = {"datacenter": datacenter, "storage": storage, "location": location}
     dataset = {
         "name": f"{_word(folder.name)}.{_word(place.name)}" if place != folder else f"files.{_word(place.name)}",
         **said,
         "columns": columns,
         **({"primary_key": [key]} if key else {}),
         **({"partition": partition} if partition else {}),
-        "replicas": [{**replica, "options": options} if options else replica],
+        "replicas": [replica | ({"options": {"escape": '"'}} if doubles_quotes else {})],
     }
-    if key:
-        notes.append(f"{key} is unique in {'the newest partition' if partition else 'the newest file'}: is it the key?")
     return Described(name=str(dataset["name"]), dataset=dataset, notes=tuple(notes))
 
 
@@ -139,37 +149,24 @@ def _word(name: str) -> str:
     return re.sub(r"\W+", "_", stem).strip("_") or "data"
 
 
-def _partition(table: Table, listing: Listing) -> tuple[dict[str, str] | None, list[str]]:
+def _partition(table: Table, listing: Listing) -> tuple[dict[str, str] | None, Listing, list[str]]:
+    """How the table is cut, the files of its newest partition or the newest file, and why it is not cut."""
     folders = listing.folder_columns
-    if not folders:
-        return None, ["no folders such as day=2026-01-31 name partitions, so it is tested as a whole"]
+    note = "no folders such as day=2026-01-31 name partitions, so it is tested as a whole"
     if len(folders) > 1:
-        return None, [f"{' and '.join(folders)} are folders in folders, which are no partitions here"]
-    keys = list_partitions(Table(name=table.name, storage=table.storage, location=table.location,
-                                 partition_column=folders[0])) or ()  # fmt: skip
-    partition = partition_of(folders[0], keys) if keys else None
-    return partition, [] if partition else [f"folders of {folders[0]} name no time, so it is tested as a whole"]
+        note = f"{' and '.join(folders)} are folders in folders, which are no partitions here"
+    elif folders:
+        cut = replace(table, partition_column=folders[0])
+        keys = list_partitions(cut) or ()
+        if keys and (partition := partition_of(folders[0], keys)):
+            return partition, list_part(cut, Part(keys=(max(keys),))), []
+        note = f"folders of {folders[0]} name no time, so it is tested as a whole"
+    return None, Listing(root=listing.root, files=(listing.newest,)), [note]
 
 
-def _newest_part(table: Table, listing: Listing, partition: dict[str, str] | None) -> Listing:
-    """The files of the newest partition, or the newest file."""
-    if partition is None:
-        return Listing(root=listing.root, files=(listing.newest,))
-    cut = Table(name=table.name, storage=table.storage, location=table.location, partition_column=partition["column"])
-    return list_part(cut, Part(keys=(max(list_partitions(cut) or ()),)))
-
-
-def _columns(table: Table, listing: Listing, options: dict[str, str]) -> dict[str, str]:
-    """Columns of the files, without those in the names of folders, by Spark's types."""
-    if table.storage == "parquet":
-        return {name: type_ for name, type_ in shown_columns(read_columns(listing)).items() if "." not in name}
-    schema = next(iter(_batches(table, listing, options))).schema
-    return {one.name: spark_type_of(one.type) or "string" for one in schema if one.name not in listing.folder_columns}
-
-
-def _unique_column(place: Path, table: Table, listing: Listing, options: dict[str, str]) -> str | None:
+def _unique_column(place: Path, table: Table, listing: Listing) -> str | None:
     """A column that is called as keys are, and whose values come once each; None where there is none."""
-    rows = pa.Table.from_batches(list(_batches(table, listing, options)))
+    rows = pa.Table.from_batches(list(islice(batches_of(table, listing), 1000)))
     if not 0 < rows.num_rows <= MOST_ROWS:
         return None
     own = _word(place.name).lower()
@@ -185,13 +182,36 @@ def _unique_column(place: Path, table: Table, listing: Listing, options: dict[st
     return None
 
 
-def _batches(table: Table, listing: Listing, options: dict[str, str]) -> Iterator[pa.RecordBatch]:
-    known = {name: value for name, value in options.items() if name != "escape"}  # pyarrow takes doubled quotes anyway
-    read = Table(name=table.name, storage=table.storage, location=table.location, options=known)
-    yield from islice(batches_of(read, listing), 1000)
+# Two tables of a shop for a first try: orders that came every day of the last two weeks, and the customers.
+
+DAYS = 14
+ORDERS = 1000  # of a day, or so
+CUSTOMERS = 200
 
 
-def _doubles_quotes(listing: Listing) -> bool:
-    """Whether the newest file writes a quote within a quoted text twice, as spreadsheets and databases do."""
-    with listing.root.filesystem.open_input_stream(listing.newest.path) as file:
-        return DOUBLED_QUOTE in file.read(MOST_BYTES)
+class UnableToWriteSample(Exception):
+    """The folder is somebody's."""
+
+
+def write_sample(folder: Path) -> None:
+    """Write the tables into an empty or new folder; raises UnableToWriteSample for any other."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UnableToWriteSample(f"{folder} is not empty: name a new folder for the sample")
+    chance, today = Random(1), datetime.now(UTC).date()
+    number = 0
+    tables: dict[str, dict[str, list[Any]]] = {}
+    for ago in range(DAYS, 0, -1):
+        day = today - timedelta(days=ago)
+        ids = range(number, number + ORDERS + chance.randrange(-50, 50))
+        number = ids.stop
+        rows = {
+            "order_id": list(ids),
+            "customer_id": [chance.randrange(CUSTOMERS) for _ in ids],
+            "amount": [round(chance.lognormvariate(3, 0.5), 2) for _ in ids],
+        }
+        tables[f"orders/day={day}"] = rows
+    emails = [f"customer{at}@example.com" for at in range(CUSTOMERS)]
+    tables["customers"] = {"customer_id": list(range(CUSTOMERS)), "email": emails}
+    for name, columns in tables.items():
+        (folder / name).mkdir(parents=True)
+        pq.write_table(pa.table(columns), folder / name / "part-0.parquet")

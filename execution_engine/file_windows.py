@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar
@@ -11,19 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from django.core.management.base import CommandParser
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress, track
 
 from assay import clock
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.profile import FILES
-from assay.catalog.selectors import by_name, home, sensitive_columns
+from assay.catalog.selectors import asked_window, by_name, home, sensitive_columns
 from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range, key_values
 from assay.models import Dataset
-from assay.time.windows import Granularity, Window, place_end
+from assay.time.windows import Granularity, UnableToReadWindow, Window, place_end
 from execution_engine.engines.arrow.profiles import batches_of
-from execution_engine.engines.files.listing import Listing, list_part, list_partitions
+from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, list_partitions
 from execution_engine.engines.protocol import WHOLE, Part, Table
-from execution_engine.verification.data import name_of, table_of
+from execution_engine.profiles.gather import gathered_profile
+from execution_engine.profiles.profile import Profile
+from execution_engine.verification.data import name_of, names_files, table_of
 
 from . import storage
 
@@ -148,10 +150,7 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
     name, by, quiet = options["table"], options["by"], options["json"]
     if options["start"] or options["end"]:
         raise UnableToRun("--from and --to are of a dataset of the catalog: give the path of the files wanted instead")
-    try:
-        table = table_of(name, name_of(name), key_values(options["option"]))
-    except ValueError as error:
-        raise UnableToRun(str(error)) from None
+    table = _table_named(name, options["option"])
     whole = list_part(table, WHOLE)
     if options["by_file"]:
         for file in _tracked(in_time_order(whole.files, lambda file: file.path), quiet=quiet):
@@ -168,8 +167,20 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
     rows = _read(table, whole)
     if rows is None or not rows.num_rows:
         return
-    for key, part in _by_columns(rows, by.split(",")) if by else _tenths(rows):
-        yield _dated(key, part)
+    if by:
+        for key, part in _by_columns(rows, by.split(",")):
+            yield _dated(key, part)
+        return
+    size = max(1, -(-rows.num_rows // PARTS))
+    for number, start in enumerate(range(0, rows.num_rows, size), 1):
+        yield _dated(f"part {number}", rows.slice(start, size))
+
+
+def _table_named(name: str, option: Sequence[str]) -> Table:
+    try:
+        return table_of(name, name_of(name), key_values(option))
+    except ValueError as error:
+        raise UnableToRun(str(error)) from None
 
 
 def _dated(key: str, rows: pa.Table) -> FileWindow:
@@ -191,14 +202,14 @@ def start_of_day(key: str) -> float | None:
 def in_time_order(things: Sequence[T], name: Callable[[T], str]) -> list[T]:
     """By the days that all their names have, else by the names, in which 2 comes before 10."""
     days = [start_of_day(name(thing)) for thing in things]
-    known = [day or 0.0 if None not in days else 0.0 for day in days]
-    order = sorted(range(len(things)), key=lambda at: (known[at], _natural(name(things[at]))))
-    return [things[at] for at in order]
+    are_dated = None not in days
 
+    def order(at: int) -> tuple[float, list[tuple[bool, int, str]]]:
+        parts = re.split(r"(\d+)", name(things[at]))  # numbers in the name count as numbers
+        natural = [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+        return (days[at] or 0.0) if are_dated else 0.0, natural
 
-def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """A key to sort by: numbers in the name count as numbers."""
-    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", name)]
+    return [things[at] for at in sorted(range(len(things)), key=order)]
 
 
 def _read(table: Table, listing: Listing) -> pa.Table | None:
@@ -219,15 +230,64 @@ def _by_columns(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[str, pa.
         yield "/".join(str(group[name]) for name in names), part.drop_columns(list(names))
 
 
-def _tenths(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    size = max(1, -(-rows.num_rows // PARTS))
-    for number, start in enumerate(range(0, rows.num_rows, size), 1):
-        yield f"part {number}", rows.slice(start, size)
-
-
-def _tracked(some: Sequence[Any], *, quiet: bool) -> Iterator[Any]:
+def _tracked(windows: Sequence[Any], *, quiet: bool) -> Iterator[Any]:
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield from some
+        yield from windows
     else:
-        yield from track(some, "reading windows", console=console, transient=True)
+        yield from track(windows, "reading windows", console=console, transient=True)
+
+
+# The profile of files as a whole: those that a path names, or those of a dataset of the catalog.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where the rows are, and the columns whose values must not be told, in lower case."""
+
+    table: Table
+    part: Part = WHOLE
+    hidden: frozenset[str] = frozenset()
+
+
+def place_named(name: str, window: str | None, option: Sequence[str]) -> Place:
+    """A path or URL, else a dataset, of which the database must be ready; raises UnableToRun."""
+    if names_files(name):
+        if window:
+            raise UnableToRun("--window is of a dataset of the catalog: give the path of the partition instead")
+        return Place(table=_table_named(name, option))
+    dataset = dataset_named(name)
+    table = files_of(dataset)
+    engine = storage.engine_of_storage(table.storage)
+    try:
+        part = storage.part_of(dataset, asked_window(dataset, window), engine, table) if window else WHOLE
+    except UnableToReadWindow as error:
+        raise UnableToRun(str(error)) from None
+    return Place(table=table, part=part, hidden=frozenset(sensitive_columns(dataset)))
+
+
+def profile_of_place(place: Place, start: float | None = None, *, quiet: bool) -> Profile:
+    """Of all rows, with times counted from ``start``; raises UnableToRun."""
+    table = place.table
+    try:
+        listing = list_part(table, place.part)
+        if not listing.files:
+            raise UnableToRun(f"{table.place} has no files")
+        if listing.filtered:
+            raise UnableToRun(f"{table.name} keeps its partitions inside the files: leave --window out")
+        with _progress(listing, quiet=quiet) as read:
+            return gathered_profile(batches_of(table, listing, read), start)
+    except UnableToListFiles as error:
+        raise UnableToRun(str(error.failure.detail)) from None
+
+
+@contextmanager
+def _progress(listing: Listing, *, quiet: bool) -> Iterator[Any]:
+    """A bar of the bytes that are read, for people who wait."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("reading", total=listing.size)
+        yield lambda file: progress.advance(task, file.size)

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from assay.catalog.profile import FILES
 from execution_engine.engines.arrow.local_scan import told_of_small
-from execution_engine.engines.arrow.profiles import ToldProfiles, profiles_told
+from execution_engine.engines.arrow.profiles import profiles_told
 from execution_engine.engines.columns.column_types import quote
 from execution_engine.engines.files.listing import (
     UnableToListFiles,
@@ -76,60 +76,50 @@ class SparkEngine:
 
         Small profiles need none: Arrow has them. Nor do the parts that are read here, as the options say.
         """
-        here = self._told_here(units)
-        there = iter(self._told_by_spark([unit for at, unit in enumerate(units) if at not in here]))
-        return tuple(here[at] if at in here else next(there) for at in range(len(units)))
-
-    def _told_here(self, units: Sequence[Unit]) -> dict[int, ScanReport]:
-        """By the numbers of the units, what is wholly told by the kernels in this process."""
-        most = self._options.most_bytes_here
-        asked = [(at, unit) for at, unit in enumerate(units) if most and unit.wanted]
-        told = {at: told_of_small(unit.table, unit.part, unit.wanted, most) for at, unit in asked}
-        return {at: report for at, report in told.items() if report is not None}
-
-    def _told_by_spark(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
-        told = [profiles_told(unit.table, unit.part, unit.wanted) for unit in units]
-        left = [_without(unit, profiles) for unit, profiles in zip(units, told, strict=True)]
+        reports: dict[int, ScanReport] = {}
+        if most := self._options.most_bytes_here:
+            for at, unit in enumerate(units):
+                if unit.wanted and (report := told_of_small(unit.table, unit.part, unit.wanted, most)) is not None:
+                    reports[at] = report
+        rest = [at for at in range(len(units)) if at not in reports]
+        profiles = [profiles_told(units[at].table, units[at].part, units[at].wanted) for at in rest]
+        left = [
+            replace(units[at], wanted=tuple(item for item in units[at].wanted if item.key not in told.measured))
+            for at, told in zip(rest, profiles, strict=True)
+        ]
         shared = scan_shared(self, left, native=self._options.native)
-        return tuple(
-            self._beside(profiles, shared.get(at) or self._scan_alone(rest), unit)
-            for at, (unit, rest, profiles) in enumerate(zip(units, left, told, strict=True))
-        )
-
-    def _beside(self, told: ToldProfiles, report: ScanReport, unit: Unit) -> ScanReport:
-        """Both together, where they are of the same files."""
-        if not told.measured:
-            return report
-        by = together([report.read_by, ReadBy(kernels=len(told.measured))])
-        if not report.measured:
-            return replace(report, measured=told.measured, fingerprint=told.fingerprint, read_by=by)
-        if report.fingerprint != told.fingerprint:  # replaced meanwhile
-            return self._scan_alone(unit)
-        return replace(report, measured={**report.measured, **told.measured}, read_by=by)
+        for number, (at, unit, told) in enumerate(zip(rest, left, profiles, strict=True)):
+            report = shared.get(number) or self._scan_alone(unit)
+            if told.measured and report.measured and report.fingerprint != told.fingerprint:  # replaced meanwhile
+                report = self._scan_alone(units[at])
+            elif told.measured:
+                report = replace(
+                    report,
+                    measured={**report.measured, **told.measured},
+                    fingerprint=told.fingerprint,
+                    read_by=together([report.read_by, ReadBy(kernels=len(told.measured))]),
+                )
+            reports[at] = report
+        return tuple(reports[at] for at in range(len(units)))
 
     def _scan_alone(self, unit: Unit) -> ScanReport:
-        table, part, wanted = unit.table, unit.part, unit.wanted
-        started = monotonic()
-        if not wanted:
+        if not unit.wanted:
             return ScanReport(measured={}, spark_jobs=0, seconds=0.0, fingerprint=None)
-        report = self._scan(table, part, wanted, started)
+        started = monotonic()
+        report = self._scan(unit, started)
         reasons = {measured.failure.reason for measured in report.measured.values() if measured.failure}
         if Reason.ENGINE_UNREACHABLE in reasons:
             self.close()  # the next scan connects anew
-        if Reason.UNREADABLE in reasons and self.fingerprint(table, part) not in (None, report.fingerprint):
-            return self._scan(table, part, wanted, started)  # a file was replaced under the reader
+        if Reason.UNREADABLE in reasons and self.fingerprint(unit.table, unit.part) not in (None, report.fingerprint):
+            return self._scan(unit, started)  # a file was replaced under the reader
         return report
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Up to ``limit`` rows that break row-wise metrics or whose key is repeated."""
         try:
             return failing_rows(open_source(self.session, table, part), specs, limit)
-        except UnableToListFiles as error:
-            return none_failing(specs, error.failure)
-        except UnableToFindJava as error:
-            return none_failing(specs, Failure(reason=Reason.ENGINE_UNREACHABLE, detail=str(error)))
-        except SPARK_ERRORS as error:
-            return none_failing(specs, failure_of(error, table.name))
+        except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS) as error:
+            return none_failing(specs, _failure(error, table.name))
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """Of the paths, sizes and modification times of the files; None for catalog tables and what is unreadable."""
@@ -165,21 +155,17 @@ class SparkEngine:
             with suppress(*SPARK_ERRORS):
                 session.stop()
 
-    def _scan(self, table: Table, part: Part, wanted: Sequence[Wanted], started: float) -> ScanReport:
+    def _scan(self, unit: Unit, started: float) -> ScanReport:
         jobs, fingerprint, by = 0, None, NO_VALUES
         try:
-            session = self.session
-            with counting_jobs(session, f"scan of {table.name}") as count:
-                source = open_source(session, table, part)
+            with counting_jobs(self.session, f"scan of {unit.table.name}") as count:
+                source = open_source(self.session, unit.table, unit.part)
                 fingerprint = source.fingerprint
-                taken = measure(source, wanted, native=self._options.native)
+                taken = measure(source, unit.wanted, native=self._options.native)
             measured, by, jobs = taken.measured, taken.read_by, count.jobs
-        except UnableToListFiles as error:
-            measured = _all_failed(wanted, error.failure)
-        except UnableToFindJava as error:
-            measured = _all_failed(wanted, Failure(reason=Reason.ENGINE_UNREACHABLE, detail=str(error)))
-        except SPARK_ERRORS as error:
-            measured = _all_failed(wanted, failure_of(error, table.name))
+        except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS) as error:
+            failure = Measured(failure=_failure(error, unit.table.name))
+            measured = {item.key: failure for item in unit.wanted}
         seconds = monotonic() - started
         return ScanReport(measured=measured, spark_jobs=jobs, seconds=seconds, fingerprint=fingerprint, read_by=by)
 
@@ -193,9 +179,9 @@ class SparkEngine:
         return tuple(sorted({HIVE_NULL if row["k"] is None else row["k"] for row in rows}))
 
 
-def _without(unit: Unit, told: ToldProfiles) -> Unit:
-    return replace(unit, wanted=tuple(item for item in unit.wanted if item.key not in told.measured))
-
-
-def _all_failed(wanted: Sequence[Wanted], failure: Failure) -> dict[str, Measured]:
-    return {item.key: Measured(failure=failure) for item in wanted}
+def _failure(error: Exception, where: str) -> Failure:
+    if isinstance(error, UnableToListFiles):
+        return error.failure
+    if isinstance(error, UnableToFindJava):
+        return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=str(error))
+    return failure_of(error, where)

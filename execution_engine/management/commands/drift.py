@@ -14,10 +14,11 @@ from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from execution_engine.drift import DRIFTED, LARGE, Level, described, drifts_of
 from execution_engine.engines.files.listing import UnableToListFiles, kind_of_folder
-from execution_engine.file_profiles import Place, place_named, profile_of_place
 from execution_engine.file_windows import (
     add_window_arguments,
     dataset_named,
+    place_named,
+    profile_of_place,
     start_of_day,
     windows_of_dataset,
     windows_of_files,
@@ -113,8 +114,9 @@ def _beside(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
         profile_of_place(place, start if dated else None, quiet=options["json"])
         for place, start in zip(places, starts, strict=True)
     ]
-    (ours, profile), (theirs, before) = zip(map(_name, asked), found, strict=True)
-    return (ours, profile), (theirs, before), _hidden(places)
+    names = (" ".join(filter(None, name_and_window)) for name_and_window in asked)
+    ours, theirs = zip(names, found, strict=True)
+    return ours, theirs, frozenset[str]().union(*(place.hidden for place in places))
 
 
 def _options_of(name: str, options: dict[str, Any]) -> list[str]:
@@ -124,14 +126,6 @@ def _options_of(name: str, options: dict[str, Any]) -> list[str]:
         return given
     is_csv = {each: kind_of_folder(each) == "csv" for each in (options["table"], options["against"])}
     return given if is_csv[name] or not any(is_csv.values()) else []
-
-
-def _hidden(places: list[Place]) -> frozenset[str]:
-    return frozenset[str]().union(*(place.hidden for place in places))
-
-
-def _name(asked: tuple[str, str | None]) -> str:
-    return " ".join(each for each in asked if each)
 
 
 def _last_window(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:

@@ -10,8 +10,7 @@ from rich.console import Console
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
-from execution_engine.file_catalog import read_folder
-from execution_engine.sample_tables import UnableToWriteSample, write_sample
+from execution_engine.file_catalog import UnableToWriteSample, read_folder, write_sample
 
 
 class Command(Base):

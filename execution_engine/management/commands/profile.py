@@ -10,9 +10,8 @@ from rich.table import Table as Printed
 
 from assay.command_line.command import Command as Base
 from assay.command_line.exit_codes import ExitCode
-from execution_engine.file_profiles import place_named, profile_of_place
+from execution_engine.file_windows import place_named, profile_of_place
 from execution_engine.profiles import report
-from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.report import HEAD, line_of, odd, page_of
 from execution_engine.verification.data import names_files
 
@@ -39,7 +38,9 @@ class Command(Base):
             super().prepare()
         place = place_named(name, options["window"], options["option"])
         profile = profile_of_place(place, quiet=options["json"])
-        result = {"table": place.table.name, **report.described(_without(profile, place.hidden))}
+        # of hidden columns nothing but counts of rows and nulls is told
+        shown = profile.without_values(name for name in profile.columns if name.casefold() in place.hidden)
+        result = {"table": place.table.name, **report.described(shown)}
         if options["html"]:
             options["html"].write_text(page_of(place.table.name, result))
             result["page"] = str(options["html"])
@@ -57,8 +58,3 @@ class Command(Base):
             console.print(escape(line), soft_wrap=True)
         if "page" in result:
             console.print(f"wrote {escape(result['page'])}")
-
-
-def _without(profile: Profile, hidden: frozenset[str]) -> Profile:
-    """The profile, with nothing but counts of rows and nulls of the hidden columns."""
-    return profile.without_values(name for name in profile.columns if name.casefold() in hidden)
