@@ -204,12 +204,11 @@ def write_sample(folder: Path) -> None:
         day = today - timedelta(days=ago)
         ids = range(number, number + ORDERS + chance.randrange(-50, 50))
         number = ids.stop
-        rows = {
+        tables[f"orders/day={day}"] = {
             "order_id": list(ids),
             "customer_id": [chance.randrange(CUSTOMERS) for _ in ids],
             "amount": [round(chance.lognormvariate(3, 0.5), 2) for _ in ids],
         }
-        tables[f"orders/day={day}"] = rows
     emails = [f"customer{at}@example.com" for at in range(CUSTOMERS)]
     tables["customers"] = {"customer_id": list(range(CUSTOMERS)), "email": emails}
     for name, columns in tables.items():

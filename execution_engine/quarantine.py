@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 
-from assay.time.windows import Window
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.spec import MetricSpec
 
@@ -20,11 +19,9 @@ from .outcome import ABNORMAL, Failure, Reason
 # Poison: a metric that ends its scan abnormally is measured apart, and not at all after the third time (pure).
 #
 # A scan shares its passes, and with them its end: one condition that hangs costs every test of the table its result.
-# So
-# what was in such a scan is measured apart from the rest next time: what is ours in one pass and each piece of users'
-# SQL by itself, after the second time everything by itself, the worst last. Only what ended so by itself, as its
-# third
-# time, is quarantined; its neighbours are cleared by the values that they give.
+# So what was in such a scan is measured apart from the rest next time: what is ours in one pass and each piece of
+# users' SQL by itself, after the second time everything by itself, the worst last. Only what ended so by itself, as
+# its third time, is quarantined; its neighbours are cleared by the values that they give.
 
 MOST_ENDS = 3
 ONE_BY_ONE = 2  # ends after which everything is measured by itself
@@ -148,9 +145,10 @@ def _note_end(scan: Scan, row: Measurement, failure: Failure, now: datetime, *, 
 
 def _overlapping(scan: Scan, row: Measurement) -> QuerySet[Suspect]:
     """Of this metric there; the window of a whole table is another each time, and overlaps the one before."""
-    window: Window = scan.window
-    return _of(scan).filter(spec_hash=row.spec_hash, window_start__lt=window.end, window_end__gt=window.start)
-
-
-def _of(scan: Scan) -> QuerySet[Suspect]:
-    return Suspect.objects.filter(dataset=scan.dataset_id, datacenter=scan.datacenter)
+    return Suspect.objects.filter(
+        dataset=scan.dataset_id,
+        datacenter=scan.datacenter,
+        spec_hash=row.spec_hash,
+        window_start__lt=scan.window_end,
+        window_end__gt=scan.window_start,
+    )

@@ -11,7 +11,7 @@ from assay.catalog.locations import PUSHED, ToldLocation, UnableToUseLocation, f
 from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.profile import FILES
 from assay.catalog.services import closed_to, limited_datasets
-from assay.config import Config, config
+from assay.config import config
 from assay.models import Dataset, Replica
 from assay.time.windows import Partitioning, UnableToPartition, Window
 from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Limits, Part, Table
@@ -47,11 +47,7 @@ def engine_of_storage(storage: str) -> Engine:
         native=settings.spark_native,
         in_process_bytes=settings.spark_in_process_bytes,
     )
-    return engine_for(storage, spark, _limits(settings))
-
-
-def _limits(settings: Config) -> Limits:
-    return Limits(
+    limits = Limits(
         deadline_seconds=settings.scan_deadline_seconds,
         memory=settings.spark_memory,
         scans_per_child=settings.spark_scans,
@@ -59,6 +55,7 @@ def _limits(settings: Config) -> Limits:
         isolated=settings.spark_isolation == "child",
         shows_log=settings.spark_log,
     )
+    return engine_for(storage, spark, limits)
 
 
 @contextmanager
@@ -142,14 +139,11 @@ def extent_of(dataset: Dataset, window: Window, engine: Engine, table: Table, *,
     elif present is None:
         part = WHOLE
     else:
-        part = Part(keys=tuple(key for key in present if _holds(partitioning, window, key)))
+        # folders whose names are no keys belong to no window
+        keys = (key for key in present if not _is_stray(partitioning, key))
+        part = Part(keys=tuple(key for key in keys if window.contains(partitioning.window(key))))
     strays = None if present is None else tuple(key for key in present if _is_stray(partitioning, key))
     return Extent(part=part, strays=strays)
-
-
-def _holds(partitioning: Partitioning, window: Window, key: str) -> bool:
-    """Whether a folder's key is of this window; folders whose names are no keys belong to none."""
-    return not _is_stray(partitioning, key) and window.contains(partitioning.window(key))
 
 
 @lru_cache(maxsize=100_000)

@@ -21,7 +21,7 @@ from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import with_replicas
 from assay.catalog.services import limited_datasets
 from assay.database.statements import set_all
-from assay.models import ChangeKind, DataChange, Dataset, Replica
+from assay.models import ChangeKind, DataChange, Dataset
 from assay.queue.claims import claims, in_one_transaction, in_transaction
 from assay.queue.flow import stage
 from assay.time.windows import Window
@@ -134,6 +134,10 @@ class Seen:
         """Where it was seen, as its watch says it."""
         return self.dataset.pk, self.datacenter, self.window
 
+    def came_at(self, now: datetime) -> datetime:
+        """When the newest file came, as far as is known."""
+        return min(self.written_at or now, now)
+
 
 def seen_before(seen: Sequence[Seen]) -> dict[int, int | None]:
     """By the numbers of those in watched windows the id of the watch that has seen this before; None: it is news."""
@@ -151,7 +155,7 @@ def note_fingerprints(seen: Sequence[Seen], now: datetime) -> None:
     changed = [place for place, row in known.items() if told[place].fingerprint not in ("", row.fingerprint)]
     _tell([row for place in changed if (row := known[place]).fingerprint], now)  # else it is the first look
     for place in changed:
-        was_changed = {"fingerprint": told[place].fingerprint, "changed_at": _came_at(told[place], now)}
+        was_changed = {"fingerprint": told[place].fingerprint, "changed_at": told[place].came_at(now)}
         Watch.objects.filter(pk=known[place].pk).update(seen_at=now, **was_changed)
     # where nothing can be seen, what was seen last stays: it tells when it is back
     as_before = [row.pk for place, row in known.items() if place not in changed]
@@ -170,7 +174,7 @@ def _watch_from_now_on(new: Sequence[Seen], now: datetime) -> dict[Place, Watch]
                 window_end=each.window.end,
                 fingerprint=each.fingerprint,
                 seen_at=now,
-                changed_at=_came_at(each, now) if each.fingerprint else None,
+                changed_at=each.came_at(now) if each.fingerprint else None,
                 next_look_at=next_look(window_end=each.window.end, closely=False, now=now),
             )
             for each in new
@@ -190,10 +194,6 @@ def _watch_from_now_on(new: Sequence[Seen], now: datetime) -> dict[Place, Watch]
             others = Watch.objects.filter(dataset=each.dataset, datacenter=each.datacenter).exclude(**own)
             others.update(next_look_at=None)
     return of_others
-
-
-def _came_at(seen: Seen, now: datetime) -> datetime:
-    return min(seen.written_at or now, now)
 
 
 def _watches(seen: Collection[Seen]) -> dict[Place, Watch]:
@@ -220,11 +220,16 @@ def _look_at(dataset: Dataset, watches: Sequence[Watch], limited: Sequence[Place
     """One group of windows; data that was there and cannot be read now has changed, unless the look itself failed."""
     replica = replica_of(dataset, watches[0].datacenter)
     kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
+    seen: dict[int, str] = {}
     try:
-        seen = {} if replica is None else _fingerprints(dataset, replica, kept, limited)
+        if replica is not None:
+            table, engine = table_of(dataset, replica, limited), engine_of(replica)
+            prints = engine.fingerprints(table, [part_of(dataset, watch.window, engine, table) for watch in kept])
+            seen = {watch.pk: print_ or "" for watch, print_ in zip(kept, prints, strict=True)}
+    except UnableToUseLocation:
+        pass
     except Exception:
         log.exception("look failed", dataset=dataset.full_name, datacenter=watches[0].datacenter)
-        seen = {}
     seen |= {watch.pk: GONE for watch in kept if watch.fingerprint and seen.get(watch.pk) == ""}
     return Look(kept=kept, seen=seen, gone={watch.pk for watch in watches} - {watch.pk for watch in kept})
 
@@ -237,22 +242,13 @@ def _note_looks(looks: Sequence[Look], now: datetime) -> None:
         Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
     if changed:
         _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
-    for due, keys in _next_looks(looks, now).items():
+    by_instant: defaultdict[datetime, list[int]] = defaultdict(list)  # they fall on few, so few statements set them
+    for watch in (watch for look in looks for watch in look.kept):
+        by_instant[next_look(window_end=watch.window_end, closely=watch.closely, now=now)].append(watch.pk)
+    for due, keys in by_instant.items():
         set_all(Watch, keys, seen_at=now, next_look_at=due, lease_until=None, attempts=0)
     if gone := [pk for look in looks for pk in look.gone]:
         Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
-
-
-def _fingerprints(
-    dataset: Dataset, replica: Replica, watches: Sequence[Watch], limited: Sequence[PlacedDataset]
-) -> dict[int, str]:
-    try:
-        table = table_of(dataset, replica, limited)
-    except UnableToUseLocation:
-        return {}
-    engine = engine_of(replica)
-    prints = engine.fingerprints(table, [part_of(dataset, watch.window, engine, table) for watch in watches])
-    return {watch.pk: print_ or "" for watch, print_ in zip(watches, prints, strict=True)}
 
 
 def _tell(watches: Iterable[Watch], now: datetime) -> None:
@@ -277,14 +273,6 @@ def _is_announced(watch: Watch) -> bool:
     told = DataChange.objects.filter(dataset=watch.dataset_id, datacenter=watch.datacenter, kind=ChangeKind.COMPLETED)
     since = told.filter(at__gte=watch.seen_at)
     return since.filter(window_start__lt=watch.window_end, window_end__gt=watch.window_start).exists()
-
-
-def _next_looks(looks: Iterable[Look], now: datetime) -> dict[datetime, list[int]]:
-    """The ids of what is looked at next at each instant: they fall on few, so few statements set them."""
-    by_instant: defaultdict[datetime, list[int]] = defaultdict(list)
-    for watch in (watch for look in looks for watch in look.kept):
-        by_instant[next_look(window_end=watch.window_end, closely=watch.closely, now=now)].append(watch.pk)
-    return by_instant
 
 
 def _identity(dataset: Dataset, datacenter: str, window: Window) -> dict[str, Any]:

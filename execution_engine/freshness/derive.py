@@ -44,23 +44,19 @@ def is_derived(name: str) -> bool:
 
 def settle_derived(inputs: Mapping[Measurement, Sequence[Measurement]], now: datetime) -> None:
     """Compute the measurements of which all inputs, which are given, are in, and write them down."""
-    for measurement, parts in inputs.items():
-        _settle(measurement, parts, now)
+    for row, parts in inputs.items():
+        definition = METRICS[row.metric.name]
+        needed = [part for part in parts if part.metric.name not in definition.spared]
+        if definition.judges_no_data:
+            needed = [part for part in needed if part.failure_reason != Reason.NO_DATA]
+        failure = input_failure(needed)
+        derived: Measured = Measured(failure=failure) if failure else definition.function_for(SERVICE)(row, parts)
+        row.measured_at = max((part.measured_at for part in parts if part.measured_at), default=now)
+        row.value = None if derived.value is None else float(derived.value)
+        row.detail = dict(derived.detail)
+        row.failure_reason = derived.failure.reason.value if derived.failure else ""
+        row.failure_detail = derived.failure.detail if derived.failure else ""
     update_each(list(inputs), ("measured_at", "value", "detail", "failure_reason", "failure_detail"))
-
-
-def _settle(measurement: Measurement, inputs: Sequence[Measurement], now: datetime) -> None:
-    definition = METRICS[measurement.metric.name]
-    is_judged = definition.judges_no_data
-    needed = [part for part in inputs if part.metric.name not in definition.spared]
-    failure = input_failure([part for part in needed if not (is_judged and part.failure_reason == Reason.NO_DATA)])
-    derive = definition.function_for(SERVICE)
-    derived: Measured = Measured(failure=failure) if failure else derive(measurement, inputs)
-    measurement.measured_at = max((part.measured_at for part in inputs if part.measured_at), default=now)
-    measurement.value = None if derived.value is None else float(derived.value)
-    measurement.detail = dict(derived.detail)
-    measurement.failure_reason = derived.failure.reason.value if derived.failure else ""
-    measurement.failure_detail = derived.failure.detail if derived.failure else ""
 
 
 def input_failure(inputs: Sequence[Measurement]) -> Failure | None:
@@ -132,13 +128,18 @@ def _judge(
     dataset, window = measurement.dataset, measurement.window
     events = [] if supplies else _completions(dataset, measurement.datacenter, window)
     announced = is_covered(window, [event.window for event in events])
+    usual: list[float] = []
+    if not supplies and not announced and dataset.partitioning is not None:
+        hashes = {earlier: hash_of(ALL_ROWS) for earlier in same_weekdays(window, dataset.partitioning)}
+        values = latest_values(dataset.pk, measurement.datacenter, hashes)
+        usual = [float(value) for value in values.values() if value is not None]
     return judge_rows(
         rows,
         share=share,
         supplies=supplies,
         announced=announced,
         told=rows_told(window, events, there=rows),
-        usual=_usual_rows(dataset, measurement.datacenter, window) if not supplies and not announced else (),
+        usual=usual,
         samples=samples,
         allow_empty=dataset.allow_empty,
     )
@@ -193,14 +194,6 @@ def _completions(dataset: Dataset, datacenter: str, window: Window) -> list[Told
     ]
 
 
-def _usual_rows(dataset: Dataset, datacenter: str, window: Window) -> list[float]:
-    if dataset.partitioning is None:
-        return []
-    hashes = {earlier: hash_of(ALL_ROWS) for earlier in same_weekdays(window, dataset.partitioning)}
-    values = latest_values(dataset.pk, datacenter, hashes)
-    return [float(value) for value in values.values() if value is not None]
-
-
 def _is_settled(measurement: Measurement) -> bool:
     """Whether the window was complete before, and a completeness test answers for what was lost since."""
     return (
@@ -231,8 +224,16 @@ def _note_time_to_complete(
     """Write down, once, how long the window took, and what says that it is complete."""
     if _times_to_complete(measurement).exists():
         return
-    window = measurement.window
-    completed_at = max(window.end, min(measured_at, _came_at(measurement, inputs) or measured_at))
+    # when the last of the files came that made it complete, those it is measured against included
+    window, places = measurement.window, {_place(part) for part in inputs}
+    watches = Watch.objects.filter(
+        dataset__in={dataset for dataset, _ in places}, window_start=window.start, window_end=window.end
+    )
+    came = {(watch.dataset_id, watch.datacenter): watch.changed_at for watch in watches if watch.changed_at}
+    came_at = measured_at
+    if _place(measurement) in came:
+        came_at = max(came[place] for place in places if place in came)
+    completed_at = max(window.end, min(measured_at, came_at))
     Measurement.objects.create(
         dataset_id=measurement.dataset_id,
         datacenter=measurement.datacenter,
@@ -246,19 +247,6 @@ def _note_time_to_complete(
         value=(completed_at - window.end).total_seconds(),
         detail={EVIDENCE: judged.evidence.value, NOTE: judged.basis},
     )
-
-
-def _came_at(measurement: Measurement, inputs: Sequence[Measurement]) -> datetime | None:
-    """When the last of the files came that made it complete, those it is measured against included."""
-    window, places = measurement.window, {_place(part) for part in inputs}
-    watches = Watch.objects.filter(
-        dataset__in={dataset for dataset, _ in places},
-        window_start=window.start,
-        window_end=window.end,
-    )
-    came = {(watch.dataset_id, watch.datacenter): watch.changed_at for watch in watches if watch.changed_at}
-    known = [came[place] for place in places if place in came]
-    return max(known) if _place(measurement) in came else None
 
 
 # The value of a business metric, whether it has one, and whether its sources are complete, from their measurements.

@@ -6,7 +6,6 @@ from datetime import datetime
 from enum import StrEnum
 from math import ceil, floor, sqrt
 from statistics import median
-from zoneinfo import ZoneInfo
 
 from assay.time.durations import StepUnit
 from assay.time.windows import Granularity, Partitioning, Step, Window, shift
@@ -201,9 +200,6 @@ def same_weekdays(window: Window, partitioning: Partitioning) -> tuple[Window, .
     """Earlier windows that should look like this one, newest first: of the same weekday, or simply the previous."""
     if partitioning.granularity in (Granularity.WEEK, Granularity.MONTH):
         return tuple(reversed(partitioning.previous(window, USUAL_WINDOWS)))
-    return tuple(_weeks_before(window, weeks, partitioning.zone) for weeks in range(1, USUAL_WINDOWS + 1))
-
-
-def _weeks_before(window: Window, weeks: int, zone: ZoneInfo) -> Window:
-    step = Step(amount=-weeks, unit=StepUnit.WEEK)
-    return Window(start=shift(window.start, step, zone), end=shift(window.end, step, zone))
+    steps = [Step(amount=-weeks, unit=StepUnit.WEEK) for weeks in range(1, USUAL_WINDOWS + 1)]
+    ends = [[shift(at, step, partitioning.zone) for at in (window.start, window.end)] for step in steps]
+    return tuple(Window(start=start, end=end) for start, end in ends)

@@ -33,21 +33,15 @@ class Quarantine:
 
     def failure(self, revision: Revision, wants: Iterable[Want]) -> Failure | None:
         """Why a run of the revision is not to be measured, if it is not; one written since is tried again."""
-        if not self._suspects:
-            return None
-        return next((found for want in wants if (found := self._failure(revision, want))), None)
-
-    def _failure(self, revision: Revision, want: Want) -> Failure | None:
-        for suspect in self._suspects.get((self._id_of(want.dataset), want.datacenter, want.spec_hash), ()):
-            assert suspect.quarantined_at
-            if revision.created_at <= suspect.quarantined_at and self._holds_for(suspect, want.window):
-                last = Failure(reason=Reason(suspect.reason), detail=suspect.detail)
-                return quarantine_failure(suspect.spec_text, suspect.ends, last)
+        for want in wants if self._suspects else ():
+            for suspect in self._suspects.get((self._id_of(want.dataset), want.datacenter, want.spec_hash), ()):
+                assert suspect.quarantined_at
+                # where the poison was found, or anywhere while nothing says that it is in that window alone
+                is_here = suspect.window.overlaps(want.window) or suspect.pk not in self._measured_elsewhere
+                if is_here and revision.created_at <= suspect.quarantined_at:
+                    last = Failure(reason=Reason(suspect.reason), detail=suspect.detail)
+                    return quarantine_failure(suspect.spec_text, suspect.ends, last)
         return None
-
-    def _holds_for(self, suspect: Suspect, window: Window) -> bool:
-        """Whether it is where the poison was found, or nothing says that it is in that window alone."""
-        return suspect.window.overlaps(window) or suspect.pk not in self._measured_elsewhere
 
     @cached_property
     def _suspects(self) -> dict[Place, list[Suspect]]:
@@ -101,9 +95,7 @@ class Sources:
     def privacy(self, name: str) -> Privacy | None:
         """What may be told of the dataset called ``name``, or None."""
         found = self._find(name)
-        if found is None:
-            return None
-        return privacy_at(found[0])
+        return privacy_at(found[0]) if found else None
 
     def load(self, names: Collection[str]) -> None:
         """Read these now, all in one go."""
@@ -111,12 +103,8 @@ class Sources:
         if not missing:
             return
         unread = missing - self._feeding.keys()
-        self.know(
-            [
-                *(self._feeding[key] for key in sorted(missing - unread)),
-                *(Dataset.objects.filter(name_key__in=unread) if unread else ()),
-            ]
-        )
+        read = Dataset.objects.filter(name_key__in=unread) if unread else ()
+        self.know([*(self._feeding[key] for key in sorted(missing - unread)), *read])
         self._found |= dict.fromkeys(missing - self._found.keys())
 
     def know(self, datasets: Iterable[Dataset]) -> None:

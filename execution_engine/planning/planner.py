@@ -136,7 +136,11 @@ class Planner:
         want = self._want(operand.metric if isinstance(operand, History) else operand)
         is_supplied = any(each.at is At.SUPPLIES for each in METRICS[want.spec.name].inputs)
         for needed in (want, *(() if is_supplied else want.inputs)):
-            self._check_kept(needed)
+            source = self.home if needed.dataset == self.home.name else self._source(needed.dataset)
+            if source.kept_from is not None and source.partitioning and needed.window.start < source.kept_from:
+                raise UnableToPlan(
+                    Reason.NO_DATA, f"{source.name} keeps partitions from {source.kept_from:%Y-%m-%d %H:%M} on only."
+                )
         return want
 
     def _want(self, operand: Metric) -> Want:
@@ -151,9 +155,15 @@ class Planner:
 
     def past(self, history: History) -> tuple[Want, ...]:
         """The measurements that a history is made of, the oldest first; none of a window that never was."""
-        return tuple(
-            replace(self, window=window, accept_from=None)._want(history.metric) for window in self._previous(history)
-        )
+        if self.home.partitioning is None or self.home.partitioning.tile(self.window) != (self.window,):
+            raise UnableToPlan(
+                Reason.INVALID, f"{history.text} needs single partitions, which {self.window.text} is not one of."
+            )
+        try:
+            windows = past_windows(self.window, self.home.partitioning, history)
+        except UnableToStep as error:
+            raise UnableToPlan(Reason.MISALIGNED, f"{history.text}: {error}") from error
+        return tuple(replace(self, window=window, accept_from=None)._want(history.metric) for window in windows)
 
     def _built(self, spec: MetricSpec, call: PlannedCall, inputs: Iterator[Want]) -> Want:
         """The want with what it builds on, each once, worked out when it is first asked for."""
@@ -161,20 +171,34 @@ class Planner:
         place = (here.source.name, here.datacenter, here.window, here.whole_table, call.there.datacenter)
         known = (spec, place, call.accept_from)
         if known not in self._known:
-            distinct = tuple(dict.fromkeys(inputs))
-            self._known[known] = wanted_at(here, spec, inputs=distinct, accept_from=call.accept_from)
+            self._known[known] = Want(
+                dataset=here.source.name,
+                datacenter=here.datacenter,
+                window=here.window,
+                spec=spec,
+                inputs=tuple(dict.fromkeys(inputs)),
+                accept_from=call.accept_from,
+                whole_table=here.whole_table,
+            )
         return self._known[known]
 
     def _inputs(self, spec: MetricSpec, inputs: Sequence[Input], call: PlannedCall) -> Iterator[Want]:
         """What is taken at one place stands together, in the order of the definition."""
-        for at, some in groupby(inputs, key=lambda each: each.at):
-            if at is At.OPERANDS:
-                yield from self._operands(call)
+        for at, group in groupby(inputs, key=lambda each: each.at):
+            alike, here = list(group), call.here
+            if at is At.OPERANDS:  # what the expression of a business metric is computed from
+                of_metric = replace(
+                    self,
+                    home=here.source,
+                    datacenter=here.datacenter,
+                    window=here.window,
+                    accept_from=call.accept_from,
+                )
+                yield from map(of_metric._want, metrics_of(expression_of(here.source.expression)))
                 continue
             if at is At.SAMPLED:
-                yield from self._sampled(list(some), spec, call)
+                yield from self._sampled(alike, spec, call)
                 continue
-            alike = list(some)
             for there in self._calls(at, spec, call):
                 for each in alike:
                     needed = each.spec(spec, there.here.source)
@@ -197,31 +221,21 @@ class Planner:
 
     def _calls(self, at: At, spec: MetricSpec, call: PlannedCall) -> list[PlannedCall]:
         """Where inputs are taken, and from when on."""
-        if at is At.HERE:
-            return [call]
-        if at is At.THERE:
-            return [replace(call, here=call.there)]
-        if at is At.UPSTREAM:
-            there = self._upstream(str(spec.arguments[0]), call.here)
-            return [PlannedCall(there, there, None)]
-        if at is At.SOURCES:
-            path = call.path | {call.here.source.name}
-            return [PlannedCall(source, source, None, path) for source in self._sources_of(call.here)]
-        # An unchanged supply is what it was: its fingerprint is compared, its data not read again.
-        path = call.path | {call.here.source.name}
-        return [PlannedCall(supply, supply, None, path) for supply in self._supplies(call.here, path)]
-
-    def _operands(self, call: PlannedCall) -> Iterator[Want]:
-        """What the expression of a business metric is computed from, in the order of its operands."""
-        here = call.here
-        of_metric = replace(
-            self, home=here.source, datacenter=here.datacenter, window=here.window, accept_from=call.accept_from
-        )
-        return map(of_metric._want, metrics_of(expression_of(here.source.expression)))
-
-    def _sources_of(self, place: PlannedPlace) -> list[PlannedPlace]:
-        found = [self._source(name) for name in place.source.sources]
-        return [_place(source, _nearest(source, place.datacenter), place.window) for source in found]
+        here, path = call.here, call.path | {call.here.source.name}
+        match at:
+            case At.HERE:
+                return [call]
+            case At.THERE:
+                return [replace(call, here=call.there)]
+            case At.UPSTREAM:
+                there = self._upstream(str(spec.arguments[0]), here)
+                return [PlannedCall(there, there, None)]
+            case At.SOURCES:
+                sources = [self._source(name) for name in here.source.sources]
+                places = [_place(source, _nearest(source, here.datacenter), here.window) for source in sources]
+            case _:  # an unchanged supply is what it was: its fingerprint is compared, its data not read again
+                places = self._supplies(here, path)
+        return [PlannedCall(place, place, None, path) for place in places]
 
     def _upstream(self, name: str, place: PlannedPlace) -> PlannedPlace:
         """The home of an upstream, whose rows are known by the primary key of the test's own dataset, or by theirs."""
@@ -232,13 +246,6 @@ class Planner:
                 Reason.INVALID, f"{place.source.name} has no primary key to sample {name} by: add one to its metadata."
             )
         return _place(keyed, source.datacenters[0], place.window)
-
-    def _check_kept(self, want: Want) -> None:
-        source = self.home if want.dataset == self.home.name else self._source(want.dataset)
-        if source.kept_from is not None and source.partitioning and want.window.start < source.kept_from:
-            raise UnableToPlan(
-                Reason.NO_DATA, f"{source.name} keeps partitions from {source.kept_from:%Y-%m-%d %H:%M} on only."
-            )
 
     def _supplies(self, place: PlannedPlace, path: frozenset[str]) -> list[PlannedPlace]:
         """The window at home for a replica; else that of each one-to-one upstream whose partitions align."""
@@ -263,37 +270,12 @@ class Planner:
             raise UnableToPlan(Reason.INVALID, f"There is no dataset {name!r} with a replica: add it to the catalog.")
         return source
 
-    def _previous(self, history: History) -> tuple[Window, ...]:
-        if self.home.partitioning is None or self.home.partitioning.tile(self.window) != (self.window,):
-            raise UnableToPlan(
-                Reason.INVALID, f"{history.text} needs single partitions, which {self.window.text} is not one of."
-            )
-        try:
-            return past_windows(self.window, self.home.partitioning, history)
-        except UnableToStep as error:
-            raise UnableToPlan(Reason.MISALIGNED, f"{history.text}: {error}") from error
-
 
 def hash_of(spec: MetricSpec, inputs: tuple[Want, ...] = (), *, whole_table: bool = False) -> str:
     """What is measured and what it builds on, in 32 characters."""
     places = [[want.dataset, want.datacenter, want.window.text, want.spec_hash] for want in inputs]
     told = [spec.text, places, *(["whole table"] if whole_table else [])]
     return blake2s(json.dumps(told).encode(), digest_size=16).hexdigest()
-
-
-def wanted_at(
-    place: PlannedPlace, spec: MetricSpec, *, inputs: tuple[Want, ...] = (), accept_from: datetime | None = None
-) -> Want:
-    """The want of one metric at one place."""
-    return Want(
-        dataset=place.source.name,
-        datacenter=place.datacenter,
-        window=place.window,
-        spec=spec,
-        inputs=inputs,
-        accept_from=accept_from,
-        whole_table=place.whole_table,
-    )
 
 
 def rendered(spec: MetricSpec, place: PlannedPlace) -> MetricSpec:

@@ -7,6 +7,7 @@ partition that is due by then, as no scheduled test runs before its partition's 
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2s
@@ -169,23 +170,15 @@ def _partition_slot(schedule: Schedule, window: Window) -> Slot:
 
 
 def _firings(schedule: Schedule, after: datetime) -> Iterator[Slot]:
-    for instant in _firing_instants(schedule, after):
+    """When the schedule fires after ``after``, in UTC; a weekly one Mondays 00:00 and the freshness SLA later."""
+    is_cron = schedule.line not in (PARTITION, WEEKLY)
+    delay = schedule.jitter if is_cron else schedule.jitter + schedule.freshness
+    start = (after - delay).astimezone(zone(schedule.time_zone))
+    for firing in CronSim(schedule.line if is_cron else MONDAYS, start):
+        instant = firing.astimezone(UTC) + delay
         window = window_at(schedule, instant)
         if window is not None:
             yield Slot(window=window, due_at=instant)
-
-
-def _firing_instants(schedule: Schedule, after: datetime) -> Iterator[datetime]:
-    """When the schedule fires after ``after``, in UTC; a weekly one Mondays 00:00 and the freshness SLA later."""
-    delay = schedule.jitter if _is_cron(schedule.line) else schedule.jitter + schedule.freshness
-    line = schedule.line if _is_cron(schedule.line) else MONDAYS
-    start = (after - delay).astimezone(zone(schedule.time_zone))
-    for firing in CronSim(line, start):
-        yield firing.astimezone(UTC) + delay
-
-
-def _is_cron(line: str) -> bool:
-    return line not in (PARTITION, WEEKLY)
 
 
 def window_at(schedule: Schedule, firing: datetime) -> Window | None:
@@ -196,16 +189,10 @@ def window_at(schedule: Schedule, firing: datetime) -> Window | None:
     last = schedule.partitioning.at(current.start - _INSTANT)
     if not schedule.whole_table:
         return last
-    start = _first_kept(schedule)
-    return Window(start=start, end=last.end) if start < last.end else None
-
-
-def _first_kept(schedule: Schedule) -> datetime:
-    """The start of the first whole partition that is kept."""
-    assert schedule.partitioning
     kept = schedule.kept_from or BEGINNING
     holding = schedule.partitioning.at(kept)
-    return holding.start if holding.start == kept else holding.end
+    start = holding.start if holding.start == kept else holding.end  # of the first whole partition that is kept
+    return Window(start=start, end=last.end) if start < last.end else None
 
 
 # Which windows came before one: those right before it, or it moved back step by step (pure).
@@ -225,8 +212,11 @@ def past_windows(window: Window, partitioning: Partitioning, history: History) -
     if history.every is None:
         return partitioning.previous(window, history.last)[: 1 if is_lag else None]
     step = -Step.parse(history.every)
-    counts = [history.last] if is_lag else range(history.last, 0, -1)
-    return tuple(_existing(window, partitioning, [replace(step, amount=step.amount * count) for count in counts]))
+    windows = []
+    for count in [history.last] if is_lag else range(history.last, 0, -1):
+        with suppress(UnableToLookBack):
+            windows.append(partition_before(window, partitioning, replace(step, amount=step.amount * count)))
+    return tuple(windows)
 
 
 def partition_before(window: Window, partitioning: Partitioning, step: Step) -> Window:
@@ -238,11 +228,3 @@ def partition_before(window: Window, partitioning: Partitioning, step: Step) -> 
     except (ValueError, OverflowError) as error:
         detail = f"{step} from {partitioning.key(window)} there is no {partitioning.granularity.value} of "
         raise UnableToLookBack(f"{detail}{partitioning.time_zone}") from error
-
-
-def _existing(window: Window, partitioning: Partitioning, steps: list[Step]) -> Iterator[Window]:
-    for step in steps:
-        try:
-            yield partition_before(window, partitioning, step)
-        except UnableToLookBack:
-            continue

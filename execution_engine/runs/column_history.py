@@ -16,7 +16,7 @@ from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History, operands
 from execution_engine.models import AcceptedPast, Measurement
 from execution_engine.novelty import past as stored_pasts
-from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch
+from execution_engine.novelty.measures.batch import WHOLE_BATCH
 from execution_engine.novelty.measures.statistics import PLACE, STATISTICS
 from execution_engine.novelty.past import Past
 from execution_engine.parts.state_store import STATE, UnableToLoadState, state_of
@@ -58,32 +58,37 @@ class ColumnHistory:
 
 def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
     """Of the profiles at home of all columns; columns that are sensitive now are left out."""
-    measured = _measured(dataset, now)
+    measured, hidden = _measured(dataset, now), sensitive_columns(dataset)
     past, starts, is_lost = _past(dataset)
-    hidden = sensitive_columns(dataset)
     count = min(len(starts), len(past.batches))  # the last of both are of the same windows
     batches = dict(zip(starts[len(starts) - count :], past.batches[len(past.batches) - count :], strict=True))
     accepted = frozenset(batches)
     newest, newest_window, read = None, None, 0
     others = [row for window, row in sorted(measured.items(), reverse=True) if window not in batches][:MOST_READ]
     latest = max(measured, default=None)
-    wanted = others if latest is None or latest not in batches else [measured[latest], *others]
-    for row in wanted:
-        profile = _profile(row) if read < MOST_COLUMNS else None
-        if profile is None:
+    for row in others if latest is None or latest not in batches else [measured[latest], *others]:
+        if read >= MOST_COLUMNS:
+            break
+        try:
+            row.refresh_from_db(fields=STATE)
+            profile = from_bytes(state_of(row))
+        except (UnableToRead, UnableToLoadState):
             continue
         read += len(profile.columns)
         if newest is None:
             newest, newest_window = profile, row.window
         batches.setdefault(row.window_start, past.batch_of(profile))
     windows = sorted(batches)[-LAST_WINDOWS:]
-    names = dict.fromkeys(name for window in windows for name in batches[window].names)
-    kept = {name for name in names if name == WHOLE_BATCH or name.casefold() not in hidden}
+    every = dict.fromkeys(name for window in windows for name in batches[window].names)
+    names = [name for name in every if name == WHOLE_BATCH or name.casefold() not in hidden]
+    shown = np.full((len(names), len(windows), len(STATISTICS)), nan)
+    for at, window in enumerate(windows):
+        shown[:, at] = batches[window].aligned("shown", names)
     return ColumnHistory(
         windows=windows,
         accepted=[window in accepted for window in windows],
-        kinds={name: kind for window in windows for name, kind in batches[window].kinds.items() if name in kept},
-        shown=_by_column([name for name in names if name in kept], [batches[window] for window in windows]),
+        kinds={name: kind for window in windows for name, kind in batches[window].kinds.items() if name in names},
+        shown=dict(zip(names, shown, strict=True)),
         newest=newest and newest.without_values(name for name in newest.columns if name.casefold() in hidden),
         newest_window=newest_window,
         unreadable=bool(measured) and not windows,
@@ -117,13 +122,6 @@ def values_of(found: ColumnHistory, column: str, statistic: str) -> list[float |
     if column not in found.shown:
         return []
     return [value if isfinite(value) else None for value in found.shown[column][:, PLACE[statistic]].tolist()]
-
-
-def _by_column(names: Sequence[str], batches: Sequence[Batch]) -> dict[str, Floats]:
-    found = np.full((len(names), len(batches), len(STATISTICS)), nan)
-    for at, batch in enumerate(batches):
-        found[:, at] = batch.aligned("shown", names)
-    return dict(zip(names, found, strict=True))
 
 
 def _measured(dataset: Dataset, now: datetime) -> dict[datetime, Measurement]:
@@ -179,11 +177,3 @@ def _of_all_rows(row: AcceptedPast) -> bool:
         and operand_key(each) == row.operand
         for each in asked
     )
-
-
-def _profile(row: Measurement) -> Profile | None:
-    row.refresh_from_db(fields=STATE)
-    try:
-        return from_bytes(state_of(row))
-    except (UnableToRead, UnableToLoadState):
-        return None

@@ -1,6 +1,6 @@
 """Ask for runs of many tests of one dataset, as people do when they want to know now: of one window, or of the past."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from assay.catalog.place_limits import MOST, reach
 from assay.catalog.selectors import begins_at
 from assay.database.statements import in_parts
 from assay.models import Dataset, DataTest, Scope
-from assay.time.windows import Partitioning, Window
+from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
 
 from .request import is_live, is_undeclared, request_runs
@@ -53,19 +53,32 @@ def request_all(
     """
     tests = _tests_of(dataset, names)
     parts = partitions_to_run(dataset, window, now)
-    over = {test: _over(test, parts, now) for test in tests}
+    over: dict[DataTest, Sequence[Window]] = dict.fromkeys(tests, parts)
+    for test in tests:
+        if test.scope == Scope.TABLE and test.dataset.partitioning is not None:
+            whole = whole_window(test, now)  # all of it that is due, as one
+            over[test] = (whole,) if whole else ()
     if (number := sum(map(len, over.values()))) > MOST_RUNS:
         raise UnableToRequest(
             f"{window.text} has {len(parts)} partitions, which makes {number} runs: one request has at most "
             f"{MOST_RUNS}. Ask for it in parts."
         )
-    slots = list(_slots(over, parts, occasion, now))
-    found = [
-        run
-        for some in in_parts(slots)
-        for run in Run.objects.filter(slot__in=some).select_related("data_test__dataset", "revision")
+    # partition by partition, so that the newest are claimed first
+    live = [test for test in over if is_live(test)]
+    whole_tables = [(test, own, now) for test in live for own in over[test] if over[test] is not parts]
+    single = [(test, part, now) for part in parts for test in live if over[test] is parts]
+    reason = RunReason.BACKFILL if len(parts) > 1 else RunReason.MANUAL
+    slots = [
+        run.slot
+        for wanted, why in ((whole_tables, RunReason.MANUAL), (single, reason))
+        for run in request_runs(wanted, reason=why, occasion=occasion, now=now)
     ]
-    runs = sorted(found, key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
+    runs = [
+        run
+        for part in in_parts(slots)
+        for run in Run.objects.filter(slot__in=part).select_related("data_test__dataset", "revision")
+    ]
+    runs.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
     running = {run.data_test_id for run in runs}
     left_out = {test.name: _why_not(test, own) for test, own in over.items() if test.pk not in running}
     known = {test.name for test in over}
@@ -83,7 +96,13 @@ def partitions_to_run(dataset: Dataset, window: Window, now: datetime) -> Sequen
     if partitioning is None or partitioning.tile(window, 1) == (window,):
         return (window,)
     within = reach(window, partitioning, now=now, begins_at=begins_at(dataset), retention=dataset.retention)
-    tiles = _whole(partitioning, window, within) if within else ()
+    if within:
+        first, last = partitioning.at(window.start), partitioning.at(window.end)
+        if first.start != window.start or last.start != window.end:
+            end = window.end if last.start == window.end else last.end
+            whole = Window(start=first.start, end=end)
+            raise UnableToRequest(f"{window.text} cuts through a partition: name whole ones, such as {whole.text}")
+    tiles = tuple(partitioning.between(within.start, within.end)) if within else ()
     ended = [tile for tile in reversed(tiles) if tile.end <= now]
     if not ended:
         raise UnableToRequest(f"no partition of {dataset.full_name} in {window.text} has ended and is kept")
@@ -117,36 +136,6 @@ def _tests_of(dataset: Dataset, names: Collection[str]) -> list[DataTest]:
     elif dataset.partitioning:
         tests = tests.filter(scope=Scope.PARTITION)
     return list(tests)
-
-
-def _whole(partitioning: Partitioning, window: Window, within: Window) -> tuple[Window, ...]:
-    """The partitions within; raises UnableToRequest where the window that was asked for cuts through one."""
-    first, last = partitioning.at(window.start), partitioning.at(window.end)
-    if first.start != window.start or last.start != window.end:
-        end = window.end if last.start == window.end else last.end
-        whole = Window(start=first.start, end=end)
-        raise UnableToRequest(f"{window.text} cuts through a partition: name whole ones, such as {whole.text}")
-    return tuple(partitioning.between(within.start, within.end))
-
-
-def _over(test: DataTest, parts: Sequence[Window], now: datetime) -> Sequence[Window]:
-    """The windows asked for; of a test of a whole table that has partitions, all of it that is due as one."""
-    if test.scope == Scope.TABLE and test.dataset.partitioning is not None:
-        whole = whole_window(test, now)
-        return (whole,) if whole else ()
-    return parts
-
-
-def _slots(
-    over: Mapping[DataTest, Sequence[Window]], parts: Sequence[Window], occasion: str, now: datetime
-) -> Iterator[str]:
-    """The slots of the runs, which are requested partition by partition, so that the newest are claimed first."""
-    live = [test for test in over if is_live(test)]
-    whole = [(test, window, now) for test in live for window in over[test] if over[test] is not parts]
-    single = [(test, part, now) for part in parts for test in live if over[test] is parts]
-    reason = RunReason.BACKFILL if len(parts) > 1 else RunReason.MANUAL
-    for wanted, why in ((whole, RunReason.MANUAL), (single, reason)):
-        yield from (run.slot for run in request_runs(wanted, reason=why, occasion=occasion, now=now))
 
 
 def _why_not(test: DataTest, over: Sequence[Window]) -> str:

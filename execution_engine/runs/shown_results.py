@@ -64,10 +64,10 @@ class Veil:
             return {}
         asked = {operand.text: _metric(operand) for operand in operands(from_json(run.revision.tree))}
         return {
-            name: self._told(asked[name].spec, asked[name].dataset, run.data_test.dataset, found)
-            if name in asked and isinstance(found, dict)
-            else found
-            for name, found in run.findings.items()
+            name: self._redact(asked[name], run.data_test.dataset, finding)
+            if name in asked and isinstance(finding, dict)
+            else finding
+            for name, finding in run.findings.items()
         }
 
     def hides_measurement(self, row: Measurement) -> bool:
@@ -86,9 +86,10 @@ class Veil:
         """The detail of a measurement whose value may be shown."""
         return told(row.metric, sensitive_columns(row.dataset), row.detail)
 
-    def _told(self, spec: MetricSpec, measured: str | None, own: Dataset, found: Mapping[str, Any]) -> dict[str, Any]:
-        dataset = self._sources.dataset(measured) if measured and self._sources(measured) else own
-        return told(spec, sensitive_columns(dataset), found)
+    def _redact(self, metric: Metric, own: Dataset, finding: Mapping[str, Any]) -> dict[str, Any]:
+        is_known = metric.dataset and self._sources(metric.dataset)
+        dataset = self._sources.dataset(metric.dataset) if metric.dataset and is_known else own
+        return told(metric.spec, sensitive_columns(dataset), finding)
 
 
 def _read(asked: Sequence[Operand], dataset: str, sources: Sources) -> Iterator[Metric]:

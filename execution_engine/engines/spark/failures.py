@@ -101,27 +101,22 @@ def _of_file(text: str) -> str | None:
 def _told(error: Exception, text: str) -> str:
     if isinstance(error, AnalysisException):
         return text[:500]
-    condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
-    told = {**_types(error), **_paths(error)}
-    said = next((said for start, said in _SAID if condition.startswith(start)), None)
-    if said is not None:
+    if not isinstance(error, PySparkException):
+        names = list(dict.fromkeys(_NAME.findall(text)))[:3]
+        return f"Spark could not do it ({', '.join(names) or type(error).__name__})"
+    condition, parameters = error.getCondition() or "", error.getMessageParameters() or {}
+    # the names of types and paths among its parameters: whatever else stands there may be data
+    safe = {
+        name: str(parameters[name]).strip('"')
+        for name in ("sourceType", "targetType")
+        if _TYPE.fullmatch(str(parameters.get(name, "")))
+    } | {name: str(parameters[name])[:300] for name in ("path", "file") if name in parameters}
+    words = next((words for start, words in _SAID if condition.startswith(start)), None)
+    if words is not None:
         with suppress(KeyError):
-            return said.format_map(told)
-    names = list(dict.fromkeys(_NAME.findall(text)))[:3]
-    return f"Spark could not do it ({', '.join([condition] if condition else names) or type(error).__name__})"
-
-
-def _types(error: Exception) -> dict[str, str]:
-    """The names of types among an error's parameters; whatever else stands there may be data."""
-    told = (error.getMessageParameters() or {}) if isinstance(error, PySparkException) else {}
-    return {
-        name: told[name].strip('"') for name in ("sourceType", "targetType") if _TYPE.fullmatch(str(told.get(name, "")))
-    }
-
-
-def _paths(error: Exception) -> dict[str, str]:
-    told = (error.getMessageParameters() or {}) if isinstance(error, PySparkException) else {}
-    return {name: str(told[name])[:300] for name in ("path", "file") if name in told}
+            return words.format_map(safe)
+    names = [condition] if condition else list(dict.fromkeys(_NAME.findall(text)))[:3]
+    return f"Spark could not do it ({', '.join(names) or type(error).__name__})"
 
 
 def _fragment(error: Exception) -> str:

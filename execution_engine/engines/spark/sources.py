@@ -61,40 +61,47 @@ def columns_in(session: SparkSession, table: Table, listing: Listing) -> dict[st
     """The columns inside the files and their Spark types; names in folders are not among them.
 
     Types are the declared ones. Where none are declared they are inferred from all files of the part, which reads
-    them once more. A column that is there and not declared is text in CSV, and as inferred in JSON; ORC tells its own.
+    them once more. A column that is there and not declared is text in CSV, and as inferred in JSON; parquet and ORC
+    tell their own.
     """
-    found = _found(session, table, listing)
+    if table.storage == "parquet":
+        return read_columns(listing)
     folders = {name.lower() for name in listing.folder_columns}
-    inside = {name: type_ for name, type_ in found.items() if name.lower() not in folders}
+    seen = _columns_seen(session, table, listing)
+    inside = {name: type_ for name, type_ in seen.items() if name.lower() not in folders}
+    detail = f"{listing.root.url(listing.files[-1].path)} names no columns; give it a header"
+    if inside and table.storage == "json":
+        inside.pop(_CORRUPT, None)
+        detail = (
+            f"{table.name}: no line of {table.location} is a JSON object; write one object on each line, or give the "
+            "option multiLine: 'true' for a file that is one array"
+        )
     if not inside:
-        raise _no_columns(f"{listing.root.url(listing.files[-1].path)} names no columns; give it a header")
-    if table.storage == "json":
-        inside = _without_corrupt(table, inside)
+        raise UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
     if table.storage == "orc":
         return inside
     declared = {name.lower(): spark_type(type_) for name, type_ in table.columns.items()}
     return {name: declared.get(name.lower()) or type_ for name, type_ in inside.items()}
 
 
-def names_in_all(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
-    """The columns of all files of the part, in JSON, where each line names its own; reads them once."""
-    reader = session.read.options(**{**reading_options(table), "mode": "PERMISSIVE"})
-    return dict(read_as(reader, table.storage, listing.urls).dtypes)
-
-
-def _found(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
+def _columns_seen(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
     newest = max(listing.files, key=lambda file: file.mtime_ns)
     infers = not table.columns and table.storage != "orc"
     urls = listing.urls if infers else [listing.root.url(newest.path)]
     options = reading_options(table)
     if table.storage == "csv" and options["header"].lower() != "true" and table.columns:
-        folders = (table.partition_column or "").lower() if listing.folder_columns else None
-        return {name: spark_type(type_) or "string" for name, type_ in table.columns.items() if name.lower() != folders}
+        folder = (table.partition_column or "").lower() if listing.folder_columns else None
+        return {name: type_ for name, type_ in _declared(table).items() if name.lower() != folder}
     if table.storage == "json":
-        options["mode"] = "PERMISSIVE"  # only to learn the columns: the reason of a failure is told below
+        options["mode"] = "PERMISSIVE"  # only to learn the columns: the reason of a failure is told later
     if table.storage == "csv" and infers:
         options["inferSchema"] = "true"
     return types_in(read_as(session.read.options(**options), table.storage, urls))
+
+
+def _declared(table: Table) -> dict[str, str]:
+    """Types of other systems are texts here: there are no rows to tell the difference."""
+    return {name: spark_type(type_) or "string" for name, type_ in table.columns.items()}
 
 
 def read_as(reader: DataFrameReader, storage: str, urls: Sequence[str]) -> DataFrame:
@@ -105,20 +112,6 @@ def read_as(reader: DataFrameReader, storage: str, urls: Sequence[str]) -> DataF
 def without_glob(url: str) -> str:
     """The URL for Spark, which would take some characters of a name for patterns."""
     return "".join(f"\\{char}" if char in "{}[]*?\\" else char for char in url)
-
-
-def _without_corrupt(table: Table, found: Mapping[str, str]) -> dict[str, str]:
-    inside = {name: type_ for name, type_ in found.items() if name != _CORRUPT}
-    if found and not inside:
-        raise _no_columns(
-            f"{table.name}: no line of {table.location} is a JSON object; write one object on each line, or give the "
-            "option multiLine: 'true' for a file that is one array"
-        )
-    return inside
-
-
-def _no_columns(detail: str) -> UnableToListFiles:
-    return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
 
 
 def types_in(frame: DataFrame) -> dict[str, str]:
@@ -152,10 +145,19 @@ def files_behind(frame: DataFrame) -> Listing | None:
     """
     if is_connect(frame.sparkSession) or frame.storageLevel.useMemory or frame.storageLevel.useDisk:
         return None
+    urls: list[str] = []
     with suppress(*SPARK_ERRORS):
-        if _is_plain(frame) and _is_usual(frame):
-            return _listing(frame.inputFiles())
-    return None
+        conf = frame.sparkSession.conf
+        zone, by_case = conf.get("spark.sql.session.timeZone"), conf.get("spark.sql.caseSensitive")
+        if _is_plain(frame) and str(zone).upper() in _UTC and str(by_case).lower() == "false":
+            urls = frame.inputFiles()
+    paths = [unquote(urlsplit(url).path) for url in urls if urlsplit(url).scheme in ("", "file")]
+    if not paths or len(paths) != len(urls):
+        return None
+    root = Root(filesystem=LocalFileSystem(), path=os.path.commonpath(map(os.path.dirname, paths)), prefix="file://")
+    if any("=" in path[len(root.path) :] for path in paths):
+        return None
+    return Listing(root=root, files=tuple(root.filesystem.get_file_info(sorted(paths))))
 
 
 def _is_plain(frame: DataFrame) -> bool:
@@ -173,22 +175,6 @@ def _is_plain(frame: DataFrame) -> bool:
         and not relation.bucketSpec().isDefined()
         and _PLAIN_OPTIONS.issuperset(filter(None, keys))
     )
-
-
-def _is_usual(frame: DataFrame) -> bool:
-    conf = frame.sparkSession.conf
-    zone, by_case = conf.get("spark.sql.session.timeZone"), conf.get("spark.sql.caseSensitive")
-    return str(zone).upper() in _UTC and str(by_case).lower() == "false"
-
-
-def _listing(urls: list[str]) -> Listing | None:
-    paths = [unquote(urlsplit(url).path) for url in urls if urlsplit(url).scheme in ("", "file")]
-    if not paths or len(paths) != len(urls):
-        return None
-    root = Root(filesystem=LocalFileSystem(), path=os.path.commonpath(map(os.path.dirname, paths)), prefix="file://")
-    if any("=" in path[len(root.path) :] for path in paths):
-        return None
-    return Listing(root=root, files=tuple(root.filesystem.get_file_info(sorted(paths))))
 
 
 # A part of a table, or a frame that the caller made, as what a scan reads; opened without starting a Spark job.
@@ -220,7 +206,10 @@ class Files:
         if not nanoseconds:
             return frame
         return frame.selectExpr(
-            *(_as_timestamp(name) if name in nanoseconds else quote(name) for name, _ in self.stored)
+            *(
+                f"timestamp_micros({quote(name)} div 1000) as {quote(name)}" if name in nanoseconds else quote(name)
+                for name, _ in self.stored
+            )
         )
 
 
@@ -278,17 +267,9 @@ class SparkSource:
 
 def open_source(session: SparkSession, table: Table, part: Part) -> SparkSource:
     """The part; UnableToListFiles or Spark's own error if it cannot be opened."""
-    if table.storage == "table":
-        return _open_catalog_table(session, table, part)
-    return _open_files(session, table, part, list_part(table, part))
-
-
-def open_beside(source: SparkSource, table: Table) -> SparkSource:
-    """Another table, whole, for a metric that reads it beside its own; raises what ``open_source`` does."""
-    return open_source(source.session, table, WHOLE)
-
-
-def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> SparkSource:
+    if table.storage != "table":
+        listing = list_part(table, part)
+        return (_open_files if listing.files else _open_nothing)(session, table, part, listing)
     frame = session.table(table.location)
     columns = types_in(frame)
     if part.keys is not None:
@@ -304,18 +285,20 @@ def _open_catalog_table(session: SparkSession, table: Table, part: Part) -> Spar
     )
 
 
+def open_beside(source: SparkSource, table: Table) -> SparkSource:
+    """Another table, whole, for a metric that reads it beside its own; raises what ``open_source`` does."""
+    return open_source(source.session, table, WHOLE)
+
+
 def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> SparkSource:
-    if not listing.files:
-        return _open_nothing(session, table, listing)
-    stored = _columns_inside(session, table, listing) | dict.fromkeys(listing.folder_columns, "string")
+    stored = columns_in(session, table, listing) | dict.fromkeys(listing.folder_columns, "string")
     keys = part.keys if listing.filtered else None
     condition = _part_condition(table, stored, keys) if keys is not None else None
     small = listing.size < SMALL_BYTES
-    base = listing.root.url(listing.root.path) if listing.folder_columns else None
     files = Files(
         urls=tuple(listing.urls),
         stored=tuple(stored.items()),
-        base=base,
+        base=listing.root.url(listing.root.path) if listing.folder_columns else None,
         storage=table.storage,
         options=reading_options(table),
     )
@@ -327,6 +310,19 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
             frame = frame.where(condition)
         return frame.coalesce(1) if small else frame
 
+    def places() -> tuple[SeenColumns, ...]:
+        """The columns of each file; of CSV and JSON their names, as the newest file has them.
+
+        A JSON file leaves out what is null, so what is missing in the newest is looked for in all of them.
+        """
+        if table.storage in TELLING:
+            return columns_of_files(listing, table.storage)
+        names = {name.lower() for name in stored}
+        if table.storage != "json" or all(name.lower() in names for name in table.columns):
+            return columns_by_name(listing, stored)
+        reader = session.read.options(**{**reading_options(table), "mode": "PERMISSIVE"})
+        return columns_by_name(listing, dict(read_as(reader, "json", listing.urls).dtypes))
+
     return SparkSource(
         session=session,
         name=table.name,
@@ -337,60 +333,32 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         footers=footer_statistics(listing) if tells else None,
         files=files if tells else None,
         listing=listing if tells else None,
-        places=lambda: _places(session, table, listing, stored),
+        places=places,
     )
 
 
-def _places(
-    session: SparkSession, table: Table, listing: Listing, stored: Mapping[str, str]
-) -> tuple[SeenColumns, ...]:
-    """The columns of each file; of CSV and JSON their names, as the newest file has them.
-
-    A JSON file leaves out what is null, so what is missing in the newest is looked for in all of them.
-    """
-    if table.storage in TELLING:
-        return columns_of_files(listing, table.storage)
-    names = {name.lower() for name in stored}
-    is_short = table.storage == "json" and any(name.lower() not in names for name in table.columns)
-    return columns_by_name(listing, names_in_all(session, table, listing) if is_short else stored)
-
-
-def _columns_inside(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
-    """The columns inside the files, and their types in Spark."""
-    if table.storage != "parquet":
-        return columns_in(session, table, listing)
-    return read_columns(listing)
-
-
-def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> SparkSource:
+def _open_nothing(session: SparkSession, table: Table, _: Part, listing: Listing) -> SparkSource:
     """No rows, under the columns that a sibling partition has, else under the declared ones."""
     sibling = newest_file(table)
-    beside = Listing(root=listing.root, files=(sibling,)) if sibling else None
-    stored = _columns_inside(session, table, beside) if beside else _declared(table)
+    like = Listing(root=listing.root, files=(sibling,)) if sibling else None
+    stored = columns_in(session, table, like) if like else _declared(table)
     top = stored | ({table.partition_column: "string"} if table.partition_column else {})
     top = {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in top.items()}
-    columns = with_fields(top)
 
     def open_() -> DataFrame:
         nulls = [f"cast(null as {type_}) as {quote(name)}" for name, type_ in top.items()]
         nothing = session.range(0, 0, 1, 1)
         return nothing.selectExpr(*nulls) if nulls else nothing
 
-    nothing_told = FooterStatistics(rows=0, columns={})
     return SparkSource(
         session=session,
         name=table.name,
         open=open_,
-        columns=columns,
+        columns=with_fields(top),
         small=True,
         fingerprint=listing.fingerprint,
-        footers=nothing_told,
+        footers=FooterStatistics(rows=0, columns={}),
     )
-
-
-def _declared(table: Table) -> dict[str, str]:
-    """Types of other systems are texts here: there are no rows to tell the difference."""
-    return {name: spark_type(type_) or "string" for name, type_ in table.columns.items()}
 
 
 def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, ...]) -> str:
@@ -406,31 +374,22 @@ def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, .
     return f"({named} or {quote(column)} is null)" if HIVE_NULL in keys else named
 
 
-def _as_timestamp(name: str) -> str:
-    return f"timestamp_micros({quote(name)} div 1000) as {quote(name)}"
-
-
 def frame_source(frame: DataFrame, name: str) -> SparkSource:
     """The rows of the frame; how many they are is known where it reads files as they are."""
-    columns, listing = with_fields(types_in(frame)), files_behind(frame)
+    listing = files_behind(frame)
+    footers = None
+    with suppress(UnableToListFiles):  # what is not surely read is not told: files may have been replaced since
+        footers = footer_statistics(listing) if listing else None
     return SparkSource(
         session=frame.sparkSession,
         name=name,
         open=lambda: frame,
-        columns=columns,
+        columns=with_fields(types_in(frame)),
         small=False,
         fingerprint=None,
-        footers=_footers_behind(listing),
+        footers=footers,
         listing=listing,
     )
-
-
-def _footers_behind(listing: Listing | None) -> FooterStatistics | None:
-    """What is not surely read is not told: the frame may have been made before its files were replaced."""
-    try:
-        return footer_statistics(listing) if listing else None
-    except UnableToListFiles:
-        return None
 
 
 def frame_table(frame: DataFrame, name: str) -> Table:

@@ -1,6 +1,5 @@
 """``assay novelty``: which windows of a table are unlike those before them, without rules and without server."""
 
-from collections.abc import Sequence
 from datetime import date
 from itertools import takewhile
 from math import isfinite
@@ -27,7 +26,7 @@ from execution_engine.novelty.days import FURTHER_WINDOWS, LAST_BATCHES, LEARNIN
 from execution_engine.novelty.inferred_schema import infer
 from execution_engine.novelty.judge import judge, without_secrets
 from execution_engine.novelty.past import Answer, ThawingPast
-from execution_engine.novelty.verdict import Cause, Status, Verdict
+from execution_engine.novelty.verdict import Status, Verdict
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
 from execution_engine.verification.data import names_files
@@ -77,13 +76,16 @@ class Command(Base):
                     thawing, are_days = thawing.without_days(), False
                 days |= {window.day} - {None}
                 last = gathered_profile([window.rows], window.start)
-                thawing, shown = _judged(window, last, thawing, options, _day(window, options) if are_days else None)
+                day = day_of(window.day, options["country"]) if are_days and window.day is not None else None
+                thawing, shown = _judged(window, last, thawing, options, day)
                 judged.append(shown)
         except UnableToListFiles as error:
             raise UnableToRun(str(error.failure.detail)) from None
         if not judged:
             raise UnableToRun(f"{options['table']} has no windows to judge")
-        _check_names([*options["accept"], *options["wrong"]], [shown["window"] for shown in judged])
+        known = [shown["window"] for shown in judged]
+        if unknown := [name for name in (*options["accept"], *options["wrong"]) if name not in known]:
+            raise UnableToRun(f"there is no window {unknown[0]!r}: they are {known[0]} to {known[-1]}")
         result = {"table": options["table"], "method": options["method"], "windows": judged}
         if options["method"] == Method.SCHEMA:
             result["schema"] = infer(thawing.past).said(last)
@@ -113,7 +115,9 @@ class Command(Base):
         for note in last["notes"]:
             console.print(escape(f"{last['window']}: {note}"), soft_wrap=True)
         if last["status"] == Status.NOVEL and last["joined"] is None:
-            if (in_a_row := _novel_in_a_row(result["windows"])) >= FURTHER_WINDOWS:
+            newest_first = [window["status"] for window in reversed(result["windows"])]
+            in_a_row = sum(1 for _ in takewhile(lambda status: status == Status.NOVEL, newest_first))
+            if in_a_row >= FURTHER_WINDOWS:
                 console.print(f"{in_a_row} novel windows in a row: has the table changed?")
             console.print(escape(f"If this is right: --accept {last['window']}"), soft_wrap=True)
 
@@ -130,10 +134,6 @@ def _check_country(options: dict[str, Any]) -> None:
         raise UnableToRun(f"--country {options['country']} is {error}") from None
 
 
-def _day(window: FileWindow, options: dict[str, Any]) -> Day | None:
-    return None if window.day is None else day_of(window.day, options["country"])
-
-
 def _judged(
     window: FileWindow, profile: Profile, thawing: ThawingPast, options: dict[str, Any], day: Day | None
 ) -> tuple[ThawingPast, dict[str, Any]]:
@@ -148,13 +148,11 @@ def _judged(
     return thawing.with_window(window.key, profile, answer, day), _shown(window, profile, verdict, JOINED.get(answer))
 
 
-def _check_names(given: Sequence[str], known: Sequence[str]) -> None:
-    """Raises UnableToRun for a window that is not there."""
-    if unknown := [name for name in given if name not in known]:
-        raise UnableToRun(f"there is no window {unknown[0]!r}: they are {known[0]} to {known[-1]}")
-
-
 def _shown(window: FileWindow, profile: Profile, verdict: Verdict, joined: str | None) -> dict[str, Any]:
+    """What is told of a window; ``z`` of a cause is None for what never happened before.
+
+    New values of a column that may hold secrets are not told.
+    """
     return {
         "window": window.key,
         "rows": profile.all_rows,
@@ -162,24 +160,21 @@ def _shown(window: FileWindow, profile: Profile, verdict: Verdict, joined: str |
         "score": verdict.score,
         "threshold": verdict.threshold,
         "joined": joined,
-        "causes": [_cause(cause, profile) for cause in verdict.causes],
+        "causes": [
+            {
+                "column": cause.column,
+                "statistic": cause.statistic,
+                "value": cause.value,
+                "expected": cause.expected,
+                "low": cause.low,
+                "high": cause.high,
+                "z": cause.z if isfinite(cause.z) else None,
+                "new_values": [str(value) for value in cause.new_values],
+                "text": cause.text,
+            }
+            for cause in (without_secrets(cause, profile) for cause in verdict.causes)
+        ],
         "notes": list(verdict.notes),
-    }
-
-
-def _cause(cause: Cause, profile: Profile) -> dict[str, Any]:
-    """``z`` is None for what never happened before. New values of a column that may hold secrets are not told."""
-    told = without_secrets(cause, profile)
-    return {
-        "column": told.column,
-        "statistic": told.statistic,
-        "value": told.value,
-        "expected": told.expected,
-        "low": told.low,
-        "high": told.high,
-        "z": told.z if isfinite(told.z) else None,
-        "new_values": [str(value) for value in told.new_values],
-        "text": told.text,
     }
 
 
@@ -197,11 +192,6 @@ def _schema_table(schema: dict[str, Any]) -> Printed:
         required, unique = ("yes" if column[mark] else "" for mark in ("required", "unique"))
         printed.add_row(escape(name), column["type"], required, complete, escape(values), unique)
     return printed
-
-
-def _novel_in_a_row(windows: Sequence[dict[str, Any]]) -> int:
-    """How many of the last windows are novel, with none between them that is not."""
-    return sum(1 for _ in takewhile(lambda window: window["status"] == Status.NOVEL, reversed(windows)))
 
 
 def _said(one: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import sys
 import uuid
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -19,9 +19,9 @@ from assay.command_line.command import UnableToRun, wait_for
 from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
 from assay.database.statements import in_parts
-from assay.models import Dataset, Severity
+from assay.models import Severity
 from assay.queue.drain import drain
-from assay.time.windows import UnableToReadWindow, Window
+from assay.time.windows import UnableToReadWindow
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.services import UnableToRequest, last_partitions, request_all
@@ -65,10 +65,20 @@ class Command(Base):
         if dataset is None:
             raise UnableToRun(f"the catalog has no dataset {options['dataset']!r}; `assay sync` reads it")
         try:
-            window = _window(dataset, options, now)
-            runs = _request(dataset, window, options["data_test"], now)
-        except UnableToRequest as unable:
+            if options["last"] is not None:
+                window = last_partitions(dataset, options["last"], now)
+            else:
+                window = asked_window(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
+            requested = request_all(dataset, window, names=options["data_test"], occasion=uuid.uuid4().hex, now=now)
+        except (UnableToReadWindow, UnableToRequest) as unable:
             raise UnableToRun(str(unable)) from None
+        if not requested.runs:
+            reasons = "; ".join(f"{name}: {why}" for name, why in requested.left_out.items())
+            raise UnableToRun(
+                f"{dataset.full_name} has no test to run over {window.text}{': ' if reasons else ''}{reasons}. "
+                "`assay plan` tells its tests"
+            )
+        runs = [run.pk for run in requested.runs]
         if len(runs) >= MANY_RUNS:
             print(f"assay: {len(runs)} runs, the newest partition first", file=sys.stderr, flush=True)
         _await(runs, options["timeout"])
@@ -76,8 +86,20 @@ class Command(Base):
         done.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
         code = FailOn.apply(_code(done), options["fail_on"])
         covered = list(dict.fromkeys(run.window for run in done))
-        windows = " and ".join(each.text for each in covered) if len(covered) < MANY else window.text
-        return code, {"dataset": dataset.full_name, "window": windows, "runs": [_row(run) for run in done]}
+        windows = " and ".join(part.text for part in covered) if len(covered) < MANY else window.text
+        rows = [
+            {
+                "window": run.window.text,
+                "data_test": run.data_test.name,
+                "outcome": run.outcome,
+                "sentence": run.sentence,
+                "value": run.value,
+                "exact": run.exact or None,
+                "findings": run.findings,
+            }
+            for run in done
+        ]
+        return code, {"dataset": dataset.full_name, "window": windows, "runs": rows}
 
     def show(self, console: Console, result: Any) -> None:
         """A table of the outcomes; of many windows those that did not hold, and how many did."""
@@ -97,53 +119,33 @@ class Command(Base):
             console.print(f"{len(result['runs'])} runs over {len(windows)} partitions: {told}")
 
 
-def _window(dataset: Dataset, options: dict[str, Any], now: datetime) -> Window:
-    if options["last"] is not None:
-        return last_partitions(dataset, options["last"], now)
-    try:
-        return asked_window(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
-    except UnableToReadWindow as error:
-        raise UnableToRun(str(error)) from None
-
-
-def _request(dataset: Dataset, window: Window, names: list[str], now: datetime) -> list[int]:
-    requested = request_all(dataset, window, names=names, occasion=uuid.uuid4().hex, now=now)
-    if not requested.runs:
-        reasons = "; ".join(f"{name}: {why}" for name, why in requested.left_out.items())
-        raise UnableToRun(
-            f"{dataset.full_name} has no test to run over {window.text}{': ' if reasons else ''}{reasons}. "
-            "`assay plan` tells its tests"
-        )
-    return [run.pk for run in requested.runs]
-
-
 def _await(runs: list[int], timeout: float) -> None:
     """Wait for the runs, or for those that a new revision of their tests has made of them."""
-    waiting = wait_for(
-        lambda: _waiting(runs),
+
+    def waiting() -> int:
+        """How many are not judged, after what this process can do for it."""
+        if not config().broker_url:
+            drain()
+        return sum(Run.objects.filter(pk__in=part, judged_at=None).count() for part in in_parts(_judged_last(runs)))
+
+    left = wait_for(
+        waiting,
         is_settled=lambda number: not number,
         told=lambda number: f"{len(runs) - number} of {len(runs)} runs are judged",
         longest=timedelta(seconds=timeout),
         poll=timedelta(seconds=0.2 if len(runs) < MANY_RUNS else 2),
     )
-    if waiting:
+    if left:
         raise UnableToRun(
-            f"{waiting} of {len(runs)} runs are not judged after {timeout:g} s; they go on without this command. "
+            f"{left} of {len(runs)} runs are not judged after {timeout:g} s; they go on without this command. "
             "`assay doctor` tells whether workers are up"
         )
-
-
-def _waiting(runs: list[int]) -> int:
-    """How many are not judged, after what this process can do for it."""
-    if not config().broker_url:
-        drain()
-    return sum(Run.objects.filter(pk__in=some, judged_at=None).count() for some in in_parts(_judged_last(runs)))
 
 
 def _judged_last(runs: list[int]) -> list[int]:
     """The runs; in the place of one that a newer revision of its test overtook, the run of that revision."""
     overtaken = Run.objects.exclude(revision=F("data_test__revision")).select_related("data_test")
-    found = {run.pk: run for some in in_parts(runs) for run in overtaken.filter(pk__in=some, judged_at__isnull=False)}
+    old = {run.pk: run for part in in_parts(runs) for run in overtaken.filter(pk__in=part, judged_at__isnull=False)}
     later = {
         pk: Run.objects.filter(
             data_test=run.data_test,
@@ -154,7 +156,7 @@ def _judged_last(runs: list[int]) -> list[int]:
         )
         .values_list("pk", flat=True)
         .first()
-        for pk, run in found.items()
+        for pk, run in old.items()
     }
     return [later.get(pk) or pk for pk in runs]
 
@@ -167,15 +169,3 @@ def _code(runs: list[Run]) -> ExitCode:
     if any(run.outcome == Outcome.ERROR and run.error_reason != Reason.WARMING_UP for run in runs):
         return ExitCode.UNABLE
     return ExitCode.WARNED if broken else ExitCode.HELD
-
-
-def _row(run: Run) -> dict[str, Any]:
-    return {
-        "window": run.window.text,
-        "data_test": run.data_test.name,
-        "outcome": run.outcome,
-        "sentence": run.sentence,
-        "value": run.value,
-        "exact": run.exact or None,
-        "findings": run.findings,
-    }

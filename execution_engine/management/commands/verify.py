@@ -23,7 +23,6 @@ from execution_engine.verification import (
     Status,
     UnableToReadRepository,
     Verification,
-    VerificationResult,
     VerificationSuite,
 )
 from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
@@ -76,15 +75,22 @@ class Command(Base):
             table = table_of(
                 options["table"], options["name"] or name_of(options["table"]), key_values(options["option"])
             )
-            with _told(options):
+            with _spinner(options):
                 verification = _verification(table, checks, options)
                 result = verification.run()
-                told = _result(result, checks, options["checks"])
+                answer = result.to_dict()
+                for row, line in zip(answer["constraints"], checks.lines, strict=True):
+                    row["place"] = f"{options['checks']}:{line}"
+                    if row["status"] == "error":
+                        row["message"] = f"{row['place']}: {row['message']}"
                 if options["failing_rows"] > 0 and result.failed:
-                    told["failing_rows"] = _failing_rows(verification, result, options["failing_rows"])
+                    sample = verification.failing_rows(result, options["failing_rows"])
+                    failures = {name: str(failure) for name, failure in sample.failures.items()}
+                    columns, rows = list(sample.columns), columns_and_rows(sample)
+                    answer["failing_rows"] = {"columns": columns, "rows": rows, "failures": failures}
         except (UnableToReadChecks, UnableToReadRepository, ValueError) as error:
             raise UnableToRun(str(error)) from None
-        return FailOn.apply(CODES[result.status], options["fail_on"]), told
+        return FailOn.apply(CODES[result.status], options["fail_on"]), answer
 
     def show(self, console: Console, result: Any) -> None:
         """A table of the constraints, a line that counts them, and the rows that fail."""
@@ -94,13 +100,22 @@ class Command(Base):
             seen = "\n".join(part for part in (row["message"], row["hint"]) if part)
             printed.add_row(_text(row["constraint"]), row["level"], f"[{color}]{row['status']}[/{color}]", _text(seen))
         console.print(printed)
-        console.print(_counted(result), soft_wrap=True)
+        statuses = [row["status"] for row in result["constraints"]]
+        counts = ", ".join(f"{statuses.count(status)} {status}" for status in COLORS if status in statuses)
+        cost = f"{result['spark_jobs']} Spark jobs, {result['seconds']:.1f} s"
+        read = _text(str(from_json(result["read_by"])))
+        console.print(f"[bold]{result['status']}[/bold]: {counts}; {cost}; {read}", soft_wrap=True)
         if "failing_rows" in result:
-            console.print(_printed_rows(result["failing_rows"]))
+            sample = result["failing_rows"]
+            rows = Printed(*map(_text, sample["columns"]), "breaks", title=f"{len(sample['rows'])} rows that fail")
+            for row in sample["rows"]:
+                cells = ["" if value is None else _text(str(value)[:MOST_SHOWN]) for value in row["row"].values()]
+                rows.add_row(*cells, _text("\n".join(row["breaks"])))
+            console.print(rows)
 
 
 @contextmanager
-def _told(options: dict[str, Any]) -> Iterator[None]:
+def _spinner(options: dict[str, Any]) -> Iterator[None]:
     """That something is going on, to people who wait for it."""
     console = Console(stderr=True)
     if options["json"] or not console.is_terminal:
@@ -117,45 +132,12 @@ def _verification(table: Table, checks: ChecksFile, options: dict[str, Any]) -> 
         verification = verification.with_table(name, where)
     if options["repository"] is None:
         return verification
-    return verification.use_repository(FileRepository(options["repository"]), _key(options["date"], table.name))
-
-
-def _key(date: str, table: str) -> ResultKey:
     try:
-        return ResultKey.of(datetime.fromisoformat(date), table=table)
+        key = ResultKey.of(datetime.fromisoformat(options["date"]), table=table.name)
     except ValueError:
-        raise UnableToRun(f"--date {date!r} is no date: write it as 2026-03-10, for the day of the data") from None
-
-
-def _result(result: VerificationResult, checks: ChecksFile, path: Path) -> dict[str, Any]:
-    """The result as JSON, each constraint with the line that it stands on."""
-    told = result.to_dict()
-    for row, line in zip(told["constraints"], checks.lines, strict=True):
-        row["place"] = f"{path}:{line}"
-        if row["status"] == "error":
-            row["message"] = f"{row['place']}: {row['message']}"
-    return told
-
-
-def _failing_rows(verification: Verification, result: VerificationResult, limit: int) -> dict[str, Any]:
-    found = verification.failing_rows(result, limit)
-    failures = {name: str(failure) for name, failure in found.failures.items()}
-    return {"columns": list(found.columns), "rows": columns_and_rows(found), "failures": failures}
-
-
-def _counted(result: Any) -> str:
-    found = [row["status"] for row in result["constraints"]]
-    counts = ", ".join(f"{found.count(status)} {status}" for status in COLORS if status in found)
-    cost = f"{result['spark_jobs']} Spark jobs, {result['seconds']:.1f} s"
-    return f"[bold]{result['status']}[/bold]: {counts}; {cost}; {_text(str(from_json(result['read_by'])))}"
-
-
-def _printed_rows(found: Any) -> Printed:
-    printed = Printed(*map(_text, found["columns"]), "breaks", title=f"{len(found['rows'])} rows that fail")
-    for each in found["rows"]:
-        values = ["" if value is None else _text(str(value)[:MOST_SHOWN]) for value in each["row"].values()]
-        printed.add_row(*values, _text("\n".join(each["breaks"])))
-    return printed
+        said = f"--date {options['date']!r} is no date: write it as 2026-03-10, for the day of the data"
+        raise UnableToRun(said) from None
+    return verification.use_repository(FileRepository(options["repository"]), key)
 
 
 def _text(text: str) -> str:

@@ -112,7 +112,10 @@ class Memory:
 
     def rollups(self, specs: Sequence[MetricSpec]) -> dict[MetricSpec, Sequence[Rollup]]:
         """The newest first."""
-        return {spec: self.unions[spec.text] for spec in specs if spec.text in self.unions}
+        return {
+            spec: [Rollup(prints=kept.prints, load=kept.load) for kept in self.unions.get(spec.text, [])]
+            for spec in specs
+        }
 
     def save_parts(self, prints: Prints, states: Mapping[MetricSpec, Mapping[str, bytes]]) -> None:
         """Keep each; the fingerprints are those of the states, and of no more."""
