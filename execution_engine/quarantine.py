@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.spec import MetricSpec
@@ -74,7 +74,7 @@ REMEMBERED = timedelta(days=35)  # then a window that nobody tries again stops s
 def ends_before(measurements: Sequence[Measurement], now: datetime) -> dict[int, int]:
     """How often each measurement's metric ended abnormally there of late, over whichever window, by id."""
     rows = Suspect.objects.filter(
-        _of_late(now),
+        Q(last_at__gt=now - REMEMBERED) | Q(quarantined_at__isnull=False),
         dataset__in={row.dataset_id for row in measurements},
         datacenter__in={row.datacenter for row in measurements},
         spec_hash__in={row.spec_hash for row in measurements},
@@ -84,17 +84,6 @@ def ends_before(measurements: Sequence[Measurement], now: datetime) -> dict[int,
         ends[dataset_id, datacenter, spec_hash] += times
     places = {row.pk: (row.dataset_id, row.datacenter, row.spec_hash) for row in measurements}
     return {pk: ends[place] for pk, place in places.items() if place in ends}
-
-
-def times_ended(now: datetime) -> Subquery:
-    """For a query of measurements the same number, as a column; null for none."""
-    same = {name: OuterRef(name) for name in ("dataset_id", "datacenter", "spec_hash")}
-    suspects = Suspect.objects.filter(_of_late(now), **same).order_by().values("spec_hash")
-    return Subquery(suspects.annotate(times=Sum("ends")).values("times"))
-
-
-def _of_late(now: datetime) -> Q:
-    return Q(last_at__gt=now - REMEMBERED) | Q(quarantined_at__isnull=False)
 
 
 def note_ends(
@@ -110,7 +99,7 @@ def note_ends(
 
     ``alone``: ids of what was measured by itself; ``known``: of what had ended abnormally before.
     """
-    told = dict(results)
+    noted = dict(results)
     for row in measurements:
         result = results.get(row.pk)
         if result is None:
@@ -118,8 +107,8 @@ def note_ends(
         if result.failure is None and row.pk in known:
             _overlapping(scan, row).delete()
         elif result.failure is not None and result.failure.reason in ABNORMAL:
-            told[row.pk] = _note_end(scan, row, result.failure, now, alone=row.pk in alone)
-    return told
+            noted[row.pk] = _note_end(scan, row, result.failure, now, alone=row.pk in alone)
+    return noted
 
 
 def _note_end(scan: Scan, row: Measurement, failure: Failure, now: datetime, *, alone: bool) -> Measured:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 
 from assay.config import config
 from assay.database.statements import in_parts
@@ -117,18 +117,7 @@ def has_judged(dataset: Dataset, datacenter: str, window: Window) -> list[tuple[
     return [(tests[test], Window(start=start, end=end)) for test, start, end in sorted(places)]
 
 
-# Which datasets' states of partitions are kept.
-
-
-def keeps_states(dataset_id: str) -> Exists:
-    """The same of one dataset as a condition, for a query of rows with a column of that name."""
-    return Exists(_reading_all().filter(dataset=OuterRef(dataset_id)))
-
-
 def keeping_states(ids: Collection[int]) -> set[int]:
-    """Those of the datasets (ids) of which some live test reads more than one partition at once."""
-    return set(_reading_all().filter(dataset__in=ids).values_list("dataset_id", flat=True))
-
-
-def _reading_all() -> QuerySet[DataTest]:
-    return DataTest.objects.filter(scope=Scope.TABLE, retired_at__isnull=True)
+    """Those of the datasets (ids) of which some live test reads more than one partition at once: states are kept."""
+    reading_all = DataTest.objects.filter(scope=Scope.TABLE, retired_at__isnull=True, dataset__in=ids)
+    return set(reading_all.values_list("dataset_id", flat=True))

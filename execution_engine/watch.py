@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import structlog
-from django.db import connection
 from django.db.models import QuerySet
 
 from assay import clock
@@ -181,12 +180,8 @@ def _watch_from_now_on(new: Sequence[Seen], now: datetime) -> dict[Place, Watch]
         ),
         ignore_conflicts=True,
     )
-    of_others = {}
-    if connection.features.has_select_for_update:
-        written = {each.place: (each.fingerprint, now) for each in new}
-        of_others = {
-            place: row for place, row in _watches(new).items() if (row.fingerprint, row.seen_at) != written[place]
-        }
+    written = {each.place: (each.fingerprint, now) for each in new}
+    of_others = {place: row for place, row in _watches(new).items() if (row.fingerprint, row.seen_at) != written[place]}
     for each in new:
         if not each.dataset.partitioning and each.place not in of_others:
             # its window moves with each run: only the newest is looked at

@@ -214,13 +214,9 @@ def scans_for(
     while missing := [place for place in dict.fromkeys(places) if place not in scans]:
         if unread := {dataset_id for dataset_id, _, _ in missing} - datasets.keys():
             datasets = {**datasets, **with_replicas(unread)}
-        new = {place: _new_scan(place, datasets[place[0]], now, are_made_up_for) for place in missing}
-        if connection.features.has_select_for_update:
-            Scan.objects.bulk_create(new.values(), ignore_conflicts=True)
-            scans |= open_scans(missing)
-        else:  # nobody else writes before this transaction ends
-            Scan.objects.bulk_create(new.values())
-            scans |= new
+        new = [_new_scan(place, datasets[place[0]], now, are_made_up_for) for place in missing]
+        Scan.objects.bulk_create(new, ignore_conflicts=True)
+        scans |= open_scans(missing)
     return scans
 
 

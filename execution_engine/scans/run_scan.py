@@ -39,8 +39,8 @@ from execution_engine.outcome import Reason
 from execution_engine.parts.state_store import STATE, keep_state
 from execution_engine.planning.planner import hash_of
 from execution_engine.planning.turns import KINDS, Bounds, at_bound
-from execution_engine.quarantine import note_ends, times_ended
-from execution_engine.selectors import keeps_states
+from execution_engine.quarantine import ends_before, note_ends
+from execution_engine.selectors import keeping_states
 from execution_engine.watch import note_fingerprints
 
 from .ask import ScanReading, open_scans, scans_for
@@ -119,22 +119,20 @@ def _take(scans: Sequence[Scan]) -> None:
 def _begun(scans: Sequence[Scan]) -> list[ScanReading]:
     """The scans with their datasets, and with all that they are to measure."""
     datasets = with_replicas({scan.dataset_id for scan in scans})
-    assert scans[0].started_at
     pending = Measurement.objects.filter(scan__in=[scan.pk for scan in scans], measured_at__isnull=True)
-    known = {"ends": times_ended(scans[0].started_at), "keeps_states": keeps_states("dataset_id")}
-    rows: list[Any] = list(pending.annotate(**known).order_by("pk"))
-    # inputs have those whose hash is not that of what is measured alone
+    rows: list[Any] = list(pending.order_by("pk"))
     for row in rows:
         row.dataset = datasets[row.dataset_id]
-        if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table):
+        if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table):  # that of what is measured alone
             row._prefetched_objects_cache = {"inputs": Measurement.objects.none()}
     prefetch_related_objects([row for row in rows if not hasattr(row, "_prefetched_objects_cache")], "inputs")
+    assert scans[0].started_at
+    ends, keeping = ends_before(rows, scans[0].started_at), keeping_states(datasets)
     begun = []
     for scan in scans:
         scan.dataset = datasets[scan.dataset_id]
         own = [row for row in rows if row.scan_id == scan.pk]
-        ends = {row.pk: row.ends for row in own if row.ends is not None}
-        keeps = any(row.keeps_states for row in own)
+        keeps = scan.dataset_id in keeping
         begun.append(ScanReading(scan=scan, measurements=own, ends=ends, keeps_states=keeps))
     return begun
 
