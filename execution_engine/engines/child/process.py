@@ -386,6 +386,7 @@ class Child:
         )
         failure = failure_of_death(death, self.options.limits.memory)
         self._outgoing.put(None)
+        self._pipe.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         if not self.ready.done():
             self.ready.set_exception(UnableToAnswer(failure))

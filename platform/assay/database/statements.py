@@ -97,15 +97,9 @@ class Prepared(Generic[M]):
 
     def rows(self, *values: Any) -> list[M]:
         """The rows, as the query set would give them with these values in its places."""
-        return self._asked(self._sql, self._filled(values))
-
-    def _filled(self, values: Sequence[Any]) -> list[Any]:
         written = [_written(value) for value in values]
-        return [value if at is None else written[at] for at, value in self._given]
-
-    def _asked(self, sql: str, values: Sequence[Any]) -> list[M]:
         with connection.cursor() as cursor:
-            cursor.execute(sql, values)
+            cursor.execute(self._sql, [value if at is None else written[at] for at, value in self._given])
             found: Any = cursor.fetchall()
         if self._converters:
             found = self._compiler.apply_converters(found, self._converters)
@@ -137,31 +131,6 @@ class PreparedValues:
         if self._converters:
             found = self._compiler.apply_converters(found, self._converters)
         return found
-
-
-class PreparedUpdate(Prepared[M]):
-    """Such rows, changed and read in one statement, where the database gives back what it has changed.
-
-    ``assigned`` is the SQL behind SET, ``among`` a condition on all the rows together, which it calls ``found``: where
-    it does not hold, none is changed. The rows come as they are afterwards, and in no order.
-    """
-
-    def __init__(self, rows: QuerySet[M], *places: Any, assigned: str, among: str, columns: Sequence[str]) -> None:
-        super().__init__(rows, *places)
-        # what a query set of these columns is given is what that of whole rows is
-        found, _ = rows.values("pk", *columns).query.get_compiler(connection=connection).as_sql()
-        name = connection.ops.quote_name
-        table, key = name(self._model._meta.db_table), name(str(self._model._meta.pk.column))
-        columns_of = {field.attname: str(field.column) for field in self._model._meta.concrete_fields}
-        own = ", ".join(name(columns_of[each]) for each in self._names)
-        self._update = (
-            f"WITH found AS MATERIALIZED ({found}) UPDATE {table} SET {assigned} "
-            f"WHERE {key} IN (SELECT pk FROM found) AND {among} RETURNING {own}"
-        )
-
-    def changed(self, values: Sequence[Any], assigned: Sequence[Any]) -> list[M]:
-        """The rows of these values in the query set's places, once ``assigned`` is written to them."""
-        return self._asked(self._update, [*self._filled(values), *map(_written, assigned)])
 
 
 def rows_of(model: type[M], keys: Collection[int], column: str = "pk", related: tuple[str, ...] = ()) -> list[M]:
