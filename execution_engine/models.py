@@ -56,7 +56,7 @@ class Run(Windowed, Claimable):
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="runs")
     reason = models.CharField(max_length=10, choices=RunReason.choices)
     slot = models.CharField(max_length=190, unique=True)  # what makes this run once: reason and occasion
-    turn = models.PositiveSmallIntegerField(default=5)  # execution_engine.planning.turns.turn
+    turn = models.PositiveSmallIntegerField(default=5)  # execution_engine.planning.schedules.turn
     requested_at = models.DateTimeField()
     due_at = models.DateTimeField()  # when it may be planned
     accept_from = models.DateTimeField(null=True, blank=True)  # measurements before this instant are too old
@@ -100,7 +100,7 @@ class Scan(Windowed, Claimable):
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="scans")
     datacenter = models.CharField(max_length=60)
     open_key = models.CharField(max_length=190, unique=True, null=True)  # one that has not begun per place and window
-    turn = models.PositiveSmallIntegerField(default=5)  # execution_engine.planning.turns.turn
+    turn = models.PositiveSmallIntegerField(default=5)  # execution_engine.planning.schedules.turn
     owner = models.CharField(max_length=200, blank=True)
     engine = models.CharField(max_length=60, blank=True)  # what is busy with it: execution_engine.storage.engine_name
     created_at = models.DateTimeField()

@@ -68,14 +68,9 @@ def look(datacenter: str | None = None) -> int:
 class Look:
     """What windows of one table look like in one place, and the ids of watches that have expired."""
 
-    kept: Sequence[Watch]
-    seen: Mapping[int, str]
-    gone: Collection[int]
-
-    @property
-    def changed(self) -> list[Watch]:
-        """Those that look otherwise than before."""
-        return [watch for watch in self.kept if self.seen.get(watch.pk) and self.seen[watch.pk] != watch.fingerprint]
+    live: Sequence[Watch]
+    prints: Mapping[int, str]
+    expired: Collection[int]
 
 
 def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
@@ -94,7 +89,43 @@ def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
             try:
                 in_transaction(partial(_note_looks, [look], now))
             except Exception:
-                log.exception("look not noted", windows=[watch.pk for watch in look.kept[:20]])
+                log.exception("look not noted", windows=[watch.pk for watch in look.live[:20]])
+
+
+def _look_at(dataset: Dataset, watches: Sequence[Watch], limited: Sequence[PlacedDataset], now: datetime) -> Look:
+    """One group of windows; data that was there and cannot be read now has changed, unless the look itself failed."""
+    replica = replica_of(dataset, watches[0].datacenter)
+    live = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
+    prints: dict[int, str] = {}
+    try:
+        if replica is not None:
+            table, engine = table_of(dataset, replica, limited), engine_of(replica)
+            fingerprints = engine.fingerprints(table, [part_of(dataset, watch.window, engine, table) for watch in live])
+            prints = {watch.pk: print_ or "" for watch, print_ in zip(live, fingerprints, strict=True)}
+    except UnableToUseLocation:
+        pass
+    except Exception:
+        log.exception("look failed", dataset=dataset.full_name, datacenter=watches[0].datacenter)
+    prints |= {watch.pk: GONE for watch in live if watch.fingerprint and prints.get(watch.pk) == ""}
+    return Look(live=live, prints=prints, expired={watch.pk for watch in watches} - {watch.pk for watch in live})
+
+
+def _note_looks(looks: Sequence[Look], now: datetime) -> None:
+    """Note what was seen of windows, and tell what has changed."""
+    changed = []
+    by_instant: defaultdict[datetime, list[int]] = defaultdict(list)  # they fall on few, so few statements set them
+    for look in looks:
+        for watch in look.live:
+            by_instant[next_look(window_end=watch.window_end, closely=watch.closely, now=now)].append(watch.pk)
+            print_ = look.prints.get(watch.pk)
+            if print_ and print_ != watch.fingerprint:
+                changed.append(watch)
+                Watch.objects.filter(pk=watch.pk).update(fingerprint=print_, changed_at=now)
+    _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
+    for due, keys in by_instant.items():
+        set_all(Watch, keys, seen_at=now, next_look_at=due, lease_until=None, attempts=0)
+    if expired := [pk for look in looks for pk in look.expired]:
+        Watch.objects.filter(pk__in=expired).update(next_look_at=None, lease_until=None, attempts=0)
 
 
 def watch_window(*, dataset: Dataset, datacenter: str, window: Window, closely: bool, now: datetime) -> None:
@@ -211,63 +242,30 @@ def _is_watched(seen: Seen) -> bool:
     return not seen.dataset.partitioning or seen.window.duration <= LONG_WINDOW
 
 
-def _look_at(dataset: Dataset, watches: Sequence[Watch], limited: Sequence[PlacedDataset], now: datetime) -> Look:
-    """One group of windows; data that was there and cannot be read now has changed, unless the look itself failed."""
-    replica = replica_of(dataset, watches[0].datacenter)
-    kept = [watch for watch in watches if not is_expired(dataset, watch.window, now)]
-    seen: dict[int, str] = {}
-    try:
-        if replica is not None:
-            table, engine = table_of(dataset, replica, limited), engine_of(replica)
-            prints = engine.fingerprints(table, [part_of(dataset, watch.window, engine, table) for watch in kept])
-            seen = {watch.pk: print_ or "" for watch, print_ in zip(kept, prints, strict=True)}
-    except UnableToUseLocation:
-        pass
-    except Exception:
-        log.exception("look failed", dataset=dataset.full_name, datacenter=watches[0].datacenter)
-    seen |= {watch.pk: GONE for watch in kept if watch.fingerprint and seen.get(watch.pk) == ""}
-    return Look(kept=kept, seen=seen, gone={watch.pk for watch in watches} - {watch.pk for watch in kept})
-
-
-def _note_looks(looks: Sequence[Look], now: datetime) -> None:
-    """Note what was seen of windows, and tell what has changed."""
-    seen = {pk: print_ for look in looks for pk, print_ in look.seen.items()}
-    changed = [watch for look in looks for watch in look.changed]
-    for watch in changed:
-        Watch.objects.filter(pk=watch.pk).update(fingerprint=seen[watch.pk], changed_at=now)
-    if changed:
-        _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
-    by_instant: defaultdict[datetime, list[int]] = defaultdict(list)  # they fall on few, so few statements set them
-    for watch in (watch for look in looks for watch in look.kept):
-        by_instant[next_look(window_end=watch.window_end, closely=watch.closely, now=now)].append(watch.pk)
-    for due, keys in by_instant.items():
-        set_all(Watch, keys, seen_at=now, next_look_at=due, lease_until=None, attempts=0)
-    if gone := [pk for look in looks for pk in look.gone]:
-        Watch.objects.filter(pk__in=gone).update(next_look_at=None, lease_until=None, attempts=0)
-
-
 def _tell(watches: Iterable[Watch], now: datetime) -> None:
     """Note the changes that no pipeline has told of since the last look."""
-    DataChange.objects.bulk_create(
-        DataChange(
-            dataset_id=watch.dataset_id,
+    changes = []
+    for watch in watches:
+        announced = DataChange.objects.filter(
+            dataset=watch.dataset_id,
             datacenter=watch.datacenter,
-            kind=ChangeKind.REWRITTEN,
-            window_start=watch.window_start,
-            window_end=watch.window_end,
-            at=now,
+            kind=ChangeKind.COMPLETED,
+            at__gte=watch.seen_at or now,
+            window_start__lt=watch.window_end,
+            window_end__gt=watch.window_start,
         )
-        for watch in watches
-        if not _is_announced(watch)
-    )
-
-
-def _is_announced(watch: Watch) -> bool:
-    if watch.seen_at is None:
-        return False
-    told = DataChange.objects.filter(dataset=watch.dataset_id, datacenter=watch.datacenter, kind=ChangeKind.COMPLETED)
-    since = told.filter(at__gte=watch.seen_at)
-    return since.filter(window_start__lt=watch.window_end, window_end__gt=watch.window_start).exists()
+        if watch.seen_at is None or not announced.exists():
+            changes.append(
+                DataChange(
+                    dataset_id=watch.dataset_id,
+                    datacenter=watch.datacenter,
+                    kind=ChangeKind.REWRITTEN,
+                    window_start=watch.window_start,
+                    window_end=watch.window_end,
+                    at=now,
+                )
+            )
+    DataChange.objects.bulk_create(changes)
 
 
 def _identity(dataset: Dataset, datacenter: str, window: Window) -> dict[str, Any]:

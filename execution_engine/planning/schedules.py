@@ -1,12 +1,12 @@
-"""Which window a test runs over next, and when (pure).
+"""Which window a test runs over next, and when; and whose turn it is (pure).
 
 A schedule is ``partition`` (every partition, once its freshness SLA has passed), ``weekly`` (the whole table, Mondays
 00:00 local time plus the SLA) or a cron line in the dataset's zone. A firing of a cron line runs over the latest
 partition that is due by then, as no scheduled test runs before its partition's freshness SLA.
 """
 
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from hashlib import blake2s
 
 from cronsim import CronSim, CronSimError
 
-from assay.catalog.tiers import CatchUp
+from assay.catalog.tiers import TIERS, CatchUp
 from assay.time.windows import Granularity, Partitioning, Step, UnableToStep, Window, zone
 from execution_engine.language.templates import fits, no_multiple
 from execution_engine.language.tree import History, HistoryFunction
@@ -228,3 +228,36 @@ def partition_before(window: Window, partitioning: Partitioning, step: Step) -> 
     except (ValueError, OverflowError) as error:
         detail = f"{step} from {partitioning.key(window)} there is no {partitioning.granularity.value} of "
         raise UnableToLookBack(f"{detail}{partitioning.time_zone}") from error
+
+
+# Whose turn it is: what comes first of the runs and scans that wait, and which scans may not begin yet.
+#
+# Bounds are on what runs at once for one owner, one dataset and one engine. A worker looks at what runs before it
+# claims. Several that look in the same instant may pass a bound by as many as they are; the next to look waits until it
+# holds.
+
+LATER = len(TIERS)  # the first turn of what is made up for
+KINDS = ("dataset_id", "owner", "engine")
+
+
+def turn(tier: int, *, is_made_up_for: bool = False) -> int:
+    """The place in the order of claims: critical tiers first; what an outage has left, after all that is current."""
+    return tier + (LATER if is_made_up_for else 0)
+
+
+def is_made_up_for(turn: int) -> bool:
+    """Whether this is the turn of what an outage left behind."""
+    return turn >= LATER
+
+
+# how many scans run at once in one datacenter, by the kind of what they have in common; 0: as many as there are workers
+Bounds = Mapping[str, int]
+
+
+def at_bound(running: Iterable[Mapping[str, object]], bounds: Bounds) -> list[tuple[str, str, object]]:
+    """What may begin no further scan: datacenter, kind and value.
+
+    ``running``: datacenter and the KINDS of each scan under a live lease.
+    """
+    counts = Counter((str(scan["datacenter"]), kind, scan[kind]) for scan in running for kind in KINDS)
+    return [place for place, number in counts.items() if 0 < bounds.get(place[1], 0) <= number]

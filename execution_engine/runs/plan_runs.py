@@ -15,7 +15,7 @@ from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, RunReas
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Planner, UnableToPlan, Want
-from execution_engine.planning.turns import is_made_up_for
+from execution_engine.planning.schedules import is_made_up_for
 from execution_engine.scans.ask import ask, flatten
 
 from .shown_results import objection_to

@@ -10,8 +10,7 @@ from assay.time.windows import Window
 from execution_engine.models import Run, RunReason, Suspect, late_at
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.planning.catalog_sources import is_expired
-from execution_engine.planning.schedules import Slot
-from execution_engine.planning.turns import turn
+from execution_engine.planning.schedules import Slot, turn
 from execution_engine.quarantine import ONE_BY_ONE
 
 _GIVEN = (

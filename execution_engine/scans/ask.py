@@ -18,7 +18,7 @@ from execution_engine.models import WHOLE_TABLE, Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want
-from execution_engine.planning.turns import LATER, is_made_up_for, turn
+from execution_engine.planning.schedules import LATER, is_made_up_for, turn
 from execution_engine.read_by import NO_VALUES, ReadBy
 from execution_engine.storage import engine_name
 from execution_engine.watch import Seen

@@ -38,7 +38,7 @@ from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, Scan
 from execution_engine.outcome import Reason
 from execution_engine.parts.state_store import STATE, keep_state
 from execution_engine.planning.planner import hash_of
-from execution_engine.planning.turns import KINDS, Bounds, at_bound
+from execution_engine.planning.schedules import KINDS, Bounds, at_bound
 from execution_engine.quarantine import ends_before, note_ends
 from execution_engine.selectors import keeping_states
 from execution_engine.watch import note_fingerprints

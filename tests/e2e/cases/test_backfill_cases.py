@@ -8,7 +8,7 @@ from assay import clock
 from assay.models import Dataset
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
-from execution_engine.planning.turns import is_made_up_for
+from execution_engine.planning.schedules import is_made_up_for
 from execution_engine.services import RequestedRuns, UnableToRequest, last_partitions, request_all
 from tests.e2e.cases.people import said
 from tests.e2e.scenario import Scenario, at, custom, data_test, dataset, incidents, notices, state, window

@@ -1,7 +1,7 @@
 """What comes first, and bounds on what runs at once."""
 
 from assay.catalog.tiers import TIERS
-from execution_engine.planning.turns import at_bound, is_made_up_for, turn
+from execution_engine.planning.schedules import at_bound, is_made_up_for, turn
 
 BOUNDS = {"dataset_id": 2, "owner": 3, "engine": 0}
 
