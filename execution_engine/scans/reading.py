@@ -40,7 +40,7 @@ from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.parts.part_states import scan_by_parts
 from execution_engine.parts.state_store import UnableToLoadState, state_of
 from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, ends_before, groups
-from execution_engine.read_by import NO_VALUES, ReadBy, together
+from execution_engine.read_by import together
 from execution_engine.storage import engine_of, extent_of, table_of
 from execution_engine.watch import seen_before
 
@@ -337,66 +337,55 @@ def count_unpartitioned(
     ``strays=None``: nobody knows the keys, and only a table without rows has none. The keys of a column that is
     sensitive are not told.
     """
-    if table.partition_column is None:
-        return _only(failed(Reason.NO_PARTITION_COLUMN, f"{table.name} has no partition key; add one to it"))
+    column = table.partition_column
+    if column is None:
+        detail = f"{table.name} has no partition key; add one to it"
+        return _report_of([], failed(Reason.NO_PARTITION_COLUMN, detail))
     if strays is None:
-        return _without_keys(engine, table)
+        report = _scan_rows(engine, table, WHOLE, ALL_ROWS)
+        measured = report.measured[_KEY]
+        if measured.failure is None and measured.value:
+            said = f"the partitions of {table.name} cannot be listed by {column}"
+            mend = "set its partition key to a column or folder that it has"
+            measured = failed(Reason.NO_PARTITION_COLUMN, f"{said}: {mend}")
+        return _report_of([report], measured)
     if not strays:
-        return _only(Measured(value=0.0))
-    count = _by_group if _is_grouped(engine, table, strays) else _by_key
-    reports, counted = count(engine, table, strays)
-    failures = (each for report in reports for each in report.measured.values() if each.failure)
-    detail = {} if is_sensitive else detail_of_keys(table.partition_column, counted, HIVE_NULL)
-    measured = next(failures, Measured(value=float(counted.total), detail=detail))
-    jobs = sum(report.spark_jobs for report in reports)
-    seconds, by = sum(report.seconds for report in reports), together(report.read_by for report in reports)
-    return _only(measured, spark_jobs=jobs, seconds=seconds, by=by)
-
-
-def _is_grouped(engine: Engine, table: Table, strays: Sequence[str]) -> bool:
-    """Whether one job that groups by the key costs least: footers of parquet, and databases, count key by key."""
-    if table.storage == "sql":
-        return False
-    return table.storage != "parquet" or engine.fingerprints_by_key(table, Part(keys=tuple(strays))) is None
-
-
-def _by_key(engine: Engine, table: Table, strays: Sequence[str]) -> tuple[list[ScanReport], Counted]:
-    named, rest = strays[:MOST_COUNTED], tuple(strays[MOST_COUNTED:])
-    reports = [_scan(engine, table, (key,), ALL_ROWS) for key in named]
-    rows = {key: _rows(report) for key, report in zip(named, reports, strict=True)}
-    if not rest:
-        return reports, Counted(rows=rows)
-    together = _scan(engine, table, rest, ALL_ROWS)
-    return [*reports, together], Counted(rows=rows, others=len(rest), rows_of_others=_rows(together))
-
-
-def _by_group(engine: Engine, table: Table, strays: Sequence[str]) -> tuple[list[ScanReport], Counted]:
-    report = _scan(engine, table, tuple(strays), replace(ALL_ROWS, by=(written(table.partition_column or ""),)))
-    state = report.measured[_KEY].state
-    groups = GroupValues.from_bytes(state).groups if state else {}
-    return [report], Counted(
-        rows={HIVE_NULL if key is None else key: int(rows or 0) for (key,), rows in groups.items()}
+        return _report_of([], Measured(value=0.0))
+    # one job that groups by the key costs least, but footers of parquet, and databases, count key by key
+    by_key = table.storage == "sql" or (
+        table.storage == "parquet" and engine.fingerprints_by_key(table, Part(keys=tuple(strays))) is not None
     )
+    if by_key:
+        single, others = strays[:MOST_COUNTED], tuple(strays[MOST_COUNTED:])
+        reports = [_scan_rows(engine, table, Part(keys=(key,)), ALL_ROWS) for key in single]
+        counted = Counted(rows=dict(zip(single, map(_rows, reports), strict=True)))
+        if others:
+            reports.append(_scan_rows(engine, table, Part(keys=others), ALL_ROWS))
+            counted = replace(counted, others=len(others), rows_of_others=_rows(reports[-1]))
+    else:
+        by_column = replace(ALL_ROWS, by=(written(column),))
+        reports = [_scan_rows(engine, table, Part(keys=tuple(strays)), by_column)]
+        state = reports[0].measured[_KEY].state
+        groups = GroupValues.from_bytes(state).groups if state else {}
+        counted = Counted(rows={HIVE_NULL if key is None else key: int(rows or 0) for (key,), rows in groups.items()})
+    failures = (measured for report in reports for measured in report.measured.values() if measured.failure)
+    detail = {} if is_sensitive else detail_of_keys(column, counted, HIVE_NULL)
+    return _report_of(reports, next(failures, Measured(value=float(counted.total), detail=detail)))
 
 
-def _scan(engine: Engine, table: Table, keys: tuple[str, ...], spec: MetricSpec) -> ScanReport:
-    return engine.scan(table, Part(keys=keys), [Wanted(key=_KEY, spec=spec)])
+def _scan_rows(engine: Engine, table: Table, part: Part, spec: MetricSpec) -> ScanReport:
+    return engine.scan(table, part, [Wanted(key=_KEY, spec=spec)])
 
 
 def _rows(report: ScanReport) -> int:
     return int(report.measured[_KEY].value or 0)
 
 
-def _without_keys(engine: Engine, table: Table) -> ScanReport:
-    """A table that has no rows has none outside its partitions; of any other nobody can tell."""
-    report = engine.scan(table, WHOLE, [Wanted(key=_KEY, spec=ALL_ROWS)])
-    measured = report.measured[_KEY]
-    if measured.failure is None and measured.value:
-        said = f"the partitions of {table.name} cannot be listed by {table.partition_column}"
-        mend = "set its partition key to a column or folder that it has"
-        measured = failed(Reason.NO_PARTITION_COLUMN, f"{said}: {mend}")
-    return _only(measured, spark_jobs=report.spark_jobs, seconds=report.seconds, by=report.read_by)
-
-
-def _only(measured: Measured, *, spark_jobs: int = 0, seconds: float = 0.0, by: ReadBy = NO_VALUES) -> ScanReport:
-    return ScanReport(measured={_KEY: measured}, spark_jobs=spark_jobs, seconds=seconds, fingerprint=None, read_by=by)
+def _report_of(reports: Sequence[ScanReport], measured: Measured) -> ScanReport:
+    return ScanReport(
+        measured={_KEY: measured},
+        spark_jobs=sum(report.spark_jobs for report in reports),
+        seconds=sum(report.seconds for report in reports),
+        fingerprint=None,
+        read_by=together(report.read_by for report in reports),
+    )
