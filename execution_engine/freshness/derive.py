@@ -23,11 +23,11 @@ from execution_engine.planning.planner import hash_of
 from execution_engine.selectors import latest_values
 
 from .rules import (
+    CompletionEvent,
     Evidence,
     JudgedWindow,
     SampledSupply,
     Supply,
-    Told,
     freshness_value,
     is_covered,
     judge_rows,
@@ -179,7 +179,7 @@ def _place(measurement: Measurement) -> tuple[int, str]:
     return measurement.dataset_id, measurement.datacenter
 
 
-def _completions(dataset: Dataset, datacenter: str, window: Window) -> list[Told]:
+def _completions(dataset: Dataset, datacenter: str, window: Window) -> list[CompletionEvent]:
     """What completion events tell of the window, in the order in which they came."""
     events = DataChange.objects.filter(
         dataset=dataset,
@@ -189,7 +189,7 @@ def _completions(dataset: Dataset, datacenter: str, window: Window) -> list[Told
         window_end__gt=window.start,
     )
     return [
-        Told(window=event.window, rows=event.rows, overwrites=OVERWRITES[event.mode], run=event.run)
+        CompletionEvent(window=event.window, rows=event.rows, overwrites=OVERWRITES[event.mode], run=event.run)
         for event in events.order_by("at", "pk")
     ]
 

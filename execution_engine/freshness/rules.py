@@ -16,7 +16,7 @@ from execution_engine.metrics.definitions import freshness
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class CompletionEvent:
     """One completion event: the window that it names, and the rows that its run has written there, if it tells."""
 
     window: Window
@@ -25,13 +25,13 @@ class Told:
     run: str = ""  # the pipeline's own name of the run: an event that comes twice counts once
 
 
-def rows_told(window: Window, events: Iterable[Told], *, there: float) -> int | None:
+def rows_told(window: Window, events: Iterable[CompletionEvent], *, there: float) -> int | None:
     """The rows that should be there by the events in the order in which they came; None where none tells a number.
 
     Runs add to what others have written, save those that overwrite. A run that does not say so has overwritten too
     if exactly its rows are there. An event of a longer window does not say how many rows this one has.
     """
-    kept: dict[object, Told] = {}
+    kept: dict[object, CompletionEvent] = {}
     seen: set[object] = set()
     for number, event in enumerate(event for event in events if window.contains(event.window)):
         key = (event.run, event.window) if event.run else number

@@ -82,7 +82,7 @@ def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Sched
         freshness=slas(dataset).freshness,
         catch_up=cast(CatchUp, revision.catch_up),
         jitter=jitter_of(dataset.full_name, config().jitter),
-        kept_from=_kept_from(dataset, revision, now) if whole_table else None,
+        kept_from=_retention_start(dataset, revision, now) if whole_table else None,
         judges_from=data_test.judges_from,
     )
 
@@ -103,7 +103,7 @@ def cursor(data_test: DataTest) -> Slot:
     return Slot(window=window, due_at=data_test.next_due_at)
 
 
-def _kept_from(dataset: Dataset, revision: Revision, now: datetime) -> datetime:
+def _retention_start(dataset: Dataset, revision: Revision, now: datetime) -> datetime:
     """From when on every dataset that the assertion reads keeps its partitions."""
     metrics = [
         operand.metric if isinstance(operand, History) else operand for operand in operands(from_json(revision.tree))

@@ -96,7 +96,7 @@ def _share(
     wants: Sequence[Want], places: Mapping[Key, Place], open_ids: Collection[int], now: datetime
 ) -> tuple[dict[Key, Measurement], dict[Key, Measurement]]:
     """Of each want what is pending or kept, else a new row; and the new rows, unsaved, alone."""
-    pending, kept = _pending(wants, places), _kept(wants, places)
+    pending, kept = _pending(wants, places), _missed_measurements(wants, places)
     results: dict[Key, Measurement] = {}
     new: dict[Key, Measurement] = {}
     for want in wants:
@@ -146,7 +146,7 @@ def _pending(wants: Sequence[Want], places: Mapping[Key, Place]) -> dict[Key, li
     return pending
 
 
-def _kept(wants: Sequence[Want], places: Mapping[Key, Place]) -> dict[Key, Measurement]:
+def _missed_measurements(wants: Sequence[Want], places: Mapping[Key, Place]) -> dict[Key, Measurement]:
     """The newest one taken of which some has not been found yet: what is missed is looked for again."""
     wants = [want for want in wants if want.kept_while_missed]
     if not wants:

@@ -214,7 +214,7 @@ def _take(reading: ScanReading, rows: Sequence[Measurement], portion: Portion) -
             (reading.results[row.pk],) = counted.measured.values()
             continue
         try:
-            item = _wanted(row)
+            item = _request(row)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             # what nobody foresaw of one measurement is its failure, and of no other of the scan
             log.exception("cannot be asked for", measurement=row.pk)
@@ -251,7 +251,7 @@ def _add_cost(reading: ScanReading, report: ScanReport) -> None:
     reading.read_by = together([reading.read_by, report.read_by])
 
 
-def _wanted(row: Measurement) -> Wanted | Measured:
+def _request(row: Measurement) -> Wanted | Measured:
     """What an engine is asked for of a measurement, or what it is without one."""
     metric = row.metric
     inputs = list(row.inputs.all())

@@ -190,8 +190,10 @@ def _failure(death: Death, memory: str) -> Failure:
         )
         return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
     if SIGTERM in (-(death.java or 0), -(death.python or 0)):
-        return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{_told(death)}; Spark is restarted by the next scan")
-    return Failure(reason=Reason.CRASHED, detail=f"{_told(death)}; Spark is restarted by the next scan")
+        return Failure(
+            reason=Reason.ENGINE_UNREACHABLE, detail=f"{_describe(death)}; Spark is restarted by the next scan"
+        )
+    return Failure(reason=Reason.CRASHED, detail=f"{_describe(death)}; Spark is restarted by the next scan")
 
 
 def kernel_kills() -> int:
@@ -203,7 +205,7 @@ def kernel_kills() -> int:
     return int(lines.get("oom_kill", 0))
 
 
-def _told(death: Death) -> str:
+def _describe(death: Death) -> str:
     who, status = ("Spark's Java", death.java) if death.java is not None else ("the Spark child", death.python)
     if status is None:
         return f"{who} went away"

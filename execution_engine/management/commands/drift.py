@@ -58,7 +58,9 @@ class Command(Base):
             raise UnableToRun(f"--above {options['above']:g} is no bound: give a number above 0, such as {LARGE}")
         if not all(names_files(name) for name in (options["table"], options["against"]) if name):
             super().prepare()
-        (name, profile), (other, before), hidden = _beside(options) if options["against"] else _last_window(options)
+        (name, profile), (other, before), hidden = (
+            _compare_tables(options) if options["against"] else _last_window(options)
+        )
         for what, rows in ((name, profile.rows), (other, before.rows)):
             if not rows:
                 raise UnableToRun(f"{what} has no rows to compare")
@@ -99,7 +101,7 @@ class Command(Base):
 Side = tuple[str, Profile]
 
 
-def _beside(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
+def _compare_tables(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
     """Both tables as a whole, and the columns that are not compared.
 
     Times are counted from the day that the names of both say, so that the date alone is no drift.

@@ -97,7 +97,7 @@ class Command(Base):
         for one in result["windows"]:
             status = Status(one["status"])
             printed.add_row(
-                escape(one["window"]), f"{one['rows']:,}", f"[{COLORS[status]}]{_said(one)}",
+                escape(one["window"]), f"{one['rows']:,}", f"[{COLORS[status]}]{_verdict_text(one)}",
                 _short(one["score"]), _short(one["threshold"]),
             )  # fmt: skip
         console.print(printed)
@@ -145,10 +145,12 @@ def _judged(
         answer = Answer.RELEASED if window.key in options["accept"] else Answer.NONE
     else:
         answer = Answer.ACCEPTED
-    return thawing.with_window(window.key, profile, answer, day), _shown(window, profile, verdict, JOINED.get(answer))
+    return thawing.with_window(window.key, profile, answer, day), _window_as_json(
+        window, profile, verdict, JOINED.get(answer)
+    )
 
 
-def _shown(window: FileWindow, profile: Profile, verdict: Verdict, joined: str | None) -> dict[str, Any]:
+def _window_as_json(window: FileWindow, profile: Profile, verdict: Verdict, joined: str | None) -> dict[str, Any]:
     """What is told of a window; ``z`` of a cause is None for what never happened before.
 
     New values of a column that may hold secrets are not told.
@@ -194,7 +196,7 @@ def _schema_table(schema: dict[str, Any]) -> Printed:
     return printed
 
 
-def _said(one: dict[str, Any]) -> str:
+def _verdict_text(one: dict[str, Any]) -> str:
     """The verdict in a person's words."""
     if one["status"] == Status.LEARNING:
         return f"one of the first {LEARNING}"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from assay.time.windows import Window
-from execution_engine.freshness.rules import Told, rows_told
+from execution_engine.freshness.rules import CompletionEvent, rows_told
 
 START = datetime(2026, 3, 9, tzinfo=UTC)
 DAY = Window(start=START, end=START + timedelta(days=1))
@@ -15,8 +15,8 @@ def hour(number: int) -> Window:
     return Window(start=START + timedelta(hours=number), end=START + timedelta(hours=number + 1))
 
 
-def told(rows: int | None, run: str = "", overwrites: bool | None = None, window: Window = DAY) -> Told:
-    return Told(window=window, rows=rows, run=run, overwrites=overwrites)
+def told(rows: int | None, run: str = "", overwrites: bool | None = None, window: Window = DAY) -> CompletionEvent:
+    return CompletionEvent(window=window, rows=rows, run=run, overwrites=overwrites)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def told(rows: int | None, run: str = "", overwrites: bool | None = None, window
         ([told(700, window=Window(start=START, end=START + timedelta(days=7)))], None),  # of a week: who knows of a day
     ],
 )
-def test_the_rows_of_runs_add_up_until_one_overwrites_them(events: list[Told], expected: int | None) -> None:
+def test_the_rows_of_runs_add_up_until_one_overwrites_them(events: list[CompletionEvent], expected: int | None) -> None:
     assert rows_told(DAY, events, there=1.0) == expected
 
 

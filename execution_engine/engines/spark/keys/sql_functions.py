@@ -113,9 +113,9 @@ class _Functions:
         query = given.this.copy()
         if tree.args.get("with_") is not None and query.args.get("with_") is None:
             query.set("with_", tree.args["with_"].copy())
-        return self._built(query) if _only_builds(query) else self._told(query)
+        return self._build_by_workers(query) if _only_builds(query) else self._filter_of_query(query)
 
-    def _built(self, query: exp.Select) -> KeyFilter:
+    def _build_by_workers(self, query: exp.Select) -> KeyFilter:
         """Of a query that only builds: by all workers."""
         keys = query.selects[0].unalias().expressions
         hashed = query.select(exp.alias_(self._hash(keys), HASH), append=False)
@@ -129,7 +129,7 @@ class _Functions:
         task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
         return filter_of_parts(shape, KEYS, fill(frame, task, shape, rows))
 
-    def _told(self, query: exp.Select) -> KeyFilter:
+    def _filter_of_query(self, query: exp.Select) -> KeyFilter:
         """Of any other: what its one row says."""
         is_ours = bool(_calls(query, BUILD))
         rows = self._session.sql(self.expanded(query)).limit(2).collect()
