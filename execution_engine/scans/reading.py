@@ -339,8 +339,8 @@ def count_unpartitioned(
     """
     column = table.partition_column
     if column is None:
-        detail = f"{table.name} has no partition key; add one to it"
-        return _report_of([], failed(Reason.NO_PARTITION_COLUMN, detail))
+        missing = f"{table.name} has no partition key; add one to it"
+        return _report_of([], failed(Reason.NO_PARTITION_COLUMN, missing))
     if strays is None:
         report = _scan_rows(engine, table, WHOLE, ALL_ROWS)
         measured = report.measured[_KEY]

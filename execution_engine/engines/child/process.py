@@ -189,11 +189,9 @@ def _failure(death: Death, memory: str) -> Failure:
             "run fewer workers here, or make the query smaller"
         )
         return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
-    if SIGTERM in (-(death.java or 0), -(death.python or 0)):
-        return Failure(
-            reason=Reason.ENGINE_UNREACHABLE, detail=f"{_describe(death)}; Spark is restarted by the next scan"
-        )
-    return Failure(reason=Reason.CRASHED, detail=f"{_describe(death)}; Spark is restarted by the next scan")
+    is_stopped = SIGTERM in (-(death.java or 0), -(death.python or 0))
+    reason = Reason.ENGINE_UNREACHABLE if is_stopped else Reason.CRASHED
+    return Failure(reason=reason, detail=f"{_describe(death)}; Spark is restarted by the next scan")
 
 
 def kernel_kills() -> int:
