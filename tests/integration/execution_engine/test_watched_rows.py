@@ -325,7 +325,7 @@ def test_what_many_scans_saw_is_noted_with_as_many_statements_as_what_one_saw(db
                 note_fingerprints([replace(each, watch_id=found[number]) for number, each in enumerate(told)], NOW)
             taken.append((len(asked), list(found.values()).count(None)))
     (first, _), again, *of_many = taken
-    assert (first, again) == (3 if connection.vendor == "sqlite" else 4, (2, 0))
+    assert (first, again) == (4, (2, 0))
     assert of_many == [(first, 9), again]
 
 
@@ -340,9 +340,8 @@ def test_what_another_worker_was_first_to_see_is_compared_with(db: None, monkeyp
 
     monkeypatch.setattr(watch, "_watches", too_early)
     note_fingerprints([seen(trips, "g")], NOW + HOUR)
-    if connection.vendor != "sqlite":  # which lets nobody else write meanwhile
-        assert fresh(row).fingerprint == "g"
-        assert [change.dataset for change in DataChange.objects.all()] == [trips]
+    assert fresh(row).fingerprint == "g"
+    assert [change.dataset for change in DataChange.objects.all()] == [trips]
 
 
 def test_a_watch_is_made_closer_once_and_looser_once(db: None) -> None:
