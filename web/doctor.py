@@ -5,7 +5,7 @@ It changes nothing.
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError
 from pyarrow.fs import FileType
 from redis import RedisError
 
-from alerting.channels import Channel, TransportError, channels, check_routes
+from alerting.channels import TransportError, channels, check_routes
 from alerting.models import Notice, Standing
 from alerting.routes import UnableToReadRoutes
 from assay import clock
@@ -44,8 +44,6 @@ from execution_engine.models import Scan, Suspect
 from execution_engine.outcome import Reason
 from execution_engine.storage import table_of
 
-# What a check finds.
-
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
@@ -67,15 +65,18 @@ def ill(check: str, found: str, mend: str) -> Finding:
     return Finding(check=check, is_well=False, found=found, mend=mend)
 
 
-# Checks of what Assay is to look after.
+def settle(check: str, wrong: Sequence[tuple[str, str]], fine: str) -> Finding:
+    """One finding of all that is wrong, each with how to mend it."""
+    if not wrong:
+        return well(check, fine)
+    return ill(check, "; ".join(found for found, _ in wrong), "; ".join(mend for _, mend in wrong))
 
 
 def catalog() -> Finding:
     """Whether there is any dataset."""
-    count = Dataset.objects.filter(missing_since__isnull=True).count()
-    if not count:
-        return ill("catalog", "it is empty", "run `assay sync FILE` (docs/catalog.md says what it holds)")
-    return well("catalog", f"{count} datasets")
+    if count := Dataset.objects.filter(missing_since__isnull=True).count():
+        return well("catalog", f"{count} datasets")
+    return ill("catalog", "it is empty", "run `assay sync FILE` (docs/catalog.md says what it holds)")
 
 
 def pulled() -> Finding:
@@ -105,8 +106,6 @@ def _is_there(replica: Replica) -> bool:
     except (UnableToUseLocation, UnableToListFiles, OSError):
         return False
 
-
-# Checks of the database: whether it answers, is up to date, and is set as Assay needs it.
 
 MOST_SKEW = 5.0  # seconds
 STRICT = {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}
@@ -158,14 +157,7 @@ def server() -> Finding:
         wrong = list(wrong_database_settings(variables(cursor)))
     if not connection.features.has_select_for_update_skip_locked:
         wrong.append(("its version cannot skip locked rows", "use MariaDB 10.6 or later, or MySQL 8"))
-    return settings_finding(wrong)
-
-
-def settings_finding(wrong: list[tuple[str, str]]) -> Finding:
-    """One finding of all that is wrong."""
-    if wrong:
-        return ill("settings", "; ".join(found for found, _ in wrong), "; ".join(mend for _, mend in wrong))
-    return well("settings", "isolation level, time zone, SQL mode and character set are right")
+    return settle("settings", wrong, "isolation level, time zone, SQL mode and character set are right")
 
 
 def variables(cursor: CursorWrapper) -> dict[str, str]:
@@ -200,8 +192,6 @@ def skew_finding(theirs: datetime, ours: datetime) -> Finding:
     side = "behind" if ahead > 0 else "ahead of"
     return ill("clock", f"{abs(ahead):.0f} s {side} the database's", "run NTP (chrony) on both machines")
 
-
-# Checks of this machine: Java, folders, space.
 
 LEAST_FREE = 1 << 30  # bytes
 LEAST_SHARE = 0.05  # of the disk
@@ -263,16 +253,19 @@ def _writable(check: str, folder: Path, mend: str) -> Finding:
     return well(check, str(folder.resolve()))
 
 
-# Checks of what the service calls outside: the channels that reach people, and whoever misses the scheduler.
-
-
 def reach() -> Finding:
     """Whether each channel could send now; nobody is told anything."""
-    tried = {channel.name: _failure(channel) for channel in channels()}
-    if failures := list(filter(None, tried.values())):
+    failures, names = [], []
+    for channel in channels():
+        names.append(channel.name)
+        try:
+            channel.try_out()
+        except TransportError as error:
+            failures.append(str(error))
+    if failures:
         mend = "correct ASSAY_EMAIL_URL, ASSAY_WEBHOOK_* or others (docs/notifications.md); notices wait until then"
         return ill("channels", "; ".join(failures), mend)
-    return well("channels", ", ".join(tried))
+    return well("channels", ", ".join(names))
 
 
 def routes() -> Finding:
@@ -295,17 +288,6 @@ def heartbeat() -> Finding:
     except UnableToCall as unable:
         return ill("heartbeat", str(unable), "correct ASSAY_HEARTBEAT_URL")
     return well("heartbeat", place.host)
-
-
-def _failure(channel: Channel) -> str:
-    try:
-        channel.try_out()
-    except TransportError as error:
-        return str(error)
-    return ""
-
-
-# Checks of the broker: whether it answers, and whether it keeps the hints that it is given.
 
 
 def broker() -> Finding:
@@ -344,10 +326,7 @@ def settings(client: Any) -> dict[str, Any]:
 
 def redis_finding(found: Mapping[str, Any]) -> Finding:
     """What the settings of a Redis mean."""
-    wrong = list(wrong_redis_settings(found))
-    if wrong:
-        return ill("redis", "; ".join(what for what, _ in wrong), "; ".join(mend for _, mend in wrong))
-    return well("redis", "it evicts nothing, and outlives a restart")
+    return settle("redis", list(wrong_redis_settings(found)), "it evicts nothing, and outlives a restart")
 
 
 def wrong_redis_settings(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -357,8 +336,6 @@ def wrong_redis_settings(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if not found.get("aof_enabled") and found.get("save") == "":
         yield "it keeps nothing on disk: a restart loses hints until the next sweep", "set appendonly yes"
 
-
-# Checks of the work itself: is it hinted at, does it get done, and were people told.
 
 MOST_NAMED = 3
 LONGEST_WAIT = timedelta(minutes=10)
@@ -384,24 +361,20 @@ def scheduling() -> Finding:
 
 def failing() -> Finding:
     """Whether rows are tried in vain, and which most often."""
-    found = backlogs()
-    if late := [each for each in found if each.failing]:
-        names = ", ".join(f"{each.stage} ({each.failing})" for each in late)
+    stages = backlogs()
+    if late := [stage for stage in stages if stage.failing]:
+        names = ", ".join(f"{stage.stage} ({stage.failing})" for stage in late)
         worst = ", ".join(f"{row.stage} {row.id} ({row.attempts} tries)" for row in worst_rows(MOST_NAMED))
         mend = "the log says why: look for the stage and the id"
         return ill("stages", f"rows fail again and again in {names}; worst {worst}", mend)
-    return well("stages", f"{sum(each.waiting for each in found)} rows wait, none fails")
+    return well("stages", f"{sum(stage.waiting for stage in stages)} rows wait, none fails")
 
 
 def waiting() -> Finding:
     """Whether rows have been due for long, as where no worker takes them."""
     now = clock.now()
-    late = [
-        f"{each.stage} ({each.age(now) / timedelta(minutes=1):.0f} min)"
-        for each in backlogs(now)
-        if each.age(now) > LONGEST_WAIT
-    ]
-    if late:
+    ages = {stage.stage: stage.age(now) for stage in backlogs(now)}
+    if late := [f"{name} ({age / timedelta(minutes=1):.0f} min)" for name, age in ages.items() if age > LONGEST_WAIT]:
         return ill("waiting", f"nobody has worked what is due in {', '.join(late)}", START_WORKERS)
     return well("waiting", "nothing is overdue")
 
@@ -436,8 +409,7 @@ def engines() -> Finding:
 def leases() -> Finding:
     """Whether workers have left rows that nobody takes, or hold some for longer than any stage allows."""
     real_now = clock.database_now()
-    lost = _leased(Q(lease_until__lt=real_now - LOST_AFTER))
-    if lost:
+    if lost := _leased(Q(lease_until__lt=real_now - LOST_AFTER)):
         return ill("leases", f"workers have left rows in {lost}, and none takes them", START_WORKERS)
     if held := _leased(Q(lease_until__gt=real_now + LONGEST_LEASE)):
         mend = "was the database's clock set back? correct it; workers take these rows again"
@@ -481,25 +453,14 @@ def idle() -> list[Finding]:
     return [finding for finding in (scheduling(), waiting(), datacenters(), engines()) if not finding.is_well]
 
 
-# Every check, in the order in which its finding helps.
-
 Check = Callable[[], Finding]
 
 MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk, reach, routes, heartbeat)
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
 TABLE_CHECKS: tuple[Check, ...] = (
-    catalog,
-    pulled,
-    replicas,
-    scheduling,
-    failing,
-    waiting,
-    datacenters,
-    engines,
-    leases,
-    notices,
-    quarantined,
+    *(catalog, pulled, replicas, scheduling, failing, waiting),
+    *(datacenters, engines, leases, notices, quarantined),
 )
 
 

@@ -14,9 +14,9 @@ from drf_spectacular.generators import SchemaGenerator
 from alerting.models import Standing
 from assay.models import DataChange, Dataset, DataTest, Replica
 from incident_manager.models import Incident
-from web.pages.forms import IncidentsForm, WantedForm
+from web.pages.catalogue import SPANS, CatalogueForm
+from web.pages.incident import IncidentsForm
 from web.pages.reports import MINE, STATES
-from web.pages.scores import SPANS
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
@@ -57,7 +57,7 @@ PAGE_FILTERS = {
         {"page": "2"},
         {"page": "-1"},
         *({"tier": str(tier)} for tier in (0, 2, 9)),
-        *({"status": str(value)} for value, _ in WantedForm.base_fields["status"].choices),  # type: ignore[attr-defined]
+        *({"status": str(value)} for value, _ in CatalogueForm.base_fields["status"].choices),  # type: ignore[attr-defined]
     ],
     "business-metrics": [{"q": "table"}, {"q": "<i>"}],
     "incidents": [

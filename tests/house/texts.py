@@ -52,15 +52,15 @@ WORDS_OF_THE_CORE = (  # enumerations of which pages show every value
     "incident_manager.models.Saw",
     "incident_manager.quality.rules.Status",
     "incident_manager.scores.facts.Group",
-    "web.pages.selectors.incident.IncidentState",
+    "web.pages.incident.IncidentState",
 )
 FORMS = (  # whose fields a refusal names
-    "web.pages.data_tests.backtests.BacktestForm",
-    "web.pages.data_tests.editor.EditorForm",
-    "web.pages.forms.AnnotateForm",
-    "web.pages.forms.ForceForm",
+    "web.pages.suggestions.BacktestForm",
+    "web.pages.editor.EditorForm",
+    "web.pages.incident.AnnotateForm",
+    "web.pages.incident.ForceForm",
     "web.pages.notices.SilenceForm",
-    "web.pages.actions.OverrideForm",
+    "web.pages.dataset.OverrideForm",
     "web.pages.reports.JoinForm",
     "web.pages.reports.ProblemForm",
 )

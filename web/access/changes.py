@@ -52,10 +52,7 @@ def audited(
 def origin_of(request: Request | HttpRequest) -> RequestOrigin:
     """Who asks, and from where."""
     return RequestOrigin(
-        actor=request.user.get_username(),
-        via=way_of(request),
-        ip=address_of(request),
-        request_id=known_id(request),
+        actor=request.user.get_username(), via=way_of(request), ip=address_of(request), request_id=known_id(request)
     )
 
 

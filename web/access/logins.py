@@ -57,7 +57,6 @@ class LoginPage(LoginView):
     template_name = "web/login.html"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The page, or 429."""
         try:
             return super().dispatch(request, *args, **kwargs)
         except Throttled as throttled:
@@ -68,7 +67,6 @@ class LoginPage(LoginView):
         return super().get_context_data(**kwargs) | {"typed": self.request.POST.get("typed", "")}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Log in, and show what was typed in its form."""
         answer = super().form_valid(form)
         keep_after_login(self.request, self.request.POST.get("typed", ""))
         return answer

@@ -25,7 +25,6 @@ class BrowserAnswers:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """The answer, made safe."""
         response = self.get_response(request)
         response.headers.setdefault("Cache-Control", UNCACHED)
         is_page = response.headers.get("Content-Type", "").startswith("text/html")
@@ -46,7 +45,6 @@ class RequestIds:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """The answer, with the id."""
         sent = request.headers.get(HEADER, "")
         request.META[IN_META] = id_ = sent if VALID.fullmatch(sent) else uuid4().hex
         with structlog.contextvars.bound_contextvars(request_id=id_):

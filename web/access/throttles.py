@@ -57,7 +57,6 @@ class ByCost(SimpleRateThrottle):
     scope = "read"  # of an instance that has seen no request
 
     def get_cache_key(self, request: Request | HttpRequest, view: Any) -> str:
-        """What is counted together."""
         if request.user.is_authenticated:
             return f"{self.scope}:user:{request.user.pk}"
         return f"{self.scope}:address:{blake2s(address_of(request).encode(), digest_size=16).hexdigest()}"

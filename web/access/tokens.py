@@ -33,7 +33,6 @@ class BearerAuthentication(TokenAuthentication):
     """The same tokens under the scheme that OpenLineage's clients send."""
 
     def authenticate_header(self, request: Request) -> str:
-        """The scheme."""
         return "Bearer"
 
 

@@ -1,7 +1,5 @@
 """What somebody typed into a form that could not be taken: kept over a login, and shown once more in the same form."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote
@@ -19,44 +17,35 @@ MOST = 100_000  # characters: more than all fields of any form may hold
 SECRETS = ("csrf", "password", "token", "secret")  # parts of names of fields that are never kept
 
 
-@dataclass(frozen=True, kw_only=True)
-class Typed:
-    """The fields of one form: ``home`` is the page that shows it, ``form`` the last part of its address."""
-
-    home: str
-    form: str
-    fields: Mapping[str, str]
+Typed = dict[str, Any]  # ``home``: the page that shows the form; ``form``: the last part of its address; its ``fields``
 
 
 def typed_in(request: HttpRequest, home: str) -> Typed:
     """What this request sends; no fields where they are too long to be kept."""
     fields = {name: str(value) for name, value in request.POST.items() if not any(part in name for part in SECRETS)}
     is_long = sum(len(name) + len(value) for name, value in fields.items()) > MOST
-    return Typed(home=home, form=request.path.rsplit("/", 1)[-1], fields={} if is_long else fields)
-
-
-def seal(typed: Typed) -> str:
-    """It as text that nobody can change, to lie in the form of the login."""
-    return signing.dumps(asdict(typed), salt=__name__, compress=True)
+    return {"home": home, "form": request.path.rsplit("/", 1)[-1], "fields": {} if is_long else fields}
 
 
 def unseal(text: str) -> Typed | None:
     """What was sealed; None for what is too old, or was not sealed by us."""
     try:
-        return Typed(**signing.loads(text, salt=__name__, max_age=LASTS))
+        typed: Typed = signing.loads(text, salt=__name__, max_age=LASTS)
+        return typed
     except signing.BadSignature:
         return None
 
 
 def ask_to_log_in(request: HttpRequest, home: str) -> HttpResponse:
     """The login page, for a form that came without a session: whoever logs in there finds what they typed."""
-    context = {"form": AuthenticationForm(request), "next": home, "typed": seal(typed_in(request, home))}
+    sealed = signing.dumps(typed_in(request, home), salt=__name__, compress=True)  # nobody can change it
+    context = {"form": AuthenticationForm(request), "next": home, "typed": sealed}
     return render(request, "web/login.html", context, status=401)
 
 
 def keep(request: HttpRequest, typed: Typed) -> None:
     """Show it in its form when its page is opened next."""
-    request.session[IN_SESSION] = asdict(typed)
+    request.session[IN_SESSION] = typed
 
 
 def keep_after_login(request: HttpRequest, text: str) -> None:
@@ -65,11 +54,11 @@ def keep_after_login(request: HttpRequest, text: str) -> None:
     if typed is None:
         return
     keep(request, typed)
-    if typed.fields:
-        said = gettext("You were logged out, so nothing was done: check your text below, and send it again.")
+    if typed["fields"]:
+        text = gettext("You were logged out, so nothing was done: check your text below, and send it again.")
     else:
-        said = gettext("You were logged out, so nothing was done: press the button again.")
-    messages.warning(request, said)
+        text = gettext("You were logged out, so nothing was done: press the button again.")
+    messages.warning(request, text)
 
 
 def typed_before(request: HttpRequest) -> dict[str, dict[str, str]]:
@@ -77,8 +66,8 @@ def typed_before(request: HttpRequest) -> dict[str, dict[str, str]]:
 
     A page that keeps itself new asks again without being opened.
     """
-    kept: dict[str, Any] = request.session.get(IN_SESSION) or {}
-    if unquote(kept.get("home", "")) != request.path or "X-Live" in request.headers:
+    typed: Typed = request.session.get(IN_SESSION) or {}
+    if unquote(typed.get("home", "")) != request.path or "X-Live" in request.headers:
         return {}
     del request.session[IN_SESSION]
-    return {kept["form"].replace("-", "_"): kept["fields"]}
+    return {typed["form"].replace("-", "_"): typed["fields"]}

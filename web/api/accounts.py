@@ -153,7 +153,6 @@ class MemberRow(serializers.Serializer[Any]):
     superuser = serializers.BooleanField()
 
     def to_representation(self, instance: User) -> dict[str, Any]:
-        """The user as admins see them."""
         return super().to_representation(member_as_json(instance))
 
 

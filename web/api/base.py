@@ -41,7 +41,6 @@ class StrictJSONParser(JSONParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        """The value."""
         encoding = str((parser_context or {}).get("encoding", "utf-8")).lower()
         if encoding not in ("utf-8", "utf8"):
             raise UnsupportedMediaType(f"application/json; charset={encoding[:40]}")
@@ -96,7 +95,6 @@ class Pages(LimitOffsetPagination):
     max_limit = 1000
 
     def get_limit(self, request: Request) -> int | None:
-        """How many rows."""
         self._demand_whole(request, "limit", least=1)
         return super().get_limit(request)
 
@@ -106,7 +104,6 @@ class Pages(LimitOffsetPagination):
         return min(super().get_offset(request), 10**9)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        """The same for the schema."""
         parameters: list[dict[str, Any]] = super().get_schema_operation_parameters(view)
         for parameter in parameters:
             parameter["schema"] |= {"minimum": 1 if parameter["name"] == "limit" else 0, "maximum": 10**18}

@@ -37,9 +37,9 @@ from test_generator.templates.services import as_json as template_as_json
 from test_generator.templates.services import shown_templates
 from web.access.changes import audited
 from web.access.who import hidden_datasets
-from web.shown.business_metrics import business_metrics, newest_values, shown_metrics, sources_of
-from web.shown.lineage import lineage
-from web.shown.status import ShownStatus
+from web.rendering.business_metrics import business_metrics, newest_values, shown_metrics, sources_of
+from web.rendering.lineage import lineage
+from web.rendering.status import ShownStatus
 
 from .base import Api, Rows
 from .fields import DatasetField, Filters, LengthField, Row, Shape, WindowField

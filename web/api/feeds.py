@@ -53,7 +53,6 @@ class AnyFile(BaseRenderer):
     media_type, format = "*/*", "file"
 
     def render(self, data: Any, *_: object, **__: object) -> Any:
-        """The file, unchanged."""
         return data
 
 

@@ -33,7 +33,6 @@ class Shape(serializers.Serializer[Any]):
     """A request's parameters or body; a name that is not known is an error, not a filter that filters nothing."""
 
     def run_validation(self, data: Any = empty) -> Any:
-        """The checked values."""
         if isinstance(data, dict) and (unknown := sorted(set(data) - {*self.fields, *PAGING})):
             known = f"not known; known here: {', '.join(self.fields)}"
             raise serializers.ValidationError({visible(name[:100]): known for name in unknown[:MOST_UNKNOWN]})
@@ -77,7 +76,6 @@ class DatasetField(serializers.CharField):
     """A dataset by its full name, in whatever case."""
 
     def to_internal_value(self, data: Any) -> Dataset:  # type: ignore[override]
-        """The dataset."""
         name = super().to_internal_value(data)
         datasets = self.parent.datasets if isinstance(self.parent, DatasetsField) else None
         if (dataset := by_name(name) if datasets is None else datasets.get(name)) is None:
@@ -87,7 +85,6 @@ class DatasetField(serializers.CharField):
         return dataset
 
     def to_representation(self, value: Dataset) -> str:  # type: ignore[override]
-        """The full name."""
         return value.full_name
 
 
@@ -98,7 +95,6 @@ class DatasetsField(serializers.ListField):
     datasets: Mapping[str, Dataset] | None = None  # those of the list that is being checked, as they are spelled there
 
     def run_child_validation(self, data: Any) -> list[Dataset]:
-        """The datasets."""
         self.datasets = by_names({name.strip() for name in data if isinstance(name, str)})
         return super().run_child_validation(data)
 
@@ -107,14 +103,12 @@ class WindowField(serializers.CharField):
     """``START/END`` in ISO 8601."""
 
     def to_internal_value(self, data: Any) -> Window:  # type: ignore[override]
-        """The window."""
         try:
             return Window.parse(super().to_internal_value(data)).taken()
         except UnableToReadWindow as unable:
             raise serializers.ValidationError(str(unable)) from None
 
     def to_representation(self, value: Window) -> str:  # type: ignore[override]
-        """The window's text."""
         return value.text
 
 
@@ -122,7 +116,6 @@ class InstantField(serializers.DateTimeField):
     """An instant in ISO 8601, in the years that we answer for."""
 
     def to_internal_value(self, value: Any) -> datetime:
-        """The instant."""
         try:
             return taken(super().to_internal_value(value))
         except UnableToTakeInstant as unable:
@@ -144,14 +137,12 @@ class LengthField(serializers.CharField):
     """A length of time, such as ``4h``."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """The length."""
         try:
             return parse_duration(super().to_internal_value(data))
         except UnableToReadDuration as unable:
             raise serializers.ValidationError(str(unable)) from None
 
     def to_representation(self, value: Any) -> str:
-        """The shortest text."""
         return format_duration(value)
 
 
@@ -159,7 +150,6 @@ class FiniteField(serializers.FloatField):
     """A figure; what JSON has no number for is null."""
 
     def to_representation(self, value: float) -> float | None:  # type: ignore[override]
-        """The figure, or null."""
         return finite(float(value))  # type: ignore[no-any-return]
 
 
@@ -169,7 +159,6 @@ class Spanned(serializers.Serializer[Any]):
     span_may_be_null: ClassVar[bool] = False
 
     def get_fields(self) -> Fields:
-        """The fields with the two."""
         ends = {name: serializers.DateTimeField(allow_null=self.span_may_be_null) for name in ("from", "to")}
         return {**super().get_fields(), **ends}
 
@@ -178,7 +167,6 @@ class FiniteJsonField(serializers.JSONField):
     """Any JSON; figures that JSON has no number for are null."""
 
     def to_representation(self, value: Any) -> Any:
-        """The value, with nulls."""
         return finite(value)
 
 
@@ -193,7 +181,6 @@ class Row(serializers.ModelSerializer[Any]):
     }
 
     def get_fields(self) -> Fields:
-        """The fields, each of them needed."""
         fields = super().get_fields()
         for field in fields.values():
             field.required = True

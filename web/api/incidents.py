@@ -18,7 +18,7 @@ from assay.models import Category
 from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
-from web.shown.headline import shown_timeline
+from web.rendering.headline import timeline_of
 
 from .base import NumberedRows
 from .fields import DatasetField, Filters, InstantField, Row, Shape, WindowField
@@ -206,7 +206,7 @@ class WholeIncident(IncidentRow):
 
     @extend_schema_field(EntryRow(many=True))
     def get_timeline(self, row: Incident) -> Any:
-        return EntryRow(shown_timeline(row, Veil(clock.now())), many=True).data
+        return EntryRow(timeline_of(row, Veil(clock.now())), many=True).data
 
     @extend_schema_field(SilenceRow(many=True))
     def get_silences(self, row: Incident) -> Any:

@@ -41,7 +41,6 @@ class Described(AutoSchema):
     """One operation of the document."""
 
     def get_summary(self) -> str | None:
-        """The first line of the method's docstring."""
         return _plain(self._doc().partition("\n")[0]).rstrip(".") or None
 
     def get_description(self) -> str:  # type: ignore[override]
@@ -133,7 +132,6 @@ class TokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]
     target_class = "web.access.tokens.TokenAuthentication"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """The scheme, and how one gets a token."""
         scheme: dict[str, str] = super().get_security_definition(auto_schema)  # type: ignore[no-untyped-call]
         return scheme | {"description": f"`Authorization: Token …`. {HOW}"}
 
@@ -145,7 +143,6 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     name = "addressKey"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """The scheme."""
         text = "The `address_key` of a token, where no header can be sent; it ends with the token."
         return {"type": "apiKey", "in": "query", "name": PARAMETER, "description": text}
 
@@ -157,7 +154,6 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     name = "bearer"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """The scheme."""
         return {"type": "http", "scheme": "bearer", "description": f"The same tokens under another word. {HOW}"}
 
 

@@ -39,7 +39,6 @@ class SecondsField(serializers.FloatField):
     """A length of time in seconds."""
 
     def to_representation(self, value: timedelta) -> float:  # type: ignore[override]
-        """The seconds."""
         return value.total_seconds()
 
 

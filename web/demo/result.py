@@ -15,7 +15,7 @@ from assay.models import Dataset, DataTest
 from execution_engine.models import Run, Scan
 from incident_manager.models import EntryKind, Incident, Resolution
 from incident_manager.scores.metric_reporter import NONE, scores
-from web.shown.status import plain
+from web.rendering.status import plain
 
 from .faults import FAULTS, FaultSeen, fault_named
 from .world import BEGINS_AT, ENDS_AT, PARTITIONING, ZONE, window_of

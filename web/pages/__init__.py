@@ -1,4 +1,4 @@
-"""The dashboard's pages: views, forms, and what a session may do.
+"""The dashboard's pages, a module for each: what it reads, how it is shown, and what its forms do.
 
-What a page shows is read in ``selectors``; what the API shows too is in ``web.shown``.
+What the API shows too is in ``web.rendering``; what all pages share is in ``page_policy``.
 """

@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from alerting.alerts.texts import Answer, Followed, UnableToFollow, followed
+from alerting.alerts.texts import Answer, UnableToFollow, followed
 from alerting.models import Silence
 from alerting.services import UnableToSilence, end_silence, silence
 from assay import clock
@@ -24,17 +24,9 @@ from incident_manager.models import Incident
 from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, readable
 from web.api.incidents import Silences
-from web.shown.status import in_english
+from web.rendering.status import in_english
 
-from .actions import changing, complain
-from .forms import NameField, UtcField
-from .page_policy import demand, form_of, page
-
-# The page that a link in a message leads to: it shows what it is about, and asks before anything is done.
-#
-# A GET changes nothing, as scanners of mail follow links. What is done is done by the forms of the incident and of
-# mutes,
-# which ask whether whoever is signed in may.
+from .page_policy import NameField, UtcField, changing, complain, demand, form_of, page
 
 USUAL_MUTE = timedelta(days=1)
 GONE = 410  # HTTP: it was there
@@ -42,34 +34,32 @@ GONE = 410  # HTTP: it was there
 
 @page
 def answer_page(request: HttpRequest, token: str) -> HttpResponse:
-    """What a link asks for, with a button; what cannot be followed is told without a word of what it was about."""
+    """What a link asks for, with a button; what cannot be followed is told without a word of what it was about.
+
+    A GET changes nothing, as scanners of mail follow links. What is done is done by the forms of the incident and of
+    mutes, which ask whether whoever is signed in may.
+    """
     now = clock.now()
     try:
-        said = followed(token, now=now)
+        link = followed(token, now=now)
     except UnableToFollow as unable:
         return render(request, "web/answer.html", {"here": "incidents", "fault": in_english(str(unable))}, status=GONE)
-    incident = _incident(said)
+    incident = Incident.objects.select_related("dataset", "alert").filter(alert=link.alert).first()
     if incident is None:
         gone = {"here": "incidents", "fault": gettext("The incident of this link is no longer kept.")}
         return render(request, "web/answer.html", gone, status=GONE)
     demand(request, Action.READ, incident)
-    action = Action.SILENCE if said.answer is Answer.MUTE else Action.ACT
+    is_mute = link.answer is Answer.MUTE
     context: dict[str, Any] = {
         "here": "incidents",
         "incident": incident,
         "now": now,
-        "is_mute": said.answer is Answer.MUTE,
-        "may_answer": may(request, action, incident.dataset),
+        "is_mute": is_mute,
+        "may_answer": may(request, Action.SILENCE if is_mute else Action.ACT, incident.dataset),
         "until": f"{now + USUAL_MUTE:%Y-%m-%dT%H:%M}",
     }
     return render(request, "web/answer.html", context)
 
-
-def _incident(said: Followed) -> Incident | None:
-    return Incident.objects.select_related("dataset", "alert").filter(alert=said.alert).first()
-
-
-# The page of silences: those that last, a form for a new one, and what the forms do.
 
 SHOWN_FOR = timedelta(days=7)  # after their end
 MOST_SUGGESTED = 500  # names of each kind
@@ -98,13 +88,15 @@ def silences_page(request: HttpRequest) -> HttpResponse:
     """The silences that last, and those that ended in the last week."""
     now = clock.now()
     rows = Silence.objects.select_related("dataset").filter(ends_at__gt=now - SHOWN_FOR).order_by("-ends_at", "-pk")
-    shown = [(row, row.ends_at > now and may(request, Action.SILENCE, row)) for row in readable(request, rows)]
-    typed = typed_before(request).get("new") or _prefill(request, now)
-    context = {"here": "silences", "now": now, "rows": shown, "categories": Category.values, "typed": typed}
-    context["may_silence"] = may(request, Action.SILENCE)
-    if context["may_silence"]:
-        context |= _names(request)
-    return render(request, "web/silences.html", context)
+    context = {
+        "here": "silences",
+        "now": now,
+        "rows": [(row, row.ends_at > now and may(request, Action.SILENCE, row)) for row in readable(request, rows)],
+        "categories": Category.values,
+        "typed": typed_before(request).get("new") or _prefill(request, now),
+        "may_silence": may(request, Action.SILENCE),
+    }
+    return render(request, "web/silences.html", context | (_names(request) if context["may_silence"] else {}))
 
 
 def _prefill(request: HttpRequest, now: datetime) -> dict[str, str]:
@@ -134,12 +126,11 @@ def _names(request: HttpRequest) -> dict[str, list[str]]:
 @form_of("silences")
 def new_silence(request: HttpRequest) -> HttpResponse:
     """Write a silence and return to the page."""
-    form = SilenceForm(request.POST)
+    form, home = SilenceForm(request.POST), reverse("silences")
     if not form.is_valid():
-        return complain(request, form, reverse("silences"))
+        return complain(request, form, home)
     given = form.cleaned_data
     demand(request, Action.SILENCE, Silence(dataset=given["dataset"], owner=given["owner"]))
-    home = reverse("silences")
     with changing(request, Silences, "create", given=given, refusal=UnableToSilence, home=home) as change:
         row = silence(**given, author=request.user.get_username(), now=clock.now())
         change.key = row.pk

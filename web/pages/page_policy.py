@@ -1,38 +1,48 @@
-"""What every page has in common: it needs a login, its forms the right to use them, and a form belongs to a page."""
+"""What pages have in common: a login, the right to use a form, what was typed wrong, types of fields, the language."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from functools import wraps
 from typing import Any
 
+from django import forms
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
-from django.shortcuts import redirect
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import get_language_from_request, override
+from django.utils.text import capfirst
+from django.utils.translation import get_language_from_request, gettext, override
 from django.views.decorators.http import require_POST
 
 from assay import clock
 from assay.access import Action
+from assay.database.name_keys import name_key
+from assay.edge.control_characters import name_fault
+from assay.models import Dataset
+from assay.time.durations import UnableToReadDuration, UnableToTakeInstant, parse_duration, taken
+from web.access.changes import Change, audited
 from web.access.throttles import SAFE
-from web.access.typed import ask_to_log_in
+from web.access.typed import ask_to_log_in, keep, typed_in
 from web.access.who import refused
+from web.api.base import Rows
 from web.api.problems import is_api
-from web.shown.status import ENGLISH
+from web.rendering.status import ENGLISH, in_english
 
 View = Callable[..., HttpResponseBase]
+TIERS = range(6)
+MOST_PAGES = 10**6
+page = login_required
 
 
 class Told(str):
     """A message of our own that a page for errors shows; what Django says of models and addresses it does not."""
 
     is_told = True
-
-
-def page(view: View) -> View:
-    """The view as a page: for known users."""
-    return login_required(view)
 
 
 def form_of(name: str, *parts: str) -> Callable[[View], View]:
@@ -50,9 +60,8 @@ def form_of(name: str, *parts: str) -> Callable[[View], View]:
                 return redirect(home)
             if not request.user.is_authenticated:
                 return ask_to_log_in(request, home)
-            return sent(request, **given)
+            return require_POST(view)(request, **given)
 
-        sent = require_POST(view)
         return answered
 
     return of_page
@@ -64,21 +73,120 @@ def demand(request: HttpRequest, action: Action, row: object) -> None:
         raise PermissionDenied(why_not.text)
 
 
-# What every page knows without being told by its view.
+def dataset_of(name: str) -> Dataset:
+    """The dataset of this name, in whatever case, with its replicas; raises Http404."""
+    return get_object_or_404(Dataset.objects.prefetch_related("replicas"), name_key=name_key(name))
+
+
+def matching(text: str) -> QuerySet[Dataset]:
+    """The datasets of which each word of a text is in the name, the owner or the team."""
+    rows = Dataset.objects.all()
+    for word in text.split():
+        rows = rows.filter(Q(full_name__icontains=word) | Q(owner__icontains=word) | Q(team__icontains=word))
+    return rows
+
+
+def query_without_page(request: HttpRequest) -> str:
+    """The query of the address, to be continued by the number of another page."""
+    query = request.GET.copy()
+    query.pop("page", None)
+    return query.urlencode()
+
+
+@contextmanager
+def changing(
+    request: HttpRequest,
+    rows: type[Rows],
+    action: str,
+    *,
+    refusal: type[Exception] | tuple[type[Exception], ...],
+    key: object = "",
+    given: Mapping[str, Any] | None = None,
+    home: str = "",
+) -> Iterator[Change]:
+    """A form's change to a row of the API, in the audit; a refusal is a message, and ``home`` shows what was typed."""
+    try:
+        with audited(
+            request, f"{rows.kind}.{action}", kind=rows.kind, key=key, look=rows.picture, given=given
+        ) as change:
+            yield change
+    except refusal as unable:
+        messages.error(request, in_english(str(unable)))
+        if home:
+            keep(request, typed_in(request, home))
+
+
+def complain(request: HttpRequest, form: forms.Form, home: str) -> HttpResponse:
+    """Return to the form's page, say what is wrong with each field, and show what was typed."""
+    for field, errors in form.errors.items():
+        place = "" if field == "__all__" else f"{capfirst(gettext(field.replace('_', ' ')))}: "
+        messages.error(request, place + " ".join(map(str, errors)))
+    keep(request, typed_in(request, home))
+    return redirect(home)
+
+
+class FilterForm(forms.Form):
+    """Filters of a page; what cannot be read filters nothing."""
+
+    page = forms.IntegerField(required=False, min_value=1, max_value=MOST_PAGES)
+
+    def values(self) -> dict[str, Any]:
+        """The value of each field, None or empty where there is none; the page is the first one then."""
+        self.is_valid()
+        values: dict[str, Any] = {name: self.cleaned_data.get(name) for name in self.fields}
+        return values | {"page": values["page"] or 1}
+
+
+def choice_field(kind: Callable[[Any], Any], values: Any) -> forms.TypedChoiceField:
+    """One of some values, or None."""
+    choices = [(value, value) for value in values]
+    return forms.TypedChoiceField(required=False, coerce=kind, empty_value=None, choices=choices)
+
+
+class UtcField(forms.DateTimeField):
+    """An instant in UTC, as ``datetime-local`` inputs send it."""
+
+    input_formats = ("%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
+
+    def to_python(self, value: str | datetime | date | None) -> datetime | None:
+        instant = super().to_python(value)
+        try:
+            return taken(instant).astimezone(UTC) if instant else None
+        except UnableToTakeInstant as unable:
+            raise forms.ValidationError(in_english(str(unable))) from None
+
+
+class NameField(forms.CharField):
+    """A name, without control characters."""
+
+    def clean(self, value: Any) -> str:
+        name: str = super().clean(value)
+        if fault := name_fault(name):
+            raise forms.ValidationError(in_english(fault))
+        return name
+
+
+class LengthField(forms.CharField):
+    """A length of time such as ``4h``."""
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        try:
+            return parse_duration(text) if text else None
+        except UnableToReadDuration as error:
+            raise forms.ValidationError(in_english(str(error))) from None
 
 
 def replay(request: HttpRequest) -> dict[str, Any]:
-    """The simulated now, where what is shown was lived through in a replay and its clock stands still."""
+    """For every page: the simulated now, where what is shown was lived through in a replay."""
     return {"replay_at": clock.simulated_now() if request.user.is_authenticated else None}
 
 
-# The language of a page: what the reader chose, else what the browser asks for, else English.
-#
-# Programs compare texts, so the API, and all that is no page, answers in English whatever a request asks for.
-
-
 class PageLanguage:
-    """Speaks the reader's language while a page is made, and English while anything else is."""
+    """Speaks the reader's language while a page is made, else the browser's; English while anything else is.
+
+    Programs compare texts, so the API, and all that is no page, answers in English whatever a request asks for.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -4,8 +4,7 @@ What becomes of a report is in ``incident_manager.reports``.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
 from django import forms
@@ -21,7 +20,6 @@ from django.utils.translation import gettext_lazy as _
 
 from assay import clock
 from assay.access import Action
-from assay.database.name_keys import name_key
 from assay.models import Dataset
 from assay.time.windows import Partitioning, UnableToAlign, UnableToPartition, Window
 from incident_manager import services
@@ -31,13 +29,10 @@ from web.access.throttles import costs
 from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, person_of, readable
 from web.api.reports import Reports
-from web.shown.status import ShownStatus, in_english
+from web.rendering.status import ShownStatus, in_english
 
-from .actions import changing, complain
-from .forms import UtcField
-from .page_policy import demand, form_of, page
-
-# The inbox: all reports that somebody may see, those that wait first to be found, and what is done with each.
+from .incident import ReasonForm
+from .page_policy import FilterForm, UtcField, changing, complain, dataset_of, demand, form_of, page, query_without_page
 
 PAGE_SIZE = 50
 UNDECIDED = "unsettled"
@@ -54,50 +49,32 @@ LOOKS = {
 }
 
 
-class InboxForm(forms.Form):
-    """The filters of the inbox; what cannot be read filters nothing."""
+class InboxForm(FilterForm):
+    """The filters of the inbox."""
 
     state = forms.ChoiceField(required=False, choices=STATES)
     mine = forms.ChoiceField(required=False, choices=MINE)
     owner = forms.CharField(required=False, max_length=200)
     dataset = forms.CharField(required=False, max_length=300)
-    page = forms.IntegerField(required=False, min_value=1, max_value=10**6)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownReport:
-    """One report as people read it, and whether whoever asks may decide of it."""
-
-    row: Report
-    status: ShownStatus
-    window: str
-    known: tuple[Incident, ...]
-    others: tuple[Incident, ...]  # the open incidents that it may be joined to
-    may_act: bool
-    may_test: bool
 
 
 @page
 def reports_page(request: HttpRequest) -> HttpResponse:
     """The reports by filters, the newest first."""
-    form = InboxForm(request.GET)
-    form.is_valid()
-    given = form.cleaned_data
-    shown = Paginator(_matching(request, given), PAGE_SIZE).get_page(given.get("page") or 1)
-    rows = list(shown.object_list)
+    filters = InboxForm(request.GET).values()
+    one_page = Paginator(_matching(request, filters), PAGE_SIZE).get_page(filters["page"])
+    rows = list(one_page.object_list)
     others = open_incidents_for(rows)
-    query = request.GET.copy()
-    query.pop("page", None)
     context = {
         "here": "reports",
         "now": clock.now(),
-        "page": shown,
-        "rows": [_shown(request, row, others.get(row.pk, [])) for row in rows],
+        "page": one_page,
+        "rows": [_report(request, row, others.get(row.pk, [])) for row in rows],
         "states": STATES,
         "whose": MINE,
-        "wanted": {**given, "state": given.get("state") or UNDECIDED},
-        "is_filtered": any(given.get(name) for name in ("state", "mine", "owner", "dataset")),
-        "query": query.urlencode(),
+        "wanted": {**filters, "state": filters["state"] or UNDECIDED},
+        "is_filtered": any(filters[name] for name in ("state", "mine", "owner", "dataset")),
+        "query": query_without_page(request),
     }
     return render(request, "web/reports.html", context)
 
@@ -122,17 +99,18 @@ def _matching(request: HttpRequest, given: Mapping[str, Any]) -> "QuerySet[Repor
     return rows
 
 
-def _shown(request: HttpRequest, row: Report, others: list[Incident]) -> ShownReport:
+def _report(request: HttpRequest, row: Report, others: list[Incident]) -> dict[str, Any]:
+    """One report as people read it, and whether whoever asks may decide of it; ``others``: what it may be joined to."""
     may_act = may(request, Action.ACT, row)
-    return ShownReport(
-        row=row,
-        status=LOOKS.get(ReportState(row.state), ShownStatus.UNTESTED),
-        window=window_said(row),
-        known=tuple(readable(request, row.joined.all())),
-        others=tuple(readable(request, others)) if may_act else (),
-        may_act=may_act and row.state in UNSETTLED,
-        may_test=may(request, Action.TEST, row.dataset),
-    )
+    return {
+        "row": row,
+        "status": LOOKS.get(ReportState(row.state), ShownStatus.UNTESTED),
+        "window": window_said(row),
+        "known": readable(request, row.joined.all()),
+        "others": readable(request, others) if may_act else [],
+        "may_act": may_act and row.state in UNSETTLED,
+        "may_test": may(request, Action.TEST, row.dataset),
+    }
 
 
 def window_said(row: Report) -> str:
@@ -142,19 +120,11 @@ def window_said(row: Report) -> str:
         keys = partitioning.keys(row.window) if partitioning else ()
     except (UnableToAlign, OverflowError):
         keys = ()
-    if keys:
-        return keys[0] if len(keys) == 1 else _from_to(keys[0], keys[-1])
-    return _from_to(f"{row.window_start:%Y-%m-%d %H:%M}", f"{row.window_end:%Y-%m-%d %H:%M} UTC")
-
-
-def _from_to(first: str, last: str) -> str:
+    if len(keys) == 1:
+        return keys[0]
+    first = keys[0] if keys else f"{row.window_start:%Y-%m-%d %H:%M}"
+    last = keys[-1] if keys else f"{row.window_end:%Y-%m-%d %H:%M} UTC"
     return gettext("%(first)s to %(last)s") % {"first": first, "last": last}
-
-
-class RejectForm(forms.Form):
-    """Why a claim is wrong."""
-
-    reason = forms.CharField(max_length=10_000)
 
 
 class JoinForm(forms.Form):
@@ -163,35 +133,17 @@ class JoinForm(forms.Form):
     incident = forms.ModelChoiceField(Incident.objects.select_related("dataset"))
 
 
-def _confirm(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
-    services.confirm_report(row, author=author, now=now)
-    return gettext("Report %(id)s is confirmed: the gate blocks on its windows until it is fixed.") % {"id": row.pk}
-
-
-def _fix(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
-    services.fix_report(row, author=author, now=now)
-    return gettext("Report %(id)s is fixed; %(name)s is told.") % {"id": row.pk, "name": row.reporter}
-
-
-def _reject(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
-    services.reject_report(row, author=author, now=now, reason=given["reason"])
-    return gettext("Report %(id)s is rejected; %(name)s is told.") % {"id": row.pk, "name": row.reporter}
-
-
-def _join(row: Report, given: Mapping[str, Any], author: str, now: datetime) -> str:
-    joined = services.join_report(row, given["incident"], author=author, now=now)
-    if joined.state == ReportState.JOINED:
-        said = gettext("Report %(id)s joined incident %(incident)s; %(name)s is told.")
-    else:
-        said = gettext("A part of report %(id)s joined incident %(incident)s; the rest still waits for you.")
-    return said % {"id": row.pk, "incident": given["incident"].pk, "name": row.reporter}
-
-
-ACTIONS = {
-    "confirm": (forms.Form, _confirm),
-    "fix": (forms.Form, _fix),
-    "reject": (RejectForm, _reject),
-    "join": (JoinForm, _join),
+JOINED = _("Report %(id)s joined incident %(incident)s; %(name)s is told.")
+JOINED_IN_PART = _("A part of report %(id)s joined incident %(incident)s; the rest still waits for you.")
+ACTIONS: dict[str, tuple[type[forms.Form], Callable[..., Report], Any]] = {  # the form, the service, what is said then
+    "confirm": (
+        forms.Form,
+        services.confirm_report,
+        _("Report %(id)s is confirmed: the gate blocks on its windows until it is fixed."),
+    ),
+    "fix": (forms.Form, services.fix_report, _("Report %(id)s is fixed; %(name)s is told.")),
+    "reject": (ReasonForm, services.reject_report, _("Report %(id)s is rejected; %(name)s is told.")),
+    "join": (JoinForm, services.join_report, JOINED),
 }
 
 
@@ -200,19 +152,21 @@ def decide(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     """Confirm, fix, reject or join one report, and return to the inbox."""
     row = get_object_or_404(Report.objects.select_related("dataset", "incident"), pk=pk)
     demand(request, Action.ACT, row)
-    form_class, carry_out = ACTIONS[action]
+    form_class, service, text = ACTIONS[action]
     form = form_class(request.POST)
     if not form.is_valid():
         return complain(request, form, reverse("reports"))
-    given = form.cleaned_data
+    given, author = form.cleaned_data, request.user.get_username()
     with changing(request, Reports, action, key=pk, given=given, refusal=services.UnableToDecide):
-        if "incident" in given:
-            demand(request, Action.READ, given["incident"])
-        messages.success(request, carry_out(row, given, request.user.get_username(), clock.now()))
+        if incident := given.get("incident"):
+            demand(request, Action.READ, incident)
+        decided = service(row, **given, author=author, now=clock.now())
+        if incident and decided.state != ReportState.JOINED:
+            text = JOINED_IN_PART
+        names = {"id": row.pk, "name": row.reporter, "incident": incident.pk if incident else None}
+        messages.success(request, str(text) % names)
     return redirect("reports")
 
-
-# The form in which somebody reports a problem: recent partitions to choose from, and what is known of them already.
 
 RECENT = 60  # partitions to choose from
 DAY = timedelta(days=1)
@@ -261,11 +215,12 @@ class ProblemForm(forms.Form):
 @page
 def problem_page(request: HttpRequest, name: str) -> HttpResponse:
     """The form; to a script the form alone, or only what is known of what is chosen there."""
-    dataset = _dataset(name)
+    dataset = dataset_of(name)
     demand(request, Action.REPORT, dataset)
     now, keys = clock.now(), recent_keys(dataset)
     typed = next(iter(typed_before(request).values()), {})
-    usual = {"first": keys[0], "last": keys[0]} if keys else _last_day(now)
+    last_day = {"start": f"{now - DAY:%Y-%m-%dT%H:%M}", "end": f"{now.astimezone(UTC):%Y-%m-%dT%H:%M}"}
+    usual = {"first": keys[0], "last": keys[0]} if keys else last_day
     chosen = usual | {"saw": Saw.SOMETHING_ELSE.value} | request.GET.dict() | typed
     form = ProblemForm(chosen, dataset.partitioning)
     context = {
@@ -286,14 +241,13 @@ def problem_page(request: HttpRequest, name: str) -> HttpResponse:
 @costs("report")
 def report(request: HttpRequest, name: str) -> HttpResponse:
     """Take a user's claim on a dataset, and say who hears of it, or that it is known."""
-    dataset = _dataset(name)
+    dataset = dataset_of(name)
     demand(request, Action.REPORT, dataset)
     form, home = ProblemForm(request.POST, dataset.partitioning), reverse("problem", args=[dataset.full_name])
     if not form.is_valid():
         return complain(request, form, home)
     given = form.cleaned_data
-    refusal = services.UnableToDecide
-    with changing(request, Reports, "create", given=given, refusal=refusal, home=home) as change:
+    with changing(request, Reports, "create", given=given, refusal=services.UnableToDecide, home=home) as change:
         row = services.report(
             dataset=dataset,
             window=given["window"],
@@ -313,16 +267,10 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
 
 def recent_keys(dataset: Dataset) -> list[str]:
     """The keys of the last partitions that have ended, the newest first."""
-    partitioning = dataset.partitioning
-    if partitioning is None:
+    if (partitioning := dataset.partitioning) is None:
         return []
-    return [
-        partitioning.key(window) for window in reversed(partitioning.previous(partitioning.at(clock.now()), RECENT))
-    ]
-
-
-def _last_day(now: datetime) -> dict[str, str]:
-    return {"start": f"{now - DAY:%Y-%m-%dT%H:%M}", "end": f"{now.astimezone(UTC):%Y-%m-%dT%H:%M}"}
+    windows = partitioning.previous(partitioning.at(clock.now()), RECENT)
+    return [partitioning.key(window) for window in reversed(windows)]
 
 
 def _known(request: HttpRequest, dataset: Dataset, form: ProblemForm) -> list[Any]:
@@ -344,13 +292,6 @@ def _named(request: HttpRequest, pk: int | None) -> Incident | None:
     if pk and (incident is None or not may(request, Action.READ, incident)):
         raise services.UnableToDecide(f"There is no incident {pk}.")
     return incident
-
-
-def _dataset(name: str) -> Dataset:
-    return get_object_or_404(Dataset.objects.prefetch_related("replicas"), name_key=name_key(name))
-
-
-# How many reports wait for whoever asks, for the navigation of every page.
 
 
 def waiting(request: HttpRequest) -> dict[str, Callable[[], int]]:

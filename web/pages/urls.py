@@ -3,26 +3,19 @@
 from django.urls import URLPattern, path, re_path
 from django.views.i18n import set_language
 
-from web.pages.data_tests.backtests import backtest_page
-from web.pages.data_tests.suggestions import templates_page
-
-from . import actions, notices, reports, views
-from .data_tests import editor, suggestions
-from .notices import answer_page
-from .scores import scores_page, team_page
-from .views import ApiDocs, columns_page
+from . import catalogue, dataset, editor, incident, notices, reports, suggestions, views
 
 urlpatterns: list[URLPattern] = [
-    path("", views.catalogue_page, name="catalogue"),
+    path("", catalogue.catalogue_page, name="catalogue"),
     path("business-metrics", views.business_metrics_page, name="business-metrics"),
     path("business-metrics/<path:name>", views.business_metric_page, name="business-metric"),
     path("datasets/<path:name>/report", reports.report, name="report"),
     path("datasets/<path:name>/problem", reports.problem_page, name="problem"),
-    path("datasets/<path:name>/override", actions.new_override, name="override-new"),
-    re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", actions.submit_override_end, name="override-end"),
-    path("datasets/<path:name>/back-fill", actions.back_fill, name="back-fill"),
-    path("datasets/<path:name>/backtest", backtest_page, name="backtest"),
-    path("datasets/<path:name>/columns", columns_page, name="columns"),
+    path("datasets/<path:name>/override", dataset.new_override, name="override-new"),
+    re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", dataset.submit_override_end, name="override-end"),
+    path("datasets/<path:name>/back-fill", dataset.back_fill, name="back-fill"),
+    path("datasets/<path:name>/backtest", suggestions.backtest_page, name="backtest"),
+    path("datasets/<path:name>/columns", dataset.columns_page, name="columns"),
     path("datasets/<path:name>/suggestions", suggestions.suggestions_page, name="suggestions"),
     path("datasets/<path:name>/suggest", suggestions.suggest, name="suggest"),
     re_path(
@@ -39,21 +32,21 @@ urlpatterns: list[URLPattern] = [
     path("datasets/<path:name>/tests/<int:pk>/edit/measure", editor.measure, name="test-measure"),
     path("datasets/<path:name>/tests/<int:pk>/edit/save", editor.save, name="test-save"),
     path("datasets/<path:name>/tests/<int:pk>/edit/retire", editor.retire_test, name="test-retire"),
-    path("datasets/<path:name>", views.dataset_page, name="dataset"),
-    path("incidents", views.incidents_page, name="incidents"),
-    path("incidents/<int:pk>", views.incident_page, name="incident"),
-    re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(actions.ACTIONS)})$", actions.act, name="incident-action"),
-    path("answer/<str:token>", answer_page, name="answer"),
+    path("datasets/<path:name>", dataset.dataset_page, name="dataset"),
+    path("incidents", incident.incidents_page, name="incidents"),
+    path("incidents/<int:pk>", incident.incident_page, name="incident"),
+    re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(incident.ACTIONS)})$", incident.act, name="incident-action"),
+    path("answer/<str:token>", notices.answer_page, name="answer"),
     path("reports", reports.reports_page, name="reports"),
     re_path(rf"^reports/(?P<pk>\d+)/(?P<action>{'|'.join(reports.ACTIONS)})$", reports.decide, name="report-action"),
-    path("scores", scores_page, name="scores"),
-    path("teams/<path:team>", team_page, name="team"),
+    path("scores", catalogue.scores_page, name="scores"),
+    path("teams/<path:team>", catalogue.team_page, name="team"),
     path("silences", notices.silences_page, name="silences"),
     path("silences/new", notices.new_silence, name="silence-new"),
     path("silences/<int:pk>/end", notices.submit_silence_end, name="silence-end"),
-    path("coverage", views.coverage_page, name="coverage"),
-    path("templates", templates_page, name="templates"),
-    path("api/docs", ApiDocs.as_view(), name="api-docs"),
+    path("coverage", catalogue.coverage_page, name="coverage"),
+    path("templates", suggestions.templates_page, name="templates"),
+    path("api/docs", views.ApiDocs.as_view(), name="api-docs"),
     path("language", set_language, name="language"),
     path("login", views.login, name="login"),
     path("logout", views.logout, name="logout"),

@@ -13,11 +13,7 @@ from sqlglot import exp
 from assay.time.durations import add_months
 from assay.time.windows import Granularity, Partitioning, Window
 
-# Values of constants: dates and times, read from texts, moved and cut (pure).
-#
-# Times have no zone: they are those of the clocks where a query runs.
-
-Value = str | int | date | datetime
+Value = str | int | date | datetime  # times have no zone: they are those of the clocks where a query runs
 MOST_DIGITS = 30
 PLAIN = re.compile(r"(?:%[YmdHMS]|[^%A-Za-z]|T)*")  # forms that mean the same everywhere
 DATED = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?", re.ASCII)
@@ -31,8 +27,8 @@ def as_date(value: Value) -> date | None:
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, str):
-        found = as_time(value) if DATED.fullmatch(value) else None
-        return found.date() if found else None
+        time = as_time(value)
+        return time.date() if time else None
     return value if isinstance(value, date) else None
 
 
@@ -108,8 +104,6 @@ def last_day(value: Value) -> date:
     """The last day of a value's month."""
     return (add_months(_time(value).replace(day=1), 1) - timedelta(days=1)).date()
 
-
-# Keys of partitions, compared as texts: which formats sort by time, and where a text stands among keys (pure).
 
 IN_ORDER = re.compile(r"%Y(?:%m(?:%d(?:%H(?:%M(?:%S)?)?)?)?|%j(?:%H)?)?|%G%V")
 ASIDE = re.compile(r"[^%A-Za-z]|(?<!%)[A-Za-z]")  # what stands between the parts of a format
@@ -219,7 +213,8 @@ class Folding:
         """What an expression comes to; None where that is not known."""
         node = node.unnest()
         if isinstance(node, exp.Literal):
-            return _literal(node)
+            literal = exactly(node.name)
+            return literal if node.is_string else literal.each(as_number)
         if isinstance(node, exp.Neg):
             inner = self.fold(node.this)
             return exactly(-inner.low) if inner and isinstance(inner.low, int) else None
@@ -234,38 +229,38 @@ class Folding:
         """Casts, and the functions that do the same."""
         if isinstance(node, exp.Cast):
             return self._cast(node)
-        if isinstance(node, TO_DATE + TO_TIME + PARSED) and set(_given(node)) <= {"this", "format", "safe"}:
+        if isinstance(node, TO_DATE + TO_TIME + PARSED) and set(argument_names(node)) <= {"this", "format", "safe"}:
             form, inner = node.args.get("format"), self.fold(node.this)
             if inner and form is not None:
                 written = form.name.replace("strict", "") if isinstance(form, exp.Literal) else "%"
                 inner = inner.each(lambda value: parsed(value, written))
             as_what = as_date if isinstance(node, (*TO_DATE, exp.StrToDate)) else as_time
-            return _convert(inner, as_what)
+            return inner and inner.each(as_what)
         if isinstance(node, exp.AtTimeZone):
-            inner = _convert(self.fold(node.this), as_time)
-            return _wider(inner, DAY)
+            return _wider((inner := self.fold(node.this)) and inner.each(as_time), DAY)
         if _is_called(node, ("make_date",)) and len(node.expressions) == 3:
-            parts = [self.fold(each) for each in node.expressions]
+            parts = map(self.fold, node.expressions)
             numbers = [part.low for part in parts if part and isinstance(part.low, int)]
             return exactly(0).each(lambda _: date(*numbers)) if len(numbers) == 3 else None
         return None
 
     def _cast(self, node: exp.Cast) -> Constant | None:
         inner, to = self.fold(node.this), node.to.this
+        if inner is None:
+            return None
         if to in (exp.DType.DATE, exp.DType.DATE32):
-            return _convert(inner, as_date)
+            return inner.each(as_date)
         if to in TIMES:
-            return _convert(inner, as_time)
-        if inner and to in exp.DataType.TEXT_TYPES and not node.to.expressions:
+            return inner.each(as_time)
+        if to in exp.DataType.TEXT_TYPES and not node.to.expressions:
             return inner.each(as_text)
-        if inner and to in exp.DataType.INTEGER_TYPES:
-            return inner.each(as_number)
-        return None
+        return inner.each(as_number) if to in exp.DataType.INTEGER_TYPES else None
 
     def _moved(self, node: exp.Expr) -> Constant | None:
         """Arithmetic of dates, times and numbers."""
         if isinstance(node, exp.TsOrDsAdd):  # Spark's, which gives a date whatever it takes
-            return self._shifted(_convert(self.fold(node.this), as_date), node.expression, node.args.get("unit"), 1)
+            day = (inner := self.fold(node.this)) and inner.each(as_date)
+            return self._shifted(day, node.expression, node.args.get("unit"), 1)
         if isinstance(node, ADDED + SUBTRACTED):
             sign = 1 if isinstance(node, ADDED) else -1
             return self._shifted(self._dated(node.this), node.expression, node.args.get("unit"), sign)
@@ -279,8 +274,8 @@ class Folding:
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
             inner, unit = self._dated(node.this), _unit(node.args.get("unit"))
             return inner and inner.each(lambda value: truncated(value, unit))
-        if isinstance(node, exp.LastDay) and set(_given(node)) == {"this"}:
-            return _convert(self._dated(node.this), last_day)
+        if isinstance(node, exp.LastDay) and set(argument_names(node)) == {"this"}:
+            return (inner := self._dated(node.this)) and inner.each(last_day)
         return None
 
     def _sum(self, node: exp.Binary) -> Constant | None:
@@ -321,7 +316,7 @@ class Folding:
         """A date or time, as functions of dates take it: a text is one too."""
         inner = self.fold(node)
         if inner and isinstance(inner.low, str):
-            return _convert(inner, as_time if len(inner.low) > len("2026-01-01") else as_date)
+            return inner.each(as_time if len(inner.low) > len("2026-01-01") else as_date)
         return inner if inner and isinstance(inner.low, date) else None
 
     def _written(self, node: exp.Expr) -> Constant | None:
@@ -345,17 +340,6 @@ class Folding:
         return inner.each(lambda value: as_time(value).strftime(form))  # type: ignore[union-attr]
 
 
-def _literal(node: exp.Literal) -> Constant | None:
-    if node.is_string:
-        return exactly(node.name)
-    is_whole = node.name.isascii() and node.name.isdigit() and len(node.name) <= MOST_DIGITS
-    return exactly(int(node.name)) if is_whole else None
-
-
-def _convert(constant: Constant | None, change: Callable[[Value], Value | None]) -> Constant | None:
-    return constant and constant.each(change)
-
-
 def _wider(constant: Constant | None, by: timedelta) -> Constant | None:
     """Both ends moved apart."""
     if constant is None or not isinstance(constant.low, date) or not isinstance(constant.high, date):
@@ -366,9 +350,9 @@ def _wider(constant: Constant | None, by: timedelta) -> Constant | None:
         return None
 
 
-def _given(node: exp.Expr) -> list[str]:
+def argument_names(node: exp.Expr) -> list[str]:
     """The names of the arguments that say something."""
-    return [name for name, said in node.args.items() if said not in (None, False, [])]
+    return [name for name, value in node.args.items() if value not in (None, False, [])]
 
 
 def _is_called(node: exp.Expr, names: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
 """Filters that templates use for times, values and states.
 
-Texts of a status are in ``web.shown``.
+Texts of a status are in ``web.rendering``.
 """

@@ -22,8 +22,8 @@ from assay.models import Category
 from assay.time.durations import format_duration
 from incident_manager.gate.rules import Because
 from incident_manager.quality.rules import AnswerReason
-from web.shown.headline import in_words
-from web.shown.status import LOOKS, MEANINGS, TEXTS, WORDS, ShownStatus, in_english, plain
+from web.rendering.headline import in_words
+from web.rendering.status import LOOKS, MEANINGS, TEXTS, WORDS, ShownStatus, in_english, plain
 
 register = template.Library()
 

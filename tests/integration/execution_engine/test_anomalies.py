@@ -11,7 +11,7 @@ from execution_engine.runs.shown_results import Veil
 from tests.factories import NOW, DataTestFactory, day
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
-from web.pages.selectors.days import history
+from web.pages.days import history
 
 BEFORE = [f"2026-03-{number:02d}" for number in range(1, 9)]
 COUNTS = dict(zip(BEFORE, (100, 102, 98, 101, 99, 100, 103, 97), strict=True))

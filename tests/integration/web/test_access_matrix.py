@@ -19,7 +19,7 @@ from tests.factories import NOW
 from tests.integration.web.addresses import endpoints
 from tests.integration.web.estate import Estate, body, build, form
 from tests.integration.web.matrix import API, OPEN, PAGES, Line, lines
-from web.pages.actions import ACTIONS
+from web.pages.incident import ACTIONS
 
 pytestmark = pytest.mark.usefixtures("db", "_quick_passwords")
 # questions; those to the API are kept as a look-up or a decision of the gate

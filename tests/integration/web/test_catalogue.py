@@ -1,5 +1,7 @@
 """The catalogue of a large company."""
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -11,8 +13,8 @@ from incident_manager.quality.now import statuses_now
 from incident_manager.quality.rules import Status
 from incident_manager.services import confirm_report, report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
-from web.pages.selectors.catalogue import Catalogue, CatalogueFilter, catalogue, summary
-from web.shown.status import ShownStatus
+from web.pages.catalogue import CatalogueRow, catalogue, summary
+from web.rendering.status import ShownStatus
 
 LAST = day("2026-03-09")
 
@@ -24,16 +26,16 @@ def _broken(name: str, state: str = "FAIL") -> Dataset:
     return dataset
 
 
-def _shown(wanted: CatalogueFilter, page: int = 1) -> Catalogue:
-    return catalogue(wanted, _statuses(), page=page, now=NOW)
+def _shown(**filters: Any) -> list[CatalogueRow]:
+    return list(catalogue(_statuses(), **filters, now=NOW))
 
 
 def _statuses() -> dict[int, Status]:
     return statuses_now(dict(Dataset.objects.values_list("pk", "full_name")), now=NOW)
 
 
-def _names(wanted: CatalogueFilter, page: int = 1) -> list[str]:
-    return [row.dataset.name for row in _shown(wanted, page).rows]
+def _names(**filters: Any) -> list[str]:
+    return [row.dataset.name for row in _shown(**filters)]
 
 
 def test_the_worst_status_comes_first_and_names_part_those_of_one_status(db: None) -> None:
@@ -44,7 +46,7 @@ def test_the_worst_status_comes_first_and_names_part_those_of_one_status(db: Non
     _broken("warning", "WARN")
     IncidentFactory.create(dataset=_broken("z_failing"))
     IncidentFactory.create(dataset=_broken("failing"))
-    assert _names(CatalogueFilter()) == [
+    assert _names() == [
         "failing",
         "warning",
         "z_failing",
@@ -59,8 +61,8 @@ def test_the_worst_status_comes_first_and_names_part_those_of_one_status(db: Non
 def test_the_worst_is_on_the_first_of_many_pages(db: None) -> None:
     DatasetFactory.create_batch(60)
     _broken("zz")
-    assert _names(CatalogueFilter())[0] == "zz"
-    assert len(_names(CatalogueFilter(), page=2)) == 11
+    assert _names()[0] == "zz"
+    assert len(_names(page=2)) == 11
 
 
 @pytest.mark.parametrize(
@@ -81,9 +83,9 @@ def test_filter_counter_and_row_say_the_same_of_each_dataset(db: None, status: s
         claim = report(dataset=_broken(name, "PASS"), window=LAST, reporter="eve", description="doubled", now=NOW)
         if name == "claimed":
             confirm_report(claim, author="ada", now=NOW)
-    wanted = CatalogueFilter(status=ShownStatus(status))
-    assert sorted(_names(wanted)) == names
-    assert {row.status for row in _shown(wanted).rows} == {status}
+    shown = ShownStatus(status)
+    assert sorted(_names(status=shown)) == names
+    assert {row.status for row in _shown(status=shown)} == {status}
     assert summary(_statuses())[status] == len(names)
 
 
@@ -97,14 +99,14 @@ def test_the_catalogue_is_filtered_by_words_and_tier(db: None) -> None:
     DatasetFactory.create(name="trips", tier=1, owner="ada")
     DatasetFactory.create(name="trips_old", tier=4, owner="ada")
     DatasetFactory.create(name="fares", tier=1, owner="joan")
-    assert _names(CatalogueFilter(text="RAW.trips ada", tier=1)) == ["trips"]
+    assert _names(q="RAW.trips ada", tier=1) == ["trips"]
 
 
 def test_a_pass_of_today_does_not_hide_a_failure_of_last_year(db: None) -> None:
     test = DataTestFactory.create()
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", window=day("2025-01-01"))
     StandingFactory.create(data_test=test, window=day("2026-03-09"))
-    (row,) = _shown(CatalogueFilter()).rows
+    (row,) = _shown()
     assert {cell.status for cell in row.cells} == {ShownStatus.FAIL, ShownStatus.NONE}
 
 
@@ -112,7 +114,7 @@ def test_the_quality_is_that_without_an_open_real_incident(db: None) -> None:
     real, forced = _broken("real"), _broken("wrong_test")
     IncidentFactory.create(dataset=real, detected_at=NOW - 7 * 4 * (day("2026-03-09").duration / 10))
     IncidentFactory.create(dataset=forced, open_key=None, resolved_at=NOW, resolution="forced")
-    rows = _shown(CatalogueFilter()).rows
+    rows = _shown()
     assert {row.dataset.name: row.quality for row in rows} == {"real": pytest.approx(0.9), "wrong_test": 1.0}
 
 
@@ -122,7 +124,7 @@ def test_two_thousand_datasets_need_no_more_statements_than_two(db: None) -> Non
             connection,
         ) as seen:
             statuses = _statuses()
-            catalogue(CatalogueFilter(), statuses, page=1, now=NOW), summary(statuses)
+            catalogue(statuses, now=NOW), summary(statuses)
         return len(seen)
 
     DatasetFactory.create_batch(2)

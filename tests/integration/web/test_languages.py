@@ -18,7 +18,7 @@ from tests.browser.scene import Scene, set_scene
 from tests.browser.test_axe import busy as _busy
 from tests.browser.test_axe import pages
 from tests.house.texts import texts
-from web.shown.status import TEXTS
+from web.rendering.status import TEXTS
 from web.templatetags.quality import _dot, _pill
 
 GERMAN = {"Accept-Language": "de-DE,de;q=0.9,en;q=0.5"}

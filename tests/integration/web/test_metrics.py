@@ -33,7 +33,7 @@ from tests.factories import (
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
 from tests.integration.execution_engine.conftest import loop as loop
-from web import metrics
+from web import probes
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +44,7 @@ MOST_STATEMENTS = 16  # where every stage is idle; one more for each that has wo
 def noon() -> None:
     """The clock."""
     clock.simulate(NOW)
-    metrics.COUNTED.at = float("-inf")
+    probes.DATASET_COUNTS.at = float("-inf")
 
 
 def read(name: str, **headers: str) -> dict[tuple[str, ...], float]:
@@ -183,7 +183,7 @@ def test_where_the_database_is_away_we_are_not_up(monkeypatch: pytest.MonkeyPatc
     def away() -> None:
         raise DatabaseError("gone away")
 
-    monkeypatch.setattr(metrics, "totals", away)
+    monkeypatch.setattr(probes, "totals", away)
     assert (read("assay_up"), read("assay_runs_total")) == ({(): 0}, {})
 
 
@@ -235,7 +235,7 @@ def test_counts_of_datasets_are_kept_for_a_minute(monkeypatch: pytest.MonkeyPatc
     assert read("assay_datasets")["untested", "2"] == 1
     DatasetFactory.create(name="another", tier=2)
     assert read("assay_datasets")["untested", "2"] == 1
-    monkeypatch.setattr(metrics, "FRESH_FOR", -1.0)
+    monkeypatch.setattr(probes, "FRESH_FOR", -1.0)
     assert read("assay_datasets")["untested", "2"] == 2
 
 

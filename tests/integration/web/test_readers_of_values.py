@@ -21,7 +21,7 @@ from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine
 from tests.integration.execution_engine.conftest import Loop
 from tests.integration.web.test_metrics import read
-from web import metrics
+from web import probes
 
 MONDAY = day("2026-03-09")
 MIXED = ("row_count() > 0", "max(fare) > 0", "uniqueness(id) > 0", "approx_quantile(fare, 0.5) > 0")
@@ -31,7 +31,7 @@ NOTHING_LEFT = {(kind.value,): 0.0 for kind in Kind}
 @pytest.fixture
 def stages(db: None) -> Loop:
     clock.simulate(NOW)
-    metrics.COUNTED.at = float("-inf")
+    probes.DATASET_COUNTS.at = float("-inf")
     return Loop(lake=FakeEngine())
 
 

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from execution_engine.language.parse import parse
 from execution_engine.metrics.registry import SIGNATURES
-from web.pages.data_tests.assertion_words import call_of, completions, datasets_of, parts_of, told
-from web.pages.data_tests.editor import as_yaml
-from web.pages.data_tests.past import HEIGHT, WIDTH, PastPoint, past_plot
-from web.pages.plot_bounds import PlotBounds, bounds_with
+from web.pages.assertion_words import call_of, completions, datasets_of, describe_operands, parts_of
+from web.pages.days import PlotBounds, bounds_with
+from web.pages.editor import HEIGHT, WIDTH, PastPoint, as_yaml, past_plot
 
 FIGURES = st.floats(allow_nan=False, width=32) | st.none()
 
@@ -36,7 +35,7 @@ FIGURES = st.floats(allow_nan=False, width=32) | st.none()
     ],
 )
 def test_it_says_in_words_what_an_assertion_measures(assertion: str, said: list[str]) -> None:
-    assert [one.said for one in told(parse(assertion))] == said
+    assert [one.said for one in describe_operands(parse(assertion))] == said
 
 
 def test_it_knows_which_other_datasets_are_named() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.shown.headline import WorstResult, headline, share
+from web.rendering.headline import WorstResult, headline, share
 
 DAY = "2026-03-15"
 

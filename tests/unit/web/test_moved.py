@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from web.shown.moved import HEIGHT, WIDTH, moved, small_plot
+from web.rendering.moved import HEIGHT, WIDTH, moved, small_plot
 
 
 def cause(**more: Any) -> dict[str, Any]:

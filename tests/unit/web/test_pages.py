@@ -3,9 +3,9 @@
 import pytest
 
 from execution_engine.language.parse import parse
-from web.pages.plot_bounds import PlotBounds, bounds
-from web.shown.lineage import hops
-from web.shown.status import MEANINGS, WORDS, ShownStatus, status_of
+from web.pages.days import PlotBounds, bounds
+from web.rendering.lineage import hops
+from web.rendering.status import MEANINGS, WORDS, ShownStatus, status_of
 
 BOUNDS = [
     ("row_count() >= 100", PlotBounds(low=100)),

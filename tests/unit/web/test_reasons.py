@@ -7,7 +7,7 @@ from django.utils.translation import override
 
 from incident_manager.quality.rules import NOT_JUDGED, UNDECLARED, UNTESTED, AnswerReason, ReasonKind, Status
 from tests.factories import day
-from web.shown.headline import folded, told
+from web.rendering.headline import folded, reason_text
 
 MONDAY, TUESDAY = day("2026-03-09"), day("2026-03-10")
 BROKEN = AnswerReason(
@@ -66,6 +66,6 @@ def test_what_is_only_noted_takes_no_incident() -> None:
     ],
 )
 def test_a_reason_is_told_in_the_readers_language(text: str, german: str) -> None:
-    assert told(text) == text
+    assert reason_text(text) == text
     with override("de"):
-        assert told(text) == german
+        assert reason_text(text) == german

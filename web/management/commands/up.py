@@ -41,7 +41,6 @@ class Command(Base):
     help = "Serve the API and the dashboard, and work every stage, in this one process; stop it with Ctrl-C."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to listen."""
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
         parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default 8000)")
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-# A small plot of a figure over time, as points of SVG: a line with gaps, marks, and a band of what is usual. Pure.
-
 WIDTH, HEIGHT = 280.0, 44.0
 _MARGIN = 4.0
 
@@ -65,15 +63,12 @@ class Moved:
 
 def moved(found: Sequence[Mapping[str, Any]]) -> list[Moved]:
     """Of what novelty found, the largest first."""
-    return [_drawn(cause) for each in found for cause in each.get("causes", ())]
-
-
-def _drawn(cause: Mapping[str, Any]) -> Moved:
-    past = [float(value) for _, value in cause.get("past", ())][-_MOST:]
-    value = cause["value"]
-    if len(past) < 2 or not isinstance(value, int | float):
-        return Moved(text=cause["text"], column=str(cause.get("column") or ""))
-    low, high = cause.get("low"), cause.get("high")
-    usual = None if low is None or high is None else (low, high)
-    plot = small_plot([*past, value], [False] * len(past) + [True], usual=usual)
-    return Moved(text=cause["text"], column=str(cause.get("column") or ""), plot=plot)
+    statistics = []
+    for cause in (cause for finding in found for cause in finding.get("causes", ())):
+        past, value, plot = [float(value) for _, value in cause.get("past", ())][-_MOST:], cause["value"], None
+        low, high = cause.get("low"), cause.get("high")
+        usual = None if low is None or high is None else (low, high)
+        if len(past) >= 2 and isinstance(value, int | float):
+            plot = small_plot([*past, value], [False] * len(past) + [True], usual=usual)
+        statistics.append(Moved(text=cause["text"], column=str(cause.get("column") or ""), plot=plot))
+    return statistics

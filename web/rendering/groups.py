@@ -67,17 +67,19 @@ def groups_of(findings: Mapping[str, Any]) -> ShownGroups | None:
     counts = findings.get("groups")
     if not isinstance(counts, Mapping):
         return None
-    told = [
-        (status, each)
+    groups = [
+        (status, group)
         for status, name in (("broken", "worst_groups"), ("unknown", "groups_not_judged"), ("held", "groups_that_hold"))
-        for each in findings.get(name, ())
+        for group in findings.get(name, ())
     ]
+    rows = [_row(status, group) for status, group in groups]
+    figures = [number for row in rows for number in (row.value, row.bound) if number is not None]
+    if figures and min(figures) >= 0 and (most := max(figures)) > 0:  # bars to one scale
+        rows = [row if row.value is None else replace(row, bar=_bar(row.value, row.bound, most)) for row in rows]
     return ShownGroups(
-        columns=list(told[0][1]["group"]) if told else [],
-        rows=_with_bars([_row(status, each) for status, each in told]),
-        held=counts["held"],
-        broken=counts["broken"],
-        not_judged=counts["not_judged"],
+        columns=list(groups[0][1]["group"]) if groups else [],
+        rows=rows,
+        **{name: counts[name] for name in ("held", "broken", "not_judged")},
     )
 
 
@@ -97,21 +99,6 @@ def _number(stored: Any) -> float | None:
     return None if number is None or not isfinite(number) else float(number)
 
 
-def _with_bars(rows: Sequence[GroupRow]) -> list[GroupRow]:
-    """With bars to one scale, where no figure is below 0."""
-    figures = [number for row in rows for number in (row.value, row.bound) if number is not None]
-    most = max(figures, default=0.0)
-    if most <= 0 or min(figures) < 0:
-        return list(rows)
-    return [
-        row if row.value is None else replace(row, bar=Bar(length=_length(row.value, most), bound=_bound(row, most)))
-        for row in rows
-    ]
-
-
-def _bound(row: GroupRow, most: float) -> float | None:
-    return None if row.bound is None else _length(row.bound, most)
-
-
-def _length(number: float, most: float) -> float:
-    return round(number / most * WIDTH, 1)
+def _bar(value: float, bound: float | None, most: float) -> Bar:
+    length, end = (None if number is None else round(number / most * WIDTH, 1) for number in (value, bound))
+    return Bar(length=length or 0.0, bound=end)

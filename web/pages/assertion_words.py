@@ -17,11 +17,7 @@ EXAMPLES = {
     ArgumentType.DATASET: "'dataset'",
 }
 WORDS: Sequence[tuple[str, str, str]] = (
-    (
-        "anomaly",
-        "anomaly(metric, last=60)",
-        "how far the value is from what is expected; above 1: too far",
-    ),
+    ("anomaly", "anomaly(metric, last=60)", "how far the value is from what is expected; above 1: too far"),
     ("novelty", "novelty()", "how unlike the accepted windows before the rows are; above 1: novel"),
     ("last", "last(metric, last=7)", "the newest known value of the 7 windows before"),
     ("lag", "lag(metric, 7)", "the value 7 windows before"),
@@ -41,9 +37,9 @@ class Operand:
     said: str
 
 
-def told(tree: Assertion) -> tuple[Operand, ...]:
+def describe_operands(tree: Assertion) -> tuple[Operand, ...]:
     """What an assertion measures, in the order in which it is written."""
-    return tuple(Operand(call=each.text, said="; ".join(_said(each))) for each in operands(tree))
+    return tuple(Operand(call=each.text, said="; ".join(_describe(each))) for each in operands(tree))
 
 
 def groups_of(tree: Assertion) -> tuple[str, ...]:
@@ -63,7 +59,7 @@ def datasets_of(tree: Assertion) -> frozenset[str]:
     return frozenset(metric.dataset for metric in metrics if metric.dataset)
 
 
-def _said(operand: Metric | History) -> Iterator[str]:
+def _describe(operand: Metric | History) -> Iterator[str]:
     metric = operand.metric if isinstance(operand, History) else operand
     if isinstance(operand, History):
         every = f", one step of {operand.every} apart" if operand.every else ""

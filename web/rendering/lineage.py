@@ -1,5 +1,6 @@
 """The neighbourhood of a dataset in the lineage, laid out in columns, with how each of its datasets stands."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,8 +12,6 @@ from .status import LOOKS, WORDS, ShownStatus
 
 HOPS = 3
 LARGEST = 80
-
-Neighbours = Mapping[int, list[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +42,10 @@ class Graph:
         """The graph for a script that draws it."""
         nodes = [
             {
-                "id": n.id,
-                "name": n.name,
-                "tier": n.tier,
-                "status": LOOKS.get(n.status, n.status),
-                "word": n.word,
-                "x": n.column,
-                "y": n.row,
+                **{"id": node.id, "name": node.name, "tier": node.tier, "status": LOOKS.get(node.status, node.status)},
+                **{"word": node.word, "x": node.column, "y": node.row},
             }
-            for n in self.nodes
+            for node in self.nodes
         ]
         return {"nodes": nodes, "edges": [list(edge[:3]) for edge in self.edges]}
 
@@ -59,37 +53,29 @@ class Graph:
 def lineage(dataset: Dataset, *, now: datetime) -> Graph:
     """The graph around ``dataset``, in five statements; beyond 80 datasets the farthest are left out."""
     edges = list(LineageEdge.objects.values_list("upstream_id", "downstream_id", "one_to_one", "keys"))
-    up: dict[int, list[int]] = {}
-    down: dict[int, list[int]] = {}
+    up, down = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for upstream, downstream, *_ in edges:
-        up.setdefault(downstream, []).append(upstream)
-        down.setdefault(upstream, []).append(downstream)
+        up[downstream].append(upstream)
+        down[upstream].append(downstream)
     columns = {**hops(dataset.pk, up, -1), **hops(dataset.pk, down, 1), dataset.pk: 0}
-    kept = sorted(columns, key=lambda node: (abs(columns[node]), node))[:LARGEST]
-    inside = tuple(edge for edge in edges if edge[0] in kept and edge[1] in kept)
-    return Graph(nodes=_nodes({node: columns[node] for node in kept}, now), edges=inside)
-
-
-def hops(start: int, neighbours: Neighbours, direction: int) -> dict[int, int]:
-    """How many hops away each dataset lies that can be reached in three; a cycle ends where it began."""
-    found, reached = {start: 0}, [start]
-    for hop in range(1, HOPS + 1):
-        reached = [next_ for node in reached for next_ in neighbours.get(node, []) if next_ not in found]
-        found |= dict.fromkeys(reached, hop * direction)
-    return found
-
-
-def _nodes(columns: Mapping[int, int], now: datetime) -> tuple[Node, ...]:
-    datasets = list(Dataset.objects.filter(pk__in=columns).order_by("full_name"))
-    statuses = statuses_now({dataset.pk: dataset.full_name for dataset in datasets}, now=now)
-    heights: dict[int, int] = {}
-    nodes = []
-    for dataset in datasets:
-        column = columns[dataset.pk]
-        row = heights.get(column, 0)
-        heights[column] = row + 1
-        status = ShownStatus(statuses[dataset.pk].value)
+    nearest = sorted(columns, key=lambda node: (abs(columns[node]), node))[:LARGEST]
+    rows = list(Dataset.objects.filter(pk__in=nearest).order_by("full_name"))
+    statuses = statuses_now({row.pk: row.full_name for row in rows}, now=now)
+    heights, nodes = Counter[int](), []
+    for row in rows:
+        column, status = columns[row.pk], ShownStatus(statuses[row.pk].value)
         nodes.append(
-            Node(id=dataset.pk, name=dataset.full_name, tier=dataset.tier, status=status, column=column, row=row)
+            Node(id=row.pk, name=row.full_name, tier=row.tier, status=status, column=column, row=heights[column])
         )
-    return tuple(nodes)
+        heights[column] += 1
+    inside = tuple(edge for edge in edges if edge[0] in nearest and edge[1] in nearest)
+    return Graph(nodes=tuple(nodes), edges=inside)
+
+
+def hops(start: int, neighbours: Mapping[int, list[int]], direction: int) -> dict[int, int]:
+    """How many hops away each dataset lies that can be reached in three; a cycle ends where it began."""
+    columns, reached = {start: 0}, [start]
+    for hop in range(1, HOPS + 1):
+        reached = [next_ for node in reached for next_ in neighbours.get(node, []) if next_ not in columns]
+        columns |= dict.fromkeys(reached, hop * direction)
+    return columns

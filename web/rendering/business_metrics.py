@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
@@ -38,20 +39,12 @@ class ShownMetric:
     newest: KnownValue | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownSource:
-    """A dataset that a business metric is computed from; no status for whoever may not see it."""
-
-    name: str
-    status: Status | None
-
-
 def business_metrics() -> QuerySet[Dataset]:
     """Those that a source tells of, by name, with their newest value."""
-    known = Measurement.objects.filter(dataset=OuterRef("pk"), **_KNOWN).order_by("-window_start", "-measured_at")
-    told = Dataset.objects.filter(business_metric__isnull=False, missing_since__isnull=True)
-    newest = {f"newest_{name}": Subquery(known.values(name)[:1]) for name in ("window_start", "window_end", "value")}
-    return told.annotate(**newest).prefetch_related("replicas").order_by("full_name")
+    values = Measurement.objects.filter(dataset=OuterRef("pk"), **_KNOWN).order_by("-window_start", "-measured_at")
+    rows = Dataset.objects.filter(business_metric__isnull=False, missing_since__isnull=True)
+    newest = {f"newest_{name}": Subquery(values.values(name)[:1]) for name in ("window_start", "window_end", "value")}
+    return rows.annotate(**newest).prefetch_related("replicas").order_by("full_name")
 
 
 def shown_metrics(rows: Sequence[Dataset], veil: Veil, *, now: datetime) -> list[ShownMetric]:
@@ -69,15 +62,12 @@ def shown_metrics(rows: Sequence[Dataset], veil: Veil, *, now: datetime) -> list
     ]
 
 
-def sources_of(definition: BusinessMetricDefinition, hidden: Collection[int], *, now: datetime) -> list[ShownSource]:
-    """Its sources, in the order they are written; ``hidden`` are the ids of datasets that are not to be shown."""
+def sources_of(definition: BusinessMetricDefinition, hidden: Collection[int], *, now: datetime) -> list[dict[str, Any]]:
+    """The ``name`` and ``status`` of its sources, in the order they are written; no status of ``hidden`` datasets."""
     rows = by_names(definition.sources)
     statuses = statuses_now({row.pk: row.full_name for row in rows.values() if row.pk not in hidden}, now=now)
-    return [
-        ShownSource(name=name, status=statuses[row.pk] if row and row.pk in statuses else None)
-        for name in definition.sources
-        for row in [rows.get(name)]
-    ]
+    ids = {name: row.pk for name in definition.sources if (row := rows.get(name))}
+    return [{"name": name, "status": statuses.get(ids.get(name, 0))} for name in definition.sources]
 
 
 def newest_values(dataset: Dataset, veil: Veil) -> list[KnownValue]:
@@ -85,13 +75,13 @@ def newest_values(dataset: Dataset, veil: Veil) -> list[KnownValue]:
     if veil.hides_value_of(dataset):
         return []
     rows = Measurement.objects.filter(dataset=dataset, datacenter=home(dataset).datacenter, **_KNOWN)
-    found: dict[Window, float] = {}
+    values: dict[Window, float] = {}
     columns = ("window_start", "window_end", "value")
     for start, end, value in rows.order_by("-window_start", "-measured_at", "-pk").values_list(*columns).iterator():
-        found.setdefault(Window(start=start, end=end), value)
-        if len(found) > NEWEST:
+        values.setdefault(Window(start=start, end=end), value)
+        if len(values) > NEWEST:
             break
-    newest = list(found.items())[:NEWEST]
+    newest = list(values.items())[:NEWEST]
     return [_known(dataset, window, value) for window, value in reversed(newest)]
 
 

@@ -1,0 +1,457 @@
+"""The page of a dataset: what it promises, whether it may be used, its tests and incidents, and what its forms do."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Count, F, Max, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from alerting.selectors import complete_up_to, times_to_complete
+from alerting.state import State
+from assay import clock
+from assay.access import Action
+from assay.catalog.selectors import asked_window, latest_ended, slas
+from assay.config import config
+from assay.database.name_keys import name_key
+from assay.models import Category, Dataset
+from assay.time.durations import format_duration
+from assay.time.windows import INSTANT, Partitioning, UnableToPartition, UnableToReadWindow, Window, keys_of
+from execution_engine.models import Run, RunReason
+from execution_engine.runs.shown_results import Veil
+from execution_engine.services import UnableToRequest, cost_of, last_partitions, request_all
+from incident_manager.gate.rules import UNJUDGED, Because, GateAnswer, GateDecision, longest, usual
+from incident_manager.gate.services import lasting
+from incident_manager.models import GateOverride, Incident, Publication
+from incident_manager.publishing.services import published
+from incident_manager.quality.now import facts_now
+from incident_manager.quality.rules import Answer, AskedRange, ReasonKind, Status, judge
+from incident_manager.scores.metric_reporter import data_qualities
+from incident_manager.services import ToRead, UnableToOverride, end_override, foresee, override
+from test_generator.models import RuleTemplate
+from web.access.changes import audited
+from web.access.throttles import costs
+from web.access.typed import typed_before
+from web.access.who import may
+from web.api.gate import GateOverrides
+from web.doctor import idle
+from web.rendering.headline import folded
+from web.rendering.lineage import lineage
+from web.rendering.status import MEANINGS, WORDS, ShownStatus, in_english, look_of
+
+from .days import day_grid, day_results, history, live_tests, newest_groups
+from .page_policy import (
+    NameField,
+    UtcField,
+    changing,
+    choice_field,
+    complain,
+    dataset_of,
+    demand,
+    form_of,
+    page,
+    query_without_page,
+)
+from .suggestions import foretold
+
+
+def published_up_to(dataset: Dataset) -> list[Publication]:
+    """The publication of the last partition that each pointer names, by the pointer."""
+    last: dict[str, Publication] = {}
+    for row in published(dataset).order_by("window_end", "pk"):
+        last[row.pointer] = row
+    return [last[pointer] for pointer in sorted(last)]
+
+
+def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
+    """The SLAs and policies in force, in words."""
+    terms = slas(dataset)
+    is_hard = terms.severity == "hard"
+    of_rows = (
+        (gettext("Completeness"), gettext("at least %(value)s") % {"value": f"{terms.completeness:.4g}"}),
+        (gettext("Duplicates"), gettext("at most %(value)s") % {"value": f"{terms.duplicates:.4g}"}),
+        (gettext("Consistency"), gettext("at least %(value)s") % {"value": f"{terms.consistency:.4g}"}),
+    )
+    return (
+        (gettext("Freshness"), gettext("complete within %(value)s") % {"value": format_duration(terms.freshness)}),
+        *(of_rows if dataset.business_metric is None else ()),
+        (gettext("Fails after"), format_duration(terms.sustain) if terms.sustain else gettext("at once")),
+        (gettext("Notify after"), format_duration(terms.grace) if terms.grace else gettext("at once")),
+        (gettext("Severity"), gettext("hard: blocks pipelines") if is_hard else gettext("soft: only warns")),
+        (gettext("Without a verdict"), gettext("the gate blocks") if terms.fail_closed else gettext("the gate allows")),
+    )
+
+
+def progress(dataset: Dataset) -> tuple[tuple[str, str, str], ...]:
+    """The last partition up to which it is complete, and how long its last window took, each with a note.
+
+    The note of the first says what the completeness of the last window stands on.
+    """
+    up_to, at_home = complete_up_to(dataset), dataset.replicas.first()
+    newest = times_to_complete(dataset, at_home.datacenter, 1) if at_home else []
+    if up_to is None or not newest:
+        return ()
+    partitioning, took = dataset.partitioning, newest[0]
+    text = partitioning.key(partitioning.at(up_to - INSTANT)) if partitioning else f"{up_to:%Y-%m-%d %H:%M} UTC"
+    lengths = {"length": took.length, "longest": took.longest}
+    length = gettext("%(length)s of %(longest)s") if took.is_known else gettext("not known, filled later")
+    return (gettext("Complete through"), text, took.basis), (gettext("Last window took"), length % lengths, "")
+
+
+def incidents_of(dataset: Dataset, limit: int = 20) -> list[Incident]:
+    """The dataset's incidents, open ones first, then the newest."""
+    rows = Incident.objects.filter(dataset=dataset).select_related("alert__cause__dataset")
+    return list(rows.order_by(F("resolved_at").desc(nulls_first=True), "-detected_at")[:limit])
+
+
+OFFERED = 60  # partitions whose keys are offered while one types
+SPANS = (1, 7, 28)  # of the last partitions, one click away
+MOST_REASONS = 8
+MOST_TESTS = 3  # whose names stand beside a reason that they share
+SAID = {  # an icon, the answer in a word, and what the gate does
+    GateDecision.ALLOW: ("pass", _("Yes"), _("The gate lets a pipeline read %(keys)s.")),
+    GateDecision.WARN: ("warn", _("With care"), _("The gate warns a pipeline that reads %(keys)s.")),
+    GateDecision.BLOCK: ("fail", _("No"), _("The gate stops a pipeline that reads %(keys)s.")),
+}
+NOT_TESTED = ("untested", _("Not tested"), _("No test has judged all of it."))
+NOT_JUDGED_YET = ("pending", _("Not judged yet"), _("No test has judged all of it yet."))
+OVERDUE = ("unknown", _("Not judged yet"), _("A test that is due has no result yet."))
+NOT_KNOWN = ("unknown", _("Not known"), _("A test could not judge it."))
+NO_FAULT = {*UNJUDGED, ReasonKind.WAIVED}
+PENDING = {ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET, ReasonKind.NOT_OVER}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MayUse:
+    """The answer on a range; without a decision the range could not be read, and ``error`` says why."""
+
+    first: str
+    last: str
+    keys: str
+    datacenter: str
+    places: Sequence[str]
+    offered: Sequence[str]
+    span: int | None = None  # the range is that of the last so many partitions
+    quality: Answer | None = None
+    decision: GateDecision | None = None
+    reasons: Sequence[Mapping[str, Any]] = ()
+    more: int = 0  # reasons that are not listed
+    error: str = ""
+
+    @property
+    def tone(self) -> str:
+        """The colour of the answer: green only where something has judged the data and the gate lets it through."""
+        if self.quality is None or self.decision is None:
+            return "unread"
+        return self.decision.value if unjudged_words(self.quality) is None else "untested"
+
+    @property
+    def said(self) -> tuple[str, str, str]:
+        """An icon, a word and a sentence that names the range and the place."""
+        if self.quality is None or self.decision is None:
+            return "unknown", gettext("Which range?"), in_english(self.error)
+        look, word, gate = (str(part) for part in SAID[self.decision])
+        places = {"keys": self.keys, "place": self.datacenter}
+        sentence = gate % {"keys": gettext("%(keys)s in %(place)s") % places}
+        if (unjudged := unjudged_words(self.quality)) is not None:
+            look, word, why = unjudged
+            sentence = f"{sentence} {why}"
+        elif self.decision is GateDecision.ALLOW and (
+            count := len({reason.test for reason in self.quality.reasons if reason.kind in PENDING})
+        ):
+            pending = ngettext(
+                "%(count)s of its tests has not judged it yet.", "%(count)s of its tests have not judged it yet.", count
+            )
+            sentence = f"{sentence} {pending % {'count': count}}"
+        return look, word, sentence
+
+
+def unjudged_words(quality: Answer) -> tuple[str, str, str] | None:
+    """How to say that nobody has judged all of the data: an icon, a word and a sentence; None where it is judged."""
+    if quality.status is Status.UNKNOWN:
+        weighing = [reason for reason in quality.reasons if reason.status is Status.UNKNOWN]
+        is_waiting = all(
+            reason.kind is ReasonKind.NOT_JUDGED and reason.state is not State.UNKNOWN for reason in weighing
+        )
+        look, word, why = OVERDUE if is_waiting else NOT_KNOWN
+    elif quality.status is Status.UNTESTED:
+        look, word, why = NOT_TESTED if look_of(quality) is ShownStatus.UNTESTED else NOT_JUDGED_YET
+    else:
+        return None
+    return look, str(word), str(why)
+
+
+def may_use(
+    dataset: Dataset, *, now: datetime, first: str = "", last: str = "", span: int = 1, datacenter: str = ""
+) -> MayUse | None:
+    """What the gate would answer now; None where there is nothing to read.
+
+    The range is from the first to the last partition by their keys, else the last so many that have ended.
+    """
+    places = [replica.datacenter for replica in dataset.replicas.all()]
+    if not places:
+        return None
+    partitioning, ended = dataset.partitioning, latest_ended(dataset, now)
+    place = datacenter if datacenter in places else places[0]
+    offered: tuple[str, ...] = ()
+    window = ended
+    try:
+        if partitioning:
+            newest = (*partitioning.previous(ended, OFFERED - 1), ended)
+            offered = tuple(partitioning.key(partition) for partition in reversed(newest))
+            window = _range(partitioning, first, last, span, ended)
+        window.taken()
+    except (UnableToPartition, UnableToReadWindow) as unable:
+        return MayUse(
+            first=first, last=last, keys="", datacenter=place, places=places, offered=offered, error=str(unable)
+        )
+    to_read = [ToRead(dataset=dataset, window=window, datacenter=replica) for replica in places]
+    answers = dict(zip(places, foresee(to_read, now=now), strict=True))
+    quality, answer = answers[place]
+    reasons = list(_shared_reasons([*folded(answer.reasons), *_faults_elsewhere(answers, place)], partitioning, place))
+    return MayUse(
+        first=partitioning.key(partitioning.at(window.start)) if partitioning else "",
+        last=partitioning.key(partitioning.at(window.end - INSTANT)) if partitioning else "",
+        keys=keys_of(window, partitioning),
+        datacenter=place,
+        places=places,
+        offered=offered,
+        span=None if partitioning and (first or last) else span,
+        quality=quality,
+        decision=answer.decision,
+        reasons=reasons[:MOST_REASONS],
+        more=max(0, len(reasons) - MOST_REASONS),
+    )
+
+
+def _range(partitioning: Partitioning, first_key: str, last_key: str, span: int, ended: Window) -> Window:
+    """From the start of the first to the end of the last partition; one key alone names one partition."""
+    if not first_key and not last_key:
+        first = partitioning.previous(ended, span - 1)[0] if span > 1 else ended
+        return Window(start=first.start, end=ended.end)
+    first, last = partitioning.window(first_key or last_key), partitioning.window(last_key or first_key)
+    if last.start < first.start:
+        raise UnableToReadWindow(f"The range ends with {last_key} before it starts with {first_key}.")
+    return Window(start=first.start, end=last.end)
+
+
+def _faults_elsewhere(answers: Mapping[str, tuple[Answer, GateAnswer]], place: str) -> Iterator[Because]:
+    """What is wrong with the same partitions in another datacenter, and not here."""
+    here = {replace(reason, datacenter="") for reason in answers[place][1].reasons}
+    for other in answers:
+        if other != place:
+            faults = (reason for reason in folded(answers[other][1].reasons) if reason.kind not in NO_FAULT)
+            yield from (reason for reason in faults if replace(reason, datacenter="") not in here)
+
+
+def _shared_reasons(
+    reasons: Iterable[Because], partitioning: Partitioning | None, place: str
+) -> Iterator[dict[str, Any]]:
+    """The reasons, faults first; those of several tests that say the same of the same partitions as one.
+
+    ``place`` is that of another copy.
+    """
+    alike: dict[Because, list[str]] = {}
+    for reason in sorted(reasons, key=lambda reason: reason.kind in UNJUDGED):
+        shared = replace(reason, test=None, category="") if reason.kind in UNJUDGED else reason
+        alike.setdefault(shared, []).extend([reason.test] if reason.test else [])
+    for reason, tests in alike.items():
+        names = ", ".join(tests[:MOST_TESTS])
+        if len(tests) > MOST_TESTS:
+            names += " " + gettext("and %(count)s more") % {"count": len(tests) - MOST_TESTS}
+        other = "" if reason.datacenter in ("", place) else reason.datacenter
+        yield {"because": reason, "keys": keys_of(reason.window, partitioning), "tests": names, "place": other}
+
+
+class RangeForm(forms.Form):
+    """The range of a dataset that somebody asks about; a number that cannot be read asks for the last partition."""
+
+    first = forms.CharField(required=False, max_length=100)
+    last = forms.CharField(required=False, max_length=100)
+    span = choice_field(int, SPANS)
+    datacenter = forms.CharField(required=False, max_length=60)
+
+    def values(self) -> dict[str, Any]:
+        """What can be read of it."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
+HOUR = timedelta(hours=1)
+LONGEST = 300  # letters of what a reader types
+BACK_FILLED = 28  # partitions
+
+
+@page
+def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
+    """One dataset: what it promises, how it stands, what it hangs on."""
+    dataset = dataset_of(name)
+    demand(request, Action.READ, dataset)
+    now = clock.now()
+    veil = Veil(now)
+    use = may_use(dataset, **RangeForm(request.GET).values(), now=now)
+    if request.headers.get("HX-Target") == "use":
+        return render(request, "web/_may_use.html", {"dataset": dataset, "use": use, "use_spans": SPANS})
+    tests = live_tests(dataset, veil)
+    facts = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
+    answer, replicas = judge(facts, AskedRange()), dataset.replicas.all()
+    number = request.GET.get("test", "")
+    chosen = next((live.test for live in tests if str(live.test.pk) == number), tests[0].test if tests else None)
+    context = {
+        "dataset": dataset,
+        "now": now,
+        "idle": idle(),
+        "answer": answer,
+        "reasons": folded(answer.reasons),
+        "use": use,
+        "use_spans": SPANS,
+        "replicas": [(replica, judge(facts, AskedRange(datacenter=replica.datacenter)).status) for replica in replicas],
+        "promises": promises(dataset),
+        "progress": progress(dataset),
+        "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
+        "grid": day_grid(dataset, facts, now=now),
+        "legend": [
+            (status, WORDS[status], MEANINGS[status]) for status in ShownStatus if status is not ShownStatus.NONE
+        ],
+        "day": _day_asked(request, dataset, veil, now),
+        "incidents": incidents_of(dataset),
+        "tests": tests,
+        "chosen": chosen,
+        "has_no_result": not any(live.standing for live in tests),
+        "gaps": dataset.gaps.filter(closed_at=None),
+        "graph": lineage(dataset, now=now),
+        "public_url": config().public_url.rstrip("/"),
+    }
+    if chosen is not None:
+        context |= {
+            "bindings": dataset.bindings.filter(test=chosen.name).order_by("pipeline"),
+            "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen.template else None,
+            "history": history(chosen, veil),
+            "groups": newest_groups(chosen, veil),
+            "foretold": foretold(chosen, now),
+        }
+    return render(request, "web/dataset.html", context | _forms(request, dataset, now))
+
+
+def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, Any]:
+    """What one may do with a dataset, and what was typed before."""
+    before = typed_before(request)
+    return {
+        "published": published_up_to(dataset),
+        "overrides": lasting(dataset, now=now),
+        "override": before.get("override") or _override_asked(request),
+        "usual_override": usual(dataset.tier) // HOUR,
+        "longest_override": longest(dataset.tier) // HOUR,
+        "may_override": may(request, Action.OVERRIDE, dataset),
+        "may_report": may(request, Action.REPORT, dataset),
+        "may_test": may(request, Action.TEST, dataset),
+        "back_fill": back_fill_of(dataset, now) if may(request, Action.RUN, dataset) else None,
+    }
+
+
+def _override_asked(request: HttpRequest) -> dict[str, str]:
+    """The form of an override as a link from an incident fills it; nothing without one."""
+    window, incident = request.GET.get("override", ""), request.GET.get("incident", "")
+    if not window and not incident:
+        return {}
+    known = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
+    return {"window": window, "reason": known}
+
+
+def _day_asked(request: HttpRequest, dataset: Dataset, veil: Veil, now: datetime) -> dict[str, Any] | None:
+    """The results of the day whose cell was chosen in the grid."""
+    label, category = request.GET.get("day", ""), request.GET.get("category", "")
+    known = category if category in Category.values else ""
+    return day_results(dataset, label, known, veil, now=now) if label else None
+
+
+@page
+def columns_page(request: HttpRequest, name: str) -> HttpResponse:
+    """What profiles say of each column over the last partitions, and of one that is chosen all they say."""
+    from .columns import columns_context  # with it numpy, for this page alone
+
+    dataset = dataset_of(name)
+    demand(request, Action.READ, dataset)
+    now, names = clock.now(), ("text", "page", "column", "statistic")
+    filters = {name: request.GET.get(name, "")[:LONGEST] for name in names}
+    columns = columns_context(dataset, live_tests(dataset, Veil(now)), now, **filters)
+    context = {"dataset": dataset, "now": now, "shown": columns, "text": filters["text"]}
+    return render(request, "web/columns.html", context | {"query": query_without_page(request)})
+
+
+class OverrideForm(forms.Form):
+    """What may be read, by whom, until when, and why."""
+
+    window = forms.CharField(max_length=100)
+    pipeline = NameField(required=False, max_length=200)
+    ends_at = UtcField(required=False)
+    reason = forms.CharField(max_length=10_000)
+
+
+@form_of("dataset", "name")
+def new_override(request: HttpRequest, name: str) -> HttpResponse:
+    """Let pipelines read a window, and return to the dataset's page."""
+    dataset = get_object_or_404(Dataset, name_key=name_key(name))
+    demand(request, Action.OVERRIDE, dataset)
+    form, home = OverrideForm(request.POST), reverse("dataset", args=[name])
+    if not form.is_valid():
+        return complain(request, form, home)
+    given, refusal = {"dataset": dataset, **form.cleaned_data}, (UnableToOverride, UnableToReadWindow)
+    with changing(request, GateOverrides, "create", given=given, refusal=refusal, home=home) as change:
+        given["window"] = asked_window(dataset, given["window"])
+        row = override(**given, author=request.user.get_username(), now=clock.now())
+        change.key, at = row.pk, f"{row.ends_at:%Y-%m-%d %H:%M}"
+        messages.success(request, gettext("The gate only warns until %(at)s UTC. The data stays bad.") % {"at": at})
+    return redirect("dataset", name)
+
+
+@form_of("dataset", "name")
+def submit_override_end(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """End an override and return to the dataset's page."""
+    row = get_object_or_404(GateOverride.objects.select_related("dataset"), pk=pk, dataset__name_key=name_key(name))
+    demand(request, Action.OVERRIDE, row)
+    with changing(request, GateOverrides, "end", key=pk, refusal=UnableToOverride):
+        end_override(row, now=clock.now())
+        messages.success(request, gettext("Ended: the gate blocks again."))
+    return redirect("dataset", name)
+
+
+def back_fill_of(dataset: Dataset, now: datetime) -> dict[str, Any] | None:
+    """What testing the last partitions costs, and how far the back-fill is; None where a dataset has no partitions.
+
+    Of the back-fill that was asked for last so many runs of the ``total`` are ``done``, which is judged.
+    """
+    if dataset.partitioning is None:
+        return None
+    runs = Run.objects.filter(data_test__dataset=dataset, reason=RunReason.BACKFILL)
+    last = runs.aggregate(last=Max("requested_at"))["last"]
+    counts = runs.filter(requested_at=last).aggregate(total=Count("pk"), done=Count("pk", Q(judged_at__isnull=False)))
+    cost = cost_of(dataset, last_partitions(dataset, BACK_FILLED, now), now)
+    return {"cost": cost, **counts, "is_under_way": counts["done"] < counts["total"]}
+
+
+@form_of("dataset", "name")
+@costs("run")
+def back_fill(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask for the runs of the last partitions, and return to the page."""
+    dataset = dataset_of(name)
+    demand(request, Action.RUN, dataset)
+    now = clock.now()
+    occasion = f"{request.user.get_username()[:40]}:{now.isoformat()}"
+    try:
+        with audited(request, "run.bulk", kind="dataset", key=dataset.full_name) as change:
+            requested = request_all(dataset, last_partitions(dataset, BACK_FILLED, now), occasion=occasion, now=now)
+            change.after = {"runs": [run.pk for run in requested.runs]}
+        count = len(requested.runs)
+        text = ngettext("%(count)s run is on the way.", "%(count)s runs are on the way.", count) % {"count": count}
+        messages.success(request, text + " " + gettext("What they find is of the past: nobody is paged for it."))
+    except UnableToRequest as unable:
+        messages.error(request, in_english(f"{unable}."))
+    return redirect("dataset", dataset.full_name)

@@ -1,0 +1,380 @@
+"""How the tests of a dataset stand, its days by category, the results on one day, and those of one test."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import isfinite
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+
+from alerting.models import Flip, Standing
+from alerting.selectors import times_to_complete
+from alerting.state import BROKEN, TROUBLED, State
+from alerting.verdicts.evidence import sentence_of
+from assay.models import Category, Dataset, DataTest, Revision, Scope
+from assay.time.windows import Granularity, Partitioning, UnableToPartition, Window, keys_of
+from execution_engine.exact import Number as ExactNumber
+from execution_engine.exact import from_json as from_stored
+from execution_engine.language.evaluate import ZeroDivision, of_known
+from execution_engine.language.past import EXPECTED
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import (
+    Assertion,
+    Between,
+    By,
+    Comparator,
+    Comparison,
+    Duration,
+    Expression,
+    History,
+    HistoryFunction,
+    Number,
+    Percentage,
+    columns_named,
+    dimension_of,
+    operands,
+)
+from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome
+from execution_engine.runs.shown_results import HIDDEN, Veil
+from incident_manager.quality.now import of_category
+from incident_manager.quality.rules import AskedRange, Facts, ReasonKind, judge
+from incident_manager.quality.rules import Status as Quality
+from incident_manager.quality.selectors import known_of
+from web.rendering.groups import ShownGroups, groups_of
+from web.rendering.headline import reason_text
+from web.rendering.status import RANK, WORDS, ShownStatus, look_of, plain, status_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotBounds:
+    """The least and the greatest value that hold; None where there is none, or it is not a literal."""
+
+    low: float | None = None
+    high: float | None = None
+    is_duration: bool = False  # in seconds
+    widths: float | None = None  # of an anomaly: how many halves of the interval that is expected its value may be off
+
+
+UPPER = (Comparator.LESS, Comparator.AT_MOST)
+LOWER = (Comparator.GREATER, Comparator.AT_LEAST)
+
+
+def bounds(tree: Assertion) -> PlotBounds:
+    """The bounds of a single comparison, or of the share of groups that hold; none for several comparisons."""
+    match tree:
+        case By():
+            return PlotBounds(low=tree.needed)
+        case Between(negated=False):
+            return _bounds(tree.low, tree.high)
+        case Comparison():
+            return _of_comparison(tree)
+    return PlotBounds()
+
+
+def bounds_with(tree: Assertion, measured: Mapping[str, Any]) -> PlotBounds:
+    """The bounds of a single comparison whose sides were measured too, as they were with these values of its operands.
+
+    ``measured`` is as a run keeps it, by the text of each operand. None where a value is not there.
+    """
+    known = {text: from_stored(value) for text, value in measured.items()}
+    match tree:
+        case Between(negated=False):
+            return PlotBounds(low=_reckoned(tree.value, tree.low, known), high=_reckoned(tree.value, tree.high, known))
+        case Comparison() if tree.comparator in UPPER:
+            return PlotBounds(high=_reckoned(tree.left, tree.right, known))
+        case Comparison() if tree.comparator in LOWER:
+            return PlotBounds(low=_reckoned(tree.left, tree.right, known))
+    return PlotBounds()
+
+
+def _reckoned(value: Expression, bound: Expression, known: Mapping[str, ExactNumber | None]) -> float | None:
+    """What a bound came to, where it is a number."""
+    compared = Comparison(comparator=Comparator.AT_LEAST, left=value, right=bound)
+    if any(operand.text not in known for operand in operands(compared)):
+        return None
+    found = of_known(compared, known, zero=ZeroDivision.NULL).bound
+    return None if found is None else float(found)
+
+
+def _of_comparison(tree: Comparison) -> PlotBounds:
+    is_mirrored = _figure(tree.left) is not None
+    literal, measured = (tree.left, tree.right) if is_mirrored else (tree.right, tree.left)
+    if tree.comparator is Comparator.EQUAL:
+        return _bounds(literal, literal)
+    if tree.comparator in UPPER:
+        found = _bounds(literal, None) if is_mirrored else _bounds(None, literal)
+        is_anomaly = isinstance(measured, History) and measured.function is HistoryFunction.ANOMALY
+        return replace(found, widths=found.high) if is_anomaly else found
+    if tree.comparator in LOWER:
+        return _bounds(None, literal) if is_mirrored else _bounds(literal, None)
+    return PlotBounds()
+
+
+def _bounds(low: Expression | None, high: Expression | None) -> PlotBounds:
+    is_duration = isinstance(low, Duration) or isinstance(high, Duration)
+    return PlotBounds(low=_figure(low), high=_figure(high), is_duration=is_duration)
+
+
+def _figure(expression: Expression | None) -> float | None:
+    match expression:
+        case Number(value=value):
+            return float(value)
+        case Percentage(percent=percent):
+            return percent / 100
+        case Duration(seconds=seconds):
+            return seconds
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownTest:
+    """A live test and the standing that counts: the newest trouble, else that of the newest window."""
+
+    test: DataTest
+    standing: Standing | None
+    status: ShownStatus
+    sentence: str
+    columns: tuple[str, ...] = ()  # of its own dataset that the assertion names
+    dimension: str = ""
+
+
+def live_tests(dataset: Dataset, veil: Veil) -> list[ShownTest]:
+    """The live tests of a dataset, the troubled first, in two statements."""
+    own = Standing.objects.filter(data_test=OuterRef("pk")).order_by("-window_start").values("pk")
+    tests = list(
+        DataTest.objects.filter(dataset=dataset, retired_at=None)
+        .select_related("revision")
+        .annotate(troubled=Subquery(own.filter(state__in=TROUBLED, waiver=None)[:1]), newest=Subquery(own[:1]))
+        .order_by("category", "name")
+    )
+    joined = Standing.objects.select_related("revision", "data_test__dataset")
+    standings = joined.in_bulk([pk for test in tests for pk in (test.troubled, test.newest) if pk])
+    live = [_live_test(test, standings.get(test.troubled or test.newest), veil) for test in tests]
+    return sorted(live, key=lambda test: RANK[test.status])
+
+
+def _live_test(test: DataTest, standing: Standing | None, veil: Veil) -> ShownTest:
+    tree = from_json(test.revision.tree) if test.revision else None
+    return ShownTest(
+        test=test,
+        standing=standing,
+        status=status_of(standing.state, standing.waiver_id is not None) if standing else ShownStatus.PENDING,
+        sentence=sentence_of(standing, veil) if standing else "",
+        columns=columns_named(tree) if tree else (),
+        dimension=dimension_of(test.category, tree) if tree else "",
+    )
+
+
+COLUMNS = 28
+MOST_RUNS = 100
+LOOKS = {"held": ShownStatus.PASS, "broken": ShownStatus.FAIL, "error": ShownStatus.UNKNOWN, "": ShownStatus.PENDING}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Day:
+    """One field: how a partition stands (a day, where partitions are hours), and why."""
+
+    label: str
+    status: ShownStatus
+    why: str = ""
+    was_bad: bool = False  # a test had broken on it, and holds again
+
+    @property
+    def said(self) -> str:
+        """What a mark's own text says."""
+        why = self.why or str(WORDS[self.status]).lower()
+        return f"{why}; {gettext('it was bad before')}" if self.was_bad else why
+
+
+def day_grid(dataset: Dataset, facts: Facts, *, now: datetime) -> dict[str, Any]:
+    """How the last 28 partitions of a dataset stand (days, where partitions are hours); ``facts`` are those of now.
+
+    ``labels`` of the columns, oldest first, and ``rows`` for each category that is tested or reported: its ``days``,
+    and the status of its tests of the ``whole_table``.
+    """
+    columns: tuple[Window, ...] = ()
+    labels: tuple[str, ...] = ()
+    partitions = Facts(dataset=dataset.full_name)
+    if partitioning := _day_partitioning(dataset.partitioning):
+        last = partitioning.at(now)
+        columns = (*partitioning.previous(last, COLUMNS - 1), last)
+        labels = tuple(map(partitioning.key, columns))
+        span = Window(start=columns[0].start, end=columns[-1].end)
+        partitions = _of_scope(known_of(dataset, span, now=now), whole_table=False)
+    tables, healed, rows = _of_scope(facts, whole_table=True), _healed(dataset, columns), []
+    for category in Category.values:
+        days, whole = of_category(partitions, category), of_category(tables, category)
+        if days.tests or days.spoilt or days.claims or whole.tests or whole.spoilt:
+            fields = [
+                _day(label, column, days, healed[category]) for label, column in zip(labels, columns, strict=True)
+            ]
+            status = look_of(judge(whole, AskedRange())) if whole.tests or whole.spoilt else ShownStatus.NONE
+            rows.append({"category": category, "days": fields, "whole_table": status})
+    has_whole_table = any(row["whole_table"] is not ShownStatus.NONE for row in rows)
+    return {"labels": labels, "rows": rows, "has_whole_table": has_whole_table}
+
+
+def _day_partitioning(partitioning: Partitioning | None) -> Partitioning | None:
+    """Days, where partitions are hours."""
+    if partitioning is None or partitioning.granularity is not Granularity.HOUR:
+        return partitioning
+    return Partitioning(granularity=Granularity.DAY, time_zone=partitioning.time_zone)
+
+
+def _of_scope(facts: Facts, *, whole_table: bool) -> Facts:
+    return replace(
+        facts,
+        tests=[test for test in facts.tests if test.whole_table is whole_table],
+        checks=[check for check in facts.checks if check.test.whole_table is whole_table],
+        spoilt=[spoilt for spoilt in facts.spoilt if spoilt.whole_table is whole_table],
+        claims=[] if whole_table else facts.claims,
+    )
+
+
+def _healed(dataset: Dataset, columns: Sequence[Window]) -> defaultdict[str, list[Window]]:
+    """By category the windows on which a test of partitions had broken, and has held since."""
+    healed = defaultdict[str, list[Window]](list)
+    if columns:
+        flips = Flip.objects.filter(
+            data_test__dataset=dataset,
+            data_test__scope=Scope.PARTITION,
+            window_start__lt=columns[-1].end,
+            window_end__gt=columns[0].start,
+            old__in=BROKEN,
+            new=State.PASS,
+        )
+        for category, start, end in flips.values_list("data_test__category", "window_start", "window_end"):
+            healed[category].append(Window(start=start, end=end))
+    return healed
+
+
+def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window]) -> Day:
+    answer = judge(facts, AskedRange(window=column))
+    if not facts.tests and all(reason.kind is ReasonKind.NO_TEST for reason in answer.reasons):
+        return Day(label=label, status=ShownStatus.NONE)
+    why = reason_text(answer.reasons[0].text) if answer.reasons else ""
+    was_bad = answer.status is not Quality.BAD and any(window.overlaps(column) for window in healed)
+    return Day(label=label, status=look_of(answer), why=why, was_bad=was_bad)
+
+
+def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now: datetime) -> dict[str, Any] | None:
+    """The runs over the partition (the day, where partitions are hours) with this key, the newest first.
+
+    Of one category, or of all. None where there can be none.
+    """
+    partitioning = _day_partitioning(dataset.partitioning)
+    try:
+        column = partitioning.window(label) if partitioning else None
+    except UnableToPartition:
+        return None
+    if column is None:
+        return None
+    rows = Run.objects.filter(
+        data_test__dataset=dataset,
+        data_test__scope="partition",
+        window_start__lt=column.end,
+        window_end__gt=column.start,
+        requested_at__lte=now,
+    ).exclude(reason=RunReason.BACKTEST)
+    if category:
+        rows = rows.filter(data_test__category=category)
+    joined = rows.select_related("revision", "data_test__dataset").order_by("-requested_at", "-pk")
+    runs, shown = list(joined[: MOST_RUNS + 1]), []
+    for run in runs[:MOST_RUNS]:
+        is_hidden = veil.hides_run(run)
+        shown.append(
+            {
+                "run": run,
+                "status": LOOKS[run.outcome],
+                "word": capfirst(plain(run.outcome)) if run.outcome else gettext("Under way"),
+                "value": None if is_hidden else run.value,
+                "sentence": HIDDEN if is_hidden else run.sentence,
+            }
+        )
+    return {"label": label, "category": category, "runs": shown, "has_more": len(runs) > MOST_RUNS}
+
+
+LONGEST = 1000
+
+
+def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
+    """Parallel columns by window, oldest first: key, start (seconds), value, outcome and the bounds of its revision.
+
+    ``was`` is the value that was first seen broken, whatever the newest result is: what is mended stays in sight.
+    Of freshness the value is how long the window took to be complete. What must not be told now has no value.
+    """
+    rows = _judged_runs(data_test).order_by("-window_start", "-measured_at", "-pk")[:LONGEST]
+    seen, took = list(reversed(rows)), _took(data_test)
+    for run in seen:
+        if veil.hides_run(run):
+            run.value = None
+    runs = list({run.window_start: run for run in seen}.values())
+    first_broken = {run.window_start: run for run in reversed(seen) if run.outcome == Outcome.BROKEN}
+    revisions = Revision.objects.filter(pk__in={run.revision_id for run in runs})
+    limits = {revision.pk: bounds(from_json(revision.tree)) for revision in revisions}
+    bounds_of_runs = [expected_bounds(run, limits.get(run.revision_id, PlotBounds())) for run in runs]
+    return {
+        "test": data_test.name,
+        "duration": any(bound.is_duration for bound in bounds_of_runs),
+        "key": [keys_of(run.window, data_test.dataset.partitioning) for run in runs],
+        "start": [int(run.window_start.timestamp()) for run in runs],
+        "value": [
+            took.get(run.window_start, plotted_value(run)) if run.value == 0 else plotted_value(run) for run in runs
+        ],
+        "was": [plotted_value(first_broken.get(run.window_start)) for run in runs],
+        "outcome": [run.outcome for run in runs],
+        "low": [bound.low for bound in bounds_of_runs],
+        "high": [bound.high for bound in bounds_of_runs],
+    }
+
+
+def _judged_runs(data_test: DataTest) -> QuerySet[Run]:
+    """The runs that held or broke."""
+    runs = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
+    return runs.select_related("revision", "data_test__dataset")
+
+
+def newest_groups(data_test: DataTest, veil: Veil) -> ShownGroups | None:
+    """The groups of its newest window, where it is by columns and what it found may be told."""
+    run = _judged_runs(data_test).order_by("-window_start", "-measured_at").first()
+    return None if run is None or veil.hides_run(run) else groups_of(veil.findings(run))
+
+
+def _took(data_test: DataTest) -> dict[datetime, float]:
+    """The seconds that windows took, where the test asks for them and they are known."""
+    if data_test.category != Category.FRESHNESS:
+        return {}
+    times = times_to_complete(data_test.dataset, data_test.datacenter, LONGEST)
+    return {took.window.start: took.seconds for took in times if took.is_known}
+
+
+def expected_bounds(run: Run, limits: PlotBounds) -> PlotBounds:
+    """The bounds of a run: of an anomaly the interval that was expected then, as wide as the test lets it be."""
+    found = _finding(run)
+    if limits.widths is None or found is None:
+        return limits
+    low, high = found["low"], found["high"]
+    if low is None or high is None:
+        return PlotBounds(low=low, high=high)
+    middle, reach = low / 2 + high / 2, (high / 2 - low / 2) * limits.widths
+    return PlotBounds(low=middle - reach, high=middle + reach)
+
+
+def plotted_value(run: Run | None) -> float | None:
+    """The run's value; of an anomaly that of its metric, which its bounds are of."""
+    if run is None or run.value is None or not isfinite(run.value):
+        return None
+    found = _finding(run)
+    value = None if found is None else from_stored(found["value"])
+    return run.value if value is None else float(value)
+
+
+def _finding(run: Run) -> dict[str, Any] | None:
+    """What the one anomaly that a run asked for found."""
+    found = run.findings.get(EXPECTED, [])
+    return found[0] if len(found) == 1 else None

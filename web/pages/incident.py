@@ -1,0 +1,583 @@
+"""The pages of incidents: all of them, and one with what is spoilt and why, who was told, and what its forms do."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import F, Max, Prefetch, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext, ngettext
+
+from alerting.models import Alert, Notice, Standing
+from alerting.services import silences_of
+from alerting.state import Delivery
+from alerting.verdicts.evidence import is_hidden, sentence_of
+from alerting.waivers import WaiverScope, waiver_end
+from assay import clock
+from assay.access import Action, AllowedOn, Role, reach_of, refusal
+from assay.accounts import person_of
+from assay.catalog.selectors import owned, upstream_map
+from assay.models import Category, Dataset, DataTest, LineageEdge, Origin
+from assay.time.windows import keys_of
+from execution_engine.language.past import EXPECTED, NOVEL
+from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome
+from execution_engine.runs.shown_results import Veil
+from incident_manager import services
+from incident_manager.models import Ending, EntryKind, Incident, SpoiltWindow
+from web.access.throttles import costs
+from web.access.typed import typed_before
+from web.access.who import may, readable
+from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
+from web.rendering.groups import OF_GROUPS, ShownGroups, groups_of
+from web.rendering.headline import WorstResult, headline, timeline_of
+from web.rendering.moved import Moved, moved
+from web.rendering.status import plain
+
+from .page_policy import (
+    TIERS,
+    FilterForm,
+    NameField,
+    Told,
+    UtcField,
+    changing,
+    choice_field,
+    complain,
+    demand,
+    form_of,
+    matching,
+    page,
+    query_without_page,
+)
+
+PAGE_SIZE = 50
+MOST_OF_MANY = 20  # windows of each, where many incidents are shown
+MOST_PEOPLE = 500
+MOST_COLUMNS = 3  # that a title names
+MOST_READERS = 5
+MOST_CARDS = 6
+MOST_AFFECTED = 3  # of affected datasets that a card names
+ACTING = [role.value for role in Role if reach_of(role, Action.ACT) is not AllowedOn.NONE]
+
+
+class IncidentState(StrEnum):
+    """Which incidents a reader wants by how they stand."""
+
+    OPEN = "open"
+    MINE = "open, mine"
+    UNTAKEN = "open, nobody works on it"
+    RESOLVED = "resolved"
+
+
+class IncidentsForm(FilterForm):
+    """The filters of the page of incidents."""
+
+    q = forms.CharField(required=False, max_length=200)
+    state = choice_field(IncidentState, [state.value for state in IncidentState])
+    category = forms.ChoiceField(required=False, choices=Category.choices)
+    tier = choice_field(int, TIERS)
+
+
+@page
+def incidents_page(request: HttpRequest) -> HttpResponse:
+    """The incidents of all datasets, open ones first; of a filter's request only the list."""
+    filters, now = IncidentsForm(request.GET).values(), clock.now()
+    listed = listed_incidents(**filters, reader=request.user.get_username())
+    context = {
+        "here": "incidents",
+        "now": now,
+        "wanted": filters,
+        "found": listed,
+        "incidents": (rows := readable(request, listed["rows"])),
+        "headlines": headlines_of(rows, Veil(now)),
+        "query": query_without_page(request),
+        "states": [state.value for state in IncidentState],
+        "categories": Category.values,
+        "tiers": TIERS,
+        "is_filtered": any(filters[name] not in ("", None) for name in ("q", "state", "category", "tier")),
+    }
+    if request.headers.get("HX-Request"):
+        return render(request, "web/_incident_list.html", context | {"is_part": True})
+    return render(request, "web/incidents.html", context)
+
+
+def listed_incidents(
+    *,
+    q: str | None = "",
+    state: IncidentState | None = None,
+    category: str | None = "",
+    tier: int | None = None,
+    page: int = 1,
+    reader: str = "",
+) -> dict[str, Any]:
+    """The ``rows`` of a page, its ``number``, whether it ``has_next``, and how many of all that match are ``open``.
+
+    The open ones come first, the newest first, then those that were resolved last: each along an index, never sorted
+    all. In three statements, and one more where names are sought.
+    """
+    rows = Incident.objects.select_related("dataset", "alert__cause__dataset")
+    if q:
+        rows = rows.filter(dataset__in=list(matching(q).values_list("pk", flat=True)))
+    if category:
+        rows = rows.filter(category=category)
+    if tier is not None:
+        rows = rows.filter(tier=tier)
+    still_open = rows.filter(resolved_at__isnull=True).order_by("-detected_at", "-pk")
+    resolved = rows.filter(resolved_at__isnull=False).order_by("-resolved_at", "-pk")
+    match state:
+        case IncidentState.RESOLVED:
+            still_open = still_open.none()
+        case IncidentState.OPEN | IncidentState.MINE | IncidentState.UNTAKEN:
+            resolved = resolved.none()
+    if state in (IncidentState.MINE, IncidentState.UNTAKEN):
+        still_open = still_open.filter(assigned_to=reader if state is IncidentState.MINE else "")
+    start = (page - 1) * PAGE_SIZE
+    end = start + PAGE_SIZE + 1  # one more than is shown says that there is another page
+    count = still_open.count()
+    listed = [*still_open[start:end], *resolved[max(0, start - count) : max(0, end - count)]]
+    return {"rows": listed[:PAGE_SIZE], "number": page, "has_next": len(listed) > PAGE_SIZE, "open": count}
+
+
+@page
+def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
+    """One incident: what is spoilt, why, who was told, and what can be done."""
+    effects = Prefetch("alert__effects", Alert.objects.select_related("dataset", "incident"))
+    under_way = Prefetch("endings", Ending.objects.filter(ended_at__isnull=True))
+    rows = Incident.objects.select_related("dataset", "alert__cause__dataset", "alert__cause__incident")
+    incident = rows.prefetch_related("timeline", "episodes", effects, under_way).filter(pk=pk).first()
+    if incident is None:
+        raise Http404(Told(gettext("There is no incident %(id)s.") % {"id": pk}))
+    demand(request, Action.READ, incident)
+    now, typed = clock.now(), typed_before(request)
+    veil = Veil(now)
+    spoilt_rows = SpoiltWindow.objects.filter(incident=incident).order_by("healed_at", "-window_start")
+    windows = _spoilt_windows(spoilt_rows[:MOST_WINDOWS], veil)
+    notice_rows = Notice.objects.filter(alert=incident.alert_id).order_by("created_at", "pk")
+    notices = list(notice_rows) if incident.alert_id else []
+    deliveries = {notice.delivery for notice in notices}
+    eta = f"{incident.eta:%Y-%m-%dT%H:%M}" if incident.eta else ""
+    known = {"root_cause": incident.root_cause, "eta": eta, "backfill": incident.backfill, "text": ""}
+    context = {
+        "here": "incidents",
+        "incident": incident,
+        "now": now,
+        "windows": windows,
+        "timeline": timeline_of(incident, veil),
+        "unhealed": incident.spoilt_windows.filter(healed_at=None).count(),
+        "may_act": may(request, Action.ACT, incident),
+        "waived_until": waiver_end(WaiverScope.TEST, made_at=now, tier=incident.dataset.tier),
+        "typed": typed,
+        "annotation": typed.get("annotate") or known,
+        "assigned_to": typed.get("assign", {}).get("to", incident.assigned_to),
+        "people": people_for(incident) if may(request, Action.ACT, incident) else [],
+        "headline": headline_of(incident, windows, veil),
+        "chain": chain_of(incident),
+        "outlook": outlook(incident, windows),
+        "reports": incident.all_reports(),
+        "notices": notices,
+        "silences": silences_of(incident.alert) if incident.alert else [],
+        "is_unheard": Delivery.LOGGED in deliveries and not deliveries & {Delivery.SENT, Delivery.DUE},
+        "may_silence": may(request, Action.SILENCE, incident.dataset),
+        "override_address": _override_address(incident, windows),
+    }
+    return render(request, "web/incident.html", context)
+
+
+def _override_address(incident: Incident, windows: Sequence["SpoiltShown"]) -> str:
+    """The form that lets pipelines read the newest bad window, open and filled.
+
+    The window is written as the form takes it: a key, or START/END where it is not one partition.
+    """
+    text = ""
+    if newest := next((spoilt for spoilt in windows if spoilt.row.healed_at is None), None):
+        partitioning = newest.row.dataset.partitioning
+        is_one = partitioning is not None and partitioning.tile(newest.row.window, 1) is not None
+        text = newest.key if is_one else newest.row.window.text
+    query = urlencode({"override": text, "incident": incident.pk})
+    return f"{reverse('dataset', args=[incident.dataset.full_name])}?{query}#override"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpoiltShown:
+    """One spoilt window, under the key of its partition, with the newest result of its test."""
+
+    row: SpoiltWindow
+    key: str
+    standing: Standing | None
+    sentence: str = ""
+    findings: tuple[tuple[str, str], ...] = ()  # of the newest result, such as lost keys: a name and a text each
+    moved: tuple[Moved, ...] = ()  # where it is unlike those before it
+    groups: ShownGroups | None = None  # where its test is by columns
+
+
+def _newest_bad(incidents: Sequence[Incident], veil: Veil) -> dict[int, list[SpoiltShown]]:
+    """The newest windows of each of these incidents that are still bad, by the incident's id; in two statements."""
+    bad = SpoiltWindow.objects.filter(incident__in=incidents, healed_at__isnull=True)
+    newest = Window(RowNumber(), partition_by=[F("incident")], order_by=[F("window_start").desc()])
+    by_incident = defaultdict[int, list[SpoiltShown]](list)
+    for spoilt in _spoilt_windows(bad.annotate(nth=newest).filter(nth__lte=MOST_OF_MANY), veil):
+        by_incident[spoilt.row.incident_id].append(spoilt)
+    return by_incident
+
+
+def _spoilt_windows(spoilt_rows: QuerySet[SpoiltWindow], veil: Veil) -> list[SpoiltShown]:
+    rows = list(spoilt_rows.select_related("data_test__revision", "dataset"))
+    joined = ("data_test__dataset", "revision", "last_run__revision", "last_run__data_test__dataset")
+    standings = Standing.objects.select_related(*joined).filter(
+        data_test__in={row.data_test_id for row in rows if row.data_test_id},
+        window_key__in={_window_key(row) for row in rows},
+    )
+    by_place = {(standing.data_test_id, standing.window_key): standing for standing in standings}
+    return [_spoilt_window(row, by_place.get((row.data_test_id or 0, _window_key(row))), veil) for row in rows]
+
+
+def _window_key(row: SpoiltWindow) -> str:
+    return "table" if row.whole_table else row.window.text
+
+
+def _spoilt_window(row: SpoiltWindow, standing: Standing | None, veil: Veil) -> SpoiltShown:
+    run = standing.last_run if standing else None
+    findings = veil.findings(run) if run else {}
+    return SpoiltShown(
+        row=row,
+        key=keys_of(row.window, None if row.whole_table else row.dataset.partitioning),
+        standing=standing,
+        sentence=sentence_of(standing, veil) if standing else "",
+        findings=tuple(
+            (name.replace("_", " "), _text(finding))
+            for name, finding in findings.items()
+            if name not in {EXPECTED, NOVEL, *OF_GROUPS}  # which the sentence says, and plots and tables show
+        ),
+        moved=tuple(moved(findings.get(NOVEL, []))),
+        groups=groups_of(findings),
+    )
+
+
+def _text(value: Any) -> str:
+    """What a run found, as a sentence: no brackets and no quotes of a program."""
+    match value:
+        case {"said": text}:
+            return str(text)
+        case Mapping():
+            return ", ".join(f"{str(name).replace('_', ' ')} {_text(item)}" for name, item in value.items())
+        case list():
+            comma = "; " if any(isinstance(item, Mapping) for item in value) else ", "
+            text = comma.join(map(_text, value[:20]))
+            return f"{text} … ({len(value)} in all)" if len(value) > 20 else text
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+    return "unknown" if value is None else str(value)
+
+
+def headline_of(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) -> str:
+    """What is wrong, by the worst of the newest results that are bad; of one that is over, by the worst there was.
+
+    Nothing where a user has found it, as no test has a word on it.
+    """
+    bad = [spoilt for spoilt in windows if spoilt.row.healed_at is None and spoilt.standing]
+    others = len({spoilt.key for spoilt in (bad or windows) if spoilt.row.data_test_id}) - 1
+    if bad and not incident.resolved_at:
+        worst = max(bad, key=lambda spoilt: (spoilt.standing is not None and spoilt.standing.excess) or 0.0)
+        assert worst.standing is not None
+        value = None if is_hidden(worst.standing, veil) else worst.standing.value
+        return headline(_worst_result(worst.standing.data_test, worst, value), others=others, is_over=False)
+    by_place = {(spoilt.row.data_test_id, spoilt.row.window_start): spoilt for spoilt in reversed(windows)}
+    run = next((run for run in _broken_runs(windows) if (run.data_test_id, run.window_start) in by_place), None)
+    if run is None:
+        return ""
+    value = None if veil.hides_run(run) else run.value
+    worst = by_place[run.data_test_id, run.window_start]
+    return headline(_worst_result(run.data_test, worst, value), others=others, is_over=True)
+
+
+def _broken_runs(windows: Sequence[SpoiltShown]) -> Iterable[Run]:
+    """The broken runs of the tests over these windows, those that lay farthest beyond their bound first."""
+    if not windows:
+        return ()
+    tests = {spoilt.row.data_test_id for spoilt in windows if spoilt.row.data_test_id}
+    starts = {spoilt.row.window_start for spoilt in windows}
+    broken = Run.objects.filter(data_test__in=tests, window_start__in=starts, outcome=Outcome.BROKEN)
+    joined = broken.exclude(reason=RunReason.BACKTEST).select_related("revision", "data_test__dataset")
+    return joined.order_by(F("excess").desc(nulls_last=True), "-measured_at")[:MOST_WINDOWS]
+
+
+def _worst_result(test: DataTest, spoilt: SpoiltShown, value: float | None) -> WorstResult:
+    return WorstResult(
+        test=test.name,
+        category=test.category,
+        is_standard=test.origin == Origin.GENERATED and not test.template,
+        keys="" if spoilt.row.whole_table else spoilt.key,
+        value=value,
+        columns=tuple(dict.fromkeys(cause.column for cause in spoilt.moved if cause.column))[:MOST_COLUMNS],
+        datacenter=test.datacenter,
+        spoils=test.spoils,
+    )
+
+
+def headlines_of(incidents: Sequence[Incident], veil: Veil) -> dict[int, str]:
+    """What is wrong in each of these that is open and that a test found, by its id; in two statements."""
+    bad = _newest_bad([incident for incident in incidents if incident.resolved_at is None], veil)
+    found_by_tests = [incident for incident in incidents if any(spoilt.standing for spoilt in bad[incident.pk])]
+    return {incident.pk: headline_of(incident, bad[incident.pk], veil) for incident in found_by_tests}
+
+
+def people_for(incident: Incident) -> list[str]:
+    """Whom a form offers: the users who may act on it, and all owners, as an upstream's may have to; in two statements.
+
+    Whom it does not name may be typed all the same.
+    """
+    dataset = owned(incident.dataset)
+    users = User.objects.select_related("member").filter(is_active=True).order_by("username")
+    acting = users.filter(Q(is_superuser=True) | Q(member__role__in=ACTING))[:MOST_PEOPLE]
+    names = {user.username for user in acting if refusal(person_of(user), Action.ACT, dataset) is None}
+    owners = Dataset.objects.filter(missing_since__isnull=True).order_by("owner").values_list("owner", flat=True)
+    return sorted({incident.owner, *names, *owners.distinct()[:MOST_PEOPLE]})
+
+
+def outlook(incident: Incident, windows: Sequence[SpoiltShown]) -> dict[str, Any]:
+    """Who reads the data, and what comes next: a test at an instant, runs on their way, or a person's word.
+
+    In five statements. ``every``: after how many seconds the page looks again.
+    """
+    downstreams = LineageEdge.objects.filter(upstream=incident.dataset_id).values("downstream")
+    readers = Dataset.objects.filter(pk__in=downstreams).values_list("full_name", flat=True).order_by("full_name")
+    names, is_open = list(readers), not incident.resolved_at
+    bad = [spoilt for spoilt in windows if spoilt.row.healed_at is None]
+    checks = [spoilt.standing.next_check_at for spoilt in bad if spoilt.standing and spoilt.standing.next_check_at]
+    progress = _progress(bad) if is_open else None
+    return {
+        "readers": names[:MOST_READERS],
+        "more_readers": max(0, len(names) - MOST_READERS),
+        "next_at": min(checks, default=None) if is_open else None,
+        "waits_for_owner": is_open and incident.kind == EntryKind.REPORTED,
+        "progress": progress,
+        "ended": None if progress else _ended_rerun(incident, windows),
+        "every": 3 if progress else 20,
+    }
+
+
+def _ended_rerun(incident: Incident, windows: Sequence[SpoiltShown]) -> dict[str, Any] | None:
+    """What came of the runs that were last asked for on this page, once all of them are judged."""
+    rerun = next((entry for entry in reversed(incident.timeline.all()) if entry.event == "rerun"), None)
+    if rerun is None:
+        return None
+    tests = {spoilt.row.data_test_id for spoilt in windows if spoilt.row.data_test_id}
+    runs = Run.objects.filter(data_test__in=tests, reason=RunReason.MANUAL, requested_at=rerun.at)
+    results = list(runs.values_list("judged_at", "outcome"))
+    judged = [at for at, _ in results if at is not None]
+    if not results or len(judged) < len(results):
+        return None
+    held = sum(outcome == Outcome.HELD for _, outcome in results)
+    return {"author": rerun.actor, "at": max(judged), "held": held, "total": len(results)}
+
+
+def _progress(bad: Sequence[SpoiltShown]) -> dict[str, int] | None:
+    """How many of the runs that were asked for together last are judged, while some are not."""
+    runs = Run.objects.filter(
+        data_test__in={spoilt.row.data_test_id for spoilt in bad if spoilt.row.data_test_id},
+        window_start__in={spoilt.row.window_start for spoilt in bad},
+        reason=RunReason.MANUAL,
+    )
+    last = runs.aggregate(last=Max("requested_at"))["last"]
+    if last is None:
+        return None
+    judged = list(runs.filter(requested_at=last).values_list("judged_at", flat=True))
+    done = sum(at is not None for at in judged)
+    return {"done": done, "total": len(judged)} if done < len(judged) else None
+
+
+ROOTS = Q(alert=None) | Q(alert__cause=None)  # that nothing else causes
+
+
+@dataclass(frozen=True, kw_only=True)
+class CauseCard:
+    """One open incident in a sentence, and the datasets that it makes bad as well."""
+
+    incident: Incident
+    headline: str
+    affected: Sequence[str]
+    beside: Sequence[str]  # the categories of its own dataset that it breaks
+
+    @property
+    def beside_in_words(self) -> str:
+        """These categories, in the reader's language."""
+        return ", ".join(map(plain, self.beside))
+
+    @property
+    def named(self) -> Sequence[str]:
+        """The first affected datasets."""
+        return self.affected[:MOST_AFFECTED]
+
+    @property
+    def unnamed(self) -> int:
+        """How many more there are."""
+        return len(self.affected) - len(self.named)
+
+
+def open_incidents(matching: Q, most: int) -> list[Incident]:
+    """The open incidents that match, of the most critical tiers, the newest first, with what they cause."""
+    effects = Alert.objects.filter(closed_at__isnull=True).select_related("dataset").order_by("pk")
+    rows = Incident.objects.filter(matching, resolved_at=None).select_related("dataset", "alert")
+    return list(rows.prefetch_related(Prefetch("alert__effects", effects)).order_by("tier", "-detected_at")[:most])
+
+
+def cards(incidents: Sequence[Incident], veil: Veil) -> list[CauseCard]:
+    """A card for each, in two statements."""
+    bad, made = _newest_bad(incidents, veil), []
+    for incident in incidents:
+        effects = list(incident.alert.effects.all()) if incident.alert else []
+        elsewhere = [effect for effect in effects if effect.dataset_id != incident.dataset_id]
+        made.append(
+            CauseCard(
+                incident=incident,
+                headline=headline_of(incident, bad[incident.pk], veil),
+                affected=tuple(dict.fromkeys(effect.dataset.full_name for effect in elsewhere)),
+                beside=tuple(effect.category for effect in effects if effect.dataset_id == incident.dataset_id),
+            )
+        )
+    return made
+
+
+def chain_of(incident: Incident) -> list[dict[str, Any]]:
+    """The root cause of an incident first, then all that it causes, the nearest in the lineage first.
+
+    Each is an ``alert``, so many ``steps`` of the lineage behind the root. Nothing where the incident stands alone.
+    """
+    if incident.alert is None:
+        return []
+    root = incident.alert.cause or incident.alert
+    effects = list(root.effects.select_related("dataset", "incident").order_by("pk"))
+    if not effects:
+        return []
+    steps = _steps(root.dataset_id)
+    effects.sort(key=lambda alert: (steps.get(alert.dataset_id, 0), alert.dataset.full_name))
+    return [
+        {
+            "alert": alert,
+            "steps": steps.get(alert.dataset_id, 0),
+            "is_root": alert == root,
+            "is_here": alert == incident.alert,
+        }
+        for alert in (root, *effects)
+    ]
+
+
+def _steps(dataset: int) -> dict[int, int]:
+    """How many steps downstream of a dataset the others lie, by id."""
+    downstream = defaultdict[int, list[int]](list)
+    for below, above in upstream_map().items():
+        for upstream in above:
+            downstream[upstream].append(below)
+    steps, reached = {dataset: 0}, [dataset]
+    while reached:
+        reached = list(dict.fromkeys(b for node in reached for b in downstream.get(node, ()) if b not in steps))
+        steps |= dict.fromkeys(reached, max(steps.values()) + 1)
+    return steps
+
+
+class AssignForm(forms.Form):
+    """Who is to work on an incident; empty: nobody."""
+
+    to = NameField(required=False, max_length=LONGEST_NAME)
+
+
+class AnnotateForm(forms.Form):
+    """What an owner says of an incident."""
+
+    root_cause = forms.CharField(required=False, max_length=10_000)
+    eta = UtcField(required=False)
+    backfill = NameField(required=False, max_length=200)
+    text = forms.CharField(required=False, max_length=10_000)
+
+
+class ReasonForm(forms.Form):
+    """Why an incident ends."""
+
+    reason = forms.CharField(max_length=10_000)
+
+
+class ForceForm(ReasonForm):
+    """Why an incident was a false positive, and how far that reaches."""
+
+    scope = forms.TypedChoiceField(coerce=WaiverScope, choices=[(scope.value, scope.value) for scope in WaiverScope])
+    until = UtcField(required=False)
+
+
+# by the last part of the address: the API's name, as the audit knows one name for one thing, the form, and the service
+ACTIONS: dict[str, tuple[str, type[forms.Form], Callable[..., Any]]] = {
+    "annotate": ("annotations", AnnotateForm, services.annotate),
+    "acknowledge": ("acknowledge", forms.Form, services.acknowledge),
+    "assign": ("assign", AssignForm, services.assign),
+    "rerun": ("rerun", forms.Form, services.rerun),
+    "force-resolve": ("force_resolve", ForceForm, services.force_resolve),
+    "accept": ("accept", ReasonForm, services.accept),
+}
+
+
+@form_of("incident", "pk")
+@costs("run")
+def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
+    """Do one thing to an incident and return to its page."""
+    incident = get_object_or_404(Incident.objects.select_related("alert", "dataset"), pk=pk)
+    demand(request, Action.ACT, incident)
+    name, form_class, service = ACTIONS[action]
+    form, home = form_class(request.POST), reverse("incident", args=[pk])
+    if not form.is_valid():
+        return complain(request, form, home)
+    given, author = form.cleaned_data, request.user.get_username()
+    changes = {
+        field: value for field, value in given.items() if action != "annotate" or _changes(incident, field, value)
+    }
+    before = incident.assigned_to, incident.acknowledged_by
+    with changing(request, Incidents, name, key=pk, given=given, refusal=services.UnableToResolve, home=home):
+        result = service(incident, **changes, author=author, now=clock.now())
+        is_same = before == (incident.assigned_to, incident.acknowledged_by)
+        if action == "assign":
+            messages.success(request, _assigned_text(incident, is_same=is_same, is_own=given["to"] == author))
+        else:
+            messages.success(request, _done_text(action, incident, result))
+    return redirect("incident", pk)
+
+
+def _changes(incident: Incident, field: str, value: object) -> bool:
+    """Whether an annotation says something new."""
+    return field == "text" or value != getattr(incident, field)
+
+
+def _assigned_text(incident: Incident, *, is_same: bool, is_own: bool) -> str:
+    if is_same:
+        return "Nothing to change: it stands so already."
+    if is_own:
+        return "You are named as the person who works on it."
+    entry = incident.timeline.last()
+    return f"Saved: {entry.event} {entry.text}." if entry else "Saved."
+
+
+def _done_text(action: str, incident: Incident, result: Any) -> str:
+    """What a form has done; of many windows a request closes only the first, so that Assay still has some to close."""
+    match action:
+        case "acknowledge":
+            return gettext("Acknowledged: you are named as the person who works on it.")
+        case "rerun":
+            count = len(result)
+            return ngettext("%(count)s run is on the way.", "%(count)s runs are on the way.", count) % {"count": count}
+        case "force-resolve":
+            text = gettext("Resolved as a false positive.")
+        case "accept":
+            text = gettext("Accepted: the gate warns on these windows until a run holds.")
+        case _:
+            return gettext("Saved.")
+    if incident.resolved_at:
+        return text
+    return text + " " + gettext("It has many windows: the first are closed, and the others follow.")

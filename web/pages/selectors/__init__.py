@@ -1,4 +1,0 @@
-"""What the pages show, read in a few statements each.
-
-No rule is decided here.
-"""

@@ -1,0 +1,212 @@
+"""What the past of a dataset says: backtests of an assertion, suggested tests, and the tests that templates make."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
+
+from assay import clock
+from assay.access import Action
+from assay.models import Category, Dataset, DataTest, Severity
+from assay.time.durations import format_duration
+from execution_engine.models import RunReason
+from execution_engine.runs.shown_results import Veil
+from incident_manager.backtests.services import Backtest, as_json
+from incident_manager.services import UnableToBacktest, backtest
+from test_generator.models import Gap, Offer, OfferState, RuleTemplate
+from test_generator.offers import offers_of, reading_of, suggestion_of
+from test_generator.services import (
+    UnableToDecide,
+    UnableToSuggest,
+    UnableToWrite,
+    accept_suggestion,
+    ask_for_suggestions,
+    draft,
+    reject_suggestion,
+    take_back_rejection,
+)
+from test_generator.suggestions.suggest import Suggestion, as_yaml
+from test_generator.templates.services import shown_templates
+from web.access.changes import audited
+from web.access.throttles import costs
+from web.access.who import hidden_datasets, may
+from web.api.data_tests import Suggestions
+from web.rendering.status import in_english
+
+from .page_policy import LengthField, UtcField, changing, dataset_of, demand, form_of, page
+
+USUAL_RANGE = timedelta(days=28)
+WORST = 50  # windows that are listed
+
+
+class BacktestForm(forms.Form):
+    """What to try: a written test, or an assertion, and how it is judged."""
+
+    test = forms.IntegerField(required=False, min_value=1)
+    assertion = forms.CharField(required=False, max_length=4096)
+    category = forms.ChoiceField(required=False, choices=Category.choices)
+    severity = forms.ChoiceField(required=False, choices=[("", ""), *Severity.choices])
+    sustain = LengthField(required=False, max_length=20)
+    grace = LengthField(required=False, max_length=20)
+    start = UtcField(required=False)
+    end = UtcField(required=False)
+
+
+@page
+def backtest_page(request: HttpRequest, name: str) -> HttpResponse:
+    """What a test would have raised; of what is wrong with the question, where and how to mend it."""
+    dataset = dataset_of(name)
+    demand(request, Action.READ, dataset)
+    form, now = BacktestForm(request.GET), clock.now()
+    context = {
+        "dataset": dataset,
+        "now": now,
+        "categories": Category.values,
+        "severities": Severity.values,
+        "typed": request.GET,
+        "form": form,
+        "chosen": request.GET.get("category") or Category.CUSTOM.value,
+        "test": None,
+        "sustain": "",
+        "grace": "",
+    }
+    if form.is_valid():
+        context |= _answer(dataset, form.cleaned_data, now)
+    return render(request, "web/backtest.html", context)
+
+
+def foretold(test: DataTest | None, now: datetime) -> Backtest | None:
+    """What a test that has no result yet would have raised in the usual range; None of one that has, or has no past."""
+    if test is None or test.runs.filter(evaluated_at__isnull=False).exclude(reason=RunReason.BACKTEST).exists():
+        return None
+    try:
+        return backtest(test, start=now - USUAL_RANGE, end=now, now=now)
+    except UnableToBacktest:
+        return None
+
+
+def _answer(dataset: Dataset, query: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """What is shown of an answer, or of why there is none; nothing before anything was asked."""
+    end = min(query["end"] or now, now)
+    shown: dict[str, Any] = {"start": query["start"] or end - USUAL_RANGE, "end": end}
+    try:
+        if query["assertion"]:
+            category = query["category"] or Category.CUSTOM.value
+            test = draft(dataset, query["assertion"], category=category, severity=query["severity"] or None)
+        elif query["test"] is not None:
+            written = DataTest.objects.filter(dataset=dataset, revision__isnull=False)
+            test = get_object_or_404(written.select_related("dataset", "revision"), pk=query["test"])
+        else:
+            return shown
+        assert test.revision is not None
+        sustain = format_duration(query["sustain"] or test.revision.sustain)
+        shown |= {"test": test, "chosen": test.category, "sustain": sustain}
+        terms = {"sustain": query["sustain"], "grace": query["grace"]}
+        found = backtest(test, start=shown["start"], end=end, now=now, **terms)
+    except (UnableToWrite, UnableToBacktest) as error:
+        return shown | {"wrong": str(error)}
+    result = as_json(found, Veil(now))
+    unusual = [window for window in result["windows"] if window["outcome"] != "held" or window["changed_since"]]
+    return shown | {
+        "result": result,
+        "raised": found.raised,
+        "incidents": found.raised.incidents,
+        "bounds": found.others,
+        "category": test.category,
+        "unusual": unusual[:WORST],
+        "more": max(0, len(unusual) - WORST),
+        "grace": result["grace"],
+        "unknown": sorted(set(found.unknowable.values())),
+    }
+
+
+DECISIONS = ("accept", "reject", "take-back")
+
+
+@page
+def suggestions_page(request: HttpRequest, name: str) -> HttpResponse:
+    """What the past of a dataset suggests; of what asks whether its reading is under way still, only that."""
+    dataset = dataset_of(name)
+    demand(request, Action.READ, dataset)
+    reading = reading_of(dataset)
+    is_read_now = reading is not None and reading.ended_at is None
+    if request.headers.get("HX-Request"):
+        return HttpResponse(status=204) if is_read_now else HttpResponse(headers={"HX-Refresh": "true"})
+    by_state: dict[str, list[tuple[Offer, Suggestion]]] = {state.value: [] for state in OfferState}
+    for row in offers_of(dataset):
+        by_state[row.state].append((row, suggestion_of(row)))
+    sound = [suggestion for _, suggestion in by_state[OfferState.OFFERED] if suggestion.is_sound]
+    context = {
+        "dataset": dataset,
+        "now": clock.now(),
+        "reading": reading,
+        "is_read_now": is_read_now,
+        "offered": by_state[OfferState.OFFERED],
+        "accepted": by_state[OfferState.ACCEPTED],
+        "rejected": by_state[OfferState.REJECTED],
+        "yaml": as_yaml(sound, dataset.full_name) if sound else "",
+        "may_test": may(request, Action.TEST, dataset),
+    }
+    return render(request, "web/suggestions.html", context)
+
+
+@form_of("suggestions", "name")
+@costs("run")
+def suggest(request: HttpRequest, name: str) -> HttpResponse:
+    """Have the past of a dataset read, and go to where what it suggests will be."""
+    dataset = dataset_of(name)
+    demand(request, Action.TEST, dataset)
+    try:
+        with audited(request, "suggestion.ask", kind="dataset", key=dataset.full_name):
+            ask_for_suggestions(dataset, author=request.user.get_username(), now=clock.now())
+    except UnableToSuggest as unable:
+        messages.error(request, in_english(f"{unable}."))
+    return redirect("suggestions", name)
+
+
+@form_of("suggestions", "name")
+def decide(request: HttpRequest, name: str, pk: int, action: str) -> HttpResponse:
+    """Accept or reject one suggestion, or take a rejection back, and return to the page."""
+    dataset = dataset_of(name)
+    demand(request, Action.TEST, dataset)
+    row = Offer.objects.filter(pk=pk, dataset=dataset).first()
+    refusal = (UnableToDecide, UnableToWrite)
+    with changing(request, Suggestions, action.replace("-", "_"), key=pk, refusal=refusal):
+        if row is None:
+            raise UnableToDecide("This suggestion is offered no more: the past was read again since.")
+        author, reason = request.user.get_username(), request.POST.get("reason", "")[:1000]
+        messages.success(request, _decide(row, action, reason, author, clock.now()))
+    return redirect("suggestions", name)
+
+
+def _decide(row: Offer, action: str, reason: str, author: str, now: datetime) -> str:
+    """Do it; what to say of it."""
+    if action == "accept":
+        name = accept_suggestion(row, author=author, now=now).name
+        return gettext("Accepted: the soft test %(name)s runs from now on.") % {"name": name}
+    if action == "reject":
+        reject_suggestion(row, reason=reason, author=author, now=now)
+        return gettext("Rejected: it is not offered again until you take that back, below.")
+    take_back_rejection(row, author=author, now=now)
+    return gettext("Taken back: it is offered again.")
+
+
+MOST_GAPS = 100
+
+
+@page
+def templates_page(request: HttpRequest) -> HttpResponse:
+    """Every template, and the gaps of datasets that whoever asks may see."""
+    found = Gap.objects.exclude(template="").filter(closed_at=None).exclude(dataset__in=hidden_datasets(request))
+    gaps = found.select_related("dataset").order_by("template", "dataset__full_name")
+    context = {
+        "here": "templates",
+        "shown": shown_templates(RuleTemplate.objects.order_by("name")),
+        "gaps": gaps[:MOST_GAPS],
+        "more": max(0, gaps.count() - MOST_GAPS),
+    }
+    return render(request, "web/templates.html", context)
