@@ -11,10 +11,9 @@ from assay.time.windows import Window
 from execution_engine.engines.protocol import Measured, failed
 from execution_engine.language.business_metric import expression_of, metrics_of, value_of
 from execution_engine.metrics.definition import NOTE, SERVICE, Kind
-from execution_engine.metrics.definitions.freshness import COMPLETE
+from execution_engine.metrics.definitions.freshness import COMPLETE, OF
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.definitions.sample import SAMPLE_FOUND, SAMPLE_SIZE
-from execution_engine.metrics.definitions.value import OF
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Watch

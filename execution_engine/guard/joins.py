@@ -48,8 +48,10 @@ def check_places(places: Sequence[exp.Table], tables: Collection[str]) -> Refusa
     unknown = next((place for place in places if name_of(place) not in tables), None)
     if unknown is None:
         return None
-    known = ", ".join(sorted(tables)) or "none"
-    return Refusal(what=f"there is no table {shown(name_of(unknown))}", mend=f"tables it may read: {known}").at(unknown)
+    allowed = ", ".join(sorted(tables)) or "none"
+    return Refusal(what=f"there is no table {shown(name_of(unknown))}", mend=f"tables it may read: {allowed}").at(
+        unknown
+    )
 
 
 def name_of(place: exp.Table) -> str:

@@ -24,33 +24,33 @@ def check_names(tree: exp.Expr, columns: Collection[str] | None, *, one_table: b
 
     ``one_table``: every column is one of these, so that none can mean Spark's own word of that name.
     """
-    known = {name.lower() for name in columns or ()}
+    column_names = {name.lower() for name in columns or ()}
     for column in tree.find_all(exp.Column) if one_table and columns is not None else ():
-        if column.parts[0].name.lower() not in known:
-            mend = f"it has {', '.join(sorted(known)):.120}" if known else "it has none"
+        if column.parts[0].name.lower() not in column_names:
+            mend = f"it has {', '.join(sorted(column_names)):.120}" if column_names else "it has none"
             return Refusal(what=f"the table has no column {shown(column.parts[0].name)}", mend=mend).at(column)
     for node in tree.find_all(exp.Identifier):
         printable = all(char.isprintable() or category(char) == "Zs" for char in node.name)
         is_fit = 0 < len(node.name) <= MAX_NAME and printable
-        if not (is_fit if columns is None else PLAIN.fullmatch(node.name) or node.name.lower() in known):
+        if not (is_fit if columns is None else PLAIN.fullmatch(node.name) or node.name.lower() in column_names):
             mend = "use letters, digits and _, or the name of a column that the table has, in backticks"
             return Refusal(what=f"{shown(node.name) or 'an empty text'} is no name", mend=mend).at(node)
     if columns is None:
         return None
-    words = SESSION_WORDS - known if one_table else SESSION_WORDS
-    refusals = (_check_column(column, known, words) for column in tree.find_all(exp.Column))
+    words = SESSION_WORDS - column_names if one_table else SESSION_WORDS
+    refusals = (_check_column(column, column_names, words) for column in tree.find_all(exp.Column))
     return next((refusal for refusal in refusals if refusal), None)
 
 
-def _check_column(node: exp.Column, known: Set[str], words: Set[str]) -> Refusal | None:
+def _check_column(node: exp.Column, column_names: Set[str], words: Set[str]) -> Refusal | None:
     """That it is no word of the session, no variable and none of Spark's hidden columns."""
     first, *more = (part.name.lower() for part in node.parts)
     if not more and first in words:
         mend = f"for a column of that name write t.{first}, t being its table or alias"
         return Refusal(what=f"{first} is not allowed: it tells about the session", mend=mend).at(node)
-    if more and first in VARIABLES - known:
+    if more and first in VARIABLES - column_names:
         return Refusal(what=f"{first} is not the name of a table", mend="session variables cannot be read").at(node)
-    hidden = next((name for name in (first, *more) if name in HIDDEN - known), None)
+    hidden = next((name for name in (first, *more) if name in HIDDEN - column_names), None)
     if hidden:
         return Refusal(what=f"{hidden} is not allowed: it names files", mend="name a column of the table").at(node)
     return None

@@ -81,12 +81,12 @@ def _trials(
         return
     if len(words) > MOST_WORDS:
         return
-    known = None if columns is None else {name.lower() for name in columns}
+    column_names = None if columns is None else {name.lower() for name in columns}
     fault = len(before) + (refused.offset or 0)
     candidates: list[Token] = []
     for word in sorted(words[1:], key=lambda word: abs(word.start - fault)):
         is_free = word.token_type in _FREE_WORDS and word.text.upper() not in _GRAMMAR
-        is_column = PLAIN.fullmatch(word.text) and (known is None or word.text.lower() in known)
+        is_column = PLAIN.fullmatch(word.text) and (column_names is None or word.text.lower() in column_names)
         if word.start >= len(before) and is_column and not is_free:
             candidates.append(word)
     places: dict[str, list[Token]] = {}
@@ -206,8 +206,8 @@ class Condition:
     @property
     def paths(self) -> tuple[tuple[str, ...], ...]:
         """The same with the fields of structs behind them: ``address.city`` is ("address", "city")."""
-        found = self.tree.find_all(exp.Column, bfs=False)
-        return tuple(dict.fromkeys(tuple(part.name for part in column.parts) for column in found))
+        columns = self.tree.find_all(exp.Column, bfs=False)
+        return tuple(dict.fromkeys(tuple(part.name for part in column.parts) for column in columns))
 
     def into(self, dialect: str) -> str:
         """The same for another database, by sqlglot's name of its dialect; UnableToAllow where it has no such thing."""
@@ -216,9 +216,9 @@ class Condition:
             name.set("quoted", name.args.get("quoted") or name.name.lower() in SESSION_WORDS)
         plain = tree.sql(dialect=Plain, comments=False)
         try:
-            known = sqlglot.parse_one(plain, dialect="spark")
-            judge(known, (_check_indexes,), plain)
-            return known.sql(
+            spark_tree = sqlglot.parse_one(plain, dialect="spark")
+            judge(spark_tree, (_check_indexes,), plain)
+            return spark_tree.sql(
                 dialect=_DIALECTS.get(dialect, dialect), comments=False, unsupported_level=ErrorLevel.RAISE
             )
         except (SqlglotError, RecursionError):

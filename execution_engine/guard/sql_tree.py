@@ -224,7 +224,7 @@ def statements(text: str, *, dialect: str | type[Dialect] = "spark", most_words:
 
 def judge(tree: exp.Expr, rules: Sequence[Rule], text: str, *, skipped: int = 0) -> None:
     """UnableToAllow with the refusal of the first rule that has one."""
-    refusal = next((found for rule in rules if (found := rule(tree))), None)
+    refusal = next((refused for rule in rules if (refused := rule(tree))), None)
     if refusal is not None:
         raise UnableToAllow(refusal, text, skipped=skipped)
 

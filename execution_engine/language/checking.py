@@ -56,13 +56,13 @@ class DatasetSchema:
 
     def kind_of(self, column: str) -> ColumnKind | None:
         """The kind of a column, or of a field of one whose fields are not known; None where there is no such column."""
-        known = self.columns or {}
-        column = resolved(column, known)
+        columns = self.columns or {}
+        column = resolved(column, columns)
         top, *below = path_of(column)
-        has_fields = any(name.startswith(f"{written(top)}.") for name in known)
-        if below and column not in known and not has_fields and known.get(written(top)) is ColumnKind.ANY:
+        has_fields = any(name.startswith(f"{written(top)}.") for name in columns)
+        if below and column not in columns and not has_fields and columns.get(written(top)) is ColumnKind.ANY:
             return ColumnKind.ANY
-        return known.get(column)
+        return columns.get(column)
 
 
 SchemaOf = Callable[[str], DatasetSchema | None]
@@ -272,8 +272,8 @@ class _CheckedCall:
             yield self._problem(f"{name} takes no columns: leave them out{hint}", "column 0")
         elif len(columns) < least or (most is not None and len(columns) > most):
             numbers = str(least) if least == most else f"{least} to {most}"
-            wanted = f"{least} or more columns" if most is None else f"{numbers} column{'' if most == 1 else 's'}"
-            yield self._problem(f"{name} takes {wanted}, not {len(columns)}{self._without_quotes}")
+            expected = f"{least} or more columns" if most is None else f"{numbers} column{'' if most == 1 else 's'}"
+            yield self._problem(f"{name} takes {expected}, not {len(columns)}{self._without_quotes}")
         if self.schema is None or self.schema.columns is None or most == 0:
             return
         kind_wanted = self.signature.column_kind
@@ -293,8 +293,8 @@ class _CheckedCall:
         enough = len(self.metric.spec.columns) >= self.signature.min_columns
         if len(texts) <= len(self.signature.arguments) or enough:
             return ""
-        known = (self.schema and self.schema.columns) or ()
-        column = written(texts[0]) if written(texts[0]) in known else named(texts[0])
+        columns = (self.schema and self.schema.columns) or ()
+        column = written(texts[0]) if written(texts[0]) in columns else named(texts[0])
         return f": a column stands without quotes, {column}"
 
     def _arguments(self) -> Iterator[Problem]:
@@ -302,25 +302,25 @@ class _CheckedCall:
         if (self.signature.max_columns == 0 and self.metric.spec.columns) or self._without_quotes:
             return  # reported already: a text without its quotes, or a column with them
         if len(kinds) != len(values):
-            wanted = f"({', '.join(kinds)}) " if kinds else "no argument "
-            yield self._problem(f"{self.signature.name} takes {wanted}after its columns, not {len(values)} arguments")
+            expected = f"({', '.join(kinds)}) " if kinds else "no argument "
+            yield self._problem(f"{self.signature.name} takes {expected}after its columns, not {len(values)} arguments")
             return
         for index, (kind, value) in enumerate(zip(kinds, values, strict=True)):
             yield from self._literal(kind, value, f"argument {index}")
 
     def _options(self) -> Iterator[Problem]:
-        known = self.signature.options
+        options = self.signature.options
         for name, value in self.metric.spec.options:
-            if name in known:
-                yield from self._literal(known[name], value, name)
+            if name in options:
+                yield from self._literal(options[name], value, name)
             else:
-                mend = nearest(name, known) or ": leave it out"
+                mend = nearest(name, options) or ": leave it out"
                 yield self._problem(f"{self.signature.name} has no option {name}={mend}", name)
 
     def _literal(self, kind: ArgumentType, value: Literal, part: str) -> Iterator[Problem]:
         if isinstance(value, str) is (kind is ArgumentType.NUMBER):
-            wanted = "a number" if kind is ArgumentType.NUMBER else "a text in quotes"
-            yield self._problem(f"{self.signature.name} needs {wanted} here, not {value!r}", part)
+            expected = "a number" if kind is ArgumentType.NUMBER else "a text in quotes"
+            yield self._problem(f"{self.signature.name} needs {expected} here, not {value!r}", part)
         elif kind in TEMPLATED:
             yield from self._templates(str(value), part)
         elif kind is ArgumentType.DATASET and value != self.home.name and self.schema_of(str(value)) is None:

@@ -111,18 +111,18 @@ def negate(value: Quantity) -> Quantity:
 
 def call(function: Function, arguments: Sequence[Quantity]) -> Quantity:
     """The function's value; ``least`` and ``greatest`` are NULL where any argument is, as in MySQL and SQLite."""
-    known = [argument for argument in arguments if argument is not None]
+    values = [argument for argument in arguments if argument is not None]
     if function is Function.COALESCE:
-        return known[0] if known else None
-    if len(known) < len(arguments):
+        return values[0] if values else None
+    if len(values) < len(arguments):
         return None
     match function:
         case Function.ABS:
-            return _REASONING.abs(known[0])
+            return _REASONING.abs(values[0])
         case Function.LEAST:
-            return min(known)
+            return min(values)
         case Function.GREATEST:
-            return max(known)
+            return max(values)
 
 
 def compare(comparator: Comparator, left: Quantity, right: Quantity) -> Truth:
@@ -134,14 +134,14 @@ def compare(comparator: Comparator, left: Quantity, right: Quantity) -> Truth:
 
 def all_of(terms: Iterable[Truth]) -> Truth:
     """False if any is false, else unknown if any is unknown."""
-    known = set(terms)
-    return False if False in known else None if None in known else True
+    truths = set(terms)
+    return False if False in truths else None if None in truths else True
 
 
 def any_of(terms: Iterable[Truth]) -> Truth:
     """True if any is true, else unknown if any is unknown."""
-    known = set(terms)
-    return True if True in known else None if None in known else False
+    truths = set(terms)
+    return True if True in truths else None if None in truths else False
 
 
 def opposite(term: Truth) -> Truth:
@@ -154,7 +154,7 @@ class EvaluatedComparison:
     """A comparison with the values of its sides; the side that was measured is first, as if it was written so."""
 
     node: Predicate
-    wanted: str  # the comparator or ``between``, as it stands behind the measured side
+    comparator: str  # or ``between``, as it stands behind the measured side
     sides: tuple[Node, ...]  # what was measured, and what it was held against (two for between)
     values: Sequence[Quantity]
     truth: Truth
@@ -164,12 +164,12 @@ class EvaluatedComparison:
         """``0.99 <= completeness(email)`` is turned round."""
         sides = children(node)
         if isinstance(node, Between):
-            wanted = f"{'not ' * node.negated}between"
+            comparator = f"{'not ' * node.negated}between"
         elif operands(node.left) or not operands(node.right):
-            wanted = node.comparator.value
+            comparator = node.comparator.value
         else:
-            wanted, sides, values = _FLIPPED.get(node.comparator, node.comparator), sides[::-1], values[::-1]
-        return cls(node=node, wanted=wanted, sides=sides, values=values, truth=truth)
+            comparator, sides, values = _FLIPPED.get(node.comparator, node.comparator), sides[::-1], values[::-1]
+        return cls(node=node, comparator=comparator, sides=sides, values=values, truth=truth)
 
     @property
     def value(self) -> Quantity:
@@ -179,10 +179,10 @@ class EvaluatedComparison:
     @property
     def bound(self) -> Quantity:
         """The bound nearest to the value; when broken, the one it violates."""
-        value, known = self.values[0], [bound for bound in self.values[1:] if bound is not None]
-        if value is None or not known:
-            return known[0] if known else None
-        return min(known, key=lambda bound: abs(value - bound))
+        value, bounds = self.values[0], [bound for bound in self.values[1:] if bound is not None]
+        if value is None or not bounds:
+            return bounds[0] if bounds else None
+        return min(bounds, key=lambda bound: abs(value - bound))
 
     @property
     def value_text(self) -> str:
@@ -197,7 +197,7 @@ class EvaluatedComparison:
             else f"{to_text(side)} ({self._quantity_text(value)})"
             for side, value in zip(self.sides[1:], self.values[1:], strict=True)
         )
-        return f"{to_text(self.sides[0])} = {self.value_text}, wanted {'not ' * negated}{self.wanted} {bounds}"
+        return f"{to_text(self.sides[0])} = {self.value_text}, wanted {'not ' * negated}{self.comparator} {bounds}"
 
     def _quantity_text(self, value: Quantity) -> str:
         is_length = any(fold(side, _is_length) for side in self.sides)
@@ -429,11 +429,11 @@ def evaluate(
     return replace(verdict, sentence="; ".join(sentences), findings=dict(findings))
 
 
-def of_known(tree: Condition, known: Mapping[str, ExactNumber | None], *, zero: ZeroDivision) -> AssertionVerdict:
+def of_known(tree: Condition, values: Mapping[str, ExactNumber | None], *, zero: ZeroDivision) -> AssertionVerdict:
     """The verdict on a condition whose operands have these values, histories and anomalies already reckoned."""
-    judgement = judge(unfolded(tree), known, zero)
+    judgement = judge(unfolded(tree), values, zero)
     if judgement.failure is not None:
-        return _error(judgement.failure, known)
+        return _error(judgement.failure, values)
     compared = judgement.compared[0] if only_predicate(tree) else None
     # a quotient that is no whole number is no more than a float: few of its digits say anything
     divides = any(isinstance(node, Arithmetic) and node.operator is Operator.DIVIDE for node in postorder(tree))
@@ -442,7 +442,7 @@ def of_known(tree: Condition, known: Mapping[str, ExactNumber | None], *, zero: 
         for side in ((compared.value, compared.bound) if compared else (None, None))
     )
     return AssertionVerdict(
-        outcome=judgement.outcome, sentence=judgement.sentence(tree), value=value, bound=bound, operands=known
+        outcome=judgement.outcome, sentence=judgement.sentence(tree), value=value, bound=bound, operands=values
     )
 
 
@@ -593,10 +593,10 @@ class _GroupTally:
 
     def _sentence(self, judged: int) -> str:
         """Counts first, then the worst groups with their values, then some of those that were not judged."""
-        wanted = "all" if self.tree.percent is None else f"{number_text(self.tree.percent)} %"
+        required = "all" if self.tree.percent is None else f"{number_text(self.tree.percent)} %"
         # cut rather than rounded, so that 100 % means all
         percent = (Decimal(100) * self.held / judged).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
-        share = f"{number_text(float(percent))} %, wanted {wanted}"
+        share = f"{number_text(float(percent))} %, wanted {required}"
         parts = [f"{self.held} of {judged} groups hold ({share}): {to_text(self.tree.condition)}"]
         parts += [self._group_sentence(*group) for group in self.broken[:SAID]]
         parts += [f"and {len(self.broken) - SAID} more"] if len(self.broken) > SAID else []

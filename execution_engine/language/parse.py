@@ -173,8 +173,8 @@ def _unexpected(text: str, place: Span, parser: InteractiveParser) -> ParseRefus
         path = _PATH.match(text, bare)
         end = path.end() if path else bare
         return ParseRefusal(mending_of_bare(text[bare:end], text[end:]), Span(start=bare, end=end))
-    found = text[place.start : place.end]
-    words = repr(found if len(found) <= MAX_FOUND else f"{found[:MAX_FOUND]}…") if found else "the end"
+    snippet = text[place.start : place.end]
+    words = repr(snippet if len(snippet) <= MAX_FOUND else f"{snippet[:MAX_FOUND]}…") if snippet else "the end"
     message, mend = f"expected {describe(expected)}, found {words}", mending(text, place.start, expected)
     return ParseRefusal(f"{message}; {mend}" if mend else message, place)
 
@@ -200,15 +200,15 @@ _JOINING = ("and", "or", "between", "by")
 
 def mending_of_bare(name: str, after: str) -> str:
     """How to mend ``name``, which stands in a text before ``after``, and is not called."""
-    known = name.lower()
+    lowered = name.lower()
     follows = _NEXT.match(after)
-    if known == "null":
+    if lowered == "null":
         return f"there is no literal {name}: coalesce(…, 0) replaces a NULL"
-    if known in _NUMBERLESS:
+    if lowered in _NUMBERLESS:
         return f"there is no literal {name}: compare with a number, such as completeness(email) = 1"
-    if known in ("select", "with", "case"):
+    if lowered in ("select", "with", "case"):
         return """SQL stands in quotes, in query("select count(*) from …") > 0 or compliance("…") = 1"""
-    if known in _JOINING and (follows or not _AS_A_COLUMN.match(after)):
+    if lowered in _JOINING and (follows or not _AS_A_COLUMN.match(after)):
         return f"something is missing before {name!r}"
     if follows and follows[2]:
         return f"leave {name} out: an assertion begins with what it compares, such as {follows[1]}(…) > 0"
@@ -221,19 +221,19 @@ def _mendings(name: str, after: str, follows: str | None) -> list[str]:
     """As a metric, where it is one or is like one; as a column, where it may be one."""
     from execution_engine.guard import in_sql  # with it sqlglot, for what is mended alone
 
-    known = name.lower()
-    signature = SIGNATURES.get(known)
+    lowered = name.lower()
+    signature = SIGNATURES.get(lowered)
     if signature is not None and not (signature.min_columns or signature.arguments):
         return [f"call the metric with parentheses, {name}()"]
     column, on_rows = name if PLAIN_NAME.fullmatch(name) else named(name), _OF_ROWS.match(after)
     condition = f'compliance("{in_sql(column)} {on_rows[1] if on_rows else "is not null"}") = 1'
     as_column = f"a column goes into a metric, completeness({column}) = 1, or a condition on rows, {condition}"
-    if known in _CALLED:
+    if lowered in _CALLED:
         kind = "function" if signature is None else "metric"
         return [f"call the {kind} with parentheses, {name}({follows or '…'})", *([] if follows else [as_column])]
     if follows:
         return [f"a name of several words stands between backticks in a metric, completeness(`{name} {follows}`) = 1"]
-    near = get_close_matches(known, _CALLED, n=1, cutoff=0.8)
+    near = get_close_matches(lowered, _CALLED, n=1, cutoff=0.8)
     return [*(f"did you mean {like}(…)?" for like in near), as_column]
 
 
@@ -306,12 +306,12 @@ _OPTIONS = ("where", "dataset", "datacenter", "ago", "last", "every", "min")
 def describe(expected: Iterable[str]) -> str:
     """The expected terminals of the grammar in words, such as ``',' or ')'``."""
     left = set(expected)
-    said: list[str] = []
+    phrases: list[str] = []
     for terminals, phrase in _PHRASES:
         if terminals <= left:
             left -= terminals | _UNSAID
-            said.append(phrase)
-    return " or ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said) or "something else"
+            phrases.append(phrase)
+    return " or ".join([", ".join(phrases[:-1]), phrases[-1]] if phrases[1:] else phrases) or "something else"
 
 
 def mending(source: str, position: int, expected: Iterable[str]) -> str | None:
@@ -327,8 +327,8 @@ def mending(source: str, position: int, expected: Iterable[str]) -> str | None:
         return """a text stands in quotes, such as where="country = 'US'\""""
     if {"COMMA", "RPAR"} <= terminals and (pieces := _NAME_IN_PIECES.search(source[:position][-MAX_NAME:])):
         return _mending_in_pieces(pieces[1].lower(), source[position:])
-    found = f"{source[position - 1] if position else ' '}{source[position:]}"
-    return next((mend for pattern, mend in _MENDINGS if re.match(pattern, found, re.IGNORECASE | re.DOTALL)), None)
+    nearby = f"{source[position - 1] if position else ' '}{source[position:]}"
+    return next((mend for pattern, mend in _MENDINGS if re.match(pattern, nearby, re.IGNORECASE | re.DOTALL)), None)
 
 
 def _mending_in_pieces(name: str, after: str) -> str:

@@ -105,11 +105,11 @@ def aggregate(history: History, values: Sequence[Number | None]) -> Number | Fai
 
     The values of ``lag`` are the one it asks for, or none.
     """
-    known = [number_of(value) for value in values[-history.last :] if value is not None and isfinite(value)]
-    if len(known) < max(1, history.needed):
-        return _warming_up(history, len(known))
+    numbers = [number_of(value) for value in values[-history.last :] if value is not None and isfinite(value)]
+    if len(numbers) < max(1, history.needed):
+        return _warming_up(history, len(numbers))
     try:
-        return FUNCTIONS[history.function](known)
+        return FUNCTIONS[history.function](numbers)
     except OverflowError:
         return Failure(reason=Reason.NOT_FINITE, detail=f"{history.text} is too large to be held")
 
@@ -117,15 +117,17 @@ def aggregate(history: History, values: Sequence[Number | None]) -> Number | Fai
 def anomaly(history: History, values: WithPast[Number | None]) -> ScoredWindow | Failure | None:
     """The value now against the interval that the strategy of ``history`` expects; NULL stays NULL."""
     pairs = zip(values.when, values.past, strict=True)
-    known = [(when, float(value)) for when, value in pairs if value is not None and isfinite(value)]
-    if len(known) < max(1, history.needed):
-        return _warming_up(history, len(known))
+    measured = [(when, float(value)) for when, value in pairs if value is not None and isfinite(value)]
+    if len(measured) < max(1, history.needed):
+        return _warming_up(history, len(measured))
     if values.now is None:
         return None
     if not isfinite(values.now):
         return Failure(reason=Reason.NOT_FINITE, detail=f"{history.metric.text} is {values.now}")
     detector = history.detector
-    series = Series(values=tuple(value for _, value in known), when=tuple(when for when, _ in known), at=values.at)
+    series = Series(
+        values=tuple(value for _, value in measured), when=tuple(when for when, _ in measured), at=values.at
+    )
     expected = detector.expects(series)
     if isnan(sum(expected)) or not any(map(isfinite, expected)):
         return Failure(reason=Reason.NOT_FINITE, detail=f"{history.text} expects no number: its past is too large")
@@ -135,7 +137,7 @@ def anomaly(history: History, values: WithPast[Number | None]) -> ScoredWindow |
         interval = "anything" if top is None else f"{top} or less"
     else:
         interval = f"{bottom} or more" if top is None else f"{bottom} to {top}"
-    after = f"after {len(known)} window{'' if len(known) == 1 else 's'} ({detector.name})"
+    after = f"after {len(measured)} window{'' if len(measured) == 1 else 's'} ({detector.name})"
     return ScoredWindow(
         kind=EXPECTED,
         score=detector.score(float(values.now), expected),
@@ -145,7 +147,7 @@ def anomaly(history: History, values: WithPast[Number | None]) -> ScoredWindow |
             "value": to_json(values.now),
             "low": None if low == -inf else low,
             "high": None if high == inf else high,
-            "windows": len(known),
+            "windows": len(measured),
             "strategy": detector.name,
         },
     )

@@ -154,25 +154,14 @@ class Described(Protocol):
     @property
     def primary_key(self) -> tuple[str, ...]: ...
     @property
-    def share(self) -> float:
-        """Of its upstream's rows, that makes it complete where nobody asks for another."""
-        ...
-
-    @property
     def declared(self) -> tuple[Declared, ...]: ...
     @property
-    def unprofiled(self) -> tuple[str, ...]:
-        """The columns that a profile of all columns leaves out."""
-        ...
-
-    def key_upstream(self, upstream: str) -> tuple[str, ...]:
-        """The names that the columns of the primary key have in an upstream."""
-        ...
-
+    def share(self) -> float: ...  # of its upstream's rows, that makes it complete where nobody asks for another
     @property
-    def expression(self) -> str:
-        """What a business metric is computed by; empty for any other dataset."""
-        ...
+    def unprofiled(self) -> tuple[str, ...]: ...  # the columns that a profile of all columns leaves out
+    @property
+    def expression(self) -> str: ...  # what a business metric is computed by; empty for any other dataset
+    def key_upstream(self, upstream: str) -> tuple[str, ...]: ...  # the names that its key's columns have upstream
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,13 +91,13 @@ def path_of(column: str) -> tuple[str, ...]:
     """
     names: list[str] = []
     at = 0
-    while found := _NAME.match(column, at):
-        names.append(found[2] or found[1].replace("``", "`"))
-        if found.end() == len(column):
+    while match := _NAME.match(column, at):
+        names.append(match[2] or match[1].replace("``", "`"))
+        if match.end() == len(column):
             return tuple(names)
-        if column[found.end()] != ".":
+        if column[match.end()] != ".":
             break
-        at = found.end() + 1
+        at = match.end() + 1
     return (column,)
 
 
@@ -106,11 +106,11 @@ def named(column: str) -> str:
     return written(*path_of(column))
 
 
-def resolved(column: str, known: Collection[str]) -> str:
+def resolved(column: str, columns: Collection[str]) -> str:
     """The column of ``known`` that a written name means: where none begins so, ``item.one`` is ```item.one```."""
     first, *below = path_of(column)
     whole = written(".".join((first, *below)))
-    lowered = {name.lower() for name in known} if below else set()
+    lowered = {name.lower() for name in columns} if below else set()
     return whole if whole.lower() in lowered and written(first).lower() not in lowered else column
 
 

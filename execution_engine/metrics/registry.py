@@ -12,7 +12,6 @@ FILES = (
     "schema",
     "profile",
     "freshness",
-    "value",
     "numeric",
     "uniqueness",
     "predictability",

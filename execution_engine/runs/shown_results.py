@@ -11,8 +11,8 @@ from execution_engine.disclosure import objection, others_of, told
 from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History, Metric, Operand, operands
-from execution_engine.metrics.definitions.value import NAMES as OF_BUSINESS_METRIC
-from execution_engine.metrics.definitions.value import VALUE
+from execution_engine.metrics.definitions.freshness import NAMES as OF_BUSINESS_METRIC
+from execution_engine.metrics.definitions.freshness import VALUE
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run

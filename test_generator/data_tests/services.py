@@ -21,8 +21,8 @@ from execution_engine.language.serialise import from_json, to_json
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import Assertion, History, Metric, operands
 from execution_engine.metrics.definition import ArgumentType, ColumnKind, column_kind
+from execution_engine.metrics.definitions.freshness import NAMES as OF_BUSINESS_METRIC
 from execution_engine.metrics.definitions.schema import DECLARED, OF, SCHEMA_DRIFT
-from execution_engine.metrics.definitions.value import NAMES as OF_BUSINESS_METRIC
 from execution_engine.metrics.expressions import path_of, written
 from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec

@@ -15,7 +15,7 @@ from execution_engine.language.business_metric import expression_of, not_additiv
 from execution_engine.language.parse import has_hidden
 from execution_engine.language.serialise import number_text, to_text
 from execution_engine.language.tree import Arithmetic, Expression, Metric, Operator
-from execution_engine.metrics.definitions.value import VALUE
+from execution_engine.metrics.definitions.freshness import VALUE
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec, written_literal
 from test_generator.data_tests.alignment import aligned

@@ -11,7 +11,7 @@ from assay.catalog.profile import BusinessMetricDefinition
 from assay.catalog.selectors import by_names, definition_of, home
 from assay.models import Dataset
 from assay.time.windows import Window, keys_of
-from execution_engine.metrics.definitions.value import VALUE
+from execution_engine.metrics.definitions.freshness import VALUE
 from execution_engine.models import Measurement
 from execution_engine.runs.shown_results import Veil
 from incident_manager.quality.now import statuses_now

@@ -118,8 +118,8 @@ STDDEV = _of_a_number(
 
 def _quantile_problem(spec: MetricSpec) -> str | None:
     share = spec.arguments[0]
-    known = isinstance(share, int | float) and 0 <= share <= 1
-    return None if known else f"the quantile must lie between 0 and 1, not {share}"
+    valid = isinstance(share, int | float) and 0 <= share <= 1
+    return None if valid else f"the quantile must lie between 0 and 1, not {share}"
 
 
 def quantile_of(sketch: bytes, share: float) -> float | None:

@@ -84,10 +84,10 @@ def _pattern_problem(spec: MetricSpec) -> str | None:
 
 def _match(spec: MetricSpec, write: Expressions) -> str:
     column, pattern = write.column(spec.columns[0]), write.text(pattern_of(spec))
-    found = f"{column} rlike {pattern}"
+    matches = f"{column} rlike {pattern}"
     if spec.arguments[0] not in CHECKED:
-        return found
-    return f"{found} and exists(regexp_extract_all({column}, {pattern}, 0), number -> {_passes_luhn('number')})"
+        return matches
+    return f"{matches} and exists(regexp_extract_all({column}, {pattern}, 0), number -> {_passes_luhn('number')})"
 
 
 def _passes_luhn(number: str) -> str:

@@ -24,9 +24,9 @@ ROWS_AT_ONCE = 1000
 
 
 def _problem(spec: MetricSpec) -> str | None:
-    for option, known in (("score", SCORES), ("average", AVERAGES)):
-        if spec.option(option, known[0]) not in known:
-            return f"{option}= is one of {', '.join(known)}, not {spec.option(option)}"
+    for option, choices in (("score", SCORES), ("average", AVERAGES)):
+        if spec.option(option, choices[0]) not in choices:
+            return f"{option}= is one of {', '.join(choices)}, not {spec.option(option)}"
     return None
 
 
@@ -81,7 +81,7 @@ class Model:
                 [self.words[word] for word in example.words if word in self.words]
                 for example in examples[at : at + ROWS_AT_ONCE]
             ]
-            scores = np.stack([self.prior + self.likelihood[known].sum(axis=0) for known in words])
+            scores = np.stack([self.prior + self.likelihood[numbers].sum(axis=0) for numbers in words])
             predicted += [self.classes[best] for best in scores.argmax(axis=1)]
         return predicted
 

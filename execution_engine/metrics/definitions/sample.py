@@ -56,14 +56,14 @@ class Sample:
         try:
             header, *keys = [json.loads(line) for line in state.decode().split("\n")]
             columns = tuple(str(column) for column in header["columns"])
-            known = header["assay_sample"] == VERSION and header["size"] == len(keys)
+            complete = header["assay_sample"] == VERSION and header["size"] == len(keys)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UnableToReadSample(f"the bytes are no sample: {error}") from error
         are_keys = all(
             isinstance(key, list) and len(key) == len(columns) and all(v is None or isinstance(v, str) for v in key)
             for key in keys
         )
-        if not known or not are_keys:
+        if not complete or not are_keys:
             raise UnableToReadSample(f"the sample is cut, damaged or not of version {VERSION}; take it again")
         return cls(columns=columns, keys=tuple(map(tuple, keys)))
 

@@ -38,18 +38,18 @@ def wanted_columns(text: str) -> list[tuple[str, str]]:
     return [(named(match[1]), match[2].strip()) if match else (part, "") for part, match in matches]
 
 
-def compare(wanted: list[tuple[str, str]], found: Mapping[str, str]) -> dict[str, Any]:
+def compare(promised: list[tuple[str, str]], present: Mapping[str, str]) -> dict[str, Any]:
     """What of the wanted is missing, what is of another type, and which columns were not asked for."""
-    types = {name.lower(): canonical(type_) for name, type_ in found.items()}
-    names = {name.lower() for name, _ in wanted}
+    types = {name.lower(): canonical(type_) for name, type_ in present.items()}
+    names = {name.lower() for name, _ in promised}
     return {
-        "missing": [name for name, _ in wanted if name.lower() not in types],
+        "missing": [name for name, _ in promised if name.lower() not in types],
         "other": {
             name: types[name.lower()]
-            for name, type_ in wanted
+            for name, type_ in promised
             if types.get(name.lower(), canonical(type_)) != canonical(type_)
         },
-        "extra": [name for name in found if name.lower() not in names and len(path_of(name)) == 1],
+        "extra": [name for name in present if name.lower() not in names and len(path_of(name)) == 1],
     }
 
 
@@ -111,8 +111,8 @@ class Drift:
         """Which column, what was declared, what was found, where."""
         more = f" and {len(self.places) - 1} more" if len(self.places) > 1 else ""
         type_ = f"{self.declared:.{MOST_TYPE}}" or "without a type"
-        found = "is gone" if self.found is None else f"is {self.found:.{MOST_TYPE}}"
-        return f"column {self.column}, declared {type_}, {found} in {self.places[0]}{more}"
+        change = "is gone" if self.found is None else f"is {self.found:.{MOST_TYPE}}"
+        return f"column {self.column}, declared {type_}, {change} in {self.places[0]}{more}"
 
 
 def drifts(declared: Iterable[tuple[str, str]], seen: Sequence[SeenColumns], holds: Holds) -> list[Drift]:
@@ -127,22 +127,22 @@ def drifts(declared: Iterable[tuple[str, str]], seen: Sequence[SeenColumns], hol
             results.append(Drift(column=name, declared=type_, found=None, places=tuple(gone)))
             continue
         types = [(place, columns[name.lower()]) for place, columns in places]
-        changed = [(place, found) for place, found in types if found is not None and not holds(type_, found)]
+        changed = [(place, present) for place, present in types if present is not None and not holds(type_, present)]
         if changed:
             changed_places = tuple(place for place, _ in changed)
             results.append(Drift(column=name, declared=type_, found=changed[0][1], places=changed_places))
     return results
 
 
-def detail_of(found: Sequence[Drift]) -> dict[str, Any]:
+def detail_of(results: Sequence[Drift]) -> dict[str, Any]:
     """What a measurement tells beside how many there are."""
-    if not found:
+    if not results:
         return {}
-    more = [f"{len(found) - MOST_NAMED} more columns"] if len(found) > MOST_NAMED else []
+    more = [f"{len(results) - MOST_NAMED} more columns"] if len(results) > MOST_NAMED else []
     return {
-        "gone": [drift.column for drift in found if drift.found is None],
-        "changed": {drift.column: drift.found for drift in found if drift.found is not None},
-        NOTE: "; ".join([*(drift.sentence for drift in found[:MOST_NAMED]), *more]),
+        "gone": [drift.column for drift in results if drift.found is None],
+        "changed": {drift.column: drift.found for drift in results if drift.found is not None},
+        NOTE: "; ".join([*(drift.sentence for drift in results[:MOST_NAMED]), *more]),
     }
 
 

@@ -95,13 +95,13 @@ def set_bits(bits: Bits, places: Places) -> None:
 
 def are_in(bits: Bits, places: Places) -> Mask:
     """For each key whether all its bits are set."""
-    found = np.ones(len(places), dtype=np.bool_)
+    present = np.ones(len(places), dtype=np.bool_)
     for block in _blocks(len(places)):
         for number in range(len(bits)):
             place = places.of(number, block, bits.shape[1] * 8)
             byte = bits[number][(place >> THREE).view(np.int64)]
-            found[block] &= ((byte >> (place & SEVEN).astype(np.uint8)) & np.uint8(1)).view(np.bool_)
-    return found
+            present[block] &= ((byte >> (place & SEVEN).astype(np.uint8)) & np.uint8(1)).view(np.bool_)
+    return present
 
 
 def in_buckets(hashes: Hashes, numbers: Sequence[int]) -> Hashes:
@@ -111,13 +111,13 @@ def in_buckets(hashes: Hashes, numbers: Sequence[int]) -> Hashes:
     return hashes.compress(counting[(hashes >> SHIFT).view(np.int64)])
 
 
-def are_among(known: Hashes, hashes: Hashes) -> Mask:
+def are_among(ordered: Hashes, hashes: Hashes) -> Mask:
     """For each hash whether it is among the known ones, which are sorted."""
-    if not len(known):
+    if not len(ordered):
         return np.zeros(len(hashes), dtype=np.bool_)
-    at = np.searchsorted(known, hashes).clip(max=len(known) - 1)
-    found: Mask = known[at] == hashes
-    return found
+    at = np.searchsorted(ordered, hashes).clip(max=len(ordered) - 1)
+    present: Mask = ordered[at] == hashes
+    return present
 
 
 def set_counts(bits: Bits) -> list[int]:

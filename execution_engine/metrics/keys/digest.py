@@ -81,10 +81,10 @@ class KeyDigest:
         facts, body = unseal(state, KIND, lambda _: _BODY_BYTES, key)
         words = np.frombuffer(body, dtype="<u8").reshape(BUCKETS, WORDS)
         rows = integer(facts, "rows", 0, 2**62)
-        found = cls(columns=columns(facts), rows=rows, words=words)
-        if int(words[:, 0].max()) > rows or found.keys != integer(facts, "keys", 0, rows):
+        digest = cls(columns=columns(facts), rows=rows, words=words)
+        if int(words[:, 0].max()) > rows or digest.keys != integer(facts, "keys", 0, rows):
             raise UnableToReadKeys("the buckets do not add up to the keys that the header claims")
-        return found
+        return digest
 
 
 def digest_of_hashes(names: tuple[str, ...], hashes: Hashes, rows: int) -> KeyDigest:

@@ -4,7 +4,7 @@ Sent to Spark's workers by value: it may not import pybloom_live, and no numpy, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil, isqrt, log, log1p
 from typing import Any
@@ -102,7 +102,9 @@ def shape_for(
     if wanted is Format.HASHES or (wanted is None and keys <= exact_keys):
         shape = FilterShape(format=Format.HASHES, capacity=keys, error_rate=0.0)
     else:
-        shape = _in_whole_bytes(wanted or Format.XXHASH, max(keys, MIN_CAPACITY), error_rate)
+        shape = FilterShape(format=wanted or Format.XXHASH, capacity=max(keys, MIN_CAPACITY), error_rate=error_rate)
+        while shape.bits_per_slice % 8:  # so that slices end where a byte does, and each is filled by itself
+            shape = replace(shape, capacity=shape.capacity + 1)
     if shape.body_bytes > MAX_BODY_BYTES:
         raise UnableToShape(f"{keys} keys need a filter of {shape.body_bytes} bytes, more than {MAX_BODY_BYTES}")
     return shape
@@ -111,14 +113,6 @@ def shape_for(
 def largest_shape() -> FilterShape:
     """The Bloom filter of 64 MB."""
     return shape_for(int(MAX_BODY_BYTES * 8 / _BITS_PER_KEY), wanted=Format.XXHASH)
-
-
-def _in_whole_bytes(format_: Format, keys: int, error_rate: float) -> FilterShape:
-    """The next capacity whose slices end where a byte does, so that each slice is filled by itself."""
-    capacity = keys
-    while (shape := FilterShape(format=format_, capacity=capacity, error_rate=error_rate)).bits_per_slice % 8:
-        capacity += 1
-    return shape
 
 
 # How many keys are missing, from those that a filter misses: it hides a share of the keys that are really missing.

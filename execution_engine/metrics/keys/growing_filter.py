@@ -16,20 +16,20 @@ from .filter_shape import HELD, Format, estimated_keys, filter_facts, largest_sh
 def sealed_filter(batches: Iterable[Hashes], names: Sequence[str], head_format: bytes, held: int = HELD) -> bytes:
     """The envelope of the filter, the largest for more than ``held`` keys; it takes 64 MB each for hashes and bits."""
     bits: Bits | None = None
-    known: list[Hashes] = []
+    pending: list[Hashes] = []
     rows = size = 0
     largest = largest_shape()
     for batch in batches:
-        known.append(batch)
+        pending.append(batch)
         rows, size = rows + len(batch), size + len(batch)
         if size > held:
-            known = [np.unique(np.concatenate(known))]
-            size = len(known[0])
+            pending = [np.unique(np.concatenate(pending))]
+            size = len(pending[0])
         if size > held:
             bits = no_bits(largest.slices, largest.bits_per_slice) if bits is None else bits
-            set_bits(bits, places_of_hashes(known[0]))
-            known, size = [], 0
-    hashes = np.unique(np.concatenate(known)) if known else np.empty(0, dtype=np.uint64)
+            set_bits(bits, places_of_hashes(pending[0]))
+            pending, size = [], 0
+    hashes = np.unique(np.concatenate(pending)) if pending else np.empty(0, dtype=np.uint64)
     shape = shape_for(len(hashes)) if bits is None else largest
     if shape.format is Format.HASHES:
         return seal(filter_facts(shape, names, len(hashes), rows, counted=True), hashes.astype("<u8").tobytes())

@@ -3,8 +3,8 @@
 The probability that any two of n different keys share a hash is about n² / 2^65: 3 in a million for 10 million keys.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -90,10 +90,14 @@ def counts_of_clauses(hashes: Hashes, marks: Marks, clauses: int) -> list[Counts
     order = _by_first_bits(hashes)
     order = order[np.argsort(hashes[order], kind="stable")]
     ordered = hashes[order]
-    found = (ordered.compress(flags) for flags in _flags(marks, order, clauses))
-    if len(starts(ordered)) == len(ordered):  # no key comes twice, so none does under a clause
-        return [Counts(single=some) for some in found]
-    return [Counts.of_ordered(some) for some in found]
+    is_distinct = len(starts(ordered)) == len(ordered)  # then no key comes twice under a clause either
+    results: list[Counts] = []
+    for first, line in zip(range(0, clauses, 8), marks, strict=True):
+        bits = line[order]
+        for at in range(min(8, clauses - first)):
+            rows = ordered.compress((bits >> np.uint8(at) & np.uint8(1)).view(np.bool_))
+            results.append(Counts(single=rows) if is_distinct else Counts.of_ordered(rows))
+    return results
 
 
 def counts_of_tallies(keys: Hashes, times: npt.NDArray[np.int64]) -> list[Counts]:
@@ -103,16 +107,8 @@ def counts_of_tallies(keys: Hashes, times: npt.NDArray[np.int64]) -> list[Counts
     order = np.argsort(keys)
     ordered = keys[order]
     firsts = starts(ordered)
-    distinct, summed = ordered[firsts], np.add.reduceat(times[:, order], firsts, axis=1)
-    return [Counts.of_times(distinct, each) for each in summed]
-
-
-def _flags(marks: Marks, order: npt.NDArray[np.int64], clauses: int) -> Iterator[npt.NDArray[np.bool_]]:
-    """Of each clause which rows count, in this order."""
-    for first, line in zip(range(0, clauses, 8), marks, strict=True):
-        ordered = line[order]
-        for at in range(min(8, clauses - first)):
-            yield (ordered >> np.uint8(at) & np.uint8(1)).view(np.bool_)
+    sums = np.add.reduceat(times[:, order], firsts, axis=1)
+    return [Counts.of_times(ordered[firsts], times_of_clause) for times_of_clause in sums]
 
 
 def _by_first_bits(hashes: Hashes) -> npt.NDArray[np.int64]:
@@ -126,14 +122,17 @@ def _by_first_bits(hashes: Hashes) -> npt.NDArray[np.int64]:
 def arrays(frequencies: Frequencies) -> list[Any]:
     """Its six arrays, in a fixed order."""
     return [
-        getattr(counts, each.name) for counts in (frequencies.whole, frequencies.with_nulls) for each in fields(Counts)
+        array
+        for counts in (frequencies.whole, frequencies.with_nulls)
+        for array in (counts.single, counts.repeated, counts.times)
     ]
 
 
 def from_arrays(parts: Sequence[Any]) -> Frequencies:
     """The frequencies that ``arrays`` took apart."""
-    whole, with_nulls = (Counts(single=p[0], repeated=p[1], times=p[2]) for p in (parts[:3], parts[3:]))
-    return Frequencies(whole=whole, with_nulls=with_nulls)
+    single, repeated, times, single_nulls, repeated_nulls, times_nulls = parts
+    with_nulls = Counts(single=single_nulls, repeated=repeated_nulls, times=times_nulls)
+    return Frequencies(whole=Counts(single=single, repeated=repeated, times=times), with_nulls=with_nulls)
 
 
 def starts(ordered: Hashes) -> npt.NDArray[np.int64]:
@@ -228,8 +227,7 @@ def _merged(parts: Sequence[Counts]) -> Counts:
     ordered = sorted(parts, key=lambda part: part.distinct, reverse=True)
     if not ordered:
         return Counts()
-    sizes = [part.distinct for part in ordered[1:]]
-    if len(ordered) > 2 and sum(sizes) > ordered[0].distinct:
+    if len(ordered) > 2 and sum(part.distinct for part in ordered[1:]) > ordered[0].distinct:
         return _merged_by_sorting(ordered)
     result = ordered[0]
     for part in ordered[1:]:
@@ -247,29 +245,23 @@ def _merged_by_sorting(parts: Sequence[Counts]) -> Counts:
     order = np.argsort(keys, kind="stable")
     keys, times = keys[order], times[order]
     firsts = starts(keys)
-    keys, times = keys[firsts], np.add.reduceat(times, firsts) if len(firsts) else times
-    repeats = times > 1
-    return Counts(single=keys[~repeats], repeated=keys[repeats], times=times[repeats])
+    return Counts.of_times(keys[firsts], np.add.reduceat(times, firsts))
 
 
 def _added(large: Counts, small: Counts) -> Counts:
     """``small`` looked up in ``large``: work for each of its keys, and one copy of the large arrays."""
     met = _met(large, small)
-    again = large.times.copy()
-    again[met.at_repeated[met.was_repeated]] += met.times[met.was_repeated]
+    times = large.times.copy()
+    times[met.at_repeated[met.was_repeated]] += met.times[met.was_repeated]
     single = np.delete(large.single, met.at_single[met.was_single]) if met.was_single.any() else large.single
+    new = met.keys[met.is_new & (met.times == 1)]
     repeats = met.was_single | (met.is_new & (met.times > 1))
     at = np.searchsorted(large.repeated, met.keys[repeats])
     return Counts(
-        single=_inserted(single, met.keys[met.is_new & (met.times == 1)]),
+        single=np.insert(single, np.searchsorted(single, new), new) if len(new) else single,
         repeated=np.insert(large.repeated, at, met.keys[repeats]),
-        times=np.insert(again, at, met.times_after[repeats]),
+        times=np.insert(times, at, met.times_after[repeats]),
     )
-
-
-def _inserted(ordered: Hashes, keys: Hashes) -> Hashes:
-    """Both in one sorted array."""
-    return np.insert(ordered, np.searchsorted(ordered, keys), keys) if len(keys) else ordered
 
 
 def _find(ordered: Hashes, keys: Hashes) -> tuple[Hashes, Mask]:
@@ -286,5 +278,5 @@ def _keys(part: Frequencies) -> int:
 
 def _weighted_logs(times: Hashes) -> float:
     """Σ t ln t, of those that are not 0."""
-    some = times[times > 1]
-    return float(some @ np.log(some))
+    repeats = times[times > 1]
+    return float(repeats @ np.log(repeats))

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
-from typing import Any
 
 from execution_engine.exact import Number, from_json, to_json
 from execution_engine.outcome import Failure, Reason
@@ -49,16 +48,24 @@ class GroupValues:
         """The groups that ``to_bytes`` wrote; raises UnableToReadGroups for anything else."""
         if len(state) > MAX_BYTES:
             raise UnableToReadGroups(f"the groups have {len(state)} bytes, more than {MAX_BYTES}: group by less")
-        first, _, body = state.partition(b"\n")
+        first, _, rest = state.partition(b"\n")
         try:
             header = json.loads(first)
-            if header["assay_groups"] != VERSION or header["checksum"] != sha256(body).hexdigest():
+            if header["assay_groups"] != VERSION or header["checksum"] != sha256(rest).hexdigest():
                 raise UnableToReadGroups(f"the groups are cut, damaged or not of version {VERSION}: measure them again")
-            return _read(header, json.loads(body))
+            body, columns = json.loads(rest), tuple(header["columns"])
+            keys, values = body["keys"], list(map(from_json, body["values"]))
+            groups = dict(zip(zip(*keys, strict=True), values, strict=True))
+            texts = all(part is None or isinstance(part, str) for column in keys for part in column)
+            numbers = all(value is None or isinstance(value, int | float | Decimal) for value in groups.values())
+            sizes = len(keys) == len(columns) and len(groups) == header["size"] <= MAX_GROUPS
         except UnableToReadGroups:
             raise
         except (ValueError, TypeError, KeyError, RecursionError, ArithmeticError) as error:
             raise UnableToReadGroups(f"the bytes are no groups ({error!r}): measure them again") from error
+        if not (texts and numbers and sizes):
+            raise UnableToReadGroups("the groups do not fit their header: measure them again")
+        return cls(columns=columns, groups=groups)
 
 
 def too_many_groups(columns: Sequence[str], found: int | None = None) -> Failure:
@@ -69,13 +76,3 @@ def too_many_groups(columns: Sequence[str], found: int | None = None) -> Failure
         detail=f"by {', '.join(columns)} makes {counted} groups, and {MAX_GROUPS:,} are the limit: group by fewer "
         f"columns or coarser ones, or test fewer rows with where=",
     )
-
-
-def _read(header: Mapping[str, Any], body: Mapping[str, Any]) -> GroupValues:
-    columns, keys, values = tuple(header["columns"]), body["keys"], list(map(from_json, body["values"]))
-    groups = dict(zip(zip(*keys, strict=True), values, strict=True))
-    texts = all(part is None or isinstance(part, str) for column in keys for part in column)
-    numbers = all(value is None or isinstance(value, int | float | Decimal) for value in groups.values())
-    if not (texts and numbers and len(keys) == len(columns) and len(groups) == header["size"] <= MAX_GROUPS):
-        raise UnableToReadGroups("the groups do not fit their header: measure them again")
-    return GroupValues(columns=columns, groups=groups)

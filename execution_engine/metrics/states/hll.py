@@ -38,32 +38,43 @@ class HllState:
     registers: Registers | None = None
 
     def to_bytes(self) -> bytes:
-        """The serialized sketch."""
+        """The serialized sketch; of buckets with the sums of 2 to the minus value, which are exact."""
         if self.registers is not None:
-            return _of_registers(self.registers)
+            weights, late = np.ldexp(1.0, -self.registers.astype(np.int64)), self.registers >= _LATE
+            flags = _OUT_OF_ORDER | _COMPACT  # how the values came is not known
+            head = pack("<8B", 10, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, 0, flags, 0, _HLL | _HLL_8)
+            head += pack("<3d", 0.0, float(weights[~late].sum()), float(weights[late].sum()))
+            head += pack("<2i", int(np.count_nonzero(self.registers == 0)), 0)
+            return head + self.registers.tobytes()
         assert self.coupons is not None
-        return _of_coupons(self.coupons)
+        count = len(self.coupons)
+        if count < _FULL_LIST:
+            flags = _COMPACT | (0 if count else _EMPTY)
+            head = pack("<8B", 2, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, _LIST_LOG2, flags, count, _LIST | _HLL_8)
+        else:
+            log2 = _LEAST_SET_LOG2
+            while 4 * count > 3 << log2:
+                log2 += 1
+            head = pack("<8B", 3, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, log2, _COMPACT, 0, _SET | _HLL_8)
+            head += pack("<i", count)
+        return head + self.coupons.astype("<u4").tobytes()
 
 
 def state_of(coupons: Coupons) -> HllState:
     """Of the coupons of values, in any order and as often as they came."""
     codes = _codes_of(coupons)
-    if np.count_nonzero(codes) > MOST_COUPONS:
-        return HllState(registers=_greatest(codes))
-    distinct = np.unique(coupons)
-    if len(distinct) > MOST_COUPONS:
-        return HllState(registers=_greatest(codes))
-    return HllState(coupons=distinct)
+    if np.count_nonzero(codes) <= MOST_COUPONS and len(distinct := np.unique(coupons)) <= MOST_COUPONS:
+        return HllState(coupons=distinct)
+    return HllState(registers=_greatest(codes))
 
 
 def merged(states: Sequence[HllState]) -> HllState:
     """The state of the union."""
-    coupons = [each.coupons for each in states if each.coupons is not None]
-    registers = [each.registers for each in states if each.registers is not None]
+    coupons = [state.coupons for state in states if state.coupons is not None]
+    registers = [state.registers for state in states if state.registers is not None]
     if not registers:
         return state_of(np.concatenate(coupons))
-    some = [_greatest(_codes_of(each)) for each in coupons]
-    return HllState(registers=np.maximum.reduce([*registers, *some]))
+    return HllState(registers=np.maximum.reduce([*registers, *(_greatest(_codes_of(part)) for part in coupons)]))
 
 
 def from_bytes(sketch: bytes) -> HllState:
@@ -93,8 +104,8 @@ def canonical(sketch: bytes) -> bytes:
 def _greatest(codes: npt.NDArray[np.bool_]) -> Registers:
     """By bucket the greatest value that is there; 0 where there is none."""
     of_bucket = codes.reshape(BUCKETS, 64)
-    found = 63 - np.argmax(of_bucket[:, ::-1], axis=1)
-    return np.where(of_bucket.any(axis=1), found, 0).astype(np.uint8)
+    greatest = 63 - np.argmax(of_bucket[:, ::-1], axis=1)
+    return np.where(of_bucket.any(axis=1), greatest, 0).astype(np.uint8)
 
 
 def _codes_of(coupons: Coupons) -> npt.NDArray[np.bool_]:
@@ -102,26 +113,3 @@ def _codes_of(coupons: Coupons) -> npt.NDArray[np.bool_]:
     codes = np.zeros(BUCKETS << 6, dtype=np.bool_)
     codes[((coupons & (BUCKETS - 1)) << 6) | (coupons >> _ADDRESS_BITS)] = True
     return codes
-
-
-def _of_coupons(coupons: Coupons) -> bytes:
-    count = len(coupons)
-    if count < _FULL_LIST:
-        flags = _COMPACT | (0 if count else _EMPTY)
-        head = pack("<8B", 2, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, _LIST_LOG2, flags, count, _LIST | _HLL_8)
-        return head + coupons.astype("<u4").tobytes()
-    log2 = _LEAST_SET_LOG2
-    while 4 * count > 3 << log2:
-        log2 += 1
-    head = pack("<8B", 3, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, log2, _COMPACT, 0, _SET | _HLL_8)
-    return head + pack("<i", count) + coupons.astype("<u4").tobytes()
-
-
-def _of_registers(registers: Registers) -> bytes:
-    """With the sums of 2 to the minus value, which are exact; how the values came is not known."""
-    weights = np.ldexp(1.0, -registers.astype(np.int64))
-    late = registers >= _LATE
-    flags = _OUT_OF_ORDER | _COMPACT
-    head = pack("<8B", 10, _SERIAL_VERSION, _FAMILY, LOG2_BUCKETS, 0, flags, 0, _HLL | _HLL_8)
-    sums = pack("<3d", 0.0, float(weights[~late].sum()), float(weights[late].sum()))
-    return head + sums + pack("<2i", int(np.count_nonzero(registers == 0)), 0) + registers.tobytes()

@@ -29,12 +29,12 @@ from .statistics import KLL_SIZE, Gather, Statistic, Value
 
 def merge(statistic: Statistic, values: Sequence[Value]) -> Value:
     """The statistic of the union of disjoint parts."""
-    known = [value for value in values if value is not None]
+    present = [value for value in values if value is not None]
     if statistic.gather is Gather.COUNT:
-        return sum(known)
-    if not known:
+        return sum(present)
+    if not present:
         return None
-    return known[0] if len(known) == 1 else _MERGES[statistic.gather](known)
+    return present[0] if len(present) == 1 else _MERGES[statistic.gather](present)
 
 
 def _nan_last(value: Number) -> tuple[bool, Number]:
