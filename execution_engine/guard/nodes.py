@@ -154,7 +154,11 @@ def _check_node(node: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
         case exp.Var() if isinstance(node.parent, exp.Interval) and node.name.lower() not in _LENGTHS:
             what = f"{node.name:.40} is no unit of an interval"
             return Refusal(what=what, mend="write years, months, weeks, days, hours, minutes or seconds")
-        case exp.DataType() if type(node) is exp.DataType and not _is_known(node):  # a span of an interval is another
+        case exp.DataType(this=kind) if (
+            type(node) is exp.DataType  # a span of an interval is another
+            and not isinstance(kind, exp.Interval)
+            and getattr(kind, "name", str(kind)) not in _TYPES
+        ):
             return Refusal(what="a cast to that type is not allowed", mend="cast to a type of Spark's own")
         case exp.Alias() if not (isinstance(node.parent, exp.Select) or (is_call and called(node.parent) == "struct")):
             return Refusal(what="a name is given in a place that has none", mend="remove it, or the words around it")
@@ -175,8 +179,3 @@ def _words_of(parent: exp.Expr | None) -> frozenset[str]:
         case exp.Ordered() | exp.Order():
             return frozenset({"all"})
     return frozenset()
-
-
-def _is_known(type_: exp.DataType) -> bool:
-    kind = type_.this
-    return isinstance(kind, exp.Interval) or getattr(kind, "name", str(kind)) in _TYPES

@@ -257,6 +257,7 @@ class ConditionJudgement:
 
     def visit(self, node: Node, below: Sequence[Any]) -> Quantity | Truth:
         """The value of a node from those below it."""
+        number: Quantity
         match node:
             case And():
                 return all_of(below)
@@ -264,42 +265,37 @@ class ConditionJudgement:
                 return any_of(below)
             case Not():
                 return opposite(below[0])
-            case Comparison() | Between():
-                return self._compare(node, below)
-        value = self._calculate(node, below)
-        if value is not None and not isfinite(float(value)):
+            case Comparison(comparator=comparator):
+                truth = compare(comparator, below[0], below[1])
+                self.comparisons.append((node, below, truth))
+                return truth
+            case Between(negated=negated):
+                value, low, high = below
+                truth = all_of((compare(Comparator.AT_LEAST, value, low), compare(Comparator.AT_MOST, value, high)))
+                truth = opposite(truth) if negated else truth
+                self.comparisons.append((node, below, truth))
+                return truth
+            case Number(value=value) | Duration(seconds=value):
+                number = decimal_of(value)
+            case Percentage(percent=percent):
+                number = calculate(Operator.DIVIDE, decimal_of(percent), Decimal(100))
+            case Metric() | History():
+                number = self.values[node.call]
+            case Negative():
+                number = negate(below[0])
+            case Call(function=function):
+                number = call(function, below)
+            case Arithmetic(operator=operator):
+                if operator is Operator.DIVIDE and below[1] == 0 and below[0] is not None:
+                    self.zero_divisions.append((node, below[0]))
+                number = calculate(operator, below[0], below[1])
+            case _:
+                text = to_text(node)
+                raise UnableToEvaluate(f"{text} has no value in an assertion; it should not have passed the check")
+        if number is not None and not isfinite(float(number)):
             self.overflows.append(node)
             return None
-        return value
-
-    def _compare(self, node: Comparison | Between, below: Sequence[Quantity]) -> Truth:
-        if isinstance(node, Comparison):
-            truth = compare(node.comparator, below[0], below[1])
-        else:
-            value, low, high = below
-            truth = all_of((compare(Comparator.AT_LEAST, value, low), compare(Comparator.AT_MOST, value, high)))
-            truth = opposite(truth) if node.negated else truth
-        self.comparisons.append((node, below, truth))
-        return truth
-
-    def _calculate(self, node: Node, below: Sequence[Quantity]) -> Quantity:
-        match node:
-            case Number(value=value) | Duration(seconds=value):
-                return decimal_of(value)
-            case Percentage(percent=percent):
-                return calculate(Operator.DIVIDE, decimal_of(percent), Decimal(100))
-            case Metric() | History():
-                return self.values[node.call]
-            case Negative():
-                return negate(below[0])
-            case Call(function=function):
-                return call(function, below)
-            case Arithmetic(operator=operator):
-                left, right = below
-                if operator is Operator.DIVIDE and right == 0 and left is not None:
-                    self.zero_divisions.append((node, left))
-                return calculate(operator, left, right)
-        raise UnableToEvaluate(f"{to_text(node)} has no value in an assertion; it should not have passed the check")
+        return number
 
     def conclude(self, truth: Truth, zero: ZeroDivision) -> None:
         """Set the outcome or the failure that follows from the truth at the root."""
@@ -491,7 +487,11 @@ def judge_groups(tree: By, values: Mapping[str, Any], zero: ZeroDivision) -> Ass
     }
     if failures := [value for value in by_operand.values() if isinstance(value, Failure)]:
         return _error(_gravest(failures), counts)
-    keys = _group_keys(by_operand.values())
+    keys: dict[GroupKey, None] = {}  # every group of any operand or past window, once
+    for value in by_operand.values():
+        windows = [value] if isinstance(value, Mapping) else value
+        for window in [*value.past, value.now] if isinstance(value, WithPast) else windows:
+            keys |= dict.fromkeys(window or ())
     if not keys:
         detail = f"there are no groups by {', '.join(tree.columns)}: no rows were found"
         return _error(Failure(reason=Reason.NO_DATA, detail=detail), counts)
@@ -507,16 +507,6 @@ def _values_by_group(operand: Operand, value: Any) -> Any:
         case History(), Sequence() if all(window is None or isinstance(window, Mapping) for window in value):
             return value
     raise UnableToEvaluate(f"{operand.text} needs a value for each group, not {value!r:.100}")
-
-
-def _group_keys(values: Iterable[Groups | Sequence[Groups | None] | WithPast[Groups]]) -> list[GroupKey]:
-    """Every group of any operand or past window, once."""
-    keys: dict[GroupKey, None] = {}
-    for value in values:
-        windows = [*value.past, value.now] if isinstance(value, WithPast) else value
-        for window in [windows] if isinstance(windows, Mapping) else windows:
-            keys |= dict.fromkeys(window or ())
-    return list(keys)
 
 
 def _value_of_group(key: GroupKey, value: Any, absent: ExactNumber | None) -> Value:
@@ -539,7 +529,7 @@ class _GroupTally:
     unjudged: Sequence[tuple[GroupKey, Failure]]
 
     @classmethod
-    def of(cls, tree: By, keys: Sequence[GroupKey], values: Mapping[Operand, Any], zero: ZeroDivision) -> "_GroupTally":
+    def of(cls, tree: By, keys: Iterable[GroupKey], values: Mapping[Operand, Any], zero: ZeroDivision) -> "_GroupTally":
         """Every group judged by itself."""
         nodes, is_single = unfolded(tree.condition), only_predicate(tree.condition) is not None
         holding, broken = list[tuple[GroupKey, ConditionJudgement]](), list[tuple[GroupKey, ConditionJudgement]]()

@@ -326,17 +326,14 @@ def mending(source: str, position: int, expected: Iterable[str]) -> str | None:
     if terminals == {"NUMBER", "STRING", "LENGTH", "MINUS"} and re.match(r"[a-z_`]", source[position:], re.IGNORECASE):
         return """a text stands in quotes, such as where="country = 'US'\""""
     if {"COMMA", "RPAR"} <= terminals and (pieces := _NAME_IN_PIECES.search(source[:position][-MAX_NAME:])):
-        return _mending_in_pieces(pieces[1].lower(), source[position:])
+        name, after = pieces[1].lower(), source[position:]
+        if name == "distinct":
+            return "distinct values are counted by count_distinct(city)"
+        if name in _OPTIONS or any(re.match(rf"{option}\b", after, re.IGNORECASE) for option in _OPTIONS):
+            return """an option stands behind a comma as name=value, such as where="country = 'US'" or last=7"""
+        return "a column of another name than letters, digits and _ stands between backticks, such as `order id`"
     nearby = f"{source[position - 1] if position else ' '}{source[position:]}"
     return next((mend for pattern, mend in _MENDINGS if re.match(pattern, nearby, re.IGNORECASE | re.DOTALL)), None)
-
-
-def _mending_in_pieces(name: str, after: str) -> str:
-    if name == "distinct":
-        return "distinct values are counted by count_distinct(city)"
-    if name in _OPTIONS or any(re.match(rf"{option}\b", after, re.IGNORECASE) for option in _OPTIONS):
-        return """an option stands behind a comma as name=value, such as where="country = 'US'" or last=7"""
-    return "a column of another name than letters, digits and _ stands between backticks, such as `order id`"
 
 
 # Literals: numbers, percentages, lengths of time, texts and columns.

@@ -110,7 +110,9 @@ _KINDS: Mapping[str, type[Any]] = {
     kind.__name__.lower(): kind for kind in (Number, Percentage, Duration, Text, Metric, History, *FIELDS_BELOW)
 }
 _PARAMETERS: Mapping[type[Any], Callable[[Json], Json]] = {
-    Number: lambda data: {"value": _number(data["value"])},
+    Number: lambda data: {
+        "value": exact.number_of(Decimal(value) if isinstance(value := data["value"], str) else float(value))
+    },
     Percentage: lambda data: {"percent": float(data["percent"])},
     Duration: lambda data: {"seconds": float(data["seconds"])},
     Text: lambda data: {"value": data["value"]},
@@ -123,10 +125,6 @@ _PARAMETERS: Mapping[type[Any], Callable[[Json], Json]] = {
         "percent": None if data["percent"] is None else float(data["percent"]),
     },
 }
-
-
-def _number(value: Any) -> exact.Number:
-    return exact.number_of(Decimal(value) if isinstance(value, str) else float(value))
 
 
 def _node_of(name: str, data: Json, below: Sequence[Any]) -> Node:

@@ -46,13 +46,14 @@ class Expressions:
     def hash_of(self, names: Sequence[str]) -> str:
         """A hash of the columns; rows that differ only in which of them is null differ in it too."""
         nulls = [f"isnull({self.quote(name)})" for name in names] if len(names) > 1 else []
-        return f"xxhash64({', '.join([*(self._flat(name) for name in names), *nulls])})"
-
-    def _flat(self, name: str) -> str:
-        """The hash leaves the nulls inside a nested value out; JSON tells them and empty texts apart."""
-        type_ = self.type_of(name) or ""
-        nested = type_.startswith(("struct", "array", "map"))
-        return f"to_json({self.quote(name)}, map('ignoreNullFields', 'false'))" if nested else self.quote(name)
+        # the hash leaves the nulls inside a nested value out; JSON tells them and empty texts apart
+        values = [
+            f"to_json({self.quote(name)}, map('ignoreNullFields', 'false'))"
+            if (self.type_of(name) or "").startswith(("struct", "array", "map"))
+            else self.quote(name)
+            for name in names
+        ]
+        return f"xxhash64({', '.join([*values, *nulls])})"
 
     def condition(self, text: str) -> str:
         """``text`` in brackets and on a line of its own, so that no comment in it swallows what follows."""

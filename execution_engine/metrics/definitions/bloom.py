@@ -96,10 +96,7 @@ KEYS_FOUND = MetricDefinition(
     dimension=Dimension.CONSISTENCY,
     signature=Signature(name="keys_found", min_columns=1, max_columns=None, options=OPTIONS, needs_datacenter=True),
     kind=Kind.COMPOUND,
-    inputs=(
-        *DIGESTS,
-        Input(spec=lambda call, of: replace(call, name=BLOOM_FILTER.name), at=At.THERE, inputs=DIGESTS),
-    ),
+    inputs=(*DIGESTS, Input(spec=lambda call, of: replace(call, name=BLOOM_FILTER.name), at=At.THERE, inputs=DIGESTS)),
     settle=settle,
     problem=problem,
     taken_by={LAKE: "execution_engine.engines.spark.keys.engine:probe_filter"},

@@ -40,10 +40,7 @@ def of_sample(definition: MetricDefinition) -> Callable[[MetricSpec, Described],
 
 FRESHNESS = MetricDefinition(
     signature=Signature(
-        name=NAME,
-        options={COMPLETE: ArgumentType.NUMBER},
-        returns=ValueType.DURATION,
-        takes_where=False,
+        name=NAME, options={COMPLETE: ArgumentType.NUMBER}, returns=ValueType.DURATION, takes_where=False
     ),
     kind=Kind.DERIVED,
     formula="0 once the window is complete, else the time since its end, in seconds",

@@ -133,11 +133,7 @@ def quantile_of(sketch: bytes, share: float) -> float | None:
 def _quantile(name: str, **fields: Any) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(
-            name=name,
-            min_columns=1,
-            max_columns=1,
-            column_kind=ColumnKind.NUMERIC,
-            arguments=(ArgumentType.NUMBER,),
+            name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC, arguments=(ArgumentType.NUMBER,)
         ),
         tells_values=True,
         dimension=Dimension.ACCURACY,

@@ -101,11 +101,7 @@ def _passes_luhn(number: str) -> str:
 
 PATTERN_MATCH = share_of_rows(
     Signature(
-        name="pattern_match",
-        min_columns=1,
-        max_columns=1,
-        column_kind=ColumnKind.TEXT,
-        arguments=(ArgumentType.TEXT,),
+        name="pattern_match", min_columns=1, max_columns=1, column_kind=ColumnKind.TEXT, arguments=(ArgumentType.TEXT,)
     ),
     among=lambda spec, write: f"{write.column(spec.columns[0])} is not null",
     met=_match,

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 Hashes = NDArray[np.uint64]
 Bits = NDArray[np.uint8]  # slices × bytes of a slice; bit i of a slice is bit i % 8 of byte i // 8
 Mask = NDArray[np.bool_]
-Body = bytes | memoryview
 Words = NDArray[np.uint32]  # of digests: digests × words
 BLOCK = 1 << 16  # keys at a time, so that what is computed on the way stays in the processor's cache
 LEAST_CHUNK, MOST_CHUNK = 16 * 1024 * 1024, 128 * 1024 * 1024  # bytes of keys that are held to be set at once

@@ -99,6 +99,13 @@ class KeyFilter:
         facts, body = unseal(state, KIND, lambda facts: _shape(facts).body_bytes, key)
         shape = _shape(facts)
         keys = integer(facts, "keys", 0, shape.capacity)
+        content: Hashes | Bloom
+        if shape.format is Format.HASHES:
+            content = np.frombuffer(body, dtype="<u8")
+            if keys != len(content) or not bool(np.all(content[1:] > content[:-1])):
+                raise UnableToReadKeys("the hashes are not as many as claimed, in order and each once")
+        else:
+            content = _bloom(shape, body, keys)
         return cls(
             columns=columns(facts),
             shape=shape,
@@ -106,7 +113,7 @@ class KeyFilter:
             rows=integer(facts, "rows", 0, 2**62),
             counted=facts.get("counted") is True,
             buckets=None if facts.get("buckets") is None else Buckets.from_text(facts["buckets"]),
-            content=_hashes(body, keys) if shape.format is Format.HASHES else _bloom(shape, body, keys),
+            content=content,
         )
 
     @property
@@ -186,13 +193,6 @@ def _shape(facts: Facts) -> FilterShape:
     if shape.bits_per_slice % 8 or (format_ is not Format.HASHES and not shape.bits_per_slice):
         raise UnableToReadKeys(f"a filter for {shape.capacity} keys is none of ours: its slices end within a byte")
     return shape
-
-
-def _hashes(body: memoryview, keys: int) -> Hashes:
-    hashes = np.frombuffer(body, dtype="<u8")
-    if keys != len(hashes) or not bool(np.all(hashes[1:] > hashes[:-1])):
-        raise UnableToReadKeys("the hashes are not as many as claimed, in order and each once")
-    return hashes
 
 
 def _bloom(shape: FilterShape, body: memoryview, keys: int) -> Bloom:
