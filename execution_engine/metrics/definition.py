@@ -146,7 +146,7 @@ class At(StrEnum):
     SAMPLED = "sampled"  # at the place itself, once for each sampled upstream, where nothing else supplies it
 
 
-class Described(Protocol):
+class DatasetFacts(Protocol):
     """What the definition of a metric may know of a dataset."""
 
     @property
@@ -168,7 +168,7 @@ class Described(Protocol):
 class Input:
     """A measurement that another one builds on, whose ``call`` and the dataset that it is taken of say what it is."""
 
-    spec: Callable[[MetricSpec, Described], MetricSpec]
+    spec: Callable[[MetricSpec, DatasetFacts], MetricSpec]
     at: At = At.HERE
     inputs: tuple["Input", ...] = ()  # in place of those of its own definition, by the places of the same call
 
@@ -176,7 +176,7 @@ class Input:
 Statistics = Callable[[MetricSpec, Expressions], Mapping[str, Statistic]]
 FromStatistics = Callable[[MetricSpec, Mapping[str, Any]], Number | None]
 FromSummaries = Callable[[MetricSpec, tuple[Summary, ...]], float | None]
-HeldTo = Callable[[MetricSpec, Described, Window | None], MetricSpec | Failure]  # None: without partitions
+HeldTo = Callable[[MetricSpec, DatasetFacts, Window | None], MetricSpec | Failure]  # None: without partitions
 Settle = Callable[[Mapping[str, bytes], bytes | None], tuple[float, dict[str, Any]] | None]  # states by name, their key
 DetailOfKeys = Callable[[MetricSpec, tuple[Summary, ...]], dict[str, Any]]
 

@@ -10,7 +10,7 @@ from execution_engine.metrics.definition import (
     SERVICE,
     ArgumentType,
     At,
-    Described,
+    DatasetFacts,
     Dimension,
     Input,
     Kind,
@@ -28,12 +28,12 @@ NAME = "freshness"
 COMPLETE = "complete"  # the share of its upstream's rows from which on a window is complete
 
 
-def of_supply(call: MetricSpec, supply: Described) -> MetricSpec:
+def of_supply(call: MetricSpec, supply: DatasetFacts) -> MetricSpec:
     """What is asked of a dataset that others wait for."""
     return MetricSpec(name=NAME, options=((COMPLETE, supply.share),))
 
 
-def of_sample(definition: MetricDefinition) -> Callable[[MetricSpec, Described], MetricSpec]:
+def of_sample(definition: MetricDefinition) -> Callable[[MetricSpec, DatasetFacts], MetricSpec]:
     """What is asked of the keys of an upstream that is sampled."""
     return lambda call, upstream: MetricSpec(name=definition.name, arguments=(upstream.name,))
 
@@ -65,7 +65,7 @@ FRESHNESS = MetricDefinition(
 OF = "of"  # the expression, which the catalogue gives
 
 
-def _held_to(spec: MetricSpec, of: Described, partition: Window | None) -> MetricSpec | Failure:
+def _held_to(spec: MetricSpec, of: DatasetFacts, partition: Window | None) -> MetricSpec | Failure:
     """With the expression of the business metric that it is asked of."""
     if not of.expression:
         detail = f"{of.name} is no business metric, so {spec.name}() says nothing of it: take another metric."

@@ -11,7 +11,7 @@ from assay.time.windows import Window
 from execution_engine.metrics.definition import (
     LAKE,
     ArgumentType,
-    Described,
+    DatasetFacts,
     Dimension,
     Kind,
     MetricDefinition,
@@ -36,7 +36,7 @@ def start_of(spec: MetricSpec) -> float | None:
     return None if start is None else float(start)
 
 
-def _held_to(spec: MetricSpec, of: Described, partition: Window | None) -> MetricSpec:
+def _held_to(spec: MetricSpec, of: DatasetFacts, partition: Window | None) -> MetricSpec:
     """With the start of its window, and without the columns whose values are nobody's, or say nothing."""
     options = dict(spec.options)
     if partition is not None:

@@ -54,18 +54,18 @@ class Counted:
         return sum(self.rows.values()) + self.rows_of_others
 
 
-def detail_of_keys(column: str, counted: Counted, null: str) -> dict[str, Any]:
+def detail_of_keys(column: str, by_key: Counted, null: str) -> dict[str, Any]:
     """What a measurement tells beside its number: the keys of most rows, and a sentence; ``null`` stands for no key."""
-    pairs = [(key, rows) for key, rows in counted.rows.items() if rows]
+    pairs = [(key, rows) for key, rows in by_key.rows.items() if rows]
     pairs.sort(key=lambda pair: (-pair[1], pair[0]))
     if not pairs:
         return {}
-    first, others = pairs[:MOST_KEYS_TOLD], len(pairs[MOST_KEYS_TOLD:]) + counted.others
+    first, others = pairs[:MOST_KEYS_TOLD], len(pairs[MOST_KEYS_TOLD:]) + by_key.others
     texts = [f"{rows:,} under {key if key == null else f'{column}={key}'}" for key, rows in first]
     if others:
-        rows_of_others = sum(rows for _, rows in pairs[MOST_KEYS_TOLD:]) + counted.rows_of_others
+        rows_of_others = sum(rows for _, rows in pairs[MOST_KEYS_TOLD:]) + by_key.rows_of_others
         texts.append(f"{rows_of_others:,} under {others:,} other key{'s' * (others > 1)}")
-    lie = f"{counted.total:,} rows lie" if counted.total > 1 else "1 row lies"
+    lie = f"{by_key.total:,} rows lie" if by_key.total > 1 else "1 row lies"
     return {"keys": dict(first), NOTE: f"{lie} in no partition: {', '.join(texts)}"}
 
 

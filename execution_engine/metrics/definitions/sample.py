@@ -14,7 +14,7 @@ from execution_engine.metrics.definition import (
     SERVICE,
     ArgumentType,
     At,
-    Described,
+    DatasetFacts,
     Dimension,
     Input,
     Kind,
@@ -108,7 +108,7 @@ OF_UPSTREAM = Input(
 )
 
 
-def _held_to(spec: MetricSpec, of: Described, _: Window | None) -> MetricSpec:
+def _held_to(spec: MetricSpec, of: DatasetFacts, _: Window | None) -> MetricSpec:
     """With the columns in which its keys are looked up, where these have other names than upstream."""
     renamed = of.key_upstream(str(spec.arguments[0])) != of.primary_key
     return replace(spec, columns=tuple(map(written, of.primary_key))) if renamed else spec

@@ -13,7 +13,7 @@ from execution_engine.metrics.definition import (
     LAKE,
     NOTE,
     ArgumentType,
-    Described,
+    DatasetFacts,
     Dimension,
     Kind,
     MetricDefinition,
@@ -159,7 +159,7 @@ def declared_of(spec: MetricSpec) -> list[tuple[str, str]] | None:
     return [(name, type_) for name, type_ in json.loads(text)] if text.startswith("[[") else wanted_columns(text)
 
 
-def _held_to(spec: MetricSpec, of: Described, partition: Window | None) -> MetricSpec | Failure:
+def _held_to(spec: MetricSpec, of: DatasetFacts, partition: Window | None) -> MetricSpec | Failure:
     """With the columns that a dataset is held to, in a partition only those declared before it began."""
     if spec.option(DECLARED) is not None:
         return spec
