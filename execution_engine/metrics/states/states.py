@@ -14,7 +14,6 @@ from struct import calcsize, error, pack, unpack_from
 from typing import Any
 
 import numpy as np
-from datasketches import kll_doubles_sketch
 from xxhash import xxh3_128
 
 from execution_engine.exact import Number, total
@@ -76,6 +75,8 @@ def merged_hll(sketches: Sequence[bytes]) -> bytes:
 
 
 def _merged_kll(sketches: Sequence[bytes]) -> bytes:
+    from datasketches import kll_doubles_sketch  # for what has quantiles alone
+
     union = kll_doubles_sketch(KLL_SIZE)
     for sketch in sketches:
         union.merge(kll_doubles_sketch.deserialize(sketch))
