@@ -158,7 +158,7 @@ def way_to(sensitive: frozenset[str], text: str) -> str | None:
 
 
 def _statements(text: str) -> "list[exp.Expr]":
-    from execution_engine.guard import UnableToAllow
+    from execution_engine.guard.refusal import UnableToAllow
     from execution_engine.guard.sql_tree import Plain, statements
 
     try:
