@@ -4,7 +4,7 @@ Whether a batch is unlike its accepted past is for ``novelty``, which asks these
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from math import inf, sqrt
@@ -14,14 +14,12 @@ import numpy as np
 from scipy.special import chdtri
 
 from execution_engine.profiles.lints import SECRETS, lints_of
-from execution_engine.profiles.numbers import Numbers, Points
 from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
 from execution_engine.profiles.report import HIDDEN, shown
-from execution_engine.profiles.values import Floats, Ints, Keys, ValueCounts
+from execution_engine.profiles.values import Floats, Ints, Numbers, Points, ValueCounts
 
 # The bins that two columns are compared over: of numbers by the reference's deciles, of other values one for each.
 
-DECILES = np.arange(1, 10) / 10
 HEAVY = 0.05  # of the reference's rows: a decile that so many rows have is a bin of its own
 FEWEST = 5  # rows that chance would give the smaller side of a value with a bin of its own (Cochran, 1954)
 MOST = 1000  # values with a bin of their own
@@ -41,80 +39,63 @@ class Bin:
 class Binned:
     """How many rows of both sides are in each bin; no bin is empty on both."""
 
-    found: Ints
+    now: Ints
     before: Ints
     bins: Sequence[Bin]
 
+    @classmethod
+    def of(cls, now: Ints, before: Ints, bins: Sequence[Bin]) -> "Binned":
+        """Without bins that are empty on both sides."""
+        there = (now > 0) | (before > 0)
+        return cls(now=now[there], before=before[there], bins=[bins[at] for at in np.flatnonzero(there).tolist()])
 
-def bins_of_numbers(found: Numbers, before: Numbers) -> Binned:
+
+def bins_of_numbers(now: Numbers, before: Numbers) -> Binned:
     """Over the deciles of ``before``. Both sides must have a finite number."""
-    edges = np.unique(before.points.quantiles(DECILES))
+    edges = np.unique(before.points.quantiles(np.arange(1, 10) / 10))
     below, upto = (before.points.share_up_to(edges, included=included) for included in (False, True))
     bounds: list[tuple[float, bool]] = []  # each with whether the rows that have it are on its left
     for edge, heavy in zip(edges.tolist(), (upto - below >= HEAVY).tolist(), strict=True):
         bounds += [(edge, False), (edge, True)] if heavy else [(edge, True)]
     numbers, left = (np.array(each) for each in zip(*bounds, strict=True))
-    counts = [np.diff(_ends(side, numbers, left), prepend=0, append=side.finite) for side in (found, before)]
-    sides = [None, *numbers.tolist(), None]
-    bins = [Bin(low=low, high=high) for low, high in pairwise(sides)]
-    return _occupied(counts[0], counts[1], bins)
+
+    def counts(side: Numbers) -> Ints:
+        below, upto = (side.points.share_up_to(numbers, included=included) for included in (False, True))
+        ends = np.rint(np.where(left, upto, below) * side.finite).astype(np.int64)
+        rows: Ints = np.diff(ends, prepend=0, append=side.finite)
+        return rows
+
+    bins = [Bin(low=low, high=high) for low, high in pairwise([None, *numbers.tolist(), None])]
+    return Binned.of(counts(now), counts(before), bins)
 
 
-def bins_of_values(found: ValueCounts, before: ValueCounts) -> Binned:
+def bins_of_values(now: ValueCounts, before: ValueCounts) -> Binned:
     """A bin for each value that is frequent enough, and one of all others.
 
     A value that only one side kept has a bin where the other side cannot have as many rows of it.
     """
-    keys = np.union1d(found.keys, before.keys)
-    ours, theirs = _counts(found, keys), _counts(before, keys)
-    n, m = found.rows, before.rows
+    keys = np.union1d(now.keys, before.keys)
+    ours, theirs = np.zeros((2, len(keys)), np.int64)
+    labels = np.full(len(keys), None, np.object_)
+    for side, counts in ((before, theirs), (now, ours)):
+        at = np.searchsorted(keys, side.keys)
+        counts[at] = side.counts
+        labels[at] = np.where(side.labels == None, labels[at], side.labels)  # noqa: E711 - of each
+    n, m = now.rows, before.rows
     known = (ours > 0) & (theirs > 0)
     known |= (theirs == 0) & (ours / n > before.hidden / m)
-    known |= (ours == 0) & (theirs / m > found.hidden / n)
-    frequent = known & ((ours + theirs) * (min(n, m) / (n + m)) >= FEWEST)
-    at = np.flatnonzero(frequent)
+    known |= (ours == 0) & (theirs / m > now.hidden / n)
+    at = np.flatnonzero(known & ((ours + theirs) * (min(n, m) / (n + m)) >= FEWEST))
     at = at[np.lexsort((keys[at], -(ours + theirs)[at]))][:MOST]
-    bins = [*(Bin(value=_label(key, found, before)) for key in keys[at]), Bin(is_rest=True)]
-    counts = [np.append(side[at], rows - side[at].sum()) for side, rows in ((ours, n), (theirs, m))]
-    return _occupied(counts[0], counts[1], bins)
-
-
-def _ends(side: Numbers, numbers: np.ndarray[Any, Any], left: np.ndarray[Any, Any]) -> Ints:
-    """How many rows are left of each bound."""
-    below, upto = (side.points.share_up_to(numbers, included=included) for included in (False, True))
-    ends: Ints = np.rint(np.where(left, upto, below) * side.finite).astype(np.int64)
-    return ends
-
-
-def _occupied(found: Ints, before: Ints, bins: Sequence[Bin]) -> Binned:
-    there = (found > 0) | (before > 0)
-    return Binned(
-        found=found[there],
-        before=before[there],
-        bins=[each for each, has_rows in zip(bins, there.tolist(), strict=True) if has_rows],
-    )
-
-
-def _counts(values: ValueCounts, keys: Keys) -> Ints:
-    counts = np.zeros(len(keys), np.int64)
-    counts[np.searchsorted(keys, values.keys)] = values.counts
-    return counts
-
-
-def _label(key: np.uint64, *sides: ValueCounts) -> Any:
-    """The value, where a side still knows it."""
-    for side in sides:
-        label = side.labels[side.keys == key]
-        if len(label) and label[0] is not None:
-            return label[0]
-    return None
+    bins = [*(Bin(value=label) for label in labels[at].tolist()), Bin(is_rest=True)]
+    counts_now, counts_before = (np.append(side[at], rows - side[at].sum()) for side, rows in ((ours, n), (theirs, m)))
+    return Binned.of(counts_now, counts_before, bins)
 
 
 # Four measures of two distributions, over the same bins or the same numbers (pure).
 #
 # Sources: the population stability index, Siddiqi, Credit Risk Scorecards (2006); the distance, Lin, Divergence
-# Measures
-# Based on the Shannon Entropy (1991), and Endres and Schindelin (2003) for its root; V, Cramér (1946).
+# Measures Based on the Shannon Entropy (1991), and Endres and Schindelin (2003) for its root; V, Cramér (1946).
 
 
 def smoothed(shares: Floats, rows: float) -> Floats:
@@ -154,11 +135,6 @@ def chi_square(found: Ints, before: Ints) -> float:
     return float(((table - expected) ** 2 / expected).sum())
 
 
-def largest_by_chance(degrees: int, probability: float) -> float:
-    """The chi-square that two samples of one distribution exceed with this probability."""
-    return float(chdtri(degrees, probability)) if degrees else 0.0
-
-
 # One column beside another, and all columns of two profiles.
 
 SOME, LARGE = 0.1, 0.25  # the stability indices from which credit scoring speaks of some, and of large drift
@@ -166,7 +142,7 @@ BY_CHANCE = 0.01  # of comparisons without drift have a column that is said to b
 MOSTLY_OTHERS = 0.5  # of the rows of both sides: then values hardly repeat, and their shapes are compared
 
 
-class Level(StrEnum):
+class DriftLevel(StrEnum):
     """How far a column is from the reference, in a word."""
 
     CHANCE = "within chance"
@@ -179,8 +155,8 @@ class Level(StrEnum):
     UNKNOWN = "not compared"
 
 
-BY_SIZE = (Level.CHANCE, Level.LITTLE, Level.SOME, Level.LARGE)
-DRIFTED = frozenset({Level.LARGE, Level.GONE, Level.KIND})
+BY_SIZE = (DriftLevel.CHANCE, DriftLevel.LITTLE, DriftLevel.SOME, DriftLevel.LARGE)
+DRIFTED = frozenset({DriftLevel.LARGE, DriftLevel.GONE, DriftLevel.KIND})
 
 
 class Compared(StrEnum):
@@ -224,7 +200,7 @@ class ColumnDrift:
     name: str
     column: ColumnProfile | None
     before: ColumnProfile | None
-    level: Level
+    level: DriftLevel
     distances: Distances | None = None
     missing: float | None = None
 
@@ -250,7 +226,9 @@ def distances_of(column: ColumnProfile, before: ColumnProfile) -> Distances | No
     if not column.values.rows or not before.values.rows:
         return None
     values = bins_of_values(column.values, before.values)
-    if column.texts is not None and before.texts is not None and _is_mostly_others(values):
+    others = min(values.now[-1] / values.now.sum(), values.before[-1] / values.before.sum())
+    are_mostly_others = values.bins[-1].is_rest and others > MOSTLY_OTHERS
+    if column.texts is not None and before.texts is not None and are_mostly_others:
         return _measured(Compared.SHAPES, bins_of_values(column.texts.shapes, before.texts.shapes))
     return _measured(Compared.VALUES, values)
 
@@ -259,73 +237,50 @@ def _drift_of(
     name: str, ours: Mapping[str, ColumnProfile], theirs: Mapping[str, ColumnProfile], large: float, columns: int
 ) -> ColumnDrift:
     column, before = ours.get(name), theirs.get(name)
+    drift = ColumnDrift(name=name, column=column, before=before, level=DriftLevel.UNKNOWN)
     if column is None or before is None:
-        level = Level.GONE if column is None else Level.NEW
-        return ColumnDrift(name=name, column=column, before=before, level=level)
+        return replace(drift, level=DriftLevel.GONE if column is None else DriftLevel.NEW)
     empty = ColumnKind.NOTHING in (column.kind, before.kind)
     if column.kind is not before.kind and not empty:
-        return ColumnDrift(name=name, column=column, before=before, level=Level.KIND)
-    distances = None if empty else distances_of(column, before)
-    missing = _missing_distances(column, before)
+        return replace(drift, level=DriftLevel.KIND)
+    distances, missing = None if empty else distances_of(column, before), None
+    if column.rows and before.rows:  # rows without and with a value as two bins
+        counts = [np.array([side.nulls, side.present]) for side in (column, before)]
+        missing = _measured(Compared.VALUES, Binned.of(counts[0], counts[1], (Bin(), Bin(is_rest=True))))
     levels = [_level(each, large, columns) for each in (distances, missing) if each is not None]
-    return ColumnDrift(
-        name=name,
-        column=column,
-        before=before,
-        level=max(levels, key=BY_SIZE.index, default=Level.UNKNOWN),
-        distances=distances,
-        missing=None if missing is None else missing.psi,
-    )
-
-
-def _missing_distances(column: ColumnProfile, before: ColumnProfile) -> Distances | None:
-    """Rows without and with a value as two bins."""
-    if not column.rows or not before.rows:
-        return None
-    counts = [np.array([side.nulls, side.present]) for side in (column, before)]
-    there = (counts[0] > 0) | (counts[1] > 0)
-    bins = [each for each, has_rows in zip((Bin(), Bin(is_rest=True)), there.tolist(), strict=True) if has_rows]
-    return _measured(Compared.VALUES, Binned(found=counts[0][there], before=counts[1][there], bins=bins))
+    level = max(levels, key=BY_SIZE.index, default=DriftLevel.UNKNOWN)
+    return replace(drift, level=level, distances=distances, missing=None if missing is None else missing.psi)
 
 
 def _measured(compared: Compared, binned: Binned, ks: float | None = None) -> Distances:
-    rows = int(binned.found.sum()), int(binned.before.sum())
-    p, q = binned.found / rows[0], binned.before / rows[1]
-    chi2 = chi_square(binned.found, binned.before)
-    smaller = min(rows)
+    rows = int(binned.now.sum()), int(binned.before.sum())
+    p, q = binned.now / rows[0], binned.before / rows[1]
+    chi2 = chi_square(binned.now, binned.before)
     at = int(np.abs(p - q).argmax())
-    moved = Moved(bin=binned.bins[at], share=float(p[at]), before=float(q[at])) if p[at] != q[at] else None
     return Distances(
         compared=compared,
-        psi=stability_index(smoothed(p, smaller), smoothed(q, smaller)),
+        psi=stability_index(smoothed(p, min(rows)), smoothed(q, min(rows))),
         js=jensen_shannon(p, q),
         ks=ks,
         chi2=chi2,
         degrees=len(p) - 1,
         v=sqrt(chi2 / sum(rows)),
-        moved=moved,
+        moved=Moved(bin=binned.bins[at], share=float(p[at]), before=float(q[at])) if p[at] != q[at] else None,
     )
 
 
-def _level(distances: Distances, large: float, columns: int) -> Level:
+def _level(distances: Distances, large: float, columns: int) -> DriftLevel:
     """Chance is of all columns, their values and gaps, together: one of a hundred tables says more (Bonferroni)."""
-    if distances.chi2 <= largest_by_chance(distances.degrees, BY_CHANCE / (2 * columns)):
-        return Level.CHANCE
+    if not distances.degrees or distances.chi2 <= chdtri(distances.degrees, BY_CHANCE / (2 * columns)):
+        return DriftLevel.CHANCE
     if distances.psi > large:
-        return Level.LARGE
-    return Level.SOME if distances.psi > min(SOME, large) else Level.LITTLE
-
-
-def _is_mostly_others(values: Binned) -> bool:
-    if not values.bins[-1].is_rest:
-        return False
-    shares = (values.found[-1] / values.found.sum(), values.before[-1] / values.before.sum())
-    return bool(min(shares) > MOSTLY_OTHERS)
+        return DriftLevel.LARGE
+    return DriftLevel.SOME if distances.psi > min(SOME, large) else DriftLevel.LITTLE
 
 
 def _order(drift: ColumnDrift) -> tuple[float, str]:
     """Those that are gone or of another kind first, then by their index; what is not compared last."""
-    if drift.level in (Level.GONE, Level.KIND):
+    if drift.level in (DriftLevel.GONE, DriftLevel.KIND):
         return -inf, drift.name
     indices = [drift.distances.psi if drift.distances else None, drift.missing]
     return -max((index for index in indices if index is not None), default=-1.0), drift.name
@@ -336,7 +291,7 @@ def _order(drift: ColumnDrift) -> tuple[float, str]:
 
 def described(drift: ColumnDrift) -> dict[str, Any]:
     """One column; a figure that it has not is None."""
-    distances = drift.distances
+    distances, moved = drift.distances, _moved(drift)
     return {
         "name": drift.name,
         "level": drift.level.value,
@@ -350,27 +305,25 @@ def described(drift: ColumnDrift) -> dict[str, Any]:
         "missing": _missing_share(drift.column),
         "missing_before": _missing_share(drift.before),
         "missing_psi": drift.missing,
-        "moved": _moved(drift),
-        "text": _sentence(drift),
+        "moved": moved,
+        "text": _sentence(drift, moved),
     }
 
 
-def _sentence(drift: ColumnDrift) -> str:
+def _sentence(drift: ColumnDrift, moved: Mapping[str, Any] | None) -> str:
     """Such as "dest: PSI 0.31, large: LIS in 31.00 % of rows (before 2.00 %)"."""
-    if drift.level is Level.KIND:
+    if drift.level is DriftLevel.KIND:
         kinds = [side.kind.value for side in (drift.column, drift.before) if side is not None]
         return f"{drift.name}: {kinds[0]} (before {kinds[1]})"
-    if drift.level in (Level.GONE, Level.NEW):
+    if drift.level in (DriftLevel.GONE, DriftLevel.NEW):
         return f"{drift.name}: {drift.level.value}"
-    told, distances = [], drift.distances
-    if distances is not None:
-        told.append(f"PSI {distances.psi:.2g}")
-    if drift.missing is not None and (distances is None or drift.missing > distances.psi):
-        told.append(f"PSI of missing values {drift.missing:.2g}")
-    said = f"{drift.name}: {', '.join([*told, drift.level.value])}"
-    if moved := _moved(drift):
-        said += f": {moved['what']} in {_percent(moved['share'])} of rows (before {_percent(moved['before'])})"
-    return said
+    figures = [] if drift.distances is None else [f"PSI {drift.distances.psi:.2g}"]
+    if drift.missing is not None and (drift.distances is None or drift.missing > drift.distances.psi):
+        figures.append(f"PSI of missing values {drift.missing:.2g}")
+    text = f"{drift.name}: {', '.join([*figures, drift.level.value])}"
+    if moved:
+        text += f": {moved['what']} in {_percent(moved['share'])} of rows (before {_percent(moved['before'])})"
+    return text
 
 
 def _moved(drift: ColumnDrift) -> dict[str, Any] | None:
@@ -383,38 +336,32 @@ def _moved(drift: ColumnDrift) -> dict[str, Any] | None:
     if distances is None or distances.moved is None:
         return None
     moved = distances.moved
-    return {"what": _words(moved, distances.compared, column, before), "share": moved.share, "before": moved.before}
+    return {"what": _words(moved.bin, distances.compared, column, before), "share": moved.share, "before": moved.before}
 
 
-def _words(moved: Moved, compared: Compared, column: ColumnProfile, before: ColumnProfile) -> str:
+def _words(bin_: Bin, compared: Compared, column: ColumnProfile, before: ColumnProfile) -> str:
     if compared is Compared.NUMBERS:
-        return _range(moved.bin, column)
+        low, high = (None if bound is None else _number(bound, column) for bound in (bin_.low, bin_.high))
+        if low is None:
+            return f"up to {high}"
+        if high is None:
+            return f"above {low}"
+        return low if low == high else f"above {low} up to {high}"
     what = "shape" if compared is Compared.SHAPES else "value"
-    if moved.bin.is_rest:
+    if bin_.is_rest:
         return f"other {what}s"
-    if compared is Compared.VALUES and any(_is_secret(side) for side in (column, before)):
+    if compared is Compared.VALUES and any(
+        lint["name"] == SECRETS for side in (column, before) for lint in lints_of(side)
+    ):
         return HIDDEN
-    if column.kind is ColumnKind.TRUTH and moved.bin.value is not None:
-        return str(bool(moved.bin.value)).lower()
-    return f"one {what}" if moved.bin.value is None else str(shown(moved.bin.value, column))
-
-
-def _range(numbers: Bin, column: ColumnProfile) -> str:
-    low, high = (None if bound is None else _number(bound, column) for bound in (numbers.low, numbers.high))
-    if low is None:
-        return f"up to {high}"
-    if high is None:
-        return f"above {low}"
-    return str(low) if low == high else f"above {low} up to {high}"
+    if column.kind is ColumnKind.TRUTH and bin_.value is not None:
+        return str(bool(bin_.value)).lower()
+    return f"one {what}" if bin_.value is None else str(shown(bin_.value, column))
 
 
 def _number(number: float, column: ColumnProfile) -> str:
-    told = shown(number, column)
-    return f"{told:,.6g}" if isinstance(told, float) else str(told)
-
-
-def _is_secret(column: ColumnProfile) -> bool:
-    return any(lint["name"] == SECRETS for lint in lints_of(column))
+    value = shown(number, column)
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
 def _missing_share(column: ColumnProfile | None) -> float | None:

@@ -17,7 +17,7 @@ from execution_engine.metrics.definitions.row_count import ROW_COUNT
 from execution_engine.metrics.registry import METRICS
 
 ROUNDING = 1e-9
-SHARE = "share"  # execution_engine.novelty.measures.statistics.Shown: how people read a statistic that is a share
+SHARE = "share"  # execution_engine.novelty.statistics.Shown: how people read a statistic that is a share
 DISTANCE = "distance"
 ROWS = "rows"
 FOLLOWING = frozenset({"mean", "value", "rows"})  # beside shares and what adds up: no single row moves these far

@@ -5,7 +5,7 @@ from enum import StrEnum
 import numpy as np
 
 from execution_engine.novelty.days import LEARNING
-from execution_engine.novelty.family import Distances, bound_of, standardised
+from execution_engine.novelty.family import FamilyDistances, bound_of, standardised
 from execution_engine.novelty.past import MOST_BATCHES
 
 ROWS = 1000
@@ -33,7 +33,7 @@ def alarms(kind: Days, columns: int, days: int, seed: int) -> tuple[int, int]:
     expected, found = np.broadcast_to(degrees / ROWS, own.shape), 0
     for day in range(LEARNING, days):
         last = slice(max(0, day - MOST_BATCHES), day + 1)
-        family = Distances(
+        family = FamilyDistances(
             tests=(), shown=own[last], distances=own[last], expected=expected[last], degrees=degrees,
             before=before[last],
         )  # fmt: skip

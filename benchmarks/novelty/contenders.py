@@ -10,13 +10,12 @@ from math import sqrt
 import numpy as np
 from scipy.stats import chi2, kstwobign
 
+from execution_engine.novelty.batch import OF_PAPER, matched
 from execution_engine.novelty.days import Day, Method
 from execution_engine.novelty.judge import judge, on_history, without_gaps
-from execution_engine.novelty.measures.batch import OF_PAPER
-from execution_engine.novelty.measures.measure import matched
 from execution_engine.novelty.past import Past
-from execution_engine.profiles.numbers import Numbers
 from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
+from execution_engine.profiles.values import Numbers
 
 from . import pyod_knn
 

@@ -11,11 +11,10 @@ from rich.console import Console
 
 from benchmarks.engine.machine import machine
 from benchmarks.engine.report import DOCS, between_markers
-from execution_engine.anomalies.adaptive import Adaptive
-from execution_engine.anomalies.expectation import Predictive, expected
-from execution_engine.anomalies.public_holidays import holidays_of
-from execution_engine.anomalies.series import Series
-from execution_engine.anomalies.strategies import Interval
+from execution_engine.anomalies.expectation import expected
+from execution_engine.anomalies.forecasts import Adaptive
+from execution_engine.anomalies.series import Series, holidays_of
+from execution_engine.anomalies.strategies import Interval, Predictive
 
 from .daily import COUNTRIES, OTHERS, TUNED, Days
 

@@ -1,75 +1,26 @@
 """A value against the interval in which it was expected, as one number and in words (pure)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from math import inf, sqrt
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from .adaptive import Adaptive
-from .seasons import HoltWinters, Seasonal, SeasonalTrend
+from .forecasts import Adaptive, HoltWinters, SeasonalTrend
 from .series import Series
 from .strategies import (
     AbsoluteChange,
     BatchNormal,
+    GridStrategy,
     Interval,
     OnlineNormal,
+    Predictive,
     RelativeRateOfChange,
     SimpleThreshold,
     Strategy,
-    check_learning,
 )
-
-# The interval in which the next of a few values lies, with a stated rate of false alarms (pure).
-
-
-@dataclass(frozen=True, kw_only=True)
-class Predictive:
-    """The next value lies where all but the share ``alarms`` of values like the earlier ones would.
-
-    The prediction interval of normal values: mean ± t · s · √(1 + 1 / n), t of Student's distribution with n - 1
-    degrees of freedom, s the deviation of a sample. So 8 values are enough, and the interval is honest: it is wide
-    while few are known.
-
-    Parameters:
-        alarms: the share of right values that it takes for anomalies, above 0 and below 1.
-        min_values: how many earlier values it waits for, a whole number from 2 on.
-
-    Errors:
-        ValueError: ``alarms`` is no share above 0 and below 1, or ``min_values`` is no whole number from 2 on.
-
-    Example:
-        >>> low, high = Predictive(alarms=0.05).expected([9, 10, 11, 10, 9, 10, 11, 10])
-        >>> round(low, 2), round(high, 2)
-        (8.1, 11.9)
-    """
-
-    alarms: float = 0.002
-    min_values: int = 8
-
-    def __post_init__(self) -> None:
-        check_learning(self)
-
-    @property
-    def needed(self) -> int:
-        """``min_values``."""
-        return self.min_values
-
-    def expected(self, earlier: Sequence[float]) -> Interval:
-        """The prediction interval.
-
-        Example:
-            >>> Predictive(min_values=2).expected([5.0, 5.0, 5.0])
-            (5.0, 5.0)
-        """
-        from scipy.stats import t  # a third of a second, which who asks for no anomaly need not wait
-
-        count, mean, deviation = len(earlier), float(np.mean(earlier)), float(np.std(earlier, ddof=1))
-        reach = float(t.ppf(1 - self.alarms / 2, count - 1)) * deviation * sqrt(1 + 1 / count)
-        return mean - reach, mean + reach
-
 
 STRATEGIES: Mapping[str, type[Strategy]] = {
     "adaptive": Adaptive,
@@ -82,7 +33,6 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "holt_winters": HoltWinters,
     "seasonal_trend": SeasonalTrend,
 }
-USUAL = "adaptive"
 MOST = 1e6  # a score: so far away that farther says no more
 NOISE = 1e-12  # of the larger bound: what two ways to add up the same numbers may differ by
 
@@ -90,7 +40,7 @@ NOISE = 1e-12  # of the larger bound: what two ways to add up the same numbers m
 def expected(strategy: Strategy, series: Series) -> Interval:
     """The interval of a strategy; one with a season is told which values are missing, and which days they are of."""
     with np.errstate(all="ignore"):  # of values near the largest float; whoever asks looks whether ends are finite
-        return strategy.expected_in(series) if isinstance(strategy, Seasonal) else strategy.expected(series.values)
+        return strategy.expected_in(series) if isinstance(strategy, GridStrategy) else strategy.expected(series.values)
 
 
 class Side(StrEnum):
@@ -119,17 +69,17 @@ class Detector:
 
         The options beside ``strategy`` and ``side`` are the parameters of the strategy's class.
         """
-        rest = dict(options)
-        name, side = rest.pop("strategy", USUAL), rest.pop("side", Side.BOTH.value)
+        parameters = dict(options)
+        name, side = parameters.pop("strategy", "adaptive"), parameters.pop("side", Side.BOTH.value)
         if name not in STRATEGIES:
             raise ValueError(f"there is no strategy {name!r}: take one of {', '.join(STRATEGIES)}")
         if side not in tuple(Side):
             raise ValueError(f"side= is one of {', '.join(Side)}, not {side!r}")
-        known = {field.name for field in fields(STRATEGIES[name])}  # type: ignore[arg-type]
-        for option in rest:
+        known = sorted(field.name for field in fields(STRATEGIES[name]))  # type: ignore[arg-type]
+        for option in parameters:
             if option not in known:
-                raise ValueError(f"{name} has no option {option}=: take of {', '.join(sorted(known))}")
-        return cls(strategy=STRATEGIES[name](**rest), side=Side(side))
+                raise ValueError(f"{name} has no option {option}=: take of {', '.join(known)}")
+        return cls(strategy=STRATEGIES[name](**parameters), side=Side(side))
 
     def expects(self, series: Series) -> Interval:
         """The interval in which the next value is no anomaly, both ends included."""
@@ -151,8 +101,7 @@ class Detector:
         if (self.side is Side.LOW and not is_low) or (self.side is Side.HIGH and is_low):
             return 0.0
         if has_width:
-            distance = abs(value - middle) / half
-            return min(distance, 1.0 if inside else MOST)
+            return min(abs(value - middle) / half, 1.0 if inside else MOST)
         if inside:
             return 0.0
         end = low if is_low else high

@@ -1,4 +1,4 @@
-"""When a new value of a metric is an anomaly among its earlier ones: the strategies of Deequ, as intervals.
+"""When a new value of a metric is an anomaly among its earlier ones: strategies, mostly Deequ's, as intervals.
 
 Each gives the interval in which the next value is expected, from the earlier values, the oldest first. All bounds are
 included. Sources: Schelter et al. 2018, section 3.4, and the strategies of the same names in Deequ. One that could
@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .series import Series
+
 Interval = tuple[float, float]
 
 
@@ -25,31 +27,35 @@ class Strategy(Protocol):
         ...
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """The interval in which the next value is no anomaly, from its lower to its upper end, both included.
-
-        Parameters:
-            earlier: the earlier values, the oldest first; ``needed`` or more.
-
-        Errors: none where there are ``needed`` values.
-        """
+        """The interval in which the next value after ``needed`` or more earlier ones is no anomaly, ends included."""
         ...
+
+
+class GridStrategy:
+    """A strategy that asks for more than the values: which are missing, and when each was."""
+
+    def expected(self, earlier: Sequence[float]) -> Interval:
+        """The interval after values that stand one step apart."""
+        return self.expected_in(Series(values=tuple(earlier)))
+
+    def expected_in(self, series: Series) -> Interval:
+        """The interval of the next value of a series, where some steps have no value."""
+        raise NotImplementedError
+
+
+class Learning:
+    """A strategy that waits for ``min_values`` earlier values."""
+
+    min_values: int
+
+    @property
+    def needed(self) -> int:
+        return self.min_values
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimpleThreshold:
-    """The next value lies from ``lower`` to ``upper``, whatever was before.
-
-    Parameters:
-        lower: the least value that is no anomaly.
-        upper: the greatest value that is no anomaly.
-
-    Errors:
-        ValueError: neither is given, one is no number, or ``lower`` is above ``upper``.
-
-    Example:
-        >>> SimpleThreshold(lower=950).expected([1000, 1010])
-        (950, inf)
-    """
+    """The next value lies from ``lower`` to ``upper``, whatever was before."""
 
     lower: float = -inf
     upper: float = inf
@@ -59,36 +65,16 @@ class SimpleThreshold:
 
     @property
     def needed(self) -> int:
-        """0."""
         return 0
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """From ``lower`` to ``upper``.
-
-        Example:
-            >>> SimpleThreshold(lower=1, upper=2).expected([])
-            (1, 2)
-        """
+        """From ``lower`` to ``upper``."""
         return self.lower, self.upper
 
 
 @dataclass(frozen=True, kw_only=True)
 class AbsoluteChange:
-    """The difference between the next value and the one before lies from -``max_decrease`` to ``max_increase``.
-
-    Parameters:
-        max_decrease: the greatest fall that is no anomaly, 0 or more, in the unit of the metric.
-        max_increase: the greatest rise that is no anomaly, 0 or more, in the unit of the metric.
-        order: how often differences are taken, a whole number from 1 on: 2 bounds the difference of two differences,
-            Σ (-1)^k C(order, k) x(t-k) in general.
-
-    Errors:
-        ValueError: neither bound is given, one is below 0 or no number, or ``order`` is no whole number from 1 on.
-
-    Example:
-        >>> AbsoluteChange(max_decrease=50, max_increase=60).expected([980, 1000])
-        (950, 1060)
-    """
+    """The next difference, Σ (-1)^k C(order, k) x(t-k), lies from -``max_decrease`` to ``max_increase``."""
 
     max_decrease: float = inf
     max_increase: float = inf
@@ -103,38 +89,17 @@ class AbsoluteChange:
 
     @property
     def needed(self) -> int:
-        """``order``."""
         return self.order
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """The interval around the values before.
-
-        Example:
-            >>> AbsoluteChange(max_decrease=5, max_increase=5, order=2).expected([10, 20])
-            (25, 35)
-        """
+        """The interval around the values before."""
         rest = sum((-1) ** back * comb(self.order, back) * earlier[-back] for back in range(1, self.order + 1))
         return -self.max_decrease - rest, self.max_increase - rest
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeRateOfChange:
-    """The next value divided by an earlier one lies from ``min_rate`` to ``max_rate``. After 0 only 0 is expected.
-
-    Parameters:
-        min_rate: the least quotient that is no anomaly: 0.9 lets the value fall by a tenth.
-        max_rate: the greatest quotient that is no anomaly.
-        order: how many values back the divisor stands, a whole number from 1 on: 7 compares with the week before, where
-            there is one value a day.
-
-    Errors:
-        ValueError: neither bound is given, one is no number, ``min_rate`` is above ``max_rate``, or ``order`` is no
-            whole number from 1 on.
-
-    Example:
-        >>> RelativeRateOfChange(min_rate=0.5, max_rate=2, order=2).expected([100, 300])
-        (50.0, 200)
-    """
+    """The next value over the one ``order`` back lies from ``min_rate`` to ``max_rate``. After 0 only 0 is expected."""
 
     min_rate: float = -inf
     max_rate: float = inf
@@ -146,40 +111,20 @@ class RelativeRateOfChange:
 
     @property
     def needed(self) -> int:
-        """``order``."""
         return self.order
 
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """The multiples of the earlier value, the lower first.
-
-        Example:
-            >>> RelativeRateOfChange(max_rate=2).expected([0])
-            (0.0, 0.0)
-        """
+        """The multiples of the earlier value, the lower first."""
         before = earlier[-self.order]
         if before == 0:
             return 0.0, 0.0
-        ends = sorted((self.min_rate * before, self.max_rate * before))
-        return ends[0], ends[1]
+        low, high = sorted((self.min_rate * before, self.max_rate * before))
+        return low, high
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchNormal:
-    """The next value lies within ``std_devs`` standard deviations of the mean of all earlier values.
-
-    The deviation is that of a sample: s² = Σ (x - mean)² / (n - 1).
-
-    Parameters:
-        std_devs: the reach around the mean, above 0.
-        min_values: how many earlier values it waits for, a whole number from 2 on.
-
-    Errors:
-        ValueError: ``std_devs`` is no number above 0, or ``min_values`` is no whole number from 2 on.
-
-    Example:
-        >>> BatchNormal(std_devs=2).expected([9.0, 10.0, 11.0])
-        (8.0, 12.0)
-    """
+class BatchNormal(Learning):
+    """The next value lies within ``std_devs`` · s of the mean of all earlier ones: s² = Σ (x - mean)² / (n - 1)."""
 
     std_devs: float = 3.0
     min_values: int = 3
@@ -187,45 +132,20 @@ class BatchNormal:
     def __post_init__(self) -> None:
         _check_deviations(self)
 
-    @property
-    def needed(self) -> int:
-        """``min_values``, and two at least, for a deviation."""
-        return max(2, self.min_values)
-
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """From mean - std_devs · s to mean + std_devs · s.
-
-        Example:
-            >>> BatchNormal(std_devs=1).expected([9.0, 10.0, 11.0])
-            (9.0, 11.0)
-        """
+        """From mean - std_devs · s to mean + std_devs · s."""
         mean, reach = float(np.mean(earlier)), self.std_devs * float(np.std(earlier, ddof=1))
         return mean - reach, mean + reach
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineNormal:
+class OnlineNormal(Learning):
     """The next value lies within ``std_devs`` deviations of the running mean of the earlier values.
 
     The deviation is that of a population: d² = Σ (x - mean)² / n. The value in question is not in its own mean, as the
     paper says ("from the previous mean"); Deequ's code counts it in, so that among few values nothing can lie far from
-    the mean. Welford's update (1962), which does not cancel.
-
-    Parameters:
-        std_devs: the reach around the mean, above 0.
-        ignore_start: the share of the series, from 0 to 1, whose values teach and are never taken for anomalies; the
-            first ``min_values`` always do.
-        ignore_anomalies: whether earlier anomalies are left out of the running mean.
-        min_values: how many earlier values it waits for, a whole number from 2 on.
-
-    Errors:
-        ValueError: ``std_devs`` is no number above 0, ``ignore_start`` no number from 0 to 1, or ``min_values`` no
-            whole number from 2 on.
-
-    Example:
-        >>> low, high = OnlineNormal(std_devs=3).expected([100, 102, 98, 100, 500])
-        >>> low < 100 < high < 500
-        True
+    the mean. Welford's update (1962), which does not cancel. The share ``ignore_start`` of the series, and the first
+    ``min_values``, teach and are never taken for anomalies; with ``ignore_anomalies`` later ones do not teach.
     """
 
     std_devs: float = 3.0
@@ -238,23 +158,13 @@ class OnlineNormal:
         if not (_is_number(self.ignore_start) and 0 <= self.ignore_start <= 1):
             raise refused(self, "ignore_start", "a share of the series: write a number from 0 to 1")
 
-    @property
-    def needed(self) -> int:
-        """``min_values``, and two at least, for a deviation."""
-        return max(2, self.min_values)
-
     def expected(self, earlier: Sequence[float]) -> Interval:
-        """From mean - std_devs · d to mean + std_devs · d, of the values that were no anomalies.
-
-        Example:
-            >>> OnlineNormal(std_devs=2).expected([9.0, 11.0, 9.0, 11.0])
-            (8.0, 12.0)
-        """
-        taught = max(self.needed, int(self.ignore_start * len(earlier)))
+        """From mean - std_devs · d to mean + std_devs · d, of the values that were no anomalies."""
+        teaching = max(self.needed, int(self.ignore_start * len(earlier)))
         count, mean, squares = 0, 0.0, 0.0
         for at, value in enumerate(earlier):
             reach = self.std_devs * sqrt(squares / count) if count else inf
-            if self.ignore_anomalies and at >= taught and abs(value - mean) > reach:
+            if self.ignore_anomalies and at >= teaching and abs(value - mean) > reach:
                 continue
             count += 1
             change = value - mean
@@ -264,21 +174,47 @@ class OnlineNormal:
         return mean - reach, mean + reach
 
 
-def anomalies(strategy: Strategy, values: Sequence[float]) -> list[int]:
-    """Where in a series, the oldest first, the anomalies stand, each judged by the values before it."""
-    found = []
-    for at in range(strategy.needed, len(values)):
-        low, high = strategy.expected(values[:at])
-        if not low <= values[at] <= high:
-            found.append(at)
-    return found
+@dataclass(frozen=True, kw_only=True)
+class Predictive(Learning):
+    """The next value lies where all but the share ``alarms`` of values like the earlier ones would.
+
+    The prediction interval of normal values: mean ± t · s · √(1 + 1 / n), t of Student's distribution with n - 1
+    degrees of freedom, s the deviation of a sample. So 8 values are enough, and the interval is honest: it is wide
+    while few are known.
+    """
+
+    alarms: float = 0.002
+    min_values: int = 8
+
+    def __post_init__(self) -> None:
+        check_learning(self)
+
+    def expected(self, earlier: Sequence[float]) -> Interval:
+        """The prediction interval."""
+        from scipy.stats import t  # a third of a second, which who asks for no anomaly need not wait
+
+        count, mean, deviation = len(earlier), float(np.mean(earlier)), float(np.std(earlier, ddof=1))
+        reach = float(t.ppf(1 - self.alarms / 2, count - 1)) * deviation * sqrt(1 + 1 / count)
+        return mean - reach, mean + reach
 
 
 def strategy_text(strategy: Strategy) -> str:
     """``OnlineNormal(std_devs=3)``: its name and what differs from its defaults."""
-    said = [(each.name, getattr(strategy, each.name), each.default) for each in fields(strategy)]  # type: ignore[arg-type]
-    given = ", ".join(f"{name}={value:g}" for name, value, default in said if value != default)
-    return f"{type(strategy).__name__}({given})"
+    values = [(each.name, getattr(strategy, each.name), each.default) for each in fields(strategy)]  # type: ignore[arg-type]
+    options = ", ".join(f"{name}={value:g}" for name, value, default in values if value != default)
+    return f"{type(strategy).__name__}({options})"
+
+
+def refused(strategy: Any, name: str, why: str) -> ValueError:
+    return ValueError(f"{type(strategy).__name__}: {name}={getattr(strategy, name)!r} is {why}")
+
+
+def check_learning(strategy: Any) -> None:
+    """``alarms`` and ``min_values`` of a strategy are in their range."""
+    alarms = strategy.alarms
+    if isinstance(alarms, bool) or not (isinstance(alarms, int | float) and 0 < alarms < 1):
+        raise refused(strategy, "alarms", "no share of values: write a number above 0 and below 1, such as 0.002")
+    _check_count(strategy, "min_values", 2, "a deviation needs two values")
 
 
 def _check_interval(strategy: Strategy, low: str, high: str) -> None:
@@ -298,29 +234,17 @@ def _check_bounds(strategy: Strategy, low: str, high: str) -> None:
         raise ValueError(f"{name} without bounds expects any value: give {low}=, {high}= or both")
 
 
-def _check_deviations(strategy: "BatchNormal | OnlineNormal") -> None:
+def _check_deviations(strategy: BatchNormal | OnlineNormal) -> None:
     if not (_is_number(strategy.std_devs) and isfinite(strategy.std_devs) and strategy.std_devs > 0):
         raise refused(strategy, "std_devs", "no reach around the mean: write a number above 0, such as 3")
     _check_count(strategy, "min_values", 2, "a deviation needs two values")
 
 
-def check_learning(strategy: Strategy) -> None:
-    """``alarms`` and ``min_values`` of a strategy are in their range."""
-    alarms = getattr(strategy, "alarms", None)
-    if isinstance(alarms, bool) or not (isinstance(alarms, int | float) and 0 < alarms < 1):
-        raise refused(strategy, "alarms", "no share of values: write a number above 0 and below 1, such as 0.002")
-    _check_count(strategy, "min_values", 2, "a deviation needs two values")
-
-
 def _check_count(strategy: Strategy, name: str, least: int, why: str) -> None:
-    said = getattr(strategy, name)
-    if isinstance(said, bool) or not isinstance(said, int) or said < least:
+    count = getattr(strategy, name)
+    if isinstance(count, bool) or not isinstance(count, int) or count < least:
         raise refused(strategy, name, f"no whole number from {least} on; {why}")
 
 
-def _is_number(said: Any) -> bool:
-    return isinstance(said, Real) and not isinstance(said, bool) and not isnan(said)
-
-
-def refused(strategy: Strategy, name: str, why: str) -> ValueError:
-    return ValueError(f"{type(strategy).__name__}: {name}={getattr(strategy, name)!r} is {why}")
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and not isnan(value)

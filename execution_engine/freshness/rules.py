@@ -137,7 +137,7 @@ def least_rows(usual: Sequence[float]) -> int:
 
     A count varies by its square root of itself, so three equal windows do not make one row fewer an incomplete window.
     """
-    from execution_engine.anomalies.expectation import Predictive  # with it numpy, for which a gate need not wait
+    from execution_engine.anomalies.strategies import Predictive  # with it numpy, for which a gate need not wait
 
     low, _ = Predictive(min_values=USUAL_NEEDED).expected(usual)
     middle = median(usual)

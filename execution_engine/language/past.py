@@ -11,7 +11,7 @@ from execution_engine.anomalies.series import Series
 from execution_engine.exact import Number, decimal_of, number_of, to_json
 from execution_engine.metrics.states.group_values import GroupKey
 from execution_engine.novelty.days import FURTHER_WINDOWS
-from execution_engine.novelty.verdict import Cause, Status, Verdict
+from execution_engine.novelty.verdict import Cause, NoveltyStatus, Verdict
 from execution_engine.outcome import Failure, Reason
 
 from .serialise import number_shown
@@ -162,10 +162,10 @@ def novelty(history: History, batch: BesidePast) -> ScoredWindow | Failure:
 
     verdict = judge(batch.profile, batch.past, history.method, day=batch.day)
     if batch.may_be_empty and not batch.profile.rows:
-        verdict = Verdict(status=Status.LIKE, score=0.0, threshold=1.0)
+        verdict = Verdict(status=NoveltyStatus.LIKE, score=0.0, threshold=1.0)
     verdict = replace(verdict, causes=tuple(without_secrets(cause, batch.profile) for cause in verdict.causes))
     count = len(batch.past.batches)
-    if verdict.status is Status.LEARNING or count < history.needed:
+    if verdict.status is NoveltyStatus.LEARNING or count < history.needed:
         return _warming_up(history, count, "accepted windows")
     assert verdict.score is not None
     assert verdict.threshold is not None

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import combining, east_asian_width
 
-from execution_engine.anomalies.public_holidays import holidays_of
+from execution_engine.anomalies.series import holidays_of
 from execution_engine.metrics.definition import Dimension
 from execution_engine.metrics.expressions import path_of
 from execution_engine.metrics.registry import METRICS

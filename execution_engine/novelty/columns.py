@@ -6,13 +6,13 @@ from math import inf
 
 import numpy as np
 
-from execution_engine.novelty.measures.batch import WHOLE_BATCH
-from execution_engine.novelty.measures.measure import matched
-from execution_engine.novelty.measures.statistics import PLACE, Shown
 from execution_engine.profiles.profile import ColumnKind, Profile
+from execution_engine.profiles.values import Floats
 
+from .batch import matched
 from .days import LEARNING
 from .past import Past
+from .statistics import PLACE, WHOLE_BATCH, Shown
 from .verdict import Cause
 
 MOST_NEW = 10  # values never seen before that a cause names
@@ -40,6 +40,26 @@ def changed_columns(profile: Profile, past: Past) -> tuple[list[Cause], tuple[st
     return causes, tuple(notes)
 
 
+def moved_cause(
+    name: str | None, words: str, shown: Shown, value: float, usual: Floats, z: float, before: Floats, when: str = ""
+) -> Cause:
+    """A statistic that moved, beside those of the batches that it was compared with, and of the last ones."""
+    known = usual[~np.isnan(usual)]
+    low, high = np.quantile(known, [0.05, 0.95]).tolist()
+    return Cause(
+        column=name,
+        statistic=words,
+        shown=shown,
+        value=value,
+        expected=float(np.median(known)),
+        low=low,
+        high=high,
+        when=when,
+        z=z,
+        before=tuple(before.tolist()),
+    )
+
+
 def with_new_values(causes: Sequence[Cause], profile: Profile, past: Past) -> list[Cause]:
     """The first cause of each column names the column's new values."""
     first = {cause.column: at for at, cause in reversed(list(enumerate(causes))) if cause.column is not None}
@@ -58,10 +78,7 @@ def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
     usual = past.history.shown[:, past.names.index(name), PLACE["values_new"]]
     if np.nanmedian(np.append(usual, 0.0)) > USUALLY_NEW:
         return ()
-    new = matched(column.values, pool.values) == 0
-    values = column.values
-    order = np.lexsort((values.keys[new], -values.counts[new]))[:MOST_NEW]
-    return tuple(label for label in values.labels[new][order].tolist() if label is not None)
+    return column.values.labels_of(matched(column.values, pool.values) == 0, MOST_NEW)
 
 
 def _of_words(column: str, statistic: str, value: str, expected: str) -> Cause:

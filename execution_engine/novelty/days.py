@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from enum import StrEnum
 
-from execution_engine.anomalies.public_holidays import holidays_of
+from execution_engine.anomalies.series import holidays_of
 
 WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 SUNDAY = 6

@@ -3,31 +3,28 @@
 The maximum over a family follows Westfall and Young, Resampling-Based Multiple Testing (1993).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
 from execution_engine.drift import MOSTLY_OTHERS
-from execution_engine.novelty.measures.batch import WHOLE_BATCH, Batch
-from execution_engine.novelty.measures.measure import LAST_NUMBERS, Pool, edges_of
-from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS, Shown
 from execution_engine.profiles.profile import ColumnKind, Profile
-from execution_engine.profiles.values import ValueCounts
+from execution_engine.profiles.values import Floats
 
-from .columns import changed_columns, with_new_values
+from .batch import LAST_NUMBERS, Batch, Pool, edges_of
+from .columns import changed_columns, moved_cause, with_new_values
 from .past import Past
 from .scores import FALSE_ALARMS, FEWEST, LARGEST_Z, normal_of_t, threshold
-from .verdict import Cause, Status, Verdict
+from .statistics import PLACE, RARE, STATISTICS, WHOLE_BATCH, Shown
+from .verdict import Cause, Verdict
 
 # How far each column of a batch, and of each batch before it, was from what had been accepted by then.
 #
 # A column has one distance: of numbers and times the population stability index, of all else the Jensen-Shannon
 # divergence of values, or of shapes where values hardly repeat. Missing values are a distance by themselves.
-
-Floats = npt.NDArray[np.float64]
 
 BITS = 8 * log(2)  # a chi-square is so many times rows and divergence, where both are small
 NUMBERS, VALUES, SHAPES, MISSING = "stability", "values_distance", "shapes_distance", "complete"
@@ -35,7 +32,7 @@ _ROWS = {NUMBERS: "zero", VALUES: "values_new", SHAPES: "shapes_new", MISSING: "
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Distances:
+class FamilyDistances:
     """Of each test a column and its statistic; arrays (batches, tests), of which the last batch is the one judged.
 
     NaN where a batch was not compared. ``expected``: the distance that sampling alone would give, on the average.
@@ -50,7 +47,7 @@ class Distances:
     before: Floats
 
 
-def distances_of(batch: Batch, past: Past) -> Distances:
+def distances_of(batch: Batch, past: Past) -> FamilyDistances:
     """Of all columns of the past that the batch has in their kind."""
     tests, degrees = [], []
     for name in past.names:
@@ -59,9 +56,9 @@ def distances_of(batch: Batch, past: Past) -> Distances:
             continue
         tests.append((name, MISSING))
         degrees.append(1.0)
-        if pool is not None and batch.kinds[name] is pool.kind and (found := _compared(past, pool, name)):
-            tests.append((name, found[0]))
-            degrees.append(found[1])
+        if pool is not None and batch.kinds[name] is pool.kind and (compared := _compared(past, pool, name)):
+            tests.append((name, compared[0]))
+            degrees.append(compared[1])
     names = [name for name, _ in tests]
     shown = _gathered(past, batch, names, [PLACE[statistic] for _, statistic in tests], "shown")
     rows = _gathered(past, batch, names, [RARE.index(_ROWS[statistic]) for _, statistic in tests], "of")
@@ -71,7 +68,7 @@ def distances_of(batch: Batch, past: Past) -> Distances:
     by_row = np.array(degrees) / np.where(is_missing | is_numbers, 1.0, BITS)
     known = ~np.isnan(distances)
     before = np.cumsum(known, axis=0) - known + 1.0  # the first of all made the pool, and was compared with nothing
-    return Distances(
+    return FamilyDistances(
         tests=tuple(tests),
         shown=shown,
         distances=distances,
@@ -84,32 +81,26 @@ def distances_of(batch: Batch, past: Past) -> Distances:
 def _compared(past: Past, pool: Pool, name: str) -> tuple[str, float] | None:
     """The statistic that a column is compared by, and its degrees of freedom."""
     if pool.kind in (ColumnKind.NUMBER, ColumnKind.TIME):
-        if not len(pool.numbers.quantiles):
-            return None
-        return NUMBERS, float(max(1, len(edges_of(pool.numbers))))
+        known = len(pool.numbers.quantiles)
+        return (NUMBERS, float(max(1, len(edges_of(pool.numbers))))) if known else None
     if not pool.values.rows:
         return None
     at = past.names.index(name)
     distinct = past.history.shown[:, at, PLACE["distinct"]]
     rows = float(np.nanmedian(past.history.of[:, at, RARE.index("values_new")]))
+    statistic, values = VALUES, pool.values
     if pool.shapes.rows and np.nanmedian(distinct) > MOSTLY_OTHERS:
-        return SHAPES, _degrees(pool.shapes, rows)
-    return VALUES, _degrees(pool.values, rows)
-
-
-def _degrees(values: ValueCounts, rows: float) -> float:
-    """Of as many rows; a value that is rarer than one of them counts for less."""
-    usual = np.append(values.counts, values.cut) / values.rows * rows
-    return max(1.0, float(np.minimum(usual, 1.0).sum()) - 1)
+        statistic, values = SHAPES, pool.shapes
+    usual = np.append(values.counts, values.cut) / values.rows * rows  # of as many rows
+    return statistic, max(1.0, float(np.minimum(usual, 1.0).sum()) - 1)  # rarer than one of them counts for less
 
 
 def _gathered(past: Past, batch: Batch, names: list[str], places: list[int], part: str) -> Floats:
     """One figure of each test in each batch; NaN where the column was of another kind."""
-    kinds = [past.pools[name].kind if name in past.pools else None for name in names]
+    kinds = {name: past.pools[name].kind for name in names if name in past.pools}
     figures = np.full((len(past.batches) + 1, len(names)), np.nan)
     for row, each in enumerate((*past.batches, batch)):
-        pairs = zip(names, kinds, strict=True)
-        alike = [each.kinds.get(name) in (kind, None, ColumnKind.NOTHING) for name, kind in pairs]
+        alike = [each.kinds.get(name) in (kinds.get(name), None, ColumnKind.NOTHING) for name in names]
         figures[row] = np.where(alike, each.aligned(part, names)[np.arange(len(names)), places], np.nan)
     return figures
 
@@ -133,20 +124,21 @@ RANKED = ceil(1 / FALSE_ALARMS) - 1  # accepted batches from which on their rank
 def judged(profile: Profile, past: Past) -> Verdict:
     """The verdict by drift: its score is the largest z of a distance."""
     causes, notes = changed_columns(profile, past)
-    found = distances_of(past.batch_of(profile), past)
-    z = standardised(found)
-    ours = _beside_released(z, found, past)
-    bound = bound_of(_maxima(np.delete(z[:-1], _released(past), axis=0)), int((~np.isnan(ours)).sum()))
+    family = distances_of(past.batch_of(profile), past)
+    z = standardised(family)
+    released = [place for place, batch in enumerate(past.batches) if batch.released]
+    ours = _beside_released(z, released)
+    accepted = np.nan_to_num(np.delete(z[:-1], released, axis=0))
+    bound = bound_of(accepted.max(axis=1, initial=0.0), int((~np.isnan(ours)).sum()))
     score = LARGEST_Z if causes else float(np.nan_to_num(ours).max(initial=0.0))
     if score <= bound:
-        return Verdict(status=Status.LIKE, score=score, threshold=bound, notes=notes)
+        return Verdict.of(score, bound, notes=notes)
     order = np.argsort(-np.nan_to_num(ours), kind="stable")[:MOST_CAUSES]
-    causes += [_cause(found, at, float(ours[at])) for at in order.tolist() if ours[at] > bound]
-    causes = with_new_values(causes, profile, past)
-    return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
+    causes += [_cause(family, at, float(ours[at])) for at in order.tolist() if ours[at] > bound]
+    return Verdict.of(score, bound, with_new_values(causes, profile, past), notes)
 
 
-def standardised(found: Distances) -> Floats:
+def standardised(family: FamilyDistances) -> Floats:
     """The z of each distance of each batch beside all others: (batches, tests); NaN where there are too few.
 
     A distance over what sampling and the usual difference between batches give is a chi-square over its degrees, of
@@ -155,10 +147,10 @@ def standardised(found: Distances) -> Floats:
     """
     z: Floats
     with np.errstate(all="ignore"):
-        alone = found.distances / (1 + 1 / found.before)
-        between = np.maximum(0.0, np.nanmedian(alone - found.expected, axis=0))
-        roots = np.cbrt(alone / (between + found.expected))
-        floor = 2 / (9 * found.degrees)  # the variance of such a root
+        alone = family.distances / (1 + 1 / family.before)
+        between = np.maximum(0.0, np.nanmedian(alone - family.expected, axis=0))
+        roots = np.cbrt(alone / (between + family.expected))
+        floor = 2 / (9 * family.degrees)  # the variance of such a root
         known = ~np.isnan(roots)
         count = known.sum(axis=0)
         filled = np.where(known, roots, 0.0)
@@ -186,38 +178,16 @@ def bound_of(maxima: Floats, tests: int) -> float:
     return max(least, float(np.sort(maxima)[ceil((count + 1) * (1 - FALSE_ALARMS)) - 1]))
 
 
-def _maxima(z: Floats) -> Floats:
-    maxima: Floats = np.nan_to_num(z).max(axis=1, initial=0.0)
-    return maxima
-
-
-def _released(past: Past) -> list[int]:
-    return [place for place, batch in enumerate(past.batches) if batch.released]
-
-
-def _beside_released(z: Floats, found: Distances, past: Past) -> Floats:
+def _beside_released(z: Floats, released: Sequence[int]) -> Floats:
     """The z of the batch that is judged, or what it is above that of a released one, where this is nearer to 0."""
     ours: Floats = z[-1]
-    for place in _released(past):
+    for place in released:
         near = (ours - z[place]) / np.sqrt(2)
         ours = np.where(np.abs(near) < np.abs(ours), near, ours)
     return ours
 
 
-def _cause(found: Distances, at: int, z: float) -> Cause:
-    name, statistic = found.tests[at]
-    before = found.shown[:-1, at]
-    known = before[~np.isnan(before)]
-    low, high = np.quantile(known, [0.05, 0.95]).tolist()
-    told = list(STATISTICS.values())[PLACE[statistic]]
-    return Cause(
-        column=name,
-        statistic=told.words,
-        shown=Shown.SHARE if statistic == MISSING else Shown.DISTANCE,
-        value=float(found.shown[-1, at]),
-        expected=float(np.median(known)),
-        low=low,
-        high=high,
-        z=z,
-        before=tuple(before.tolist()),
-    )
+def _cause(family: FamilyDistances, at: int, z: float) -> Cause:
+    name, statistic = family.tests[at]
+    before, shown = family.shown[:-1, at], Shown.SHARE if statistic == MISSING else Shown.DISTANCE
+    return moved_cause(name, STATISTICS[statistic].words, shown, float(family.shown[-1, at]), before, z, before)

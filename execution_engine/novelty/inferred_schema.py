@@ -10,20 +10,18 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import betabinom
 
-from execution_engine.novelty.measures.batch import WHOLE_BATCH
-from execution_engine.novelty.measures.measure import Pool, above, below
-from execution_engine.novelty.measures.statistics import PLACE, RARE, Shown
 from execution_engine.profiles.lints import are_secret
 from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
-from execution_engine.profiles.values import Keys
+from execution_engine.profiles.values import Floats, Keys
 
+from .batch import Pool, above, below
 from .columns import changed_columns
 from .days import LEARNING
 from .past import Past
-from .verdict import Cause, Status, Verdict
+from .statistics import PLACE, RARE, WHOLE_BATCH, Shown
+from .verdict import Cause, Verdict
 
 # What accepted batches say of each column: kind, presence, domain, range, whole numbers, unique values.
 
@@ -48,27 +46,23 @@ class ColumnSchema:
     is_whole: bool = False  # its numbers have no fraction
     is_unique: bool = False  # no value occurs twice in one batch
 
-    def said(self, column: ColumnProfile | None) -> dict[str, Any]:
-        """As JSON. The column of a batch names values of the domain, as the past keeps their keys alone."""
+    def as_json(self, column: ColumnProfile | None) -> dict[str, Any]:
+        """The column of a batch names the most frequent values of the domain, as the past keeps their keys alone."""
+        values: list[str] = []
+        if column is not None and self.domain is not None and column.kind is self.kind:
+            inside = np.isin(column.values.keys, self.domain)
+            values = [str(label) for label in column.values.labels_of(inside, len(inside))]
+            values = [] if are_secret(values) else values[:MOST_NAMED]
         return {
             "type": "whole number" if self.is_whole else self.kind.value,
             "batches": self.batches,
             "required": self.is_required,
             "presence": self.presence,
-            "domain": None if self.domain is None else {"size": len(self.domain), "values": self._named(column)},
+            "domain": None if self.domain is None else {"size": len(self.domain), "values": values},
             "low": self.low,
             "high": self.high,
             "unique": self.is_unique,
         }
-
-    def _named(self, column: ColumnProfile | None) -> list[str]:
-        """The most frequent values of the batch that are in the domain; none where some look like secrets."""
-        if column is None or self.domain is None or column.kind is not self.kind:
-            return []
-        values, inside = column.values, np.isin(column.values.keys, self.domain)
-        order = np.lexsort((values.keys[inside], -values.counts[inside]))
-        labels = [str(label) for label in values.labels[inside][order].tolist() if label is not None]
-        return [] if are_secret(labels) else labels[:MOST_NAMED]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,15 +74,13 @@ class Schema:
 
     def said(self, batch: Profile) -> dict[str, Any]:
         """As JSON; the values of domains are those that a batch has."""
-        columns = {name: column.said(batch.columns.get(name)) for name, column in self.columns.items()}
+        columns = {name: column.as_json(batch.columns.get(name)) for name, column in self.columns.items()}
         return {"batches": self.batches, "columns": columns}
 
 
 # From an accepted past to the schema that all of its batches obey.
 #
 # A rule is written only where the past has settled, as a rule that is written too early is what raises false alarms.
-
-Floats = npt.NDArray[np.float64]
 
 MOST_VALUES = 100  # of a domain, as TFDV has it
 UNSEEN = 0.05  # values never seen that the next batch may be expected to bring, for the domain to have settled
@@ -101,43 +93,38 @@ MISSED_IN = 1e-4  # of sound batches have more missing values than the presence 
 
 def infer(past: Past) -> Schema:
     """The schema of the last batches' columns; without a column until enough batches have it."""
-    history, columns = past.history, {}
+    columns = {}
     for at, name in enumerate(past.names):
-        known = ~np.isnan(history.shown[:, at, PLACE["complete"]])
+        batches = int((~np.isnan(past.history.shown[:, at, PLACE["complete"]])).sum())
         pool = past.pools.get(name)
-        kind = pool.kind if pool is not None else _last_kind(past, name)
-        if name == WHOLE_BATCH or kind is None or known.sum() < LEARNING:
-            continue
-        columns[name] = _infer_column(past, at, kind, pool, int(known.sum()))
+        known = (batch.kinds[name] for batch in reversed(past.batches) if name in batch.kinds)
+        kind = pool.kind if pool is not None else next(known, None)
+        if name != WHOLE_BATCH and kind is not None and batches >= LEARNING:
+            columns[name] = _infer_column(past, at, kind, pool, batches)
     return Schema(columns=columns, batches=len(past.batches))
 
 
 def _infer_column(past: Past, at: int, kind: ColumnKind, pool: Pool | None, batches: int) -> ColumnSchema:
     name, history = past.names[at], past.history
-    last = past.batches[-len(history.shown) :]
-    shown, rare, of = history.shown[:, at], history.rare[:, at], history.of[:, at]
+    shown, of = history.shown[:, at], history.of[:, at]
+    rare = dict(zip(RARE, history.rare[:, at].T, strict=True))
     low, high = _range(pool, batches) if kind is ColumnKind.NUMBER and pool is not None else (None, None)
-    distinct = len(pool.values.keys) if pool is not None else 0
-    is_whole = kind is ColumnKind.NUMBER and distinct >= FEW_NUMBERS and not _any(rare[:, RARE.index("broken")])
+    varies = pool is not None and len(pool.values.keys) >= FEW_NUMBERS
+    distinct = shown[:, PLACE["distinct"]]
+    rows = of[~np.isnan(distinct), RARE.index("complete")]  # enough, and no value occurs twice in any batch
+    is_unique = len(rows) >= LEARNING and np.median(rows) >= FEWEST_ROWS and (distinct[~np.isnan(distinct)] == 1).all()
+    is_whole = kind is ColumnKind.NUMBER and varies and not np.nansum(rare["broken"]) > 0
     return ColumnSchema(
         kind=kind,
         batches=batches,
-        is_required=all(name in batch.kinds for batch in last),
-        presence=_presence(rare[:, RARE.index("complete")], of[:, RARE.index("complete")]),
-        domain=_domain(past, pool, rare[:, RARE.index("values_new")], of) if kind is ColumnKind.TEXT else None,
+        is_required=all(name in batch.kinds for batch in past.last),
+        presence=_presence(rare["complete"], of[:, RARE.index("complete")]),
+        domain=_domain(past, pool, rare["values_new"], of) if kind is ColumnKind.TEXT else None,
         low=low,
         high=high,
         is_whole=is_whole,
-        is_unique=(is_whole or kind is ColumnKind.TEXT) and _is_unique(shown[:, PLACE["distinct"]], of),
+        is_unique=(is_whole or kind is ColumnKind.TEXT) and bool(is_unique),
     )
-
-
-def _last_kind(past: Past, name: str) -> ColumnKind | None:
-    return next((batch.kinds[name] for batch in reversed(past.batches) if name in batch.kinds), None)
-
-
-def _any(counts: Floats) -> bool:
-    return bool(np.nansum(counts) > 0)
 
 
 def _presence(missing: Floats, rows: Floats) -> float | None:
@@ -187,17 +174,7 @@ def _range(pool: Pool, batches: int) -> tuple[float | None, float | None]:
     return low, high
 
 
-def _is_unique(distinct: Floats, of: Floats) -> bool:
-    """No value occurs twice in any batch, though there are rows enough."""
-    known = ~np.isnan(distinct)
-    rows = of[known, RARE.index("complete")]
-    return bool(known.sum() >= LEARNING and np.median(rows) >= FEWEST_ROWS and (distinct[known] == 1).all())
-
-
 # Where a batch breaks the schema that was inferred from those before it.
-
-Counts = tuple[float, ...]
-
 
 MOST_NEW = 10  # values outside a domain that an anomaly names
 
@@ -209,63 +186,43 @@ def judged(profile: Profile, past: Past) -> Verdict:
     for name, column in profile.columns.items():
         if name in columns and column.rows:
             causes += _column_anomalies(name, column, columns[name], past)
-    status = Status.NOVEL if causes else Status.LIKE
-    return Verdict(status=status, score=float(len(causes)), threshold=0.0, causes=tuple(causes), notes=notes)
+    return Verdict.of(float(len(causes)), 0.0, causes, notes)
 
 
 def _column_anomalies(name: str, column: ColumnProfile, schema: ColumnSchema, past: Past) -> Iterator[Cause]:
     """The anomalies of one column; of values of another kind no more is said, as this is an anomaly of its own."""
-    at = past.names.index(name)
+    at, history, values, numbers = past.names.index(name), past.history, column.values, column.numbers
     share = column.present / column.rows
-    if schema.presence is not None and share < schema.presence - _one_row(column, past, at):
+    # of a batch that is smaller than the usual one, one missing value alone is no news
+    is_small = column.rows < float(np.nanmedian(history.of[:, at, RARE.index("complete")]))
+    if schema.presence is not None and share < schema.presence - (1.5 / column.rows if is_small else 1e-9):
         yield Cause(
             column=name, statistic="share of complete values", shown=Shown.SHARE, value=share, expected=None,
-            low=schema.presence, high=1.0, z=inf, before=_before(past.history.shown[:, at, PLACE["complete"]]),
+            low=schema.presence, high=1.0, z=inf, before=tuple(history.shown[:, at, PLACE["complete"]].tolist()),
         )  # fmt: skip
-    if column.kind is schema.kind:
-        before = {each: _before(past.history.rare[:, at, place]) for place, each in enumerate(RARE)}
-        yield from _of_values(name, column, schema, before)
-        yield from _of_numbers(name, column, schema, before)
+    if column.kind is not schema.kind:
+        return
 
+    def counted(words: str, count: float, rare: str = "", new: tuple[object, ...] = ()) -> Cause:
+        before = tuple(history.rare[:, at, RARE.index(rare)].tolist()) if rare else ()
+        return Cause(
+            column=name, statistic=words, shown=Shown.COUNT, value=count, expected=0.0, z=inf, new_values=new,
+            before=before,
+        )  # fmt: skip
 
-def _of_values(name: str, column: ColumnProfile, schema: ColumnSchema, before: Mapping[str, Counts]) -> Iterator[Cause]:
     if schema.domain is not None:
-        values, known = column.values, len(schema.domain)
-        new = ~np.isin(values.keys, schema.domain)
+        new, known = ~np.isin(values.keys, schema.domain), len(schema.domain)
         if count := int(values.counts[new].sum()) + values.cut:
-            order = np.lexsort((values.keys[new], -values.counts[new]))[:MOST_NEW]
-            labels = tuple(label for label in values.labels[new][order].tolist() if label is not None)
+            labels = values.labels_of(new, MOST_NEW)
             words = f"rows outside the {known} known values" if known > 1 else "rows without the one known value"
-            yield _counted(name, words, count, before["values_new"], () if are_secret(labels) else labels)
+            yield counted(words, count, "values_new", () if are_secret(labels) else labels)
     if schema.is_unique and (count := round(column.present - column.distinct)) > 0:
-        yield _counted(name, "rows that repeat a value", count)
-
-
-def _of_numbers(
-    name: str, column: ColumnProfile, schema: ColumnSchema, before: Mapping[str, Counts]
-) -> Iterator[Cause]:
-    numbers = column.numbers
+        yield counted("rows that repeat a value", count)
     if numbers is None or not numbers.finite:
         return
     if schema.low is not None and (count := round(below(numbers, schema.low))):
-        yield _counted(name, f"rows below {schema.low:,.6g}", count, before["below"])
+        yield counted(f"rows below {schema.low:,.6g}", count, "below")
     if schema.high is not None and (count := round(above(numbers, schema.high))):
-        yield _counted(name, f"rows above {schema.high:,.6g}", count, before["above"])
+        yield counted(f"rows above {schema.high:,.6g}", count, "above")
     if schema.is_whole and (count := numbers.finite - numbers.wholes):
-        yield _counted(name, "numbers with a fraction", count, before["broken"])
-
-
-def _one_row(column: ColumnProfile, past: Past, at: int) -> float:
-    """Of a batch that is smaller than the usual one, one missing value alone is no news."""
-    usual = float(np.nanmedian(past.history.of[:, at, RARE.index("complete")]))
-    return 1.5 / column.rows if column.rows < usual else 1e-9
-
-
-def _counted(name: str, words: str, count: float, before: Counts = (), new: tuple[object, ...] = ()) -> Cause:
-    return Cause(
-        column=name, statistic=words, shown=Shown.COUNT, value=count, expected=0.0, z=inf, new_values=new, before=before
-    )
-
-
-def _before(history: Floats) -> Counts:
-    return tuple(history.tolist())
+        yield counted("numbers with a fraction", count, "broken")

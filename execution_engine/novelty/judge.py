@@ -1,47 +1,46 @@
 """The judge: is a batch like those that were accepted before it?"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
-from execution_engine.novelty.measures.batch import FEATURES, MEASURED, OF_PAPER, WHOLE_BATCH, put_beside
-from execution_engine.novelty.measures.statistics import PLACE, STATISTICS, Shown
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.values import Floats, Ints
 
-from .columns import changed_columns, with_new_values
+from .batch import FEATURES, MEASURED, OF_PAPER, put_beside
+from .columns import changed_columns, moved_cause, with_new_values
 from .days import LEARNING, SUNDAY, WEEKDAYS, Day, Method, RareDay
 from .family import judged as by_drift
 from .inferred_schema import judged as by_schema
-from .past import Past, combined, nearer
+from .past import Past
 from .scores import (
     FEWEST,
     LARGEST_Z,
     Like,
-    beside_like,
+    combined,
     families,
     largest,
+    nearer,
     of_one,
-    rare_beside_like,
     rare_of_one,
     thresholds,
+    z_beside,
 )
 from .seasons import is_usual
-from .verdict import Cause, Status, Verdict
+from .statistics import PLACE, STATISTICS, WHOLE_BATCH, Shown
+from .verdict import Cause, NoveltyStatus, Verdict
 
 # The paper's judge: the mean distance of a batch to its five nearest neighbours among the accepted ones.
-
-Floats = npt.NDArray[np.float64]
 
 NEIGHBOURS = 5
 CONTAMINATION = 0.01  # the share of history that counts as far
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Judged:
+class NeighbourDistances:
     """The mean distance, the one that history exceeds in 1 of 100 cases, and how far each feature is off."""
 
     distance: float
@@ -50,7 +49,7 @@ class Judged:
     nearest: Floats  # (columns, features): that mean
 
 
-def judged(history: Floats, features: Floats) -> Judged:
+def judged(history: Floats, features: Floats) -> NeighbourDistances:
     """A batch (columns, features) given at least two accepted ones (…, columns, features)."""
     past, batch = without_gaps(history, features)
     scaled, point = on_history(past, batch)
@@ -60,7 +59,7 @@ def judged(history: Floats, features: Floats) -> Judged:
     distances = np.sort(own, axis=1)[:, :count].mean(axis=1)
     away = np.sqrt(((scaled - point) ** 2).sum(axis=1))
     order = np.argsort(away, kind="stable")[: min(NEIGHBOURS, len(scaled))]
-    return Judged(
+    return NeighbourDistances(
         distance=float(away[order].mean()),
         threshold=float(np.quantile(distances, 1 - CONTAMINATION)),
         apart=(point - scaled[order].mean(axis=0)).reshape(features.shape),
@@ -83,8 +82,6 @@ def on_history(past: Floats, batch: Floats) -> tuple[Floats, Floats]:
     return (past - low) / span, ((batch - low) / span)[0]
 
 
-Ints = npt.NDArray[np.int64]
-
 MOST_CAUSES = 20
 ON_SUNDAY = Day(weekday=SUNDAY)
 COPIED = Cause(
@@ -102,7 +99,7 @@ def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE, *, d
     """What a batch is beside its accepted past; by predictions, beside its like where its ``day`` is known."""
     if len(past.batches) < LEARNING:
         note = f"{len(past.batches)} of the {LEARNING} accepted batches that a verdict needs"
-        return Verdict(status=Status.LEARNING, notes=(note,))
+        return Verdict(status=NoveltyStatus.LEARNING, notes=(note,))
     if method is Method.PREDICTIVE:
         return _by_prediction(profile, past, day)
     return BY_METHOD[method](profile, past)
@@ -117,31 +114,25 @@ def _by_prediction(profile: Profile, past: Past, day: Day | None) -> Verdict:
     rows = past.names.index(WHOLE_BATCH), PLACE["rows"]
     if not profile.rows and past.history.shown[:, *rows].all():
         empty = _cause(past, *rows, 0.0, inf, _alike(past, day, LIKE_ALL))
-        return Verdict(status=Status.NOVEL, score=LARGEST_Z, threshold=float(bounds[0]), causes=(empty,))
+        return Verdict(status=NoveltyStatus.NOVEL, score=LARGEST_Z, threshold=float(bounds[0]), causes=(empty,))
     causes, notes = changed_columns(profile, past)
-    if _is_copy(profile, past):
+    stale = past.history.shown[:, rows[0], PLACE["stale"]]
+    stale = stale[~np.isnan(stale)]
+    is_copying = len(stale) < FEWEST or bool(stale.max() == 1)  # an accepted batch took all its rows from before
+    if not is_copying and profile.rows and profile.sample.is_as(past.last_rows):
         causes.insert(0, COPIED)
     scores = largest(z)
     family = int((scores / bounds).argmax())
     score, bound = LARGEST_Z if causes else float(scores[family]), float(bounds[family])
     if score <= bound:
-        return Verdict(status=Status.LIKE, score=score, threshold=bound, notes=notes)
+        return Verdict.of(score, bound, notes=notes)
     sizes = np.nan_to_num(np.abs(z)) / bounds[families(len(z))]
     order = np.argsort(-sizes, axis=None, kind="stable")[:MOST_CAUSES]
     moved = [divmod(int(place), len(STATISTICS)) for place in order if sizes.flat[place] > 1]
     for at, place in moved:
         like = _alike(past, day, int(with_what[at, place]))
         causes.append(_cause(past, at, place, float(new["shown"][at, place]), float(z[at, place]), like))
-    causes = with_new_values(causes, profile, past)
-    return Verdict(status=Status.NOVEL, score=score, threshold=bound, causes=tuple(causes), notes=notes)
-
-
-def _is_copy(profile: Profile, past: Past) -> bool:
-    """Whether it has the very rows of the batch before it, where no accepted batch took all its rows from there."""
-    stale = past.history.shown[:, past.names.index(WHOLE_BATCH), PLACE["stale"]]
-    stale = stale[~np.isnan(stale)]
-    is_usual = len(stale) < FEWEST or bool(stale.max() == 1)
-    return not is_usual and bool(profile.rows) and profile.sample.is_as(past.last_rows)
+    return Verdict.of(score, bound, with_new_values(causes, profile, past), notes)
 
 
 def _compared(past: Past, new: dict[str, Floats], day: Day | None) -> tuple[Floats, Ints]:
@@ -150,8 +141,7 @@ def _compared(past: Past, new: dict[str, Floats], day: Day | None) -> tuple[Floa
     Beside the past, what weekdays add being taken off; or, where this is nearer, beside like rare days, for a holiday
     beside Sundays, or beside a batch that a person released, as it was measured.
     """
-    counts = new["rare"], new["of"]
-    rare = rare_of_one(past.history, *counts)
+    rare = rare_of_one(past.history, new["rare"], new["of"])
 
     def beside_all(on: Day | None) -> Floats:
         scaled = new["scaled"] - past.seasons.of(on)
@@ -164,22 +154,15 @@ def _compared(past: Past, new: dict[str, Floats], day: Day | None) -> tuple[Floa
         others.append((LIKE_SUNDAYS, np.where(past.seasons.is_seasonal(ON_SUNDAY), beside_all(ON_SUNDAY), np.nan)))
     if day is not None and (like := past.rare_like(day)) is not None:
         others.append((LIKE_RARE_DAYS, like.z(past.history, new, past.off(day))))
-    others += [(LIKE_ALL, _beside_released(past, place, new)) for place in past.released]
+    for place in past.released:  # as two draws differ, by the others' spread
+        released = past.measured["scaled"][place]
+        draws = (~np.isnan(released)).astype(np.float64)
+        single = Like(mean=released, draws=draws, rare=past.history.rare[place], of=past.history.of[place])
+        others.append((LIKE_ALL, z_beside(past.history, single, new, without=place)))
     for what, other in others:
         with_what = np.where(np.abs(other) < np.abs(z), what, with_what)
         z = nearer(z, other)
     return z, with_what
-
-
-def _beside_released(past: Past, place: int, new: dict[str, Floats]) -> Floats:
-    """The z beside one batch: as two draws differ, by the others' spread."""
-    own = past.measured["scaled"][place]
-    draws, counts = (~np.isnan(own)).astype(np.float64), (past.history.rare[place], past.history.of[place])
-    like = Like(mean=own, draws=draws, rare=counts[0], of=counts[1])
-    return combined(
-        beside_like(past.history, like, new["scaled"], new["floors"], new["least"], place),
-        rare_beside_like(past.history, like, new["rare"], new["of"]),
-    )
 
 
 def _alike(past: Past, day: Day | None, what: int) -> tuple[Floats, str]:
@@ -188,53 +171,42 @@ def _alike(past: Past, day: Day | None, what: int) -> tuple[Floats, str]:
     if day is None or what == LIKE_ALL:
         return shown, ""
     if what == LIKE_RARE_DAYS and (like := past.rare_like(day)) is not None and day.rare is not None:
-        return like.shown, day.rare.when
+        return like.statistics.shown, day.rare.when
     weekday = SUNDAY if what == LIKE_SUNDAYS else day.weekday
     return shown[[is_usual(batch.day, weekday) for batch in past.last]], f"on {WEEKDAYS[weekday]}"
 
 
 def _cause(past: Past, at: int, place: int, value: float, z: float, like: tuple[Floats, str]) -> Cause:
-    name, statistic = past.names[at], list(STATISTICS.values())[place]
-    before = like[0][:, at, place]
-    before = before[~np.isnan(before)]
-    low, high = np.quantile(before, [0.05, 0.95]).tolist()
+    statistic, (shown, when) = list(STATISTICS.values())[place], like
     words = statistic.words
     if place == PLACE["beside"]:
         words += f" of {past.names[past.companions[at]]},"
-    return Cause(
-        column=name or None,
-        statistic=words,
-        shown=statistic.shown,
-        value=value,
-        expected=float(np.median(before)),
-        low=low,
-        high=high,
-        when=like[1],
-        z=z,
-        before=tuple(past.history.shown[:, at, place].tolist()),
-    )
+    before = past.history.shown[:, at, place]
+    return moved_cause(past.names[at] or None, words, statistic.shown, value, shown[:, at, place], z, before, when)
 
 
 def _by_neighbours(profile: Profile, past: Past) -> Verdict:
     names = sorted({name for batch in past.batches for name in batch.kinds})
     features = past.batch_of(profile).aligned(OF_PAPER, names)
     history = np.array([batch.aligned(OF_PAPER, names) for batch in past.batches])
-    found = judged(history, features)
-    if found.distance <= found.threshold:
-        return Verdict(status=Status.LIKE, score=found.distance, threshold=found.threshold)
-    causes = []
-    for place in np.argsort(-np.abs(found.apart), axis=None, kind="stable")[:MOST_CAUSES].tolist():
-        at, feature = divmod(place, len(FEATURES))
-        if found.apart.flat[place]:
-            value, nearest = float(features[at, feature]), float(found.nearest[at, feature])
-            cause = _far(names[at], feature, value, nearest, float(found.apart.flat[place]))
-            causes.append(replace(cause, before=tuple(history[:, at, feature].tolist())))
-    return Verdict(status=Status.NOVEL, score=found.distance, threshold=found.threshold, causes=tuple(causes))
-
-
-def _far(name: str, feature: int, value: float, nearest: float, apart: float) -> Cause:
-    statistic, shown = FEATURES[feature], Shown.SHARE if "share" in FEATURES[feature] else Shown.NUMBER
-    return Cause(column=name, statistic=statistic, shown=shown, value=value, expected=nearest, z=apart)
+    distances = judged(history, features)
+    if distances.distance <= distances.threshold:
+        return Verdict.of(distances.distance, distances.threshold)
+    causes = [
+        Cause(
+            column=names[at],
+            statistic=FEATURES[feature],
+            shown=Shown.SHARE if "share" in FEATURES[feature] else Shown.NUMBER,
+            value=float(features[at, feature]),
+            expected=float(distances.nearest[at, feature]),
+            z=float(distances.apart[at, feature]),
+            before=tuple(history[:, at, feature].tolist()),
+        )
+        for place in np.argsort(-np.abs(distances.apart), axis=None, kind="stable")[:MOST_CAUSES].tolist()
+        for at, feature in [divmod(place, len(FEATURES))]
+        if distances.apart[at, feature]
+    ]
+    return Verdict.of(distances.distance, distances.threshold, causes)
 
 
 def without_secrets(cause: Cause, profile: Profile) -> Cause:

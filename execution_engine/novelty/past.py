@@ -1,35 +1,28 @@
 """The accepted past of a table: statistics of each batch, taken when it joined, and the pools of its columns."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from execution_engine.novelty.measures.batch import MEASURED, Batch, Ints, batch_of, companions, put_beside
-from execution_engine.novelty.measures.measure import Pool, PooledNumbers
-from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS
 from execution_engine.profiles.profile import ColumnKind, Profile
 from execution_engine.profiles.stored import Envelope
-from execution_engine.profiles.values import DistinctSample, ValueCounts
+from execution_engine.profiles.values import DistinctSample, Floats, Ints, ValueCounts
 
+from .batch import MEASURED, Batch, Pool, PooledNumbers, batch_of, companions, put_beside
 from .days import FURTHER_WINDOWS, LAST_BATCHES, Day, RareDay
-from .scores import History, Like, beside_like, largest, leave_one_out, rare_beside_like, rare_leave_one_out
+from .scores import BatchHistory, Like, combined, largest, leave_one_out, nearer, rare_leave_one_out, z_beside
 from .seasons import FEWEST_LIKE, Seasons, seasons_of
-
-Floats = npt.NDArray[np.float64]
+from .statistics import RARE, STATISTICS
 
 MOST_BATCHES = 366  # that are kept
 HALVED_AFTER = 20  # batches without an unanswered alarm
 MOST_DOUBLINGS = 4  # so that what is loud is always news
 
-ONE_SIDED = np.array([statistic.is_distance for statistic in STATISTICS.values()])
 # A distance from the pool of all days only shrinks as that grows, and what one row moves is chance on any weekday.
 _HAS_WEEKDAYS = np.array([not (statistic.is_distance or statistic.by_rows) for statistic in STATISTICS.values()])
-_RARE_PLACES = np.array([PLACE[name] for name in RARE])
-_RARE_SIGNS = np.array([STATISTICS[name].rare_sign for name in RARE])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,13 +75,13 @@ class Past:
         return tuple(sorted({name for batch in self.last for name in batch.names}))
 
     @cached_property
-    def history(self) -> History:
+    def history(self) -> BatchHistory:
         """Arrays (batches, columns, statistics) of the last batches, in which a column was of its present kind.
 
         What a weekday adds is taken off what is scaled.
         """
         arrays = self.measured
-        return History(**{**arrays, "scaled": arrays["scaled"] - self.seasons.history})
+        return BatchHistory(**{**arrays, "scaled": arrays["scaled"] - self.seasons.history})
 
     @cached_property
     def seasons(self) -> Seasons:
@@ -147,92 +140,62 @@ class Past:
 
     def rare_like(self, day: Day | None) -> "RareLike | None":
         """The batches of all that are kept that are of the same rare day; None where they are too few."""
-        if day is None or day.rare is None:
-            return None
-        if day.rare not in self._rare:
-            places = [at for at, batch in enumerate(self.batches) if batch.day and batch.day.rare is day.rare]
-            self._rare[day.rare] = self._rare_of(places) if len(places) >= FEWEST_LIKE else None
-        return self._rare[day.rare]
-
-    def _rare_of(self, places: Sequence[int]) -> "RareLike":
-        batches = [self.batches[at] for at in places]
-        arrays = self._arrays(batches)
-        put_beside(arrays, self.companions)
-        off = [np.broadcast_to(self.off(batch.day), arrays["scaled"].shape[1:]) for batch in batches]
-        return RareLike(
-            places=np.array(places) - len(self.batches),
-            scaled=arrays["scaled"] - np.array(off),
-            shown=arrays["shown"],
-            rare=arrays["rare"],
-            of=arrays["of"],
-        )
+        return self._rare.get(day.rare) if day is not None and day.rare is not None else None
 
     @cached_property
-    def _rare(self) -> dict[RareDay, "RareLike | None"]:
-        return {}
+    def _rare(self) -> dict[RareDay, "RareLike"]:
+        by_day: dict[RareDay, RareLike] = {}
+        for rare_day in RareDay:
+            places = [at for at, batch in enumerate(self.batches) if batch.day and batch.day.rare is rare_day]
+            if len(places) < FEWEST_LIKE:
+                continue
+            batches = [self.batches[at] for at in places]
+            arrays = self._arrays(batches)
+            put_beside(arrays, self.companions)
+            off = [np.broadcast_to(self.off(batch.day), arrays["scaled"].shape[1:]) for batch in batches]
+            statistics = BatchHistory(**{**arrays, "scaled": arrays["scaled"] - np.array(off)})
+            by_day[rare_day] = RareLike(places=np.array(places) - len(self.batches), statistics=statistics)
+        return by_day
 
     def _arrays(self, batches: Sequence[Batch]) -> dict[str, Floats]:
-        changed = np.array([[self._is_changed(batch, name) for name in self.names] for batch in batches])[..., None]
+        """NaN where a column was of another kind than now."""
+        pools = [self.pools.get(name) for name in self.names]
+        changed = [
+            [
+                pool is not None and batch.kinds.get(name) not in (None, pool.kind, ColumnKind.NOTHING)
+                for name, pool in zip(self.names, pools, strict=True)
+            ]
+            for batch in batches
+        ]
+        places = np.array(changed)[..., None]
         return {
-            part: np.where(changed, np.nan, [batch.aligned(part, self.names) for batch in batches]) for part in MEASURED
+            part: np.where(places, np.nan, [batch.aligned(part, self.names) for batch in batches]) for part in MEASURED
         }
-
-    def _is_changed(self, batch: Batch, name: str) -> bool:
-        pool, kind = self.pools.get(name), batch.kinds.get(name)
-        return pool is not None and kind not in (None, pool.kind, ColumnKind.NOTHING)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RareLike:
-    """The batches of one rare day, in arrays (batches, columns, …).
-
-    ``places`` are counted from the end of the past, the last being -1.
-    """
+    """The batches of one rare day; ``places`` are counted from the end of the past, the last being -1."""
 
     places: Ints
-    scaled: Floats
-    shown: Floats
-    rare: Floats
-    of: Floats
+    statistics: BatchHistory
 
-    def z(self, history: History, new: Mapping[str, Floats], off: Floats | float, without: int | None = None) -> Floats:
+    def z(
+        self, history: BatchHistory, new: Mapping[str, Floats], off: Floats | float, without: int | None = None
+    ) -> Floats:
         """The z of each statistic of a batch beside these, where three of them have it.
 
         ``without``: the place of the batch itself, where it is one of history.
         """
-        kept = self.places != without
-        count = (~np.isnan(self.scaled[kept])).sum(axis=0)
+        others, own = self.places != without, self.statistics
+        count = (~np.isnan(own.scaled[others])).sum(axis=0)
         like = Like(
-            mean=np.nansum(self.scaled[kept], axis=0) / np.maximum(count, 1),
+            mean=np.nansum(own.scaled[others], axis=0) / np.maximum(count, 1),
             draws=np.where(count >= FEWEST_LIKE, count, 0).astype(np.float64),
-            rare=np.nansum(self.rare[kept], axis=0),
-            of=np.where(kept.sum() >= FEWEST_LIKE, np.nansum(self.of[kept], axis=0), np.nan),
+            rare=np.nansum(own.rare[others], axis=0),
+            of=np.where(others.sum() >= FEWEST_LIKE, np.nansum(own.of[others], axis=0), np.nan),
         )
-        return combined(
-            beside_like(history, like, new["scaled"] - off, new["floors"], new["least"], without),
-            rare_beside_like(history, like, new["rare"], new["of"]),
-        )
-
-
-def past_of(profiles: Iterable[Profile]) -> Past:
-    """The past of batches in their order."""
-    past = Past()
-    for profile in profiles:
-        past = past.joined(profile)
-    return past
-
-
-def combined(z: Floats, rare: Floats) -> Floats:
-    """The z of each statistic, or that of its rare count where this is larger; distances only where they grow."""
-    z = np.where(ONE_SIDED & (z < 0), 0.0, z)
-    own = z[..., _RARE_PLACES]
-    z[..., _RARE_PLACES] = np.where(np.nan_to_num(rare) > np.abs(np.nan_to_num(own)), rare * _RARE_SIGNS, own)
-    return z
-
-
-def nearer(z: Floats, other: Floats) -> Floats:
-    """Of two comparisons of each statistic the one that is less apart; a NaN is none."""
-    return np.where(np.abs(other) < np.abs(z), other, z)
+        return z_beside(history, like, new, off, without)
 
 
 # The accepted past of a table as bytes; one that cannot be read is made anew from the profiles of its batches.
@@ -252,28 +215,23 @@ def to_bytes(past: Past) -> bytes:
 
 
 def from_bytes(stored: bytes) -> Past:
-    """The past that ``to_bytes`` wrote; UnableToRead for anything else."""
-    found: Past = ENVELOPE.from_bytes(stored)
-    return replace(found, batches=tuple(map(_complete, found.batches)))
-
-
-def _complete(batch: Batch) -> Batch:
-    """With NaN for each statistic that is newer than the batch."""
+    """The past that ``to_bytes`` wrote, with NaN for each newer statistic; UnableToRead for anything else."""
+    past: Past = ENVELOPE.from_bytes(stored)
     widths = {**dict.fromkeys(MEASURED, len(STATISTICS)), "rare": len(RARE), "of": len(RARE)}
-    missing = {part: width - batch.arrays[part].shape[1] for part, width in widths.items()}
-    if not any(missing.values()):
-        return batch
-    wider = {
-        part: np.pad(batch.arrays[part], ((0, 0), (0, count)), constant_values=np.nan)
-        for part, count in missing.items()
-    }
-    return replace(batch, arrays={**batch.arrays, **wider})
+    batches = []
+    for batch in past.batches:
+        arrays = {
+            part: np.pad(batch.arrays[part], ((0, 0), (0, width - batch.arrays[part].shape[1])), constant_values=np.nan)
+            for part, width in widths.items()
+            if batch.arrays[part].shape[1] != width
+        }
+        batches.append(replace(batch, arrays={**batch.arrays, **arrays}) if arrays else batch)
+    return replace(past, batches=tuple(batches))
 
 
 # A past that thaws: a window that is novel, and that nobody calls wrong, joins once some more windows have come.
 #
-# Without this, one false alarm that nobody answers freezes the past while the table moves on, and each later window
-# is
+# Without this, one false alarm that nobody answers freezes the past while the table moves on, and each later window is
 # novel because the past is old.
 
 

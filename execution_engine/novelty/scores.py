@@ -1,17 +1,16 @@
 """From statistics and their history to z's, and from the largest of them to a score with its threshold."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, log, sqrt
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betainc, ndtri, stdtrit
 
-from execution_engine.novelty.measures.statistics import STATISTICS
+from execution_engine.profiles.values import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from .statistics import RARE, STATISTICS
 
 LARGEST_Z = 1000.0  # beyond, one is as far as another
 FEWEST = 4  # batches of history that a statistic needs
@@ -22,8 +21,11 @@ BUDGETS = np.array([0.001, 0.001, 0.0017])
 # How many batches of sampling noise a floor is believed for, before history shows less. What is rare has a tail of its
 # own for short histories; on the scale of shares a few rows are far from none.
 FLOOR_WEIGHT, RARE_FLOOR_WEIGHT = 1.0, 3.0
-_FLOOR_WEIGHTS = np.array([RARE_FLOOR_WEIGHT if one.rare else FLOOR_WEIGHT for one in STATISTICS.values()])
 _RARE = np.array([statistic.rare for statistic in STATISTICS.values()])
+_FLOOR_WEIGHTS = np.where(_RARE, RARE_FLOOR_WEIGHT, FLOOR_WEIGHT)
+_RARE_PLACES = np.flatnonzero(_RARE)
+_RARE_SIGNS = np.array([STATISTICS[name].rare_sign for name in RARE])
+ONE_SIDED = np.array([statistic.is_distance for statistic in STATISTICS.values()])
 _OPEN = np.array([statistic.is_open for statistic in STATISTICS.values()])
 # the prior of a history's log scores
 PRIOR_WEIGHT, PRIOR_SPREAD, PRIOR_FACTOR = 10.0, 0.22, 0.9
@@ -31,7 +33,7 @@ QUIETEST = 3  # of these spreads below the mean: no score of history counts as l
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class History:
+class BatchHistory:
     """Of T batches what ``Measured`` says of each column: arrays (T, columns, …)."""
 
     scaled: Floats
@@ -44,10 +46,15 @@ class History:
     @cached_property
     def sums(self) -> "_Sums":
         """Of all batches."""
-        return _sums(self)
+        known = ~np.isnan(self.scaled)
+        count = known.sum(axis=0).astype(np.float64)
+        mean = np.where(known, self.scaled, 0.0).sum(axis=0) / np.maximum(count, 1)
+        apart = np.where(known, self.scaled - mean, 0.0)
+        excess = ((apart / np.where(known, self.floors, 1.0)) ** 2).sum(axis=0)
+        return _Sums(count=count, mean=mean, squares=(apart**2).sum(axis=0), excess=excess)
 
 
-def of_one(history: History, scaled: Floats, floors: Floats, least: Floats) -> Floats:
+def of_one(history: BatchHistory, scaled: Floats, floors: Floats, least: Floats) -> Floats:
     """The z of each statistic of a batch, given its history; NaN where there is none, or too little history."""
     return _z(history.sums, scaled, floors, least)
 
@@ -64,19 +71,37 @@ class Like:
     of: Floats
 
 
-def beside_like(
-    history: History, like: Like, scaled: Floats, floors: Floats, least: Floats, without: int | None = None
+def z_beside(
+    history: BatchHistory,
+    like: Like,
+    batch: Mapping[str, Floats],
+    off: Floats | float = 0.0,
+    without: int | None = None,
 ) -> Floats:
-    """The z beside the mean of a few batches, by the spread of all; NaN where too few have the statistic.
+    """The z of a batch beside the mean of a few, by the spread of all; NaN where too few have the statistic.
 
-    ``without``: the place in history of a batch that its spread shall not be of.
+    ``off`` is taken off its statistics. ``without``: the place in history of a batch that its spread shall not be of.
     """
     sums = history.sums if without is None else history.sums.without(history.scaled[without], history.floors[without])
-    z = _z(replace(sums, mean=like.mean), scaled, floors, least, draws=np.maximum(like.draws, 1))
-    return np.where(like.draws > 0, z, np.nan)
+    sums, draws = replace(sums, mean=like.mean), np.maximum(like.draws, 1)
+    z = np.where(like.draws > 0, _z(sums, batch["scaled"] - off, batch["floors"], batch["least"], draws), np.nan)
+    return combined(z, _rare_z(like.rare, like.of, _rare_sums(history)[2], batch["rare"], batch["of"]))
 
 
-def leave_one_out(history: History) -> Floats:
+def combined(z: Floats, rare: Floats) -> Floats:
+    """The z of each statistic, or that of its rare count where this is larger; distances only where they grow."""
+    z = np.where(ONE_SIDED & (z < 0), 0.0, z)
+    own = z[..., _RARE_PLACES]
+    z[..., _RARE_PLACES] = np.where(np.nan_to_num(rare) > np.abs(np.nan_to_num(own)), rare * _RARE_SIGNS, own)
+    return z
+
+
+def nearer(z: Floats, other: Floats) -> Floats:
+    """Of two comparisons of each statistic the one that is less apart; a NaN is none."""
+    return np.where(np.abs(other) < np.abs(z), other, z)
+
+
+def leave_one_out(history: BatchHistory) -> Floats:
     """The z of each statistic of each batch of history, given the others: (T, …)."""
     others = history.sums.without(history.scaled, history.floors)
     return _z(others, history.scaled, history.floors, history.least)
@@ -103,16 +128,6 @@ class _Sums:
         return _Sums(count=count, mean=self.mean - apart / rest, squares=squares, excess=excess)
 
 
-def _sums(history: History) -> _Sums:
-    known = ~np.isnan(history.scaled)
-    count = known.sum(axis=0).astype(np.float64)
-    filled = np.where(known, history.scaled, 0.0)
-    mean = filled.sum(axis=0) / np.maximum(count, 1)
-    apart = np.where(known, history.scaled - mean, 0.0)
-    excess = ((apart / np.where(known, history.floors, 1.0)) ** 2).sum(axis=0)
-    return _Sums(count=count, mean=mean, squares=(apart**2).sum(axis=0), excess=excess)
-
-
 def _z(sums: _Sums, scaled: Floats, floors: Floats, least: Floats, draws: Floats | float | None = None) -> Floats:
     """(x − m) / √(v (1 + 1/T) + floor²) through Student's t, of more degrees of freedom where the floor prevails.
 
@@ -136,25 +151,19 @@ def normal_of_t(t: Floats, freedom: Floats) -> Floats:
     return np.sign(t) * np.minimum(size, LARGEST_Z)
 
 
-def rare_of_one(history: History, rare: Floats, of: Floats) -> Floats:
+def rare_of_one(history: BatchHistory, rare: Floats, of: Floats) -> Floats:
     """The z of each count of a batch, given the counts of its history; NaN where there are none."""
-    total, rows, spread = _rare_sums(history)
-    return _rare_z(total, rows, spread, rare, of)
+    return _rare_z(*_rare_sums(history), rare, of)
 
 
-def rare_beside_like(history: History, like: Like, rare: Floats, of: Floats) -> Floats:
-    """The same given what was counted in a few batches."""
-    return _rare_z(like.rare, like.of, _rare_sums(history)[2], rare, of)
-
-
-def rare_leave_one_out(history: History) -> Floats:
+def rare_leave_one_out(history: BatchHistory) -> Floats:
     """The z of each count of each batch of history, given the others: (T, …)."""
     total, rows, spread = _rare_sums(history)
     total, rows = total - np.nan_to_num(history.rare), rows - np.nan_to_num(history.of)
     return _rare_z(total, rows, np.broadcast_to(spread, total.shape), history.rare, history.of)
 
 
-def _rare_sums(history: History) -> tuple[Floats, Floats, Floats]:
+def _rare_sums(history: BatchHistory) -> tuple[Floats, Floats, Floats]:
     """All that was counted, out of how many, and how many times more the counts spread than chance has them spread."""
     known = ~np.isnan(history.rare)
     count = known.sum(axis=0)
@@ -194,8 +203,8 @@ def thresholds(scores: Floats, z: Floats) -> Floats:
     family = families(len(z))
     counts = [max(1, int((~np.isnan(z[family == at])).sum())) for at in range(len(BUDGETS))]
     learned = [threshold(scores[:, at], counts[at], BUDGETS[at]) for at in range(len(BUDGETS))]
-    found: Floats = np.maximum(learned, -ndtri(BUDGETS / 2 / np.array(counts)))
-    return found
+    bounds: Floats = np.maximum(learned, -ndtri(BUDGETS / 2 / np.array(counts)))
+    return bounds
 
 
 def threshold(scores: Floats, statistics: int, false_alarms: float = FALSE_ALARMS) -> float:

@@ -31,13 +31,11 @@ class Seasons:
 
     def of(self, day: Day | None) -> Floats:
         """What is taken off a new batch of this day."""
-        found: Floats = np.zeros(self.effects.shape[1:]) if day is None else self.effects[day.weekday]
-        return found
+        return np.zeros(self.effects.shape[1:]) if day is None else np.asarray(self.effects[day.weekday])
 
     def is_seasonal(self, day: Day | None) -> Flags:
         """Which statistics of a batch of this day are compared with its like."""
-        found: Flags = np.zeros(self.seasonal.shape[1:], np.bool_) if day is None else self.seasonal[day.weekday]
-        return found
+        return np.zeros(self.seasonal.shape[1:], np.bool_) if day is None else np.asarray(self.seasonal[day.weekday])
 
 
 def seasons_of(scaled: Floats, days: Sequence[Day | None]) -> Seasons:

@@ -1,15 +1,16 @@
 """What is said of a batch: whether it is novel, and what moved, in words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from execution_engine.novelty.measures.statistics import Shown
+from .statistics import Shown
 
 MOST_SHOWN = 3  # new values in one sentence
 
 
-class Status(StrEnum):
+class NoveltyStatus(StrEnum):
     """What a batch is."""
 
     LEARNING = "LEARNING"  # too few batches were accepted
@@ -43,17 +44,17 @@ class Cause:
     def text(self) -> str:
         """Such as "share of complete values of fare: 0.62, usually 0.998 to 1"."""
         what = self.statistic if self.column is None else f"{self.statistic} of {self.column}"
-        said = f"{what}: {_written(self.value, self.shown)}"
+        text = f"{what}: {_written(self.value, self.shown)}"
         if self.low is not None and self.high is not None:
             low, high = _written(self.low, self.shown), _written(self.high, self.shown)
-            said += f", usually {low}" if low == high else f", usually {low} to {high}"
-            said += f" {self.when}" if self.when else ""
+            text += f", usually {low}" if low == high else f", usually {low} to {high}"
+            text += f" {self.when}" if self.when else ""
         elif self.expected is not None:
-            said += f", usually {_written(self.expected, self.shown)}"
+            text += f", usually {_written(self.expected, self.shown)}"
         if self.new_values:
-            said += f"; never seen before: {', '.join(map(str, self.new_values[:MOST_SHOWN]))}"
-            said += ", …" if len(self.new_values) > MOST_SHOWN else ""
-        return said
+            text += f"; never seen before: {', '.join(map(str, self.new_values[:MOST_SHOWN]))}"
+            text += ", …" if len(self.new_values) > MOST_SHOWN else ""
+        return text
 
     def without_values(self) -> "Cause":
         """The same, for those who may not see the data."""
@@ -67,16 +68,22 @@ class Verdict:
     ``notes`` are sentences about what could not be judged, or is no reason for an alarm.
     """
 
-    status: Status
+    status: NoveltyStatus
     score: float | None = None
     threshold: float | None = None
     causes: tuple[Cause, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, score: float, threshold: float, causes: Sequence[Cause] = (), notes: tuple[str, ...] = ()) -> "Verdict":
+        """Novel where the score exceeds the threshold."""
+        status = NoveltyStatus.NOVEL if score > threshold else NoveltyStatus.LIKE
+        return cls(status=status, score=score, threshold=threshold, causes=tuple(causes), notes=notes)
+
     @property
     def is_novel(self) -> bool:
         """Whether somebody should look at it."""
-        return self.status is Status.NOVEL
+        return self.status is NoveltyStatus.NOVEL
 
 
 def _written(value: float | str, shown: Shown) -> str:

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as of
 
-from .numbers import gathered_numbers
 from .profile import WORKING, ColumnKind, ColumnProfile, Profile, merged_profiles
-from .texts import Letters, Texts, letters_of, shapes_of
+from .texts import Texts, letters_of, shapes_of
 from .values import (
     DistinctSample,
     Floats,
@@ -25,6 +24,7 @@ from .values import (
     ValueCounts,
     added_up,
     counted,
+    gathered_numbers,
     joined_keys,
     keys_of_numbers,
     keys_of_texts,
@@ -59,7 +59,7 @@ def gathered_profile(
             waiting, rows, size = [], 0, 0
     if waiting:
         parts.append(_profiled(waiting, start, threads))
-    return merged_profiles(parts) if len(parts) != 1 else parts[0]
+    return parts[0] if len(parts) == 1 else merged_profiles(parts)
 
 
 def column_profile(values: pa.Array | pa.ChunkedArray, start: float | None = None) -> ColumnProfile:
@@ -86,35 +86,31 @@ def profile_of(columns: Mapping[str, ReadColumn], rows: int, start: float | None
 
 def read_column(values: pa.Array | pa.ChunkedArray, start: float | None = None) -> ReadColumn:
     """One column, with what makes it part of whole rows."""
-    said = str(values.type)
+    type_name = str(values.type)
     values = _plain(values)
     kind = kind_of(values.type)
     keys = np.zeros(len(values), np.uint64)
-    plain = ColumnProfile(type=said, kind=kind, rows=len(values), nulls=values.null_count)
+    plain = ColumnProfile(type=type_name, kind=kind, rows=len(values), nulls=values.null_count)
     if kind in (ColumnKind.NESTED, ColumnKind.NOTHING):
         return ReadColumn(profile=plain, keys=keys)
     there = values.drop_null()
     is_text = kind in (ColumnKind.TEXT, ColumnKind.BYTES)
-    found, own = _of_texts(there) if is_text else _of_numbers(there, kind, start)
+    fields, own = _of_texts(there) if is_text else _of_numbers(there, kind, start)
     keys[values.is_valid().to_numpy(zero_copy_only=False) if plain.nulls else slice(None)] = own
-    return ReadColumn(profile=replace(plain, **found), keys=keys)
+    return ReadColumn(profile=replace(plain, **fields), keys=keys)
 
 
 def kind_of(type_: pa.DataType) -> ColumnKind:
     """What values of a type of Arrow's are to a profile."""
-    if of.is_null(type_):
-        return ColumnKind.NOTHING
-    if of.is_boolean(type_):
-        return ColumnKind.TRUTH
-    if of.is_integer(type_) or of.is_floating(type_) or of.is_decimal(type_):
-        return ColumnKind.NUMBER
-    if of.is_temporal(type_) and not of.is_interval(type_):
-        return ColumnKind.TIME
-    if of.is_string(type_) or of.is_large_string(type_):
-        return ColumnKind.TEXT
-    if of.is_binary(type_) or of.is_large_binary(type_) or of.is_fixed_size_binary(type_):
-        return ColumnKind.BYTES
-    return ColumnKind.NESTED
+    kinds: tuple[tuple[ColumnKind, bool], ...] = (
+        (ColumnKind.NOTHING, of.is_null(type_)),
+        (ColumnKind.TRUTH, of.is_boolean(type_)),
+        (ColumnKind.NUMBER, of.is_integer(type_) or of.is_floating(type_) or of.is_decimal(type_)),
+        (ColumnKind.TIME, of.is_temporal(type_) and not of.is_interval(type_)),
+        (ColumnKind.TEXT, of.is_string(type_) or of.is_large_string(type_)),
+        (ColumnKind.BYTES, of.is_binary(type_) or of.is_large_binary(type_) or of.is_fixed_size_binary(type_)),
+    )
+    return next((kind for kind, holds in kinds if holds), ColumnKind.NESTED)
 
 
 def _profiled(tables: list[pa.Table], start: float | None, threads: int) -> Profile:
@@ -124,8 +120,8 @@ def _profiled(tables: list[pa.Table], start: float | None, threads: int) -> Prof
     table = pa.concat_tables(map(_named, tables))
     read = partial(read_column, start=start)
     with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(read, table.columns) if threads > 1 else map(read, table.columns)
-        return profile_of(dict(zip(table.column_names, found, strict=True)), table.num_rows, start)
+        columns = pool.map(read, table.columns) if threads > 1 else map(read, table.columns)
+        return profile_of(dict(zip(table.column_names, columns, strict=True)), table.num_rows, start)
 
 
 def _named(table: pa.Table) -> pa.Table:
@@ -191,9 +187,14 @@ def _of_texts(there: pa.Array) -> tuple[dict[str, Any], Keys]:
         with suppress(pa.ArrowInvalid):  # of what is no UTF-8 the bytes are counted
             lengths = pc.utf8_length(different)
     keys = keys_of_texts(raw.to_pylist(), len(raw))
-    values, sample = _values_and_sample(keys, counts, lambda at: _labels(raw.take(pa.array(at))))
+
+    def labels(at: Ints) -> list[str]:
+        return [_text(each) for each in pc.binary_slice(raw.take(pa.array(at)), 0, 4 * LABEL_LENGTH).to_pylist()]
+
+    values, sample = _values_and_sample(keys, counts, labels)
     shapes, rows = shapes_of(raw, counts)
-    letters = _letters(raw, counts, keys)
+    most = slice(None) if len(keys) <= MOST_TEXTS else np.argpartition(keys, MOST_TEXTS)[:MOST_TEXTS]  # smallest keys
+    letters = letters_of(raw if len(keys) <= MOST_TEXTS else raw.take(pa.array(most)), counts[most])
     texts = Texts(
         lengths=gathered_numbers(lengths.to_numpy().astype(np.float64), counts, WORKING.lengths),
         shapes=counted(keys_of_texts(shapes, len(shapes)), rows, _objects(map(_text, shapes)), WORKING.shapes),
@@ -201,14 +202,6 @@ def _of_texts(there: pa.Array) -> tuple[dict[str, Any], Keys]:
         peculiarity=letters.peculiarity,
     )
     return {"values": values, "sample": sample, "texts": texts}, keys[places]
-
-
-def _letters(raw: pa.Array, counts: Ints, keys: Keys) -> Letters:
-    """Of all different texts, or of those with the smallest keys where they are many."""
-    if len(keys) <= MOST_TEXTS:
-        return letters_of(raw, counts)
-    at = np.argpartition(keys, MOST_TEXTS)[:MOST_TEXTS]
-    return letters_of(raw.take(pa.array(at)), counts[at])
 
 
 def _values_and_sample(
@@ -219,13 +212,8 @@ def _values_and_sample(
     places = np.empty(len(distinct), np.object_)
     places[:] = at
     kept = ValueCounts(keys=distinct, counts=summed, labels=places).capped(WORKING.values)
-    shown = _objects(labels(kept.labels.astype(np.int64)))
-    kept = replace(kept, labels=shown)
+    kept = replace(kept, labels=_objects(labels(kept.labels.astype(np.int64))))
     return kept, DistinctSample(keys=distinct, counts=summed).capped(WORKING.sample)
-
-
-def _labels(raw: pa.Array) -> list[str]:
-    return [_text(each) for each in pc.binary_slice(raw, 0, 4 * LABEL_LENGTH).to_pylist()]
 
 
 def _text(raw: bytes) -> str:
@@ -233,7 +221,7 @@ def _text(raw: bytes) -> str:
 
 
 def _objects(values: Iterable[Any]) -> Labels:
-    given = list(values)
-    labels = np.empty(len(given), np.object_)
-    labels[:] = given
+    items = list(values)
+    labels = np.empty(len(items), np.object_)
+    labels[:] = items
     return labels

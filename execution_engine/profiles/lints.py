@@ -1,12 +1,13 @@
 """What looks odd in a column at first sight, each with how much of it: questions for its owner, not errors (pure)."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from .profile import ColumnKind, ColumnProfile
+from .values import Floats
 
 MOST = 0.95  # of the rows, from which on a column is said to be all of a kind
 SECRETS = "leaked secrets"
@@ -36,32 +37,36 @@ def lints_of(column: ColumnProfile) -> list[Lint]:
     """Each with a ``name``, a sentence ``said``, and the ``share`` of the rows with a value that it is of."""
     if column.present < FEW_ROWS:
         return []
-    found = [lint for rule in _RULES for lint in rule(column)]
-    return sorted(found, key=lambda lint: (-lint["share"], lint["name"]))
+    lints = [
+        {"name": name, "said": sentence, "share": min(1.0, share)}
+        for rule in (_constant, _written_as_texts, _mixed_formats, _near_duplicates, _stand_ins, _secrets)
+        for name, sentence, share in rule(column)
+    ]
+    return sorted(lints, key=lambda lint: (-lint["share"], lint["name"]))
 
 
-def _constant(column: ColumnProfile) -> Iterator[Lint]:
+def _constant(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     if not column.values.cut and len(column.values.keys) == 1:
-        yield _lint("constant", "every row that has a value has the same one", 1.0)
+        yield "constant", "every row that has a value has the same one", 1.0
 
 
-def _dates_as_texts(column: ColumnProfile) -> Iterator[Lint]:
-    share = _share_of_shapes(column, _DATE)
-    if share >= MOST:
-        yield _lint("dates as texts", "the texts are written like dates: a date type orders and compares them", share)
-
-
-def _numbers_as_texts(column: ColumnProfile) -> Iterator[Lint]:
+def _written_as_texts(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     shapes = column.texts.shapes if column.texts else None
-    if shapes is None or _share_of_shapes(column, _DATE) >= MOST:
+    if shapes is None or column.kind is not ColumnKind.TEXT:
         return
-    share = _share_of_shapes(column, _NUMBER)
+    texts = shapes.frequent(len(shapes.keys))
+    dates, numbers = (
+        sum(count for shape, count in texts if pattern.fullmatch(str(shape))) / column.present
+        for pattern in (_DATE, _NUMBER)
+    )
     leads = any(str(label).startswith("0") and len(str(label)) > 1 for label, _ in column.values.frequent(1000))
-    if share >= MOST and not leads:
-        yield _lint("numbers as texts", "the texts are written like numbers", share)
+    if dates >= MOST:
+        yield "dates as texts", "the texts are written like dates: a date type orders and compares them", dates
+    elif numbers >= MOST and not leads:
+        yield "numbers as texts", "the texts are written like numbers", numbers
 
 
-def _mixed_formats(column: ColumnProfile) -> Iterator[Lint]:
+def _mixed_formats(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     """Several shapes of one length class that differ in marks alone, such as 2026-03-01 and 03/01/2026."""
     shapes = column.texts.shapes if column.texts else None
     if shapes is None or shapes.cut:
@@ -71,10 +76,10 @@ def _mixed_formats(column: ColumnProfile) -> Iterator[Lint]:
         share = sum(count for _, count in dates) / column.present
         if share >= MOST:
             kinds = ", ".join(str(shape) for shape, _ in dates[:3])
-            yield _lint("mixed formats", f"dates are written in several ways: {kinds}", share)
+            yield "mixed formats", f"dates are written in several ways: {kinds}", share
 
 
-def _near_duplicates(column: ColumnProfile) -> Iterator[Lint]:
+def _near_duplicates(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     """Values that differ in case and spaces alone."""
     if column.kind is not ColumnKind.TEXT or column.values.cut:
         return
@@ -85,38 +90,34 @@ def _near_duplicates(column: ColumnProfile) -> Iterator[Lint]:
     if doubled:
         rows = sum(count for each in doubled for _, count in each[1:])  # beside the most frequent way of each
         pairs = "; ".join(f"{each[0][0]!r} and {each[1][0]!r}" for each in doubled[:3])
-        yield _lint("near duplicates", f"values differ in case or spaces alone: {pairs}", rows / column.present)
+        yield "near duplicates", f"values differ in case or spaces alone: {pairs}", rows / column.present
 
 
-def _stand_ins(column: ColumnProfile) -> Iterator[Lint]:
-    """Values that people write where there is none."""
+def _stand_ins(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
+    """Values that people write where there is none: odd numbers lie at an end, far from all others."""
+    numbers = column.numbers
     if column.kind is ColumnKind.TEXT:
-        found = [(label, n) for label, n in column.values.frequent(1000) if str(label).strip().casefold() in _STAND_INS]
-    elif column.kind is ColumnKind.NUMBER and column.numbers is not None:
-        found = [(label, n) for label, n in column.values.frequent(50) if _stands_out(float(label), column)]
+        values = [
+            (label, n) for label, n in column.values.frequent(1000) if str(label).strip().casefold() in _STAND_INS
+        ]
+    elif column.kind is ColumnKind.NUMBER and numbers is not None:
+        ends = _ODD_NUMBERS & {numbers.low, numbers.high}
+        odd = [(label, n) for label, n in column.values.frequent(50) if float(label) in ends]
+        values = [(label, n) for label, n in odd if _stands_out(float(label), numbers.points.numbers)]
     else:
         return
-    share = sum(count for _, count in found) / column.present
-    if found and share >= SOME:
-        values = ", ".join(repr(label) for label, _ in found[:3])
-        yield _lint("stand-ins", f"{values} may stand for a missing value", share)
+    share = sum(count for _, count in values) / column.present
+    if values and share >= SOME:
+        examples = ", ".join(repr(label) for label, _ in values[:3])
+        yield "stand-ins", f"{examples} may stand for a missing value", share
 
 
-def _stands_out(value: float, column: ColumnProfile) -> bool:
-    """Whether an odd number lies at an end of the numbers, far from all others."""
-    numbers = column.numbers
-    assert numbers is not None
-    if value not in _ODD_NUMBERS or value not in (numbers.low, numbers.high):
-        return False
-    points = numbers.points.numbers
+def _stands_out(value: float, points: Floats) -> bool:
     others = points[points != value]
-    if not len(others):
-        return False
-    gap = float(np.abs(others - value).min())
-    return gap > 0.5 * float(others.max() - others.min())
+    return bool(len(others)) and float(np.abs(others - value).min()) > 0.5 * float(others.max() - others.min())
 
 
-def _secrets(column: ColumnProfile) -> Iterator[Lint]:
+def _secrets(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     """Values that open doors; none of them is told."""
     if column.kind is not ColumnKind.TEXT:
         return
@@ -125,32 +126,9 @@ def _secrets(column: ColumnProfile) -> Iterator[Lint]:
         rows = sum(count for label, count in labels if pattern.search(str(label)))
         if rows:
             said = f"some values look like {what}: mark the column sensitive, and have them revoked"
-            yield _lint(SECRETS, said, rows / column.present)
+            yield SECRETS, said, rows / column.present
 
 
 def are_secret(values: Iterable[object]) -> bool:
     """Whether any of the values looks like one that opens doors."""
     return any(pattern.search(str(value)) for value in values for _, pattern in _SECRETS)
-
-
-def _share_of_shapes(column: ColumnProfile, pattern: re.Pattern[str]) -> float:
-    shapes = column.texts.shapes if column.texts else None
-    if shapes is None or column.kind is not ColumnKind.TEXT:
-        return 0.0
-    rows = sum(count for shape, count in shapes.frequent(len(shapes.keys)) if pattern.fullmatch(str(shape)))
-    return rows / column.present
-
-
-def _lint(name: str, said: str, share: float) -> Lint:
-    return {"name": name, "said": said, "share": min(1.0, share)}
-
-
-_RULES: tuple[Callable[[ColumnProfile], Iterator[Lint]], ...] = (
-    _constant,
-    _dates_as_texts,
-    _numbers_as_texts,
-    _mixed_formats,
-    _near_duplicates,
-    _stand_ins,
-    _secrets,
-)

@@ -6,9 +6,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from .numbers import Numbers, merged_numbers
 from .texts import Texts, merged_texts
-from .values import DistinctSample, ValueCounts, merged_samples, merged_values
+from .values import DistinctSample, Numbers, ValueCounts, merged_numbers, merged_samples, merged_values
 
 # The profile of one column, and how those of parts merge.
 
@@ -136,7 +135,7 @@ class Profile:
 
     def reduced(self, caps: Caps) -> "Profile":
         """The same with less of each column, such as what is kept of a batch for months."""
-        columns = {name: _reduced(column, caps) for name, column in self.columns.items()}
+        columns = {name: reduced_column(column, caps) for name, column in self.columns.items()}
         return replace(self, columns=columns, sample=self.sample.capped(caps.rows))
 
 
@@ -150,9 +149,10 @@ def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
         return Profile(rows=0)
     if len({part.start for part in parts}) > 1:
         raise UnableToMerge("the parts count times from different instants: gather them with one start")
-    names = dict.fromkeys(name for part in parts for name in part.columns)
+    absent = [ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=part.rows, nulls=part.rows) for part in parts]
     columns = {
-        name: merged_columns([part.columns.get(name) or _absent(part.rows) for part in parts], caps) for name in names
+        name: merged_columns([part.columns.get(name, null) for part, null in zip(parts, absent, strict=True)], caps)
+        for name in dict.fromkeys(name for part in parts for name in part.columns)
     }
     sample = merged_samples([part.sample for part in parts], caps.rows)
     rows, all_rows = sum(part.rows for part in parts), sum(part.all_rows for part in parts)
@@ -160,11 +160,7 @@ def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
     return Profile(rows=rows, columns=columns, sample=sample, start=parts[0].start, drawn_from=drawn_from)
 
 
-def _absent(rows: int) -> ColumnProfile:
-    return ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=rows, nulls=rows)
-
-
-def _reduced(column: ColumnProfile, caps: Caps) -> ColumnProfile:
+def reduced_column(column: ColumnProfile, caps: Caps) -> ColumnProfile:
     texts = column.texts
     if texts is not None:
         pairs = texts.pairs

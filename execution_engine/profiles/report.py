@@ -35,10 +35,10 @@ def described(profile: Profile) -> dict[str, Any]:
 
 
 def _column(column: ColumnProfile) -> dict[str, Any]:
-    present = column.present
+    present, numbers, texts = column.present, column.numbers, column.texts
     lints = lints_of(column)
     is_secret = any(lint["name"] == SECRETS for lint in lints)
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "type": column.type,
         "kind": column.kind.value,
         "nulls": column.nulls,
@@ -53,11 +53,37 @@ def _column(column: ColumnProfile) -> dict[str, Any]:
         ],
         "lints": lints,
     }
-    if column.numbers is not None and column.kind in (ColumnKind.NUMBER, ColumnKind.TIME):
-        told["numbers"] = _numbers(column)
-    if column.texts is not None:
-        told["texts"] = _texts(column)
-    return told
+    if numbers is not None and column.kind in (ColumnKind.NUMBER, ColumnKind.TIME):
+        described["numbers"] = {
+            "zeros": numbers.zeros,
+            "negatives": numbers.negatives,
+            "whole": numbers.wholes,
+            "nan": numbers.nans,
+            "infinite": numbers.infinities,
+        }
+        if numbers.finite:
+            quantiles = zip(SHARES, numbers.points.quantiles(np.array(SHARES)).tolist(), strict=True)
+            described["numbers"] |= {
+                "min": shown(numbers.low, column),
+                "max": shown(numbers.high, column),
+                "mean": shown(numbers.mean, column),
+                "deviation": numbers.deviation,
+                "quantiles": {f"{share:g}": shown(value, column) for share, value in quantiles},
+                "histogram": histogram(column),
+            }
+    if texts is not None:
+        lengths = texts.lengths
+        described["texts"] = {
+            "shortest": round(lengths.low) if lengths.finite else None,
+            "longest": round(lengths.high) if lengths.finite else None,
+            "mean_length": lengths.mean if lengths.finite else None,
+            "shapes": [
+                {"shape": shape, "count": count, "share": _share(count, present)}
+                for shape, count in texts.shapes.frequent(MOST_SHAPES)
+            ],
+            "peculiarity": texts.peculiarity,
+        }
+    return described
 
 
 def _from_1970(column: ColumnProfile, start: float | None) -> ColumnProfile:
@@ -80,29 +106,6 @@ def may_be_key(column: ColumnProfile) -> bool:
     if not column.values.cut:
         return column.values.most == 1
     return column.values.most <= 1 and column.single >= KEY_SHARE * column.present
-
-
-def _numbers(column: ColumnProfile) -> dict[str, Any]:
-    numbers = column.numbers
-    assert numbers is not None
-    told: dict[str, Any] = {
-        "zeros": numbers.zeros,
-        "negatives": numbers.negatives,
-        "whole": numbers.wholes,
-        "nan": numbers.nans,
-        "infinite": numbers.infinities,
-    }
-    if not numbers.finite:
-        return told
-    quantiles = numbers.points.quantiles(np.array(SHARES)).tolist()
-    return told | {
-        "min": shown(numbers.low, column),
-        "max": shown(numbers.high, column),
-        "mean": shown(numbers.mean, column),
-        "deviation": numbers.deviation,
-        "quantiles": {f"{share:g}": shown(value, column) for share, value in zip(SHARES, quantiles, strict=True)},
-        "histogram": histogram(column),
-    }
 
 
 def histogram(column: ColumnProfile) -> list[dict[str, Any]]:
@@ -155,22 +158,6 @@ def percent(share: float | None) -> str:
     return "100 %" if share == 1 else f"{min(share, 0.9999) * 100:.2f} %"
 
 
-def _texts(column: ColumnProfile) -> dict[str, Any]:
-    texts = column.texts
-    assert texts is not None
-    lengths = texts.lengths
-    return {
-        "shortest": round(lengths.low) if lengths.finite else None,
-        "longest": round(lengths.high) if lengths.finite else None,
-        "mean_length": lengths.mean if lengths.finite else None,
-        "shapes": [
-            {"shape": shape, "count": count, "share": _share(count, column.present)}
-            for shape, count in texts.shapes.frequent(MOST_SHAPES)
-        ],
-        "peculiarity": texts.peculiarity,
-    }
-
-
 def shown(value: Any, column: ColumnProfile) -> Any:
     """A value as JSON and people take it: times in ISO 8601, what is no finite number as a text."""
     if column.kind is ColumnKind.TIME and isinstance(value, int | float):
@@ -183,12 +170,11 @@ def shown(value: Any, column: ColumnProfile) -> Any:
 
 
 def _time(seconds: float, type_: str) -> str:
-    if type_.startswith("time"):  # timestamps and times of day
-        if not type_.startswith("timestamp"):
-            minutes, rest = divmod(seconds, 60)
-            return f"{int(minutes // 60):02d}:{int(minutes % 60):02d}:{rest:06.3f}".removesuffix(".000")
-    elif type_.startswith("duration"):
+    if type_.startswith("duration"):
         return f"{seconds:g} s"
+    if type_.startswith("time") and not type_.startswith("timestamp"):  # of day
+        minutes, rest = divmod(seconds, 60)
+        return f"{int(minutes // 60):02d}:{int(minutes % 60):02d}:{rest:06.3f}".removesuffix(".000")
     try:
         instant = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
@@ -208,30 +194,28 @@ MOST_LETTERS = 60  # of a cell of text
 
 def line_of(column: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
     """What stands under each word of ``HEAD``."""
-    return (
-        column["name"],
-        column["type"],
-        percent(column["complete"]),
-        _distinct(column),
-        _usual(column),
-        range_of(column),
-    )
+    different = f"{'' if column['distinct_is_exact'] else '≈ '}{column['distinct']:,}"
+    usual = (str(each["value"])[:20] for each in column["values"][:3] if (each["share"] or 0) >= 0.01)
+    name, type_, complete = column["name"], column["type"], percent(column["complete"])
+    return name, type_, complete, different, ", ".join(usual), range_of(column)
 
 
-def text_of(name: str, told: Mapping[str, Any]) -> str:
+def text_of(name: str, described: Mapping[str, Any]) -> str:
     """What ``described`` tells of a profile: the rows, a line for each column, then what looks odd."""
-    lines = [HEAD, *map(line_of, told["columns"])]
-    cells = [[_cut(cell) for cell in line] for line in lines]
+    cells = [
+        [_printable(cell if len(cell) <= MOST_LETTERS else cell[: MOST_LETTERS - 1] + "…") for cell in line]
+        for line in [HEAD, *map(line_of, described["columns"])]
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
-    return "\n".join([f"{name}: {told['rows']:,} rows", *shown, *map(_printable, odd(told))])
+    lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+    return "\n".join([f"{name}: {described['rows']:,} rows", *lines, *map(_printable, odd(described))])
 
 
-def odd(told: Mapping[str, Any]) -> list[str]:
+def odd(described: Mapping[str, Any]) -> list[str]:
     """What looks odd, a line each."""
     return [
         f"  {column['name']}: {lint['name']} ({percent(lint['share'])}): {lint['said']}"
-        for column in told["columns"]
+        for column in described["columns"]
         for lint in column["lints"]
     ]
 
@@ -272,18 +256,6 @@ def _brief(value: Any) -> str:
     return str(value)[:16].replace("T", " ")
 
 
-def _distinct(column: Mapping[str, Any]) -> str:
-    return f"{'' if column['distinct_is_exact'] else '≈ '}{column['distinct']:,}"
-
-
-def _usual(column: Mapping[str, Any]) -> str:
-    return ", ".join(str(each["value"])[:20] for each in column["values"][:3] if (each["share"] or 0) >= 0.01)
-
-
-def _cut(cell: str) -> str:
-    return _printable(cell if len(cell) <= MOST_LETTERS else cell[: MOST_LETTERS - 1] + "…")
-
-
 def _printable(text: str) -> str:
     """On one line, whatever values have in them."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
@@ -309,15 +281,15 @@ td:last-child { text-align: right; white-space: nowrap; color: #777; }
 """
 
 
-def page_of(name: str, told: Mapping[str, Any]) -> str:
+def page_of(name: str, described: Mapping[str, Any]) -> str:
     """The page of what ``described`` tells of a profile; whatever the data says stands there as text."""
-    columns = told["columns"]
+    columns = described["columns"]
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{_text(name)}</title>\n<style>{STYLE}</style>",
-            f'<h1>{_text(name)}</h1>\n<p class="facts">{told["rows"]} rows, {len(columns)} columns</p>',
+            f'<h1>{_text(name)}</h1>\n<p class="facts">{described["rows"]} rows, {len(columns)} columns</p>',
             *map(_section, columns),
             "</html>\n",
         ]
@@ -326,10 +298,12 @@ def page_of(name: str, told: Mapping[str, Any]) -> str:
 
 def _section(column: Mapping[str, Any]) -> str:
     title = f"<h2>{_text(column['name'])} <small>{_text(column['type'])}</small></h2>"
-    facts = "".join(f"<dt>{name}</dt><dd>{_text(said)}</dd>" for name, said in _facts(column))
+    facts = "".join(f"<dt>{name}</dt><dd>{_text(fact)}</dd>" for name, fact in _facts(column))
     values = [(_text(each["value"]), each["count"]) for each in column["values"][:MOST_PAGE_VALUES]]
+    shapes = column.get("texts", {}).get("shapes", [])
+    shapes = [(f"<code>{_text(each['shape'])}</code>", each["count"]) for each in shapes]
     odd = [f'<p class="odd">{_text(lint["name"])}: {_text(lint["said"])}</p>' for lint in column["lints"]]
-    parts = [f"{title}<dl>{facts}</dl>", _plot(column) or _shapes(column), _table(values)]
+    parts = [f"{title}<dl>{facts}</dl>", _plot(column) or _table(shapes), _table(values)]
     return "\n".join(["<section>", *(f"<div>{part}</div>" for part in parts), *odd, "</section>"])
 
 
@@ -346,26 +320,18 @@ def _facts(column: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 
 def _plot(column: Mapping[str, Any]) -> str:
-    found = bars(column)
-    if not found:
-        return ""
-    rects = "".join(
+    rects = [
         f'<rect x="{place}.05" width=".9" y="{bar["top"]}" height="{bar["height"]}">'
         f"<title>{_text(bar['low'])} to {_text(bar['high'])}: {bar['said']}</title></rect>"
-        for place, bar in enumerate(found)
-    )
-    said = f"How often numbers of {column['name']} lie where, from the lowest to the highest"
-    box = f'viewBox="0 0 {len(found)} 1" preserveAspectRatio="none"'
-    return f'<svg {box} role="img" aria-label="{_text(said)}">{rects}</svg>'
-
-
-def _shapes(column: Mapping[str, Any]) -> str:
-    shapes = column.get("texts", {}).get("shapes", [])
-    return _table([(f"<code>{_text(each['shape'])}</code>", each["count"]) for each in shapes])
+        for place, bar in enumerate(bars(column))
+    ]
+    label = _text(f"How often numbers of {column['name']} lie where, from the lowest to the highest")
+    box = f'viewBox="0 0 {len(rects)} 1" preserveAspectRatio="none"'
+    return f'<svg {box} role="img" aria-label="{label}">{"".join(rects)}</svg>' if rects else ""
 
 
 def _table(rows: Sequence[tuple[str, int]]) -> str:
-    cells = "".join(f"<tr><td>{shown}</td><td>{count}</td></tr>" for shown, count in rows)
+    cells = "".join(f"<tr><td>{cell}</td><td>{count}</td></tr>" for cell, count in rows)
     return f"<table>{cells}</table>" if cells else ""
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from io import BytesIO
 from math import prod
 from struct import calcsize, error, pack, unpack_from
 from typing import Any
@@ -13,10 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from xxhash import xxh3_128
 
-from .numbers import Numbers, Points
 from .profile import ColumnKind, ColumnProfile, Profile
 from .texts import Texts
-from .values import WHOLE_BELOW, DistinctSample, ValueCounts
+from .values import WHOLE_BELOW, DistinctSample, Numbers, Points, ValueCounts
 
 # Dataclasses of arrays as bytes: an envelope of magic, version, size and checksum around what Zstandard made of them.
 #
@@ -51,7 +51,7 @@ class Envelope:
     def to_bytes(self, value: Any) -> bytes:
         """The bytes that ``from_bytes`` reads back to an equal value."""
         blobs: list[bytes] = []
-        header = json.dumps(self._told(value, blobs), separators=(",", ":")).encode()
+        header = json.dumps(self._tagged(value, blobs), separators=(",", ":")).encode()
         content = b"".join([header, *blobs])
         packed: bytes = pa.Codec("zstd", compression_level=9).compress(content, asbytes=True)
         digest = xxh3_128(packed).digest()
@@ -72,50 +72,51 @@ class Envelope:
             if size > MOST_BYTES or length > size:
                 raise ValueError(f"{size} bytes")
             content = pa.Codec("zstd").decompress(packed, size, asbytes=True)
-            found = self._value(json.loads(content[:length]), _Blobs(memoryview(content)[length:]))
+            value = self._value(json.loads(content[:length]), BytesIO(content[length:]))
         except (ValueError, TypeError, KeyError, IndexError, OSError, RecursionError) as cause:
             raise UnableToRead(f"the bytes are no {self.what} ({cause}): make it anew") from cause
-        if not isinstance(found, self.classes[0]):
+        if not isinstance(value, self.classes[0]):
             raise UnableToRead(f"the bytes are no {self.what}: make it anew")
-        return found
+        return value
 
-    def _told(self, value: Any, blobs: list[bytes]) -> Any:
-        """As JSON; the bytes of an array are in a blob."""
+    def _tagged(self, value: Any, blobs: list[bytes]) -> Any:
+        """As JSON: c a class, a an array (whose bytes are in a blob), o labels, m a mapping, e an enum, t a tuple."""
         if is_dataclass(value):
             place = self.classes.index(type(value))
-            return {"c": [place, *(self._told(getattr(value, field.name), blobs) for field in fields(value))]}
+            return {"c": [place, *(self._tagged(getattr(value, field.name), blobs) for field in fields(value))]}
         if isinstance(value, np.ndarray):
-            return {"o": value.tolist()} if value.dtype == np.object_ else {"a": _written(value, blobs)}
+            return {"o": value.tolist()} if value.dtype == np.object_ else {"a": _add_blob(value, blobs)}
         if isinstance(value, Mapping):
-            return {"m": [[name, self._told(each, blobs)] for name, each in value.items()]}
+            return {"m": [[name, self._tagged(each, blobs)] for name, each in value.items()]}
         if isinstance(value, StrEnum):
             return {"e": [self.enums.index(type(value)), str(value)]}
-        return {"t": [self._told(each, blobs) for each in value]} if isinstance(value, tuple) else value
+        return {"t": [self._tagged(each, blobs) for each in value]} if isinstance(value, tuple) else value
 
-    def _value(self, said: Any, blobs: "_Blobs") -> Any:
-        if not isinstance(said, dict):
-            return said
-        ((tag, given),) = said.items()
-        if tag == "c":
-            type_, values = self.classes[given[0]], [self._value(each, blobs) for each in given[1:]]
-            names = [field.name for field in fields(type_)]
-            if len(values) > len(names):
-                raise ValueError(f"a {type_.__name__} of {len(values)} fields")
-            return type_(**dict(zip(names, values, strict=False)))
-        if tag == "a":
-            return blobs.next(*given)
-        if tag == "m":
-            return {name: self._value(each, blobs) for name, each in given}
-        if tag == "t":
-            return tuple(self._value(each, blobs) for each in given)
-        if tag == "e":
-            return self.enums[given[0]](given[1])
-        labels = np.empty(len(given), np.object_)
-        labels[:] = given
+    def _value(self, tagged: Any, content: BytesIO) -> Any:
+        if not isinstance(tagged, dict):
+            return tagged
+        ((tag, items),) = tagged.items()
+        match tag:
+            case "c":
+                type_, values = self.classes[items[0]], [self._value(each, content) for each in items[1:]]
+                names = [field.name for field in fields(type_)]
+                if len(values) > len(names):
+                    raise ValueError(f"a {type_.__name__} of {len(values)} fields")
+                return type_(**dict(zip(names, values, strict=False)))
+            case "a":
+                return _next_array(content, *items)
+            case "m":
+                return {name: self._value(each, content) for name, each in items}
+            case "t":
+                return tuple(self._value(each, content) for each in items)
+            case "e":
+                return self.enums[items[0]](items[1])
+        labels = np.empty(len(items), np.object_)
+        labels[:] = items
         return labels
 
 
-def _written(array: Array, blobs: list[bytes]) -> list[Any]:
+def _add_blob(array: Array, blobs: list[bytes]) -> list[Any]:
     """Type, type in the blob, shape: whole numbers in as few bytes as their largest needs, byte by byte."""
     kind, small = array.dtype.str, array.reshape(-1)
     if array.dtype == np.float64 and (np.abs(small) < WHOLE_BELOW).all() and (small == np.floor(small)).all():
@@ -128,21 +129,14 @@ def _written(array: Array, blobs: list[bytes]) -> list[Any]:
     return [kind, small.dtype.str, *array.shape]
 
 
-class _Blobs:
-    """The arrays one after another."""
-
-    def __init__(self, content: memoryview) -> None:
-        self._content = content
-
-    def next(self, kind: str, stored: str, *shape: int) -> Array:
-        """The next one."""
-        type_, length = np.dtype(stored), prod(shape)
-        size = type_.itemsize * length
-        if kind not in _ARRAYS or type_.kind not in "iuf" or not 0 <= size <= len(self._content):
-            raise ValueError(f"an array of {kind} as {stored}")
-        planes = np.frombuffer(self._content[:size], np.uint8).reshape(type_.itemsize, length)
-        self._content = self._content[size:]
-        return np.ascontiguousarray(planes.T).view(type_).reshape(shape).astype(kind)
+def _next_array(content: BytesIO, kind: str, stored: str, *shape: int) -> Array:
+    type_, length = np.dtype(stored), prod(shape)
+    size = type_.itemsize * length
+    raw = content.read(size) if size >= 0 else b""
+    if kind not in _ARRAYS or type_.kind not in "iuf" or len(raw) != size:
+        raise ValueError(f"an array of {kind} as {stored}")
+    planes = np.frombuffer(raw, np.uint8).reshape(type_.itemsize, length)
+    return np.ascontiguousarray(planes.T).view(type_).reshape(shape).astype(kind)
 
 
 ENVELOPE = Envelope(
@@ -161,5 +155,5 @@ def to_bytes(profile: Profile) -> bytes:
 
 def from_bytes(stored: bytes) -> Profile:
     """The profile that ``to_bytes`` wrote; UnableToRead for anything else."""
-    found: Profile = ENVELOPE.from_bytes(stored)
-    return found
+    profile: Profile = ENVELOPE.from_bytes(stored)
+    return profile

@@ -8,8 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .numbers import Numbers, merged_numbers
-from .values import Floats, Ints, ValueCounts, merged_values
+from .values import Floats, Ints, Numbers, ValueCounts, merged_numbers, merged_values
 
 # The letters of texts, as classes of bytes: how often which follows which, shapes, and the index of peculiarity.
 

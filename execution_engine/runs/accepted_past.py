@@ -5,7 +5,7 @@ window that the test was never run on, where it is like those before it. One tha
 joins after some more windows. Those that other tests find bad are left out while they are bad.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -107,28 +107,29 @@ class KnownPast:
         """With one more: it joins, it waits because it is novel and nobody says anything, or nothing is learned."""
         answer, thawing = Answer.WRONG, self.thawing
         if profile is not None and profile.rows:
-            answer = self._answer(batch, profile, method, day)
+            if batch.word not in (Word.UNJUDGED, Word.OUTLIVED):
+                answer = next(answer for answer, word in WORDS.items() if word is batch.word)
+            elif not judge(profile, self.past, method, day=day).is_novel:
+                answer = Answer.ACCEPTED
+            elif batch.word is Word.UNJUDGED:
+                answer = Answer.NONE
             thawing = thawing.with_window(batch.measurement, profile, answer, day)
-        waiting = {each.key for each in thawing.unanswered}
+        waiting = {unanswered.key for unanswered in thawing.unanswered}
         batches = (*self.batches, replace(batch, word=WORDS[answer]))[-MOST_BATCHES:]
-        return KnownPast(thawing=thawing, batches=tuple(_thawed(each, waiting) for each in batches))
-
-    def _answer(self, batch: PastBatch, profile: Profile, method: Method, day: Day | None) -> Answer:
-        if batch.word not in (Word.UNJUDGED, Word.OUTLIVED):
-            return next(answer for answer, word in WORDS.items() if word is batch.word)
-        if not judge(profile, self.past, method, day=day).is_novel:
-            return Answer.ACCEPTED
-        return Answer.NONE if batch.word is Word.UNJUDGED else Answer.WRONG
+        return KnownPast(
+            thawing=thawing,
+            batches=tuple(
+                replace(each, word=Word.JOINED)
+                if each.word is Word.UNANSWERED and each.measurement not in waiting
+                else each
+                for each in batches
+            ),
+        )
 
     @property
     def starts(self) -> list[str]:
         """The windows of the batches that are in the past."""
         return [batch.start for batch in self.batches if batch.word in IN_THE_PAST]
-
-
-def _thawed(batch: PastBatch, waiting: Collection[Hashable]) -> PastBatch:
-    is_thawed = batch.word is Word.UNANSWERED and batch.measurement not in waiting
-    return replace(batch, word=Word.JOINED) if is_thawed else batch
 
 
 class AcceptedPasts:
@@ -147,7 +148,10 @@ class AcceptedPasts:
             profile = from_bytes(state_of(measurement))
         except (UnableToRead, UnableToLoadState) as error:
             return Failure(reason=Reason.ENGINE_UNREACHABLE, detail=f"{measurement.spec_text}: {error}")
-        calendar = _calendar(run, history, wants, sources)
+        dataset = sources.dataset(wants[0].dataset) if wants else run.data_test.dataset
+        partitioning, calendar = dataset.partitioning, None
+        if partitioning is not None and partitioning.granularity is Granularity.DAY:
+            calendar = Calendar(zone=partitioning.zone, country=history.country)
         known, novel_before = self._past(run.data_test, history, wants, sources, calendar)
         return BesidePast(
             profile=profile,
@@ -174,34 +178,33 @@ class AcceptedPasts:
     ) -> tuple[KnownPast, int]:
         """The past, and how many of the last windows in a row are novel without an answer."""
         key = (test.pk, operand_key(history))
-        rows = _measured(test, wants, sources)
+        rows: dict[Window, Measurement] = {}  # the profiles of past windows that other tests did not find bad
+        if wants:
+            hashes = {want.window: want.spec_hash for want in wants}
+            dataset = sources.dataset(wants[0].dataset)
+            latest = latest_measurements(dataset.pk, wants[0].datacenter, hashes, test.pk)
+            rows = {window: row for window in hashes if (row := latest[window]) is not None}
         by_key = {row.pk: row for row in rows.values()}
-        wanted = _batches(test, rows, self._now)
-        known = (self._known.get(key) or _kept(*key)).dated(calendar)
-        count = known.covers(wanted)
-        if count is not None and key not in self._known:
-            known = known.with_unanswered(lambda measurement: _profile(by_key.get(measurement)), calendar)
+        words = _words(test, list(rows), self._now)
+        wanted = [
+            PastBatch(start=window.start.isoformat(), measurement=row.pk, word=words.get(window, Word.UNJUDGED))
+            for window, row in rows.items()
+            if words.get(window) is not Word.LEFT
+        ]
+        known = (self._known.get(key) or _stored(*key)).dated(calendar)
+        count, is_newer = known.covers(wanted), True
         if count is None:
-            newest = known.batches[-1].start
-            known, count, is_newer = KnownPast(), 0, bool(wanted) and wanted[-1].start >= newest
-        else:
-            is_newer = True
+            is_newer = bool(wanted) and wanted[-1].start >= known.batches[-1].start
+            known, count = KnownPast(), 0
+        elif key not in self._known:
+            known = known.with_unanswered(lambda measurement: readable_profile(by_key.get(measurement)), calendar)
         for batch in wanted[count:]:
-            profile, day = _profile(by_key[batch.measurement]), _day(batch.start, calendar)
+            profile, day = readable_profile(by_key[batch.measurement]), _day(batch.start, calendar)
             known = known.with_batch(batch, profile, history.method, day)
         self._known[key] = known
         if test.pk is not None and is_newer and count < len(wanted):
             self._changed[test.pk, key[1]] = known
         return known, len(list(takewhile(lambda batch: batch.word is Word.UNANSWERED, reversed(wanted))))
-
-
-def _calendar(run: Run, history: History, wants: Sequence[Want], sources: Sources) -> Calendar | None:
-    """That of the table whose batches are compared; None where they are not of a day each."""
-    dataset = sources.dataset(wants[0].dataset) if wants else run.data_test.dataset
-    partitioning = dataset.partitioning
-    if partitioning is None or partitioning.granularity is not Granularity.DAY:
-        return None
-    return Calendar(zone=partitioning.zone, country=history.country)
 
 
 def _day(start: str, calendar: Calendar | None) -> Day | None:
@@ -213,57 +216,30 @@ def operand_key(history: History) -> str:
     return blake2s(history.metric.text.encode(), digest_size=16).hexdigest()
 
 
-def _measured(test: DataTest, wants: Sequence[Want], sources: Sources) -> dict[Window, Measurement]:
-    """The profiles of past windows, the oldest first, without those of windows that other tests found bad."""
-    if not wants:
-        return {}
-    hashes = {want.window: want.spec_hash for want in wants}
-    found = latest_measurements(sources.dataset(wants[0].dataset).pk, wants[0].datacenter, hashes, test.pk)
-    return {window: row for window in hashes if (row := found[window]) is not None}
-
-
-def _batches(test: DataTest, rows: Mapping[Window, Measurement], now: datetime) -> list[PastBatch]:
-    """What is known of each now, without those that a user called wrong."""
-    words = _words(test, list(rows), now)
-    found = [
-        PastBatch(start=window.start.isoformat(), measurement=row.pk, word=words.get(window, Word.UNJUDGED))
-        for window, row in rows.items()
-    ]
-    return [batch for batch in found if batch.word is not Word.LEFT]
-
-
 def _words(test: DataTest, windows: Sequence[Window], now: datetime) -> dict[Window, Word]:
     """What the test's last run found of each, and what users have said."""
+    words: dict[Window, Word] = {}
     if test.pk is None or not windows:
-        return {}
-    found: dict[Window, Word] = {}
-    starts = [window.start for window in windows]
+        return words
     runs = Run.objects.filter(data_test=test.pk, evaluated_at__isnull=False, outcome__in=(Outcome.HELD, Outcome.BROKEN))
-    for some in in_parts(starts):
-        columns = ("window_start", "window_end", "outcome")
-        for start, end, outcome in (
-            runs.filter(window_start__in=some).order_by("measured_at", "pk").values_list(*columns)
-        ):
-            found[Window(start=start, end=end)] = Word.JOINED if outcome == Outcome.HELD else Word.UNANSWERED
-        for row in Release.objects.filter(data_test=test.pk, window_start__in=some):
-            if row.until is not None and row.until <= now:
-                found |= dict.fromkeys(_under(row, found), Word.OUTLIVED)
-            if found.get(row.window) is Word.UNANSWERED:
-                is_right = not row.is_wrong and (row.until is None or row.until > now)
-                found[row.window] = Word.RELEASED if is_right else Word.LEFT
-    return found
+    for starts in in_parts([window.start for window in windows]):
+        results = runs.filter(window_start__in=starts).order_by("measured_at", "pk")
+        for start, end, outcome in results.values_list("window_start", "window_end", "outcome"):
+            words[Window(start=start, end=end)] = Word.JOINED if outcome == Outcome.HELD else Word.UNANSWERED
+        for release in Release.objects.filter(data_test=test.pk, window_start__in=starts):
+            if release.until is not None and release.until <= now:
+                # windows that may have held only beside one that was right for a time, and is not any more
+                for window, word in words.items():
+                    if word is Word.JOINED and release.window_end <= window.start < release.until:
+                        words[window] = Word.OUTLIVED
+            if words.get(release.window) is Word.UNANSWERED:
+                is_right = not release.is_wrong and (release.until is None or release.until > now)
+                words[release.window] = Word.RELEASED if is_right else Word.LEFT
+    return words
 
 
-def _under(ended: Release, found: Mapping[Window, Word]) -> list[Window]:
-    """Windows that may have held only beside one that was right for a time, and is not any more."""
-    return [
-        window
-        for window, word in found.items()
-        if word is Word.JOINED and ended.window_end <= window.start < (ended.until or window.start)
-    ]
-
-
-def _profile(row: Measurement | None) -> Profile | None:
+def readable_profile(row: Measurement | None) -> Profile | None:
+    """The profile that a measurement kept; None where it cannot be read any more."""
     if row is None:
         return None
     try:
@@ -272,7 +248,7 @@ def _profile(row: Measurement | None) -> Profile | None:
         return None
 
 
-def _kept(test: int | None, operand: str) -> KnownPast:
+def _stored(test: int | None, operand: str) -> KnownPast:
     """As the last run left it; none where it cannot be read, so that it is made anew."""
     row = AcceptedPast.objects.filter(data_test=test, operand=operand).first() if test is not None else None
     if row is None:

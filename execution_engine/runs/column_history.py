@@ -16,9 +16,8 @@ from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import History, operands
 from execution_engine.models import AcceptedPast, Measurement
 from execution_engine.novelty import past as stored_pasts
-from execution_engine.novelty.measures.batch import WHOLE_BATCH
-from execution_engine.novelty.measures.statistics import PLACE, STATISTICS
 from execution_engine.novelty.past import Past
+from execution_engine.novelty.statistics import PLACE, STATISTICS, WHOLE_BATCH
 from execution_engine.parts.state_store import STATE, UnableToLoadState, state_of
 from execution_engine.profiles.profile import ColumnKind, Profile
 from execution_engine.profiles.report import described

@@ -3,23 +3,23 @@
 It needs no server and no database; the service's tests are in ``test_generator`` and ``runs``.
 """
 
-from execution_engine.anomalies.adaptive import Adaptive
-from execution_engine.anomalies.expectation import Predictive
-from execution_engine.anomalies.seasons import HoltWinters, SeasonalTrend
+from execution_engine.anomalies.forecasts import Adaptive, HoltWinters, SeasonalTrend
 from execution_engine.anomalies.strategies import (
     AbsoluteChange,
     BatchNormal,
     OnlineNormal,
+    Predictive,
     RelativeRateOfChange,
     SimpleThreshold,
 )
-from execution_engine.verification.checks.check import SIZE, Check
-from execution_engine.verification.checks.constrained import metric
-from execution_engine.verification.constraints.assertion import UnableToAssert
-from execution_engine.verification.constraints.constraints import (
+
+from .check import SIZE, Check, metric
+from .constraints import (
     ConstraintStatus,
+    Histogram,
     Level,
     Status,
+    UnableToAssert,
     above,
     at_least,
     at_most,
@@ -27,8 +27,6 @@ from execution_engine.verification.constraints.constraints import (
     between,
     equal_to,
 )
-from execution_engine.verification.constraints.histogram import Histogram
-
 from .profile import Profile, UnableToProfile
 from .repository import (
     FileRepository,
@@ -39,8 +37,7 @@ from .repository import (
     StoredMetrics,
     UnableToReadRepository,
 )
-from .results import CheckResult, ConstraintResult, VerificationResult
-from .suite import Verification, VerificationSuite
+from .suite import CheckResult, ConstraintResult, Verification, VerificationResult, VerificationSuite
 
 __all__ = [
     "SIZE",

@@ -1,6 +1,6 @@
-"""Checks written in YAML: a file is read whole, or refused with everything that is wrong in it.
+"""Checks written in YAML: a file is read whole, or refused with everything that is wrong in it, by line.
 
-The same checks in Python are in ``checks``.
+The same checks in Python are the methods of ``Check``.
 """
 
 import re
@@ -8,21 +8,16 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.catalog.yaml.yaml_text import UnableToParseYaml, YamlText, parse_yaml
+from assay.catalog.yaml.yaml_text import UnableToParseYaml, parse_yaml
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.metrics.expressions import listed, named
 from execution_engine.metrics.registry import METRICS
-from execution_engine.verification.checks.check import Check
-from execution_engine.verification.constraints.assertion import (
-    AssertionConstraint,
-    UnableToAssert,
-    assertion_constraint,
-)
-from execution_engine.verification.constraints.constraints import Level, MetricConstraint
+
+from .check import Check
+from .constraints import AssertionConstraint, Level, MetricConstraint, UnableToAssert, assertion_constraint
 
 # The short form of checks files: a metric with its bound as an assertion, or a rule of ``Check`` by its own name.
 
@@ -38,23 +33,35 @@ TOGETHER = ("is_unique", "is_primary_key", "are_complete", "is_less_than")  # of
 OF_VALUES = ("is_contained_in", "is_in_range", "has_pattern", "has_data_type")  # what each column is held against
 OF_CONDITIONS = ("satisfies", "satisfies_if")
 RULES = (*PER_COLUMN, *TOGETHER, *OF_VALUES, *OF_CONDITIONS)
+COUNTS = {"is_less_than": 2, "satisfies": 1, "satisfies_if": 2}  # of texts that a rule takes
 
 
 class UnableToExpand(ValueError):
     """What stands there is no short form; the message says what may stand there."""
 
 
-def expand(key: str, said: Any) -> list[str | Rule]:
-    """The assertions or rules that ``key: said`` stands for; raises UnableToExpand."""
+def expand(key: str, content: Any) -> list[str | Rule]:
+    """The assertions or rules that ``key: content`` stands for; raises UnableToExpand."""
+    if key in OF_VALUES:
+        kind = str if key in ("has_pattern", "has_data_type") else list
+        if not isinstance(content, Mapping) or not all(isinstance(each, kind) and each for each in content.values()):
+            form = "a text behind each column, such as {code: integral}"
+            if kind is list:
+                form = "the values of each column, such as {status: [open, closed]}"
+            raise UnableToExpand(f"found {content!r}: write {form}")
+        return [_rule(key, column, values) for column, values in content.items()]
     if key in RULES:
-        return [_tried(rule) for rule in _rules(key, said)]
+        if key == "is_unique" and isinstance(content, Mapping) and set(content) == {"columns", "nulls"}:
+            return [_rule(key, *_texts(key, content["columns"]), nulls=content["nulls"])]
+        texts = _texts(key, content)
+        return [_rule(key, column) for column in texts] if key in PER_COLUMN else [_rule(key, *texts)]
     if _CALL.fullmatch(key):
-        return [f"{key.strip()} {_bound(said)}"]
+        return [f"{key.strip()} {_bound(content)}"]
     if key not in METRICS:
         raise UnableToExpand(f"{key!r} is neither a metric nor a rule: the rules are {', '.join(RULES)}")
-    if isinstance(said, Mapping):
-        return [_assertion(key, str(columns), _bound(bound)) for columns, bound in said.items()]
-    return [f"{key}() {_bound(said)}"]
+    if isinstance(content, Mapping):
+        return [_assertion(key, str(columns), _bound(bound)) for columns, bound in content.items()]
+    return [f"{key}() {_bound(content)}"]
 
 
 def _assertion(metric: str, columns: str, bound: str) -> str:
@@ -67,62 +74,38 @@ def _assertion(metric: str, columns: str, bound: str) -> str:
     return text
 
 
-def _bound(said: Any) -> str:
+def _bound(content: Any) -> str:
     """``>= 0.99`` as it is; a number is equality."""
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
-        raise UnableToExpand(f"found {said!r}: write a number, or a comparison such as '>= 0.99'")
-    text = str(said)
+    if isinstance(content, bool) or not isinstance(content, int | float | str):
+        raise UnableToExpand(f"found {content!r}: write a number, or a comparison such as '>= 0.99'")
+    text = str(content)
     return text if _BOUND.match(text) else f"= {text}"
 
 
-def _rules(key: str, said: Any) -> list[Rule]:
-    """The very methods of ``Check``, so that a name means the same in both forms."""
-    if key in OF_VALUES:
-        return [partial(_called, key, column, values) for column, values in _values(key, said)]
-    if key == "is_unique" and isinstance(said, Mapping) and set(said) == {"columns", "nulls"}:
-        return [partial(_called, key, *_texts(key, said["columns"]), nulls=said["nulls"])]
-    given = _texts(key, said)
-    if key in PER_COLUMN:
-        return [partial(_called, key, column) for column in given]
-    return [partial(_called, key, *given)]
+def _rule(name: str, *arguments: Any, **options: Any) -> Rule:
+    """The very method of ``Check``, once it was seen to make sense: a name means the same in both forms."""
 
+    def add(check: Check) -> Check:
+        added: Check = getattr(check, name)(*arguments, **options)
+        return added
 
-def _called(name: str, *arguments: Any, check: Check, **options: Any) -> Check:
-    added: Check = getattr(check, name)(*arguments, **options)
-    return added
-
-
-def _tried(rule: Callable[..., Check]) -> Rule:
-    """The rule, once it was seen to make sense."""
     try:
-        rule(check=Check())
+        add(Check())
     except (TypeError, ValueError) as error:
         raise UnableToExpand(str(error)) from None
-    return lambda check: rule(check=check)
+    return add
 
 
-def _texts(key: str, said: Any) -> Sequence[str]:
-    texts = [said] if isinstance(said, str) else said
+def _texts(key: str, content: Any) -> Sequence[str]:
+    texts = [content] if isinstance(content, str) else content
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
-        raise UnableToExpand(f"found {said!r}: write a column, or a list of columns such as [id, city]")
-    wanted = {"is_less_than": 2, "satisfies": 1, "satisfies_if": 2}.get(key, len(texts))
-    if len(texts) != wanted:
-        raise UnableToExpand(f"found {len(texts)}: {key} takes {wanted}")
+        raise UnableToExpand(f"found {content!r}: write a column, or a list of columns such as [id, city]")
+    if len(texts) != COUNTS.get(key, len(texts)):
+        raise UnableToExpand(f"found {len(texts)}: {key} takes {COUNTS[key]}")
     return texts
 
 
-def _values(key: str, said: Any) -> list[tuple[str, Any]]:
-    wanted = str if key in ("has_pattern", "has_data_type") else list
-    if not isinstance(said, Mapping) or not all(isinstance(values, wanted) and values for values in said.values()):
-        shown = "a text behind each column, such as {code: integral}" if wanted is str else _LISTS
-        raise UnableToExpand(f"found {said!r}: write {shown}")
-    return list(said.items())
-
-
-_LISTS = "the values of each column, such as {status: [open, closed]}"
-
-
-# A file of checks in YAML: read whole, or refused with everything that is wrong in it, by line.
+# A file of checks.
 
 PARTS = ("checks", "tables")
 OPTIONS = ("level", "name", "where", "hint", "for_each_column")
@@ -130,7 +113,6 @@ _KEYS = ("assertion", *OPTIONS)
 
 Place = tuple[str | int, ...]
 Finding = tuple[Place, str]
-Written = MetricConstraint | AssertionConstraint  # what an entry may become
 
 
 class UnableToReadChecks(ValueError):
@@ -146,15 +128,6 @@ class ChecksFile:
     tables: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Item:
-    """One entry of the list: its assertions or rules, and what is said of all of them."""
-
-    place: Place
-    written: tuple[str | Rule, ...]
-    said: Mapping[str, Any]
-
-
 def read_checks(path: Path) -> ChecksFile:
     """The checks that a file holds; raises UnableToReadChecks."""
     try:
@@ -165,118 +138,94 @@ def read_checks(path: Path) -> ChecksFile:
         raise UnableToReadChecks(f"{path}: is no UTF-8 text at byte {error.start}: save it as UTF-8.") from None
     except UnableToParseYaml as error:
         raise UnableToReadChecks(f"{path}:{error.line}: no YAML: {error.sentence}. Check its indentation.") from None
-    return _read(path, text)
-
-
-def _read(path: Path, text: YamlText) -> ChecksFile:
-    problems = [(each.line, f"{each.path}: {each.sentence}") for each in text.doubled_keys]
-    items, findings = _items(text.content)
-    tables = text.content.get("tables") or {} if isinstance(text.content, Mapping) else {}
+    content = text.content if isinstance(text.content, Mapping) else {}
+    tables = content.get("tables") or {}
     checks: list[Check] = []
     lines: list[int] = []
-    for item in items:
-        try:
-            checks.append(_check(item, tables))
-            lines += [text.line(item.place)] * len(checks[-1].constraints)
-        except UnableToAssert as error:
-            findings.append((item.place, str(error)))
-    problems += [(text.line(place), sentence) for place, sentence in findings]
-    if problems:
-        raise UnableToReadChecks("\n".join(f"{path}:{line}: {sentence}" for line, sentence in sorted(problems)))
-    located = {name: _beside(path, str(where)) for name, where in tables.items()}
-    return ChecksFile(checks=tuple(checks), lines=tuple(lines), tables=located)
-
-
-def _beside(path: Path, where: str) -> str:
-    """A relative path is meant from the file's own folder."""
-    return where if "://" in where or "/" not in where else str(path.parent / where)
-
-
-def _items(content: Any) -> tuple[list[_Item], list[Finding]]:
-    findings: list[Finding] = []
-    if not isinstance(content, Mapping) or not isinstance(content.get("checks"), list) or not content["checks"]:
-        return [], [((), "write `checks:` and below it a list, such as `- assertion: row_count() > 0`.")]
-    findings += [((str(key),), _unknown(str(key), PARTS)) for key in content if key not in PARTS]
-    if not isinstance(content.get("tables") or {}, Mapping):
-        findings.append((("tables",), "write the path of each table behind its name: `raw.customers: lake/customers`."))
-    items: list[_Item] = []
-    for at, said in enumerate(content["checks"]):
+    findings = list(_wrong_frame(content))
+    for at, entry in enumerate(content["checks"] if not findings or findings[0][0] else ()):
         place: Place = ("checks", at)
-        wrong = list(_wrong(said, place))
+        wrong = list(_wrong_entry(entry, place))
         findings += wrong
         if not wrong:
             try:
-                items.append(
-                    _Item(
-                        place=place,
-                        written=tuple(_written(said)),
-                        said={} if isinstance(said, str) else {name: said[name] for name in OPTIONS if name in said},
-                    )
-                )
-            except UnableToExpand as error:
+                checks.append(_check(entry, tuple(tables)))
+                lines += [text.line(place)] * len(checks[-1].constraints)
+            except (UnableToExpand, UnableToAssert) as error:
                 findings.append((place, str(error)))
-    return items, findings
+    problems = [(key.line, f"{key.path}: {key.sentence}") for key in text.doubled_keys]
+    problems += [(text.line(place), sentence) for place, sentence in findings]
+    if problems:
+        raise UnableToReadChecks("\n".join(f"{path}:{line}: {sentence}" for line, sentence in sorted(problems)))
+    located = {  # a relative path is meant from the file's own folder
+        name: str(where) if "://" in str(where) or "/" not in str(where) else str(path.parent / str(where))
+        for name, where in tables.items()
+    }
+    return ChecksFile(checks=tuple(checks), lines=tuple(lines), tables=located)
 
 
-def _wrong(said: Any, place: Place) -> Iterator[Finding]:
+def _wrong_frame(content: Mapping[str, Any]) -> Iterator[Finding]:
+    """What is wrong around the list of checks; where there is no list, that is the first, and without a place."""
+    if not isinstance(content.get("checks"), list) or not content["checks"]:
+        yield (), "write `checks:` and below it a list, such as `- assertion: row_count() > 0`."
+        return
+    yield from (((str(key),), _unknown(str(key), PARTS)) for key in content if key not in PARTS)
+    if not isinstance(content.get("tables") or {}, Mapping):
+        yield ("tables",), "write the path of each table behind its name: `raw.customers: lake/customers`."
+
+
+def _wrong_entry(entry: Any, place: Place) -> Iterator[Finding]:
     """What is wrong with an entry apart from its assertion."""
-    if isinstance(said, str):
+    if isinstance(entry, str):
         return
-    if not isinstance(said, Mapping):
-        yield place, f"found {reprlib.repr(said)}: write an assertion, or a mapping with the key assertion."
+    if not isinstance(entry, Mapping):
+        yield place, f"found {reprlib.repr(entry)}: write an assertion, or a mapping with the key assertion."
         return
-    others = [str(key) for key in said if key not in _KEYS]
-    if "assertion" in said and others:
+    others = [str(key) for key in entry if key not in _KEYS]
+    if "assertion" in entry and others:
         yield (*place, others[0]), _unknown(others[0], _KEYS)
-    elif "assertion" not in said and len(others) != 1:
+    elif "assertion" not in entry and len(others) != 1:
         yield place, f"found {', '.join(others) or 'no rule'}: write one assertion, metric or rule for each entry."
-    if "assertion" in said and not isinstance(said["assertion"], str):
-        yield (*place, "assertion"), f"found {reprlib.repr(said['assertion'])}: write a text."
-    if said.get("level", "error") not in tuple(Level):
-        yield (*place, "level"), f"found {reprlib.repr(said['level'])}: write error or warning."
+    if "assertion" in entry and not isinstance(entry["assertion"], str):
+        yield (*place, "assertion"), f"found {reprlib.repr(entry['assertion'])}: write a text."
+    if entry.get("level", "error") not in tuple(Level):
+        yield (*place, "level"), f"found {reprlib.repr(entry['level'])}: write error or warning."
     for name in ("name", "where", "hint"):
-        if not isinstance(said.get(name, ""), str):
-            yield (*place, name), f"found {reprlib.repr(said[name])}: write a text."
-    columns = said.get("for_each_column", ["x"])
+        if not isinstance(entry.get(name, ""), str):
+            yield (*place, name), f"found {reprlib.repr(entry[name])}: write a text."
+    columns = entry.get("for_each_column", ["x"])
     if not isinstance(columns, list) or not columns or not all(isinstance(column, str) for column in columns):
         yield (*place, "for_each_column"), f"found {reprlib.repr(columns)}: write a list of columns."
-    elif "for_each_column" in said and "{column}" not in str(said.get("assertion", "")):
+    elif "for_each_column" in entry and "{column}" not in str(entry.get("assertion", "")):
         yield (*place, "for_each_column"), "the assertion must say {column} where each column is meant."
 
 
-def _written(said: str | Mapping[str, Any]) -> Sequence[str | Rule]:
-    if isinstance(said, str):
-        return [said]
-    if "assertion" not in said:
-        key = next(str(key) for key in said if key not in _KEYS)
-        return expand(key, said[key])
-    columns = said.get("for_each_column")
-    text = str(said["assertion"])
-    return [text.replace("{column}", named(column)) for column in columns] if columns else [text]
-
-
-def _check(item: _Item, tables: Mapping[str, Any]) -> Check:
-    check = Check(Level(item.said.get("level", Level.ERROR)), item.said.get("name", ""))
-    found = [constraint for each in item.written for constraint in _constraints(each, item.said, tuple(tables))]
-    for constraint in found:
-        check = check.adding(_named(constraint, check.name, alone=len(found) == 1))
-    return check
-
-
-def _constraints(written: str | Rule, said: Mapping[str, Any], datasets: tuple[str, ...]) -> Sequence[Written]:
-    hint, where = said.get("hint", ""), said.get("where")
-    if isinstance(written, str):
-        return (assertion_constraint(written, hint=hint, where=where, datasets=datasets),)
-    return [replace(each, hint=hint) for each in written(Check(where=where)).constraints if isinstance(each, Written)]
-
-
-def _named(constraint: Written, name: str, *, alone: bool) -> Written:
-    if not name:
-        return constraint
-    text = name if alone else f"{name}: {constraint.text}"
-    if isinstance(constraint, MetricConstraint):
-        return replace(constraint, text=text)
-    return replace(constraint, name=text)
+def _check(entry: str | Mapping[str, Any], datasets: tuple[str, ...]) -> Check:
+    """The check of one entry; raises UnableToExpand and UnableToAssert."""
+    options: Mapping[str, Any] = {} if isinstance(entry, str) else entry
+    where, hint, name = options.get("where"), options.get("hint", ""), options.get("name", "")
+    if not isinstance(entry, str) and "assertion" not in entry:
+        key = next(key for key in entry if key not in _KEYS)
+        statements = expand(str(key), entry[key])
+    else:
+        assertion = str(options.get("assertion", entry))
+        columns = options.get("for_each_column") or [""]
+        statements = [assertion.replace("{column}", named(column)) if column else assertion for column in columns]
+    constraints: list[MetricConstraint | AssertionConstraint] = []
+    for statement in statements:
+        if isinstance(statement, str):
+            constraints.append(assertion_constraint(statement, hint=hint, where=where, datasets=datasets))
+            continue
+        for constraint in statement(Check(where=where)).constraints:
+            if isinstance(constraint, MetricConstraint | AssertionConstraint):
+                constraints.append(replace(constraint, hint=hint))
+    for at, constraint in enumerate(constraints if name else ()):
+        text = name if len(constraints) == 1 else f"{name}: {constraint.text}"
+        if isinstance(constraint, MetricConstraint):
+            constraints[at] = replace(constraint, text=text)
+        else:
+            constraints[at] = replace(constraint, name=text)
+    return Check(Level(options.get("level", Level.ERROR)), name, constraints=tuple(constraints))
 
 
 def _unknown(key: str, known: tuple[str, ...]) -> str:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from assay.catalog.profile import check_options
 from execution_engine.engines.arrow.local_scan import told_without_spark
@@ -18,76 +17,40 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Reader(Protocol):
-    """Reads one dataset."""
-
-    def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
-        """Every measurement wanted, as an engine gives it."""
-        ...
-
-    def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
-        """Up to ``limit`` rows that break the metrics, 1,000 at most."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableReader:
-    """A table by its engine; without one, by the engine of its storage in a process of its own."""
-
-    table: Table
-    engine: Engine | None = None
-
-    def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
-        """One scan of the whole table; the engine, and with it Spark, only where it must answer something."""
-        return told_without_spark(self.table, wanted) or self._engine.scan(self.table, WHOLE, wanted)
-
-    def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
-        """Rows of the whole table."""
-        return self._engine.failing_rows(self.table, WHOLE, specs, limit)
-
-    @property
-    def _engine(self) -> Engine:
-        return self.engine or engine_for(self.table.storage)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FrameReader:
-    """A DataFrame, in the session that it was made in."""
-
-    name: str
-    frame: "DataFrame"
-
-    def scan(self, wanted: Sequence[Wanted]) -> ScanReport:
-        """One scan of the frame."""
-        from execution_engine.engines.spark.failures import counting_jobs
-        from execution_engine.engines.spark.scan import measure
-        from execution_engine.engines.spark.sources import frame_source
-
-        started, session = monotonic(), self.frame.sparkSession
-        with counting_jobs(session, f"verification of {self.name}") as count:
-            taken = measure(frame_source(self.frame, self.name), wanted)
-        seconds = monotonic() - started
-        return ScanReport(
-            measured=taken.measured,
-            spark_jobs=count.jobs,
-            seconds=seconds,
-            fingerprint=None,
-            read_by=taken.read_by,
-        )
-
-    def failing_rows(self, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
-        """Rows of the frame."""
-        from execution_engine.engines.spark.measures.failing import failing_rows
-        from execution_engine.engines.spark.sources import frame_source
-
-        return failing_rows(frame_source(self.frame, self.name), specs, limit)
-
-
-def reader_of(data: "DataFrame | Table | str | Path", name: str, engine: Engine | None) -> Reader:
-    """What reads the data."""
+def scan(
+    data: "DataFrame | Table | str | Path", name: str, engine: Engine | None, wanted: Sequence[Wanted]
+) -> ScanReport:
+    """One scan of all data, of a DataFrame in its own session; the engine, and Spark, only where they must answer."""
     if isinstance(data, Table | str | Path):
-        return TableReader(table=table_of(data, name), engine=engine)
-    return FrameReader(name=name, frame=data)
+        table = table_of(data, name)
+        return told_without_spark(table, wanted) or (engine or engine_for(table.storage)).scan(table, WHOLE, wanted)
+    from execution_engine.engines.spark.failures import counting_jobs
+    from execution_engine.engines.spark.scan import measure
+    from execution_engine.engines.spark.sources import frame_source
+
+    started = monotonic()
+    with counting_jobs(data.sparkSession, f"verification of {name}") as count:
+        measures = measure(frame_source(data, name), wanted)
+    return ScanReport(
+        measured=measures.measured,
+        spark_jobs=count.jobs,
+        seconds=monotonic() - started,
+        fingerprint=None,
+        read_by=measures.read_by,
+    )
+
+
+def read_failing_rows(
+    data: "DataFrame | Table | str | Path", name: str, engine: Engine | None, specs: Sequence[MetricSpec], limit: int
+) -> FailingRows:
+    """Up to ``limit`` rows, 1,000 at most, that break the metrics."""
+    if isinstance(data, Table | str | Path):
+        table = table_of(data, name)
+        return (engine or engine_for(table.storage)).failing_rows(table, WHOLE, specs, limit)
+    from execution_engine.engines.spark.measures.failing import failing_rows
+    from execution_engine.engines.spark.sources import frame_source
+
+    return failing_rows(frame_source(data, name), specs, limit)
 
 
 def name_of(data: "DataFrame | Table | str | Path") -> str:
@@ -119,14 +82,12 @@ def names_files(text: str) -> bool:
 
 
 @contextmanager
-def as_tables(
-    given: Mapping[str, "DataFrame | Table | str | Path"],
-) -> Iterator[dict[str, Table]]:
+def as_tables(datasets: Mapping[str, "DataFrame | Table | str | Path"]) -> Iterator[dict[str, Table]]:
     """Each as a table that metrics of two tables can open; frames as views that last as long as the context."""
     tables: dict[str, Table] = {}
     frames: list[tuple[DataFrame, Table]] = []
     try:
-        for name, data in given.items():
+        for name, data in datasets.items():
             if isinstance(data, Table | str | Path):
                 tables[name] = table_of(data, name)
                 continue

@@ -1,7 +1,4 @@
-"""Metrics of earlier runs, kept in a file or in memory, and states of tables that grow by deltas.
-
-What an anomaly among them is stands in ``constraints``.
-"""
+"""Metrics of earlier runs, kept in a file or in memory, and states of tables that grow by deltas."""
 
 import fcntl
 import json
@@ -23,8 +20,6 @@ from execution_engine.outcome import Reason
 from execution_engine.parts.incremental import union
 from execution_engine.parts.state_store import write_whole
 
-# Metrics of earlier runs, by the date of the data and by tags.
-
 Tags = tuple[tuple[str, str], ...]
 
 
@@ -32,15 +27,7 @@ Tags = tuple[tuple[str, str], ...]
 class ResultKey:
     """Which data was measured. Runs are compared with the earlier runs of the same tags.
 
-    Parameters:
-        at: the instant that the data stands for, with its zone.
-        tags: pairs of texts, such as ``(("region", "eu"),)``, sorted. ``ResultKey.of`` sorts them.
-
-    Errors: none.
-
-    Example:
-        >>> ResultKey(at=datetime(2026, 3, 10, tzinfo=UTC)) == ResultKey.of(date(2026, 3, 10))
-        True
+    ``at`` is the instant that the data stands for, with its zone; ``tags`` are sorted pairs of texts.
     """
 
     at: datetime
@@ -48,20 +35,7 @@ class ResultKey:
 
     @classmethod
     def of(cls, at: date | datetime, **tags: str) -> "ResultKey":
-        """The key of a day or an instant.
-
-        Parameters:
-            at: a date, which stands for its first instant in UTC, or a datetime. One without a zone is in UTC.
-            tags: texts by names, such as ``region="eu"``.
-
-        Errors:
-            TypeError: ``at`` is neither a date nor a datetime.
-
-        Example:
-            >>> key = ResultKey.of(date(2026, 3, 10), region="eu")
-            >>> key.at.isoformat(), key.tags
-            ('2026-03-10T00:00:00+00:00', (('region', 'eu'),))
-        """
+        """The key of a day, which stands for its first instant, or of an instant; in UTC without a zone."""
         instant = at if isinstance(at, datetime) else datetime.combine(at, time())
         instant = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
         return cls(at=instant.astimezone(UTC), tags=tuple(sorted(tags.items())))
@@ -69,89 +43,36 @@ class ResultKey:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredMetrics:
-    """The metrics of one run, as repositories keep them.
-
-    Parameters:
-        key: the data that was measured.
-        values: numbers by the texts of their metrics, such as ``{"row_count()": 10}``.
-
-    Errors: none.
-
-    Example:
-        >>> stored = StoredMetrics(key=ResultKey.of(date(2026, 3, 10)), values={"row_count()": 10})
-    """
+    """The metrics of one run, as repositories keep them: numbers by the texts of their metrics."""
 
     key: ResultKey
     values: Mapping[str, Number]
 
 
 class MetricsRepository(Protocol):
-    """What ``use_repository`` takes: an object with these two methods, such as one of your own.
-
-    Example:
-        >>> repository: MetricsRepository = InMemoryRepository()
-    """
+    """What ``use_repository`` takes: an object with these two methods, such as one of your own."""
 
     def save(self, stored: StoredMetrics) -> None:
-        """Keeps the metrics of one run. Those of an earlier run of the same key stay, but for the values that are new.
-
-        Parameters:
-            stored: the metrics, with the key they are kept under.
-
-        Errors: those of the place that keeps them, such as OSError.
-
-        Example:
-            >>> repository.save(StoredMetrics(key=ResultKey.of(date(2026, 3, 10)), values={"row_count()": 10}))
-        """
+        """Keeps the metrics of one run; those of an earlier run of the same key stay, but for values that are new."""
         ...
 
     def load(self) -> list[StoredMetrics]:
-        """Returns every run, in the order of the dates, as a list.
-
-        Errors: those of the place that keeps them, such as OSError.
-
-        Example:
-            >>> [run.values for run in repository.load()]
-            [{'row_count()': 10}]
-        """
+        """Returns every run, in the order of the dates, as a list."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class InMemoryRepository:
-    """Keeps the metrics of runs as long as the object lives.
-
-    Parameters:
-        kept: the runs it begins with, by their keys; none by default.
-
-    Errors: none.
-
-    Example:
-        >>> repository = InMemoryRepository()
-        >>> repository.save(StoredMetrics(key=ResultKey.of(date(2026, 3, 10)), values={"row_count()": 10}))
-    """
+    """Keeps the metrics of runs as long as the object lives."""
 
     kept: dict[ResultKey, StoredMetrics] = field(default_factory=dict)
 
     def save(self, stored: StoredMetrics) -> None:
-        """Keeps the metrics of one run until the object is gone.
-
-        Errors: none.
-
-        Example:
-            >>> repository.save(StoredMetrics(key=ResultKey.of(date(2026, 3, 11)), values={"row_count()": 12}))
-        """
+        """Keeps the metrics of one run until the object is gone."""
         self.kept[stored.key] = merged(self.kept.get(stored.key), stored)
 
     def load(self) -> list[StoredMetrics]:
-        """Returns every run, in the order of the dates, as a list.
-
-        Errors: none.
-
-        Example:
-            >>> [run.values["row_count()"] for run in repository.load()]
-            [10, 12]
-        """
+        """Returns every run, in the order of the dates, as a list."""
         return ordered(self.kept)
 
 
@@ -160,9 +81,9 @@ def merged(before: StoredMetrics | None, stored: StoredMetrics) -> StoredMetrics
     return stored if before is None else StoredMetrics(key=stored.key, values={**before.values, **stored.values})
 
 
-def ordered(kept: Mapping[ResultKey, StoredMetrics]) -> list[StoredMetrics]:
+def ordered(runs: Mapping[ResultKey, StoredMetrics]) -> list[StoredMetrics]:
     """By date, then by tags."""
-    return sorted(kept.values(), key=lambda stored: (stored.key.at, stored.key.tags))
+    return sorted(runs.values(), key=lambda stored: (stored.key.at, stored.key.tags))
 
 
 def series(runs: Iterable[StoredMetrics], metric: str, key: ResultKey) -> list[tuple[datetime, Number]]:
@@ -174,11 +95,66 @@ def series(runs: Iterable[StoredMetrics], metric: str, key: ResultKey) -> list[t
     ]
 
 
+# A repository in one file of JSON lines: each run is one line, appended at once.
+
+
+class UnableToReadRepository(ValueError):
+    """A line of the file of a ``FileRepository`` is no run. The message names the file and the line."""
+
+
+@dataclass(frozen=True)
+class FileRepository:
+    """Keeps the metrics of runs in a file of JSON lines, one line for each run; the first ``save`` makes it.
+
+    Lines are only ever added, and of several with one key the later win. Several processes may write at once.
+    """
+
+    path: Path | str
+
+    def save(self, stored: StoredMetrics) -> None:
+        """Appends one line under a lock. The line is on disk when this returns."""
+        path = Path(self.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.truncate(_confirmed(path.read_bytes()))
+            values = {name: to_json(value) for name, value in stored.values.items()}
+            run = {"at": stored.key.at.isoformat(), "tags": dict(stored.key.tags), "values": values}
+            file.write((json.dumps(run, sort_keys=True) + "\n").encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def load(self) -> list[StoredMetrics]:
+        """Returns every run, in the order of the dates; UnableToReadRepository: a line is no run."""
+        path = Path(self.path)
+        content = path.read_bytes() if path.exists() else b""
+        runs: dict[ResultKey, StoredMetrics] = {}
+        for number, line in enumerate(content[: _confirmed(content)].splitlines(), start=1):
+            stored = _read_line(line, f"{path}:{number}")
+            runs[stored.key] = merged(runs.get(stored.key), stored)
+        return ordered(runs)
+
+
+def _confirmed(content: bytes) -> int:
+    """How many bytes were written whole; what a crash left behind the last line's end never counted."""
+    return content.rfind(b"\n") + 1
+
+
+def _read_line(line: bytes, place: str) -> StoredMetrics:
+    try:
+        run = json.loads(line)
+        values = {
+            str(name): number_of(Decimal(value)) if isinstance(value, str) else float(value)
+            for name, value in run["values"].items()
+        }
+        return StoredMetrics(key=ResultKey.of(datetime.fromisoformat(run["at"]), **run["tags"]), values=values)
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise UnableToReadRepository(f"{place}: it is no run of metrics ({error!r}); mend or delete the line") from None
+
+
 # Metrics of a table that grows by deltas: each delta is read once, its states are kept and added up.
 
 _NO_STATE = "{}: it does not add up over deltas; say Check(…, on='delta'), give the whole table, or take one that does"
-
-
 _MISSING = (
     "{}: earlier deltas ({}, the last of {:%Y-%m-%d %H:%M} UTC) were verified without it: "
     "verify them again with this check, or say Check(…, on='delta')"
@@ -191,72 +167,26 @@ class FolderOfStates:
     """Keeps the states of the metrics of a table that grows, for ``Verification.add_up``, in a folder.
 
     The state of each metric over each delta is a file of its own. Beside them stands which deltas there were. The
-    methods are those that ``Verification.run`` calls.
-
-    Parameters:
-        path: the folder. The first run makes it.
-
-    Errors: none.
-
-    Shared parameters:
-        key: the delta: its instant and tags.
-        spec: the metric.
-
-    Example:
-        >>> states = FolderOfStates(folder / "states")
-        >>> first, second = ResultKey.of(date(2026, 3, 10)), ResultKey.of(date(2026, 3, 11))
+    methods are those that ``Verification.run`` calls: ``key`` is the delta, its instant and tags, ``spec`` the metric.
     """
 
     path: Path | str
 
     def save(self, key: ResultKey, spec: MetricSpec, state: bytes) -> None:
-        """Keeps the state of one metric over one delta. A state of the same key is replaced, in one step.
-
-        Parameters:
-            state: the bytes that the engine gives for the metric.
-
-        Errors:
-            OSError: the folder cannot be written.
-
-        Example:
-            >>> states.save(first, SIZE, b"10")
-        """
-        write_whole(self._folder(key, spec) / _name(key), [state])
+        """Keeps the state of one metric over one delta. A state of the same key is replaced, in one step."""
+        write_whole(self._folder(key, spec) / f"{_stem(key)}.state", [state])
 
     def before(self, key: ResultKey, spec: MetricSpec) -> list[bytes]:
-        """Returns the states of a metric over all deltas before ``key`` under the same tags, the oldest first.
-
-        Errors:
-            OSError: a state cannot be read.
-
-        Example:
-            >>> states.before(second, SIZE)
-            [b'10']
-        """
+        """Returns the states of a metric over all deltas before ``key`` under the same tags, the oldest first."""
         paths = sorted(self._folder(key, spec).glob("*.state"))
-        return [path.read_bytes() for path in paths if path.name < _name(key)]
+        return [path.read_bytes() for path in paths if path.name < f"{_stem(key)}.state"]
 
     def note(self, key: ResultKey) -> None:
-        """Keeps that there was this delta, whatever was measured of it.
-
-        Errors:
-            OSError: the folder cannot be written.
-
-        Example:
-            >>> states.note(first)
-        """
+        """Keeps that there was this delta, whatever was measured of it."""
         write_whole(self._deltas(key) / f"{_stem(key)}.delta", [])
 
     def missing(self, key: ResultKey, spec: MetricSpec) -> list[datetime]:
-        """Returns the instants, in UTC and without a zone, of the earlier deltas of which the metric has no state.
-
-        Errors:
-            OSError: the folder cannot be read.
-
-        Example:
-            >>> states.missing(second, SIZE), states.missing(second, metric("mean", "fare"))
-            ([], [datetime.datetime(2026, 3, 10, 0, 0)])
-        """
+        """Returns the instants, in UTC and without a zone, of the earlier deltas of which the metric has no state."""
         noted = {path.name.removesuffix(".delta") for path in self._deltas(key).glob("*.delta")}
         known = {path.name.removesuffix(".state") for path in self._folder(key, spec).glob("*.state")}
         return [datetime.strptime(stem, _AT) for stem in sorted(noted - known) if stem < _stem(key)]
@@ -275,18 +205,13 @@ def added_up(states: FolderOfStates, key: ResultKey, spec: MetricSpec, delta: Me
     if delta.state is None or spec.by:
         return failed(Reason.INVALID, _NO_STATE.format(spec.text))
     try:
-        summed = from_state(
-            spec, union(spec, [from_bytes(spec, part) for part in [*states.before(key, spec), delta.state]])
-        )
+        parts = [from_bytes(spec, part) for part in [*states.before(key, spec), delta.state]]
+        summed = from_state(spec, union(spec, parts))
     except UnableToReadState as error:
         return failed(Reason.INVALID, f"{spec.text}: a state in {states.path} cannot be added: {error}")
     states.save(key, spec, delta.state)
     missing = states.missing(key, spec)
     return failed(Reason.INVALID, _MISSING.format(spec.text, len(missing), missing[-1])) if missing else summed
-
-
-def _name(key: ResultKey) -> str:
-    return f"{_stem(key)}.state"
 
 
 def _stem(key: ResultKey) -> str:
@@ -295,94 +220,3 @@ def _stem(key: ResultKey) -> str:
 
 def _hash(text: str) -> str:
     return blake2s(text.encode(), digest_size=12).hexdigest()
-
-
-# A repository in one file of JSON lines: each run is one line, appended at once.
-
-
-class UnableToReadRepository(ValueError):
-    """A line of the file of a ``FileRepository`` is no run. The message names the file and the line.
-
-    Example:
-        >>> _ = (folder / "broken.jsonl").write_text("[]" + chr(10))
-        >>> FileRepository(folder / "broken.jsonl").load()
-        Traceback (most recent call last):
-        execution_engine.verification.repository.UnableToReadRepository: ...broken.jsonl:1: it is no ...
-    """
-
-
-@dataclass(frozen=True)
-class FileRepository:
-    """Keeps the metrics of runs in a file of JSON lines, one line for each run.
-
-    Lines are only ever added, and of several with one key the later win. Several processes may write at once.
-
-    Parameters:
-        path: the file. It is made, with its folder, by the first ``save``.
-
-    Errors: none.
-
-    Example:
-        >>> repository = FileRepository(folder / "metrics.jsonl")
-    """
-
-    path: Path | str
-
-    def save(self, stored: StoredMetrics) -> None:
-        """Appends one line under a lock. The line is on disk when this returns.
-
-        Errors:
-            OSError: the file cannot be written.
-
-        Example:
-            >>> repository.save(StoredMetrics(key=ResultKey.of(date(2026, 3, 10)), values={"row_count()": 10}))
-        """
-        path = Path(self.path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.truncate(_confirmed(path.read_bytes()))
-            values = {name: to_json(value) for name, value in stored.values.items()}
-            told = {"at": stored.key.at.isoformat(), "tags": dict(stored.key.tags), "values": values}
-            file.write((json.dumps(told, sort_keys=True) + "\n").encode())
-            file.flush()
-            os.fsync(file.fileno())
-
-    def load(self) -> list[StoredMetrics]:
-        """Returns every run, in the order of the dates, as a list; an empty one where there is no file.
-
-        Errors:
-            UnableToReadRepository: a line is no run.
-            OSError: the file cannot be read.
-
-        Example:
-            >>> [run.values["row_count()"] for run in repository.load()]
-            [10.0]
-        """
-        path = Path(self.path)
-        content = path.read_bytes() if path.exists() else b""
-        kept: dict[ResultKey, StoredMetrics] = {}
-        for number, line in enumerate(content[: _confirmed(content)].splitlines(), start=1):
-            stored = _read(line, f"{path}:{number}")
-            kept[stored.key] = merged(kept.get(stored.key), stored)
-        return ordered(kept)
-
-
-def _confirmed(content: bytes) -> int:
-    """How many bytes were written whole; what a crash left behind the last line's end never counted."""
-    return content.rfind(b"\n") + 1
-
-
-def _read(line: bytes, where: str) -> StoredMetrics:
-    try:
-        told = json.loads(line)
-        key = ResultKey.of(datetime.fromisoformat(told["at"]), **told["tags"])
-        return StoredMetrics(
-            key=key,
-            values={
-                str(name): number_of(Decimal(value)) if isinstance(value, str) else float(value)
-                for name, value in told["values"].items()
-            },
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
-        raise UnableToReadRepository(f"{where}: it is no run of metrics ({error!r}); mend or delete the line") from None

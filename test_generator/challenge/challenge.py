@@ -21,7 +21,7 @@ from execution_engine.language.templates import UnableToRender
 from execution_engine.novelty.days import Day
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Answer, Past, ThawingPast
-from execution_engine.novelty.verdict import Status
+from execution_engine.novelty.verdict import NoveltyStatus
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
 from execution_engine.verification import (
@@ -263,7 +263,7 @@ class Challenger:
         said = self.verifier.said(everything, window.rows, window.moment)
         self._note_unjudged(window.moment.key, said)
         verdict = judge(window.profile_of(window.rows), self._past, day=window.day)
-        novel = None if verdict.status is Status.LEARNING else verdict.is_novel
+        novel = None if verdict.status is NoveltyStatus.LEARNING else verdict.is_novel
         alarms = {name for name, one in said.items() if one.status is ConstraintStatus.FAILURE}
         self.found.sound.append(
             Sound(window=window.moment.key, rows=window.rows.num_rows, novel=novel, **_told_apart(everything, alarms))

@@ -5,22 +5,29 @@ compared with the first one of the same left side, in all columns at once; what 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from math import floor, prod
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from execution_engine.metrics.expressions import written
+from execution_engine.metrics.spec import quoted
 from execution_engine.profiles.gather import column_profile
 from execution_engine.profiles.profile import ColumnKind, ColumnProfile
 from execution_engine.profiles.report import may_be_key
-from execution_engine.profiles.values import DistinctSample
+from execution_engine.profiles.values import DistinctSample, Ints
+
+from .rules import REACH, Candidate, sql_name
 
 # Columns as numbers of their different values, which keys and dependencies are looked for in (pure).
 
-Codes = npt.NDArray[np.int64]
+Codes = Ints
 
 NULL = -1
 FEW = 1 << 16  # places that are cheaper to mark than codes to sort
@@ -67,27 +74,16 @@ def dense(codes: Codes) -> Codes:
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
     """The rows of all tables, in the columns that have one name each, and types that go together."""
-    names = dict.fromkeys(name for table in tables for name in table.column_names)
-    kept = [name for name in names if _go_together([t.schema.field(at) for t in tables for at in _places(t, name)])]
-    kept = [name for name in kept if all(len(_places(table, name)) < 2 for table in tables)]
-    parts = [table.select([name for name in kept if name in table.column_names]) for table in tables]
+    names = []
+    for name in dict.fromkeys(name for table in tables for name in table.column_names):
+        fields = [[table.schema.field(at) for at in table.schema.get_all_field_indices(name)] for table in tables]
+        if max(map(len, fields)) < 2:
+            with suppress(pa.ArrowTypeError, pa.ArrowInvalid):
+                pa.unify_schemas([pa.schema(each) for each in fields if each], promote_options="permissive")
+                names.append(name)
+    parts = [table.select([name for name in names if name in table.column_names]) for table in tables]
     return pa.concat_tables(parts, promote_options="permissive")
 
-
-def _places(table: pa.Table, name: str) -> list[int]:
-    places: list[int] = table.schema.get_all_field_indices(name)
-    return places
-
-
-def _go_together(fields: Sequence[pa.Field]) -> bool:
-    try:
-        pa.unify_schemas([pa.schema([field]) for field in fields], promote_options="permissive")
-    except (pa.ArrowTypeError, pa.ArrowInvalid):
-        return False
-    return True
-
-
-Ints = npt.NDArray[np.int64]
 
 MOST_LEFT = 2  # columns on the left side: with more, tables have dependencies that are chance
 LEAST_SHARE = 0.999  # of the rows, that a dependency keeps
@@ -101,7 +97,7 @@ _FIRST_LOOK = 64  # pairs of rows
 _LOOKED_AT = 1_000_000  # values at most, in the second look
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Dependency:
     """Rows that are alike in the ``left`` columns are alike in the ``right`` one; NULL on the left says nothing.
 
@@ -134,38 +130,37 @@ def dependencies(
     names = [name for name in table.column_names if not is_nested(table.schema.field(name).type)]
     if rows < 2 or len(names) < 2:
         return []
-    columns = _Columns(table, names, np.zeros(rows, np.int64) if windows is None else windows)
-    search = _Search(columns, least_share, least_expected)
+    of_rows = np.zeros(rows, np.int64) if windows is None else windows
+    search = _Search(table, names, of_rows, least_share, least_expected)
     for size in range(1, MOST_LEFT + 1):
         for left in search.lefts(size):
             search.look_at(left)
             if search.is_over:
-                return search.found
-    return search.found
+                return search.results
+    return search.results
 
 
-def share_kept(table: pa.Table, left: Sequence[str], right: str) -> float:
-    """The share of the rows that keep a dependency; 1 of no rows."""
-    lefts = [codes_of(table.column(name)) for name in left]
-    present = np.logical_and.reduce([codes >= 0 for codes in lefts])
-    return _share(combined([codes[present] for codes in lefts]), codes_of(table.column(right))[present])
-
-
-def without_implied(found: Sequence[Dependency]) -> list[Dependency]:
+def without_implied(tested: Sequence[Dependency]) -> list[Dependency]:
     """Without those that follow from the others: not a → c where there are a → b and b → c."""
-    kept = sorted(found, key=lambda one: (len(one.left), -one.expected))
-    for one in reversed(list(kept)):
-        others = [other for other in kept if other is not one and other.share == 1]
-        if one.right in _closure(one.left, others):
-            kept.remove(one)
-    return kept
+    remaining = sorted(tested, key=lambda dependency: (len(dependency.left), -dependency.expected))
+    for dependency in reversed(list(remaining)):
+        others = [other for other in remaining if other is not dependency and other.share == 1]
+        follows, size = set(dependency.left), -1
+        while len(follows) > size:
+            size = len(follows)
+            follows |= {other.right for other in others if follows >= set(other.left)}
+        if dependency.right in follows:
+            remaining.remove(dependency)
+    return remaining
 
 
-class _Columns:
-    """The columns as codes: those of a sample of rows together, those of all rows once they are asked for."""
+class _Search:
+    """The columns as codes, those of a sample of rows together and those of all rows once they are asked for; what was
+    found so far, and what need not be looked at for it."""
 
-    def __init__(self, table: pa.Table, names: Sequence[str], windows: Ints) -> None:
+    def __init__(self, table: pa.Table, names: Sequence[str], windows: Ints, share: float, expected: float) -> None:
         self.table, self.names, self.windows = table, tuple(names), windows
+        self.least_share, self.least_expected = share, expected
         size = min(table.num_rows, SAMPLE, max(1000, MOST_CELLS // len(names)))
         chosen = np.random.default_rng(0).permutation(table.num_rows)[:size]
         self.is_cut = size < table.num_rows
@@ -174,28 +169,9 @@ class _Columns:
         self.distinct = self.sample.max(axis=0) + 1
         self.by_chance = np.array([_alike_by_chance(column) for column in self.sample.T])
         self.has_null = [bool(table.column(name).null_count) for name in names]
-        self._whole: dict[int, Codes] = {}
-
-    def whole(self, at: int) -> Codes:
-        """Of all rows."""
-        if at not in self._whole:
-            if len(self._whole) * self.table.num_rows > MOST_CELLS:
-                self._whole.clear()
-            self._whole[at] = codes_of(self.table.column(self.names[at]))
-        return self._whole[at]
-
-    def may_be_left(self, at: int) -> bool:
-        """Whether the column has values that repeat, and more than one of them."""
-        return bool(1 < self.distinct[at] < len(self.sample)) and not _has_fractions(self.table.column(self.names[at]))
-
-
-class _Search:
-    """What was found so far, and what need not be looked at for it."""
-
-    def __init__(self, columns: _Columns, least_share: float, least_expected: float) -> None:
-        self.columns, self.least_share, self.least_expected = columns, least_share, least_expected
-        self.found: list[Dependency] = []
+        self.results: list[Dependency] = []
         self.is_over = False
+        self._whole: dict[int, Codes] = {}
         self._lefts_of: dict[int, list[frozenset[int]]] = {}
         self._implied: list[tuple[frozenset[int], int]] = []  # without a NULL on the right, and without exception
         self._keys: list[frozenset[int]] = []
@@ -203,12 +179,18 @@ class _Search:
 
     def lefts(self, size: int) -> Iterator[tuple[int, ...]]:
         """Left sides of so many columns, those with the fewest values first: none is a key, or follows in part."""
-        fit = [at for at in range(len(self.columns.names)) if self.columns.may_be_left(at)]
-        for some in combinations(sorted(fit, key=lambda at: self.columns.distinct[at]), size):
-            left = frozenset(some)
+        repeats = np.flatnonzero((self.distinct > 1) & (self.distinct < len(self.sample))).tolist()
+        columns = {at: self.table.column(self.names[at]) for at in repeats}
+        fit = [  # whole numbers with gaps often come as doubles
+            at
+            for at, column in columns.items()
+            if not pa.types.is_floating(column.type) or pc.all(pc.equal(column, pc.floor(column)), min_count=0).as_py()
+        ]
+        for chosen in combinations(sorted(fit, key=lambda at: self.distinct[at]), size):
+            left = frozenset(chosen)
             follows = any(right in left and others <= left for others, right in self._implied)
             if not follows and not any(key <= left for key in self._keys):
-                yield tuple(sorted(some))
+                yield tuple(sorted(chosen))
 
     def look_at(self, left: tuple[int, ...]) -> None:
         """Confirms what the sample says of a left side."""
@@ -217,59 +199,54 @@ class _Search:
         rights = self._rights(left)
         if not len(rights):
             return
-        lefts = [self.columns.whole(at) for at in left]
+        lefts = [self._codes(at) for at in left]
         present = np.logical_and.reduce([codes >= 0 for codes in lefts])
         lefts = [codes[present] for codes in lefts]
-        groups, windows = combined(lefts), self.columns.windows[present]
+        groups, windows = combined(lefts), self.windows[present]
         within = [combined([windows, *lefts[:at], *lefts[at + 1 :]]) for at in range(len(lefts))]
         repeated = len(groups) - 1 - int(combined([groups, windows]).max(initial=-1))
         for right in rights.tolist():
             self._confirmed += len(present)
-            if self._confirmed > MOST_CONFIRMED or len(self.found) >= MOST_FOUND:
+            if self._confirmed > MOST_CONFIRMED or len(self.results) >= MOST_FOUND:
                 self.is_over = True
                 return
-            codes = self.columns.whole(right)[present]
+            codes = self._codes(right)[present]
             expected = repeated * (1 - max(_alike_by_chance(codes, others) for others in within))
             share = _share(groups, codes)
-            if self._is_told(share, expected, len(codes)):
+            broken = round((1 - share) * len(codes))
+            if share >= self.least_share and expected >= max(self.least_expected, 100 * broken, 1e-9):
                 self._add(left, right, share, expected)
 
-    def _is_told(self, share: float, expected: float, rows: int) -> bool:
-        broken = round((1 - share) * rows)
-        return share >= self.least_share and expected >= max(self.least_expected, 100 * broken, 1e-9)
+    def _codes(self, at: int) -> Codes:
+        """Of all rows."""
+        if at not in self._whole:
+            if len(self._whole) * self.table.num_rows > MOST_CELLS:
+                self._whole.clear()
+            self._whole[at] = codes_of(self.table.column(self.names[at]))
+        return self._whole[at]
 
     def _add(self, left: tuple[int, ...], right: int, share: float, expected: float) -> None:
-        names = self.columns.names
-        has_null = any(self.columns.has_null[at] for at in left)
-        lefts = tuple(names[at] for at in left)
-        self.found.append(Dependency(left=lefts, right=names[right], share=share, expected=expected, has_null=has_null))
+        names, has_null = tuple(self.names[at] for at in left), any(self.has_null[at] for at in left)
+        self.results.append(Dependency(names, self.names[right], share, expected, has_null))
         self._lefts_of.setdefault(right, []).append(frozenset(left))
-        if share == 1 and not self.columns.has_null[right]:
+        if share == 1 and not self.has_null[right]:
             self._implied.append((frozenset(left), right))
 
     def _rights(self, left: tuple[int, ...]) -> Ints:
         """The columns that may follow from a left side, by the sample."""
-        sample = self.columns.sample
-        rows, first = _repeated(sample[:, left])
+        rows, first = _repeated(self.sample[:, left])
         if not len(rows):
-            if not self.columns.is_cut:
+            if not self.is_cut:
                 self._keys.append(frozenset(left))
             return np.empty(0, np.int64)
-        told = [right for right, lefts in self._lefts_of.items() if any(other <= set(left) for other in lefts)]
-        rights = np.setdiff1d(np.arange(sample.shape[1]), [*left, *told])
+        known = [right for right, lefts in self._lefts_of.items() if any(other <= set(left) for other in lefts)]
+        rights = np.setdiff1d(np.arange(self.sample.shape[1]), [*left, *known])
         for look in (_FIRST_LOOK, max(_FIRST_LOOK, _LOOKED_AT // max(len(rights), 1))):
-            differ = (sample[np.ix_(rows[:look], rights)] != sample[np.ix_(first[:look], rights)]).sum(axis=0)
-            allowed = 0.0 if self.least_share == 1 else 3 + 0.03 * len(rows[:look])
-            rights = rights[differ <= allowed]
-        if self.columns.is_cut:  # what few rows say may be by chance
-            least = min(self.least_expected, 10.0)
-            rights = rights[len(rows) * (1 - self.columns.by_chance[rights]) >= least]
+            differ = (self.sample[np.ix_(rows[:look], rights)] != self.sample[np.ix_(first[:look], rights)]).sum(axis=0)
+            rights = rights[differ <= (0.0 if self.least_share == 1 else 3 + 0.03 * len(rows[:look]))]
+        if self.is_cut:  # what few rows say may be by chance
+            rights = rights[len(rows) * (1 - self.by_chance[rights]) >= min(self.least_expected, 10.0)]
         return rights
-
-
-def _has_fractions(column: pa.ChunkedArray) -> bool:
-    """Whether any number is not whole; whole numbers with gaps often come as doubles."""
-    return pa.types.is_floating(column.type) and not pc.all(pc.equal(column, pc.floor(column)), min_count=0).as_py()
 
 
 def _repeated(values: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
@@ -313,20 +290,10 @@ def _alike_by_chance(codes: npt.NDArray[np.signedinteger], groups: Ints | None =
     return float((counts**2 / np.bincount(groups)[of_group]).sum() / len(codes))
 
 
-def _closure(left: Iterable[str], known: Sequence[Dependency]) -> set[str]:
-    """All columns that follow from some."""
-    follows, size = set(left), -1
-    while len(follows) > size:
-        size = len(follows)
-        follows |= {one.right for one in known if follows >= set(one.left)}
-    return follows
-
-
 # Minimal keys of a table: the fewest columns whose values together tell every row from all others (pure).
 #
 # Level by level: a set of columns is looked at where the product of their numbers of different values can be the
-# number
-# of rows (as HCA does, Abedjan and Naumann 2011). What is unique in a sample is confirmed in all rows.
+# number of rows (as HCA does, Abedjan and Naumann 2011). What is unique in a sample is confirmed in all rows.
 
 MOST_COLUMNS = 5  # of a key
 KEY_SAMPLE = 20_000  # rows
@@ -340,55 +307,52 @@ def minimal_keys(table: pa.Table, most_columns: int = MOST_COLUMNS, most_keys: i
     """
     if table.num_rows < 2:
         return []
-    codes = {name: codes_of(table.column(name)) for name in table.column_names if _may_serve(table.column(name))}
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    codes = {
+        name: codes_of(column)
+        for name, column in columns.items()
+        if not (column.null_count or is_nested(column.type) or pa.types.is_floating(column.type))
+    }
     rows = np.random.default_rng(0).permutation(table.num_rows)[:KEY_SAMPLE]
     sampled = {name: np.unique(each[rows], return_inverse=True)[1] for name, each in codes.items()}
-    found: list[tuple[str, ...]] = []
+    keys: list[tuple[str, ...]] = []
     looked_at = 0
     for size in range(1, most_columns + 1):
         for names in _sets(codes, size, table.num_rows):
             looked_at += 1
-            if looked_at > MOST_KEY_SETS or len(found) == most_keys:
-                return found
-            if _is_unique([sampled[name] for name in names]) and _is_unique([codes[name] for name in names]):
-                found.append(names)
-        if found:
-            return found
+            if looked_at > MOST_KEY_SETS or len(keys) == most_keys:
+                return keys
+            if _is_unique(sampled[name] for name in names) and _is_unique(codes[name] for name in names):
+                keys.append(names)
+        if keys:
+            return keys
     return []
 
 
 def is_key(table: pa.Table, names: Sequence[str]) -> bool:
     """Whether the columns are complete, and every row has values of its own in them."""
     columns = [table.column(name) for name in names]
-    return not any(column.null_count for column in columns) and _is_unique([codes_of(column) for column in columns])
+    return not any(column.null_count for column in columns) and _is_unique(map(codes_of, columns))
 
 
 def _sets(codes: dict[str, Codes], size: int, rows: int) -> Iterator[tuple[str, ...]]:
     """The sets of so many columns that may be keys, those with the most different values first."""
     distinct = {name: int(each.max()) + 1 for name, each in codes.items()}
     names = sorted((name for name in codes if distinct[name] > 1), key=lambda name: -distinct[name])
-    for some in combinations(names, size):
-        product = 1
-        for name in some:
-            product *= distinct[name]
-        if product >= rows:
-            yield tuple(name for name in codes if name in some)
+    for chosen in combinations(names, size):
+        if prod(distinct[name] for name in chosen) >= rows:
+            yield tuple(name for name in codes if name in chosen)
 
 
-def _may_serve(column: pa.ChunkedArray) -> bool:
-    return not column.null_count and not is_nested(column.type) and not pa.types.is_floating(column.type)
-
-
-def _is_unique(columns: Sequence[Codes]) -> bool:
-    together = combined(columns)
-    return len(np.unique(together)) == len(together)
+def _is_unique(columns: Iterable[Codes]) -> bool:
+    rows = combined(list(columns))
+    return len(np.unique(rows)) == len(rows)
 
 
 # Inclusion dependencies: columns whose values all occur in a key of another dataset, as foreign keys do (pure).
 #
 # What the smallest keys of both columns' values say is a candidate; each is confirmed in all rows.
 
-# of the rows, whose value is there
 DOUBTFUL = 0.05  # of the sampled rows, which may miss theirs: what is confirmed is looked at more closely
 FEWEST_VALUES = 3  # different ones, of a column whose name does not agree
 
@@ -414,14 +378,14 @@ class Inclusion:
 
 def keys_of(dataset: str, rows: pa.Table) -> list[Key]:
     """The columns that others may refer to: texts or whole numbers, there in every row and different in each."""
-    found = []
+    keys = []
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         profile = column_profile(column) if _may_refer(column.type) else None
         if profile is not None and profile.rows > 1 and may_be_key(profile):
             values = pc.unique(_plain(column))
             if len(values) == profile.rows:
-                found.append(Key(dataset=dataset, column=name, profile=profile, values=values))
-    return found
+                keys.append(Key(dataset=dataset, column=name, profile=profile, values=values))
+    return keys
 
 
 def inclusions(rows: pa.Table, profiles: Mapping[str, ColumnProfile], keys: Sequence[Key]) -> Iterator[Inclusion]:
@@ -434,16 +398,17 @@ def inclusions(rows: pa.Table, profiles: Mapping[str, ColumnProfile], keys: Sequ
         if name not in rows.column_names or not _may_refer(rows.schema.field(name).type) or not profile.present:
             continue
         for key in keys:
-            is_candidate = _may_be_meant(name, profile, key) and may_be_included(profile.sample, key.profile.sample)
+            is_telling = profile.kind is ColumnKind.TEXT and profile.distinct >= FEWEST_VALUES
+            is_candidate = profile.kind is key.profile.kind and (is_telling or _agree(name, key))
+            is_candidate = is_candidate and may_be_included(profile.sample, key.profile.sample)
             if is_candidate and (share := share_included(rows.column(name), key.values)) >= LEAST_SHARE:
                 yield Inclusion(column=name, key=key, share=share)
 
 
 def may_be_included(sample: DistinctSample, of_key: DistinctSample) -> bool:
     """Whether nearly all sampled values of a column are in a key, as far as the key's own sample knows."""
-    known = np.ones(len(sample.keys), np.bool_) if not of_key.is_cut else sample.keys <= of_key.keys[-1]
-    missing = ~np.isin(sample.keys[known], of_key.keys)
-    rows = sample.counts[known]
+    known = sample.keys <= of_key.keys[-1] if of_key.is_cut else np.ones(len(sample.keys), np.bool_)
+    rows, missing = sample.counts[known], ~np.isin(sample.keys[known], of_key.keys)
     return float(rows[missing].sum()) <= DOUBTFUL * float(rows.sum())
 
 
@@ -451,13 +416,6 @@ def share_included(column: pa.ChunkedArray, values: pa.Array) -> float:
     """The share of the rows with a value whose value is one of ``values``; 1 of no rows."""
     there = _plain(column).drop_null()
     return pc.mean(pc.is_in(there, value_set=values)).as_py() if len(there) else 1.0
-
-
-def _may_be_meant(name: str, profile: ColumnProfile, key: Key) -> bool:
-    if profile.kind is not key.profile.kind:
-        return False
-    is_telling = profile.kind is ColumnKind.TEXT and profile.distinct >= FEWEST_VALUES
-    return is_telling or _agree(name, key)
 
 
 def _agree(name: str, key: Key) -> bool:
@@ -482,10 +440,79 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     whole = column.cast(pa.int64() if pa.types.is_integer(column.type) else pa.large_string()).combine_chunks()
-    return (
-        whole
-        if isinstance(whole, pa.Array)
-        else pa.concat_arrays(whole.chunks)
-        if whole.num_chunks
-        else pa.array([], whole.type)
-    )
+    if isinstance(whole, pa.Array):
+        return whole
+    return pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+
+
+# What keys and dependencies say of all rows, as assertions; a window's rows meet them or not.
+
+MOST_KEYS = 5
+MOST_DEPENDENCIES = 20
+
+
+def of_keys(rows: pa.Table) -> Iterator[Candidate]:
+    """The fewest columns that together tell all rows apart."""
+    for names in minimal_keys(rows, most_keys=MOST_KEYS):
+        why = "no two rows were alike in them"
+        yield Candidate("Key", f"uniqueness({_names(names)}) = 1", why, partial(is_key, names=names), names)
+
+
+def of_dependencies(rows: pa.Table, lengths: Sequence[int]) -> Iterator[Candidate]:
+    """Columns that tell another one: the largest evidence first; ``lengths``: of the windows in the rows."""
+    starts = np.cumsum([0, *lengths[:-1]]).tolist()
+    parts = [rows.slice(start, length) for start, length in zip(starts, lengths, strict=True)]
+    minimal = without_implied(dependencies(rows, np.repeat(np.arange(len(lengths)), lengths)))
+    for each in minimal[:MOST_DEPENDENCIES]:
+        left, right = each.left, each.right
+        where = f", where={quoted(' and '.join(f'{sql_name(name)} is not null' for name in left))}"
+        condition = where if each.has_null else ""  # NULL on the left says nothing
+        few, many = (f"distinct_count({_names(names)}{condition})" for names in (left, (*left, right)))
+        told = f"{' and '.join(left)} told {right} in"
+        if each.share == 1:
+            least, assertion, why = 1.0, f"{many} = {few}", f"{told} all rows"
+        else:
+            shares = [share_of_left_sides(part, left, right) for part in parts]
+            least = max(0.0, floor(100 * (min(shares) - REACH / 2 * float(np.std(shares)))) / 100)
+            assertion, why = f"{few} / {many} >= {least:g}", f"{told} {_percent(each.share)} % of the rows, not in all"
+
+        def holds(window: pa.Table, each: Dependency = each, least: float = least) -> bool:
+            return share_of_left_sides(window, each.left, each.right) >= least
+
+        yield Candidate("FunctionalDependency", assertion, why, holds, (*left, right))
+
+
+def of_inclusions(rows: pa.Table, profiles: Mapping[str, ColumnProfile], keys: Sequence[Key]) -> Iterator[Candidate]:
+    """Columns whose values are those of another dataset's key."""
+    for each in inclusions(rows, profiles, keys):
+        key, column = each.key, each.column
+        bound, least, values, others = 1.0, "= 1", "all values", ""
+        if each.share < 1:
+            bound, least, values = 0.99, ">= 0.99", f"{_percent(each.share)} % of the values"
+            others = ", the others not"
+        call = f"referential_integrity({written(column)}, {quoted(key.dataset)}, to={quoted(written(key.column))})"
+        why = f"{values} were among the {key.profile.rows:,} of {key.dataset}.{key.column}{others}"
+
+        def holds(window: pa.Table, each: Inclusion = each, bound: float = bound) -> bool:
+            return share_included(window.column(each.column), each.key.values) >= bound
+
+        yield Candidate("InclusionDependency", f"{call} {least}", why, holds, (column,))
+
+
+def share_of_left_sides(rows: pa.Table, left: Sequence[str], right: str) -> float:
+    """How many left sides there are for each pair of a left and a right side: 1 where the left tells the right."""
+    lefts = [codes_of(rows.column(name)) for name in left]
+    present = np.logical_and.reduce([codes >= 0 for codes in lefts])
+    if not present.any():
+        return 1.0
+    groups = combined([codes[present] for codes in lefts])
+    pairs = combined([groups, codes_of(rows.column(right))[present] + 1])
+    return float((groups.max() + 1) / (pairs.max() + 1))
+
+
+def _percent(share: float) -> str:
+    return f"{floor(100_000 * share) / 1000:g}"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(map(written, names))

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, floor, inf, isfinite, log10, nextafter, sqrt
 from typing import Any
 
@@ -18,28 +19,23 @@ from execution_engine.metrics.spec import quoted
 from execution_engine.profiles.lints import SECRETS, lints_of
 from execution_engine.profiles.profile import ColumnKind, ColumnProfile
 from execution_engine.profiles.report import may_be_key
+from execution_engine.profiles.values import Numbers
 
 # What a rule of suggestions offers: an assertion, why, and which windows meet it (pure).
 
-Holds = Callable[[ColumnProfile], bool]
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Candidate:
-    """An assertion on one column, why it is offered, and whether a window's profile meets it."""
+    """An assertion, why it is offered, and whether a window meets it: the profile of its column, or all its rows."""
 
     rule: str
     assertion: str
     why: str
-    holds: Holds
+    holds: Callable[[Any], bool]
+    columns: tuple[str, ...] = ()  # of the rows that it is about
 
 
-def candidate(rule: str, assertion: str, why: str, holds: Holds) -> Candidate:
-    """One of them."""
-    return Candidate(rule=rule, assertion=assertion, why=why, holds=holds)
-
-
-def are_numbers(windows: Sequence[ColumnProfile]) -> bool:
+def are_numbers(windows: "Windows") -> bool:
     """Whether all that is there is a number: metrics of NaN and infinities are no numbers either."""
     return all(
         window.kind is ColumnKind.NOTHING
@@ -60,40 +56,15 @@ MOVED = 3  # steps one way, after which a figure is expected to go on: no bound 
 LARGEST_EXACT = 2**53  # up to which each whole number is a float
 NOISE = 1e-9  # of a figure: what adding up in another order may move it by
 
-
-def has_min(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _end(name, windows, "HasMin", is_low=True)
+Windows = Sequence[ColumnProfile]
 
 
-def has_max(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _end(name, windows, "HasMax", is_low=False)
-
-
-def has_mean(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _figure(name, windows, "HasMean", "mean", lambda window: window.numbers.mean if window.numbers else None)
-
-
-def has_standard_deviation(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    def deviation(window: ColumnProfile) -> float | None:
-        return window.numbers.deviation if window.numbers else None
-
-    return _figure(name, windows, "HasStandardDeviation", "stddev", deviation)
-
-
-def has_min_length(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _length(name, windows, "HasMinLength", is_low=True)
-
-
-def has_max_length(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    return _length(name, windows, "HasMaxLength", is_low=False)
-
-
-def _end(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool) -> Candidate | None:
+def extreme(name: str, windows: Windows, *, is_low: bool) -> Candidate | None:
     """The lowest or highest number: as it was where it was always the same, else as far out as windows differ."""
-    if not are_numbers(windows):
-        return None
     ends = [(w.numbers.low if is_low else w.numbers.high) for w in windows if w.numbers and w.numbers.finite]
-    if not ends or not all(map(isfinite, ends)) or _grows_as_keys_do(windows) or moves_one_way(ends):
+    if not are_numbers(windows) or not ends or not all(map(isfinite, ends)):
+        return None
+    if _grows_as_keys_do(windows) or moves_one_way(ends):
         return None
     end = min(ends) if is_low else max(ends)
     spread = float(max(ends) - min(ends))
@@ -102,39 +73,51 @@ def _end(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool
         bound = nextafter(bound, -inf if is_low else inf)
     if is_low and bound < 0 <= min(ends):
         bound = 0.0
-    metric, sign = ("min", ">=") if is_low else ("max", "<=")
-    return candidate(
+    rule, metric, sign, what = ("HasMin", "min", ">=", "lowest") if is_low else ("HasMax", "max", "<=", "highest")
+    assertion, why = f"{metric}({written(name)}) {sign} {number_text(bound)}", f"the {what} number was {end:g}"
+    return Candidate(rule, assertion, why, lambda window: _is_within(window.numbers, bound, is_low=is_low))
+
+
+def length(name: str, windows: Windows, *, is_low: bool) -> Candidate | None:
+    """The length of the shortest or longest text, as far out as windows differ."""
+    lengths = [window.texts.lengths for window in windows if window.texts and window.texts.lengths.finite]
+    if not lengths or any(window.kind not in (ColumnKind.TEXT, ColumnKind.NOTHING) for window in windows):
+        return None
+    ends = [round(each.low if is_low else each.high) for each in lengths]
+    spread = max(ends) - min(ends)
+    bound = max(0, min(ends) - spread) if is_low else max(ends) + spread
+    if is_low and not bound:
+        return None
+    rule, metric, sign = ("HasMinLength", "min_length", ">=") if is_low else ("HasMaxLength", "max_length", "<=")
+    return Candidate(
         rule,
-        f"{metric}({written(name)}) {sign} {number_text(bound)}",
-        f"the {'lowest' if is_low else 'highest'} number was {end:g}",
-        lambda window: (
-            window.numbers is None
-            or not window.numbers.finite
-            or (window.numbers.low >= bound if is_low else window.numbers.high <= bound)
-        ),
+        f"{metric}({written(name)}) {sign} {bound}",
+        f"texts had {min(ends) if is_low else max(ends)} characters at {'least' if is_low else 'most'}",
+        lambda window: _is_within(window.texts and window.texts.lengths, bound, is_low=is_low),
     )
 
 
-def _figure(
-    name: str, windows: Sequence[ColumnProfile], rule: str, metric: str, figure: Callable[[ColumnProfile], float | None]
-) -> Candidate | None:
+def _is_within(numbers: Numbers | None, bound: float, *, is_low: bool) -> bool:
+    if numbers is None or not numbers.finite:
+        return True
+    return numbers.low >= bound if is_low else numbers.high <= bound
+
+
+def figure(name: str, windows: Windows, *, rule: str, metric: str, field: str) -> Candidate | None:
     """A figure of every window, within four standard deviations over the windows."""
     if not are_numbers(windows):
         return None
-    known = [window for window in windows if window.numbers and window.numbers.finite]
-    values = [value for window in known if (value := figure(window)) is not None]
+    values = [getattr(window.numbers, field) for window in windows if window.numbers and window.numbers.finite]
     if _grows_as_keys_do(windows) or moves_one_way(values) or (usual := usual_range(values)) is None:
         return None
     low, high = usual
     if metric == "stddev":
         low = max(0.0, low)
-    return candidate(
+    return Candidate(
         rule,
         f"{metric}({written(name)}) between {number_text(low)} and {number_text(high)}",
         f"it was {min(values):.6g} to {max(values):.6g}",
-        lambda window: (
-            (value := figure(window)) is None or not (window.numbers and window.numbers.finite) or low <= value <= high
-        ),
+        lambda window: not (window.numbers and window.numbers.finite) or low <= getattr(window.numbers, field) <= high,
     )
 
 
@@ -156,34 +139,10 @@ def moves_one_way(figures: Sequence[float]) -> bool:
     return bool(((steps >= 0).all() or (steps <= 0).all()) and np.count_nonzero(steps) >= MOVED)
 
 
-def _grows_as_keys_do(windows: Sequence[ColumnProfile]) -> bool:
+def _grows_as_keys_do(windows: Windows) -> bool:
     """Whether the numbers of each window lie above all those of the window before it."""
     ends = [(w.numbers.low, w.numbers.high) for w in windows if w.numbers and w.numbers.finite]
     return len(ends) > 1 and all(low > before for (low, _), (_, before) in zip(ends[1:], ends, strict=False))
-
-
-def _length(name: str, windows: Sequence[ColumnProfile], rule: str, *, is_low: bool) -> Candidate | None:
-    if any(window.kind not in (ColumnKind.TEXT, ColumnKind.NOTHING) for window in windows):
-        return None
-    lengths = [window.texts.lengths for window in windows if window.texts and window.texts.lengths.finite]
-    if not lengths:
-        return None
-    ends = [round(each.low if is_low else each.high) for each in lengths]
-    spread = max(ends) - min(ends)
-    bound = max(0, min(ends) - spread) if is_low else max(ends) + spread
-    if is_low and not bound:
-        return None
-    metric, sign = ("min_length", ">=") if is_low else ("max_length", "<=")
-    return candidate(
-        rule,
-        f"{metric}({written(name)}) {sign} {bound}",
-        f"texts had {min(ends) if is_low else max(ends)} characters at {'least' if is_low else 'most'}",
-        lambda window: (
-            window.texts is None
-            or not window.texts.lengths.finite
-            or (window.texts.lengths.low >= bound if is_low else window.texts.lengths.high <= bound)
-        ),
-    )
 
 
 def _rounded(value: float, scale: float, *, down: bool) -> float:
@@ -203,90 +162,74 @@ MOST_SHARE = 0.9  # of the rows, that the listed values of a fractional range ha
 SOME_COMPLETE = 0.2  # Deequ's: below, missing values are usual
 CONFIDENCE = 1.96  # of the binomial proportion, as in Deequ
 FEW_ROWS = 20
+_FRACTION = r"^[-+]?\d+\.\d+$"
+
+Rule = Callable[[str, Windows], Candidate | None]
 
 
-Rule = Callable[[str, Sequence[ColumnProfile]], Candidate | None]
-
-
-def candidates(name: str, windows: Sequence[ColumnProfile]) -> Iterator[Candidate]:
+def candidates(name: str, windows: Windows) -> Iterator[Candidate]:
     """What every rule makes of a column of these windows; nothing of one that has hardly any values."""
     known = [window for window in windows if window.present]
-    if not known or sum(window.present for window in known) < FEW_ROWS:
+    if sum(window.present for window in known) < FEW_ROWS or len({window.kind for window in known}) != 1:
         return
-    kinds = {window.kind for window in known}
     is_secret = any(lint["name"] == SECRETS for window in known for lint in lints_of(window))
-    if len(kinds) == 1:
-        for rule in OF_COUNTS if is_secret else RULES:
-            if (found := rule(name, windows)) is not None:
-                yield found
+    yield from filter(None, (rule(name, windows) for rule in (OF_COUNTS if is_secret else RULES)))
 
 
-def complete_if_complete(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+def complete_if_complete(name: str, windows: Windows) -> Candidate | None:
     if any(window.nulls for window in windows):
         return None
-    return candidate(
-        "CompleteIfComplete",
-        f"completeness({written(name)}) = 1",
-        "no value was missing",
-        lambda window: not window.nulls,
-    )
+    assertion = f"completeness({written(name)}) = 1"
+    return Candidate("CompleteIfComplete", assertion, "no value was missing", lambda window: not window.nulls)
 
 
-def retain_completeness(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    shares = [(window.present / window.rows, window.rows) for window in windows if window.rows]
-    if not any(share < 1 for share, _ in shares) or min(share for share, _ in shares) < SOME_COMPLETE:
+def retain_completeness(name: str, windows: Windows) -> Candidate | None:
+    shares = [window.present / window.rows for window in windows if window.rows]
+    if not shares or min(shares) == 1 or min(shares) < SOME_COMPLETE:
         return None
-    lows = [share - CONFIDENCE * sqrt(share * (1 - share) / rows) for share, rows in shares]
-    spread = float(np.std([share for share, _ in shares])) * REACH / 2
-    least = floor(100 * max(0.0, min(min(lows), float(np.mean([share for share, _ in shares])) - spread))) / 100
+    rows = [window.rows for window in windows if window.rows]
+    lows = [share - CONFIDENCE * sqrt(share * (1 - share) / count) for share, count in zip(shares, rows, strict=True)]
+    usual = float(np.mean(shares)) - float(np.std(shares)) * REACH / 2
+    least = floor(100 * max(0.0, min(*lows, usual))) / 100
     if not least:
         return None
-    return candidate(
-        "RetainCompleteness",
+    assertion, why = (
         f"completeness({written(name)}) >= {least:g}",
-        f"{min(share for share, _ in shares):.1%} of the values were there at least",
-        lambda window: not window.rows or window.present >= least * window.rows,
+        f"{min(shares):.1%} of the values were there at least",
     )
+    return Candidate("RetainCompleteness", assertion, why, lambda window: window.present >= least * window.rows)
 
 
-def retain_type(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+def retain_type(name: str, windows: Windows) -> Candidate | None:
     """Texts that are all written as whole numbers, or as numbers with a point."""
     for what, shape, pattern in (("whole numbers", r"[-+]?9+", r"^[-+]?\d+$"), ("numbers", r"[-+]?9+\.9+", _FRACTION)):
-        if all(_all_of_shape(window, shape) for window in windows if window.present):
-            return candidate(
-                "RetainType",
-                f"pattern_match({written(name)}, {quoted(pattern)}) = 1",
-                f"all texts were {what}",
-                lambda window, shape=shape: _all_of_shape(window, shape),  # type: ignore[misc]
-            )
+        if all(_all_of_shape(shape, window) for window in windows if window.present):
+            assertion = f"pattern_match({written(name)}, {quoted(pattern)}) = 1"
+            return Candidate("RetainType", assertion, f"all texts were {what}", partial(_all_of_shape, shape))
     return None
 
 
-def categorical_range(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+def categorical_range(name: str, windows: Windows) -> Candidate | None:
     """All values, unless some window had one that no other had: then the next may well have a new one."""
     values = _categories(windows)
     if values is None or _may_grow(windows):
         return None
-    known = frozenset(values)
-    return candidate(
-        "CategoricalRange",
-        f"compliance({quoted(_in(name, values))}) = 1",
-        f"{_counted(len(values), 'value')} occurred",
-        lambda window: known.issuperset(_labels(window) or [object()]),
-    )
+    known, why = frozenset(values), f"{_counted(len(values), 'value')} occurred"
+    assertion = f"compliance({quoted(_in(name, values))}) = 1"
+    return Candidate("CategoricalRange", assertion, why, lambda w: known.issuperset(_labels(w) or [object()]))
 
 
-def fractional_categorical_range(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+def fractional_categorical_range(name: str, windows: Windows) -> Candidate | None:
     """The values that have nine tenths of the rows, where others are rare, or may be new."""
     if _categories(windows) is not None and not _may_grow(windows):
         return None
-    counts: dict[object, int] = {}
+    counts: Counter[object] = Counter()
     for window in windows:
         if window.kind not in (ColumnKind.TEXT, ColumnKind.NUMBER) or (labels := _labels(window)) is None:
             return None
         for label, count in zip(labels, window.values.counts.tolist(), strict=True):
-            counts[label] = counts.get(label, 0) + count
-    rows = sum(counts.values())
+            counts[label] += count
+    rows = counts.total()
     ranked = sorted(counts, key=lambda label: (-counts[label], str(label)))
     sums = np.cumsum([counts[label] for label in ranked])
     values = ranked[: int(np.searchsorted(sums, MOST_SHARE * rows)) + 1]
@@ -297,37 +240,33 @@ def fractional_categorical_range(name: str, windows: Sequence[ColumnProfile]) ->
     least = floor(100 * (min(shares) - REACH / 2 * float(np.std(shares)))) / 100
     if least <= 0.5:
         return None
-    return candidate(
-        "FractionalCategoricalRange",
-        f"compliance({quoted(_in(name, _sorted(values)))}) >= {least:g}",
-        f"{_counted(len(values), 'value')} had {min(shares):.1%} of the rows at least",
-        lambda window: not window.present or _share_in(window, known) >= least,
+    assertion = f"compliance({quoted(_in(name, _sorted(values)))}) >= {least:g}"
+    why = f"{_counted(len(values), 'value')} had {min(shares):.1%} of the rows at least"
+    return Candidate(
+        "FractionalCategoricalRange", assertion, why, lambda w: not w.present or _share_in(w, known) >= least
     )
 
 
-def non_negative_numbers(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    if not are_numbers(windows) or any(window.numbers and window.numbers.negatives for window in windows):
+def non_negative_numbers(name: str, windows: Windows) -> Candidate | None:
+    def holds(window: ColumnProfile) -> bool:
+        return window.numbers is None or not window.numbers.negatives
+
+    if not are_numbers(windows) or not all(map(holds, windows)):
         return None
-    return candidate(
-        "NonNegativeNumbers",
-        f"non_negative({written(name)}) = 1",
-        "no number was below 0",
-        lambda window: window.numbers is None or not window.numbers.negatives,
-    )
+    return Candidate("NonNegativeNumbers", f"non_negative({written(name)}) = 1", "no number was below 0", holds)
 
 
-def unique_if_unique(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
-    if not all(may_be_key(window) for window in windows if window.rows > 1) or sum(w.rows for w in windows) < 2:
+def unique_if_unique(name: str, windows: Windows) -> Candidate | None:
+    def holds(window: ColumnProfile) -> bool:
+        return window.rows < 2 or may_be_key(window)
+
+    if not all(map(holds, windows)) or sum(window.rows for window in windows) < 2:
         return None
-    return candidate(
-        "UniqueIfApproximatelyUnique",
-        f"uniqueness({written(name)}) = 1",
-        "every row had a value of its own",
-        lambda window: window.rows < 2 or may_be_key(window),
-    )
+    why = "every row had a value of its own"
+    return Candidate("UniqueIfApproximatelyUnique", f"uniqueness({written(name)}) = 1", why, holds)
 
 
-def one_shape(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+def one_shape(name: str, windows: Windows) -> Candidate | None:
     """Texts of one shape, such as N14228: a letter, then five digits."""
     shapes = {str(shape) for window in windows if window.texts for shape, _ in window.texts.shapes.frequent(50)}
     cut = any(window.texts is None or window.texts.shapes.cut for window in windows if window.present)
@@ -336,28 +275,25 @@ def one_shape(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
     pattern = "^(" + "|".join(sorted(map(pattern_of, shapes))) + ")$" if len(shapes) > 1 else f"^{pattern_of(*shapes)}$"
     if not any(mark in pattern for mark in ("[", "\\d")):
         return None
-    return candidate(
-        "OneShape",
-        f"pattern_match({written(name)}, {quoted(pattern)}) = 1",
-        f"all texts were written like {', '.join(sorted(shapes))}",
-        lambda window: (
-            not window.present
-            or (window.texts is not None and {str(s) for s, _ in window.texts.shapes.frequent(1000)} <= shapes)
-        ),
-    )
+
+    def holds(window: ColumnProfile) -> bool:
+        texts = window.texts
+        return not window.present or (texts is not None and shapes >= {str(s) for s, _ in texts.shapes.frequent(1000)})
+
+    assertion = f"pattern_match({written(name)}, {quoted(pattern)}) = 1"
+    return Candidate("OneShape", assertion, f"all texts were written like {', '.join(sorted(shapes))}", holds)
 
 
-def clock(name: str, windows: Sequence[ColumnProfile]) -> Candidate | None:
+def clock(name: str, windows: Windows) -> Candidate | None:
     """Whole numbers of up to four digits that read as hours and minutes: 5, 1430, 2359."""
-    if not are_numbers(windows) or not all(_is_clock(window) for window in windows):
+    if not are_numbers(windows) or not all(map(_is_clock, windows)):
         return None
     if max(window.numbers.high for window in windows if window.numbers) < 1000 or sum(w.distinct for w in windows) < 60:
         return None
     column = sql_name(name)
     condition = f"{column} is null or ({column} between 0 and 2400 and {column} % 100 < 60)"
-    return candidate(
-        "Clock", f"compliance({quoted(condition)}) = 1", "all numbers read as a clock of four digits", _is_clock
-    )
+    why = "all numbers read as a clock of four digits"
+    return Candidate("Clock", f"compliance({quoted(condition)}) = 1", why, _is_clock)
 
 
 RULES: tuple[Rule, ...] = (
@@ -368,17 +304,16 @@ RULES: tuple[Rule, ...] = (
     fractional_categorical_range,
     non_negative_numbers,
     unique_if_unique,
-    has_min,
-    has_max,
-    has_mean,
-    has_standard_deviation,
-    has_min_length,
-    has_max_length,
+    partial(extreme, is_low=True),
+    partial(extreme, is_low=False),
+    partial(figure, rule="HasMean", metric="mean", field="mean"),
+    partial(figure, rule="HasStandardDeviation", metric="stddev", field="deviation"),
+    partial(length, is_low=True),
+    partial(length, is_low=False),
     one_shape,
     clock,
 )
 OF_COUNTS = (complete_if_complete, retain_completeness, unique_if_unique)  # of values that nobody may see
-_FRACTION = r"^[-+]?\d+\.\d+$"
 
 
 def pattern_of(shape: str) -> str:
@@ -391,23 +326,20 @@ def pattern_of(shape: str) -> str:
     )
 
 
-def _categories(windows: Sequence[ColumnProfile]) -> list[object] | None:
+def _categories(windows: Windows) -> list[object] | None:
     """All values of the windows, where they are few for the rows; None elsewhere."""
-    found: set[object] = set()
+    values: set[object] = set()
     for window in windows:
         labels = _labels(window)
         if labels is None or window.kind not in (ColumnKind.TEXT, ColumnKind.NUMBER):
             return None
-        found |= set(labels)
-    rows = sum(window.present for window in windows)
-    if not found or len(found) > MOST_CATEGORIES or len(found) > CATEGORY_SHARE * rows:
-        return None
-    if any(window.kind is ColumnKind.NUMBER for window in windows) and len(found) > MOST_CATEGORIES / 4:
-        return None
-    return _sorted(found)
+        values |= set(labels)
+    are_texts = all(window.kind is ColumnKind.TEXT for window in windows)
+    most = min(MOST_CATEGORIES * (1 if are_texts else 1 / 4), CATEGORY_SHARE * sum(w.present for w in windows))
+    return _sorted(values) if 0 < len(values) <= most else None
 
 
-def _may_grow(windows: Sequence[ColumnProfile]) -> bool:
+def _may_grow(windows: Windows) -> bool:
     """Whether a value was in one window alone; of a single window, in one row alone.
 
     The number of such values over that of the windows is what the next window can be expected to have of values that
@@ -446,7 +378,7 @@ def _is_clock(window: ColumnProfile) -> bool:
     )
 
 
-def _all_of_shape(window: ColumnProfile, pattern: str) -> bool:
+def _all_of_shape(pattern: str, window: ColumnProfile) -> bool:
     shapes = window.texts.shapes if window.texts else None
     if window.kind is not ColumnKind.TEXT or shapes is None or shapes.cut:
         return not window.present
@@ -454,12 +386,8 @@ def _all_of_shape(window: ColumnProfile, pattern: str) -> bool:
 
 
 def _in(name: str, values: Sequence[object]) -> str:
-    listed = ", ".join(_literal(value) for value in values)
-    return f"{sql_name(name)} is null or {sql_name(name)} in ({listed})"
-
-
-def _literal(value: object) -> str:
-    return "'" + str(value).replace("'", "''") + "'" if isinstance(value, str) else f"{value!r}"
+    literals = ("'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value) for value in values)
+    return f"{sql_name(name)} is null or {sql_name(name)} in ({', '.join(literals)})"
 
 
 def _counted(count: int, what: str) -> str:

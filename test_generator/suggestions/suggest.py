@@ -1,23 +1,23 @@
 """Suggestions for a table: fitted on the first of its windows, and held against the others (pure)."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, floor
 from typing import Any
 
 import pyarrow as pa
 import yaml
 
-from execution_engine.anomalies.adaptive import Adaptive
+from execution_engine.anomalies.forecasts import Adaptive
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import Metric, operands
 from execution_engine.metrics.definition import ArgumentType, Kind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile, merged_profiles
 
-from .dependencies import Key, together
-from .of_rows import OfRows, of_dependencies, of_inclusions, of_keys
+from .dependencies import Key, of_dependencies, of_inclusions, of_keys, together
 from .rules import Candidate, candidates, moves_one_way, usual_range
 
 FITTED = 0.8  # of the windows; the others try what was fitted
@@ -90,91 +90,77 @@ def suggestions(
     if not windows:
         return []
     fitted = max(1, min(ceil(FITTED * len(windows)), len(windows) - 1))
-    first, rest = windows[:fitted], windows[fitted:]
-    names = dict.fromkeys(name for window in first for name in window.profile.columns)
-    found = [
-        _suggestion(candidate, (name,), first, sum(_holds(candidate, name, window) for window in rest), rest)
-        for name in names
-        for candidate in candidates(name, [_column(window, name) for window in first])
-        if can_be_written(candidate.assertion) and all(_holds(candidate, name, window) for window in first)
+    first = windows[:fitted]
+    offers: list[tuple[Candidate, tuple[str, ...], list[bool]]] = []  # with whether each window meets it
+
+    def offer(candidate: Candidate, columns: tuple[str, ...], holds: Callable[[SuggestedWindow], bool]) -> None:
+        if can_be_written(candidate.assertion) and all(map(holds, first)):
+            offers.append((candidate, columns, list(map(holds, windows))))
+
+    for name in dict.fromkeys(name for window in first for name in window.profile.columns):
+        for candidate in candidates(name, [window.profile.columns.get(name, ABSENT) for window in first]):
+            offer(candidate, (name,), partial(_column_holds, candidate, name))
+    tables = [window.rows for window in first if window.rows is not None]
+    if tables and len(tables) == len(first):
+        rows = together(tables)
+        profiles = merged_profiles([replace(window.profile, start=None) for window in first]).columns
+        is_alone = any(candidate.rule == UNIQUE for candidate, _, _ in offers)  # a key: it makes none with others
+        of_rows = [
+            *([] if is_alone else of_keys(rows)),
+            *of_dependencies(rows, [table.num_rows for table in tables]),
+            *of_inclusions(rows, profiles, keys),
+        ]
+        for candidate in of_rows:
+            offer(candidate, candidate.columns, partial(_rows_hold, candidate))
+    if (of_counts := _row_count(windows, fitted, has_past=has_past)) is not None:
+        offers.append((of_counts[0], (), [True] * fitted + of_counts[1]))
+    return [
+        Suggestion(
+            rule=candidate.rule,
+            columns=columns,
+            assertion=candidate.assertion,
+            why=candidate.why,
+            fitted=fitted,
+            held=sum(held[fitted:]),
+            tried=len(windows) - fitted,
+            cost=cost_of(candidate.assertion),
+        )
+        for candidate, columns, held in offers
     ]
-    alone = {one.columns[0] for one in found if one.rule == UNIQUE}
-    return [*found, *_of_rows(first, rest, alone, keys), *_rows(first, rest, has_past=has_past)]
 
 
-def _holds(candidate: Candidate, name: str, window: SuggestedWindow) -> bool:
+def _column_holds(candidate: Candidate, name: str, window: SuggestedWindow) -> bool:
     if candidate.rule == UNIQUE and window.unique is not None and window.profile.all_rows > 1:
         return name in window.unique
-    return candidate.holds(_column(window, name))
+    return candidate.holds(window.profile.columns.get(name, ABSENT))
 
 
-def _column(window: SuggestedWindow, name: str) -> ColumnProfile:
-    return window.profile.columns.get(name, ABSENT)
+def _rows_hold(candidate: Candidate, window: SuggestedWindow) -> bool:
+    """Not where a column is not there, or the rows are not known."""
+    rows = window.rows
+    return rows is not None and set(candidate.columns) <= set(rows.column_names) and candidate.holds(rows)
 
 
-def _suggestion(
-    candidate: Candidate | OfRows,
-    columns: tuple[str, ...],
-    first: Sequence[SuggestedWindow],
-    held: int,
-    rest: Sequence[SuggestedWindow],
-) -> Suggestion:
-    return Suggestion(
-        rule=candidate.rule,
-        columns=columns,
-        assertion=candidate.assertion,
-        why=candidate.why,
-        fitted=len(first),
-        held=held,
-        tried=len(rest),
-        cost=cost_of(candidate.assertion),
-    )
-
-
-def _of_rows(
-    first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow], alone: set[str], keys: Sequence[Key]
-) -> list[Suggestion]:
-    """What all rows say together; a column that is ``alone`` a key within each window makes no key with others."""
-    tables = [window.rows for window in first if window.rows is not None]
-    if len(tables) < len(first) or not tables:
-        return []
-    rows = together(tables)
-    profiles = merged_profiles([replace(window.profile, start=None) for window in first]).columns
-    found = [
-        *([] if alone else of_keys(rows)),
-        *of_dependencies(rows, [table.num_rows for table in tables]),
-        *of_inclusions(rows, profiles, keys),
-    ]
-    return [
-        _suggestion(one, one.columns, first, sum(one.holds_in(window.rows) for window in rest), rest)
-        for one in found
-        if can_be_written(one.assertion) and all(one.holds_in(window.rows) for window in first)
-    ]
-
-
-def _rows(first: Sequence[SuggestedWindow], rest: Sequence[SuggestedWindow], *, has_past: bool) -> list[Suggestion]:
-    """The number of rows: watched by its own past; where nobody keeps that, within bounds."""
-    fitted, counts = len(first), [float(window.profile.all_rows) for window in (*first, *rest)]
+def _row_count(
+    windows: Sequence[SuggestedWindow], fitted: int, *, has_past: bool
+) -> tuple[Candidate, list[bool]] | None:
+    """The number of rows, watched by its own past; where nobody keeps that, within bounds. With which others held."""
+    counts = [float(window.profile.all_rows) for window in windows]
     if fitted < WATCHED_FROM:
-        return []
+        return None
     if has_past:
         assertion = f"anomaly(row_count(), last={WATCHED_BY}) <= 1"
         ranges = [Adaptive().expected(counts[max(0, at - WATCHED_BY) : at]) for at in range(fitted, len(counts))]
     else:
         usual = usual_range(counts[:fitted])
         if usual is None or moves_one_way(counts[:fitted]):
-            return []
+            return None
         low, high = max(0, floor(usual[0])), ceil(usual[1])
         assertion = f"row_count() between {low} and {high}"
-        ranges = [(low, high)] * len(rest)
-    candidate = Candidate(
-        rule="UsualRowCount",
-        assertion=assertion,
-        why=f"windows had {min(counts):,.0f} to {max(counts):,.0f} rows",
-        holds=lambda _: True,
-    )
-    held = sum(low <= count <= high for count, (low, high) in zip(counts[fitted:], ranges, strict=True))
-    return [_suggestion(candidate, (), first, held, rest)]
+        ranges = [(low, high)] * (len(counts) - fitted)
+    why = f"windows had {min(counts):,.0f} to {max(counts):,.0f} rows"
+    held = [low <= count <= high for count, (low, high) in zip(counts[fitted:], ranges, strict=True)]
+    return Candidate("UsualRowCount", assertion, why, lambda _: True), held
 
 
 def can_be_written(assertion: str) -> bool:
@@ -200,44 +186,28 @@ def cost_of(assertion: str) -> str:
 WIDTH = 110
 
 
-def as_json(one: Suggestion, dataset: str | None) -> dict[str, Any]:
+def as_json(suggestion: Suggestion, dataset: str | None) -> dict[str, Any]:
     """All that is known of it, with its texts; of files where ``dataset`` is None."""
-    return {
-        "rule": one.rule,
-        "columns": list(one.columns),
-        "assertion": one.assertion,
-        "why": one.why,
-        "fitted": one.fitted,
-        "held": one.held,
-        "tried": one.tried,
-        "held_share": one.held_share,
-        "cost": one.cost,
-        "python": as_python(one),
-        "yaml": as_yaml([one], dataset),
-    }
+    texts = {"python": as_python(suggestion), "yaml": as_yaml([suggestion], dataset)}
+    fields = ("rule", "columns", "assertion", "why", "fitted", "held", "tried", "held_share", "cost")
+    return {name: getattr(suggestion, name) for name in fields} | {"columns": list(suggestion.columns)} | texts
 
 
-def as_python(one: Suggestion) -> str:
+def as_python(suggestion: Suggestion) -> str:
     """What the verification API says of it."""
-    return f"Check().holds({one.assertion!r})"
+    return f"Check().holds({suggestion.assertion!r})"
 
 
 def as_yaml(some: Sequence[Suggestion], dataset: str | None) -> str:
     """Soft tests of a dataset for a catalog file; or, of files, what ``assay verify --checks`` reads."""
     if dataset is None:
-        return yaml.safe_dump({"checks": [one.assertion for one in some]}, sort_keys=False, width=WIDTH)
+        return yaml.safe_dump({"checks": [suggestion.assertion for suggestion in some]}, sort_keys=False, width=WIDTH)
     names: list[str] = []
-    for one in some:
-        names.append(free_name(one.name, names))
+    for suggestion in some:
+        names.append(free_name(suggestion.name, names))
     tests = [
-        {
-            "dataset": dataset,
-            "name": name,
-            "assertion": one.assertion,
-            "category": one.category,
-            "severity": "soft",
-        }
-        for one, name in zip(some, names, strict=True)
+        {"dataset": dataset, "name": name, "assertion": each.assertion, "category": each.category, "severity": "soft"}
+        for each, name in zip(some, names, strict=True)
     ]
     return yaml.safe_dump({"tests": tests}, sort_keys=False, width=WIDTH)
 

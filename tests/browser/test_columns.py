@@ -15,13 +15,13 @@ from execution_engine.language.tree import History, operands
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import AcceptedPast, Measurement
 from execution_engine.novelty import past as stored_pasts
-from execution_engine.novelty.past import past_of
 from execution_engine.parts.state_store import keep_state
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.stored import to_bytes
 from execution_engine.runs.accepted_past import operand_key
 from tests.browser.scene import Scene
 from tests.factories import DataTestFactory, StandingFactory
+from tests.unit.execution_engine.novelty.batches import past_of
 
 WIDTHS = (360, 1440)
 LAST = datetime(2026, 3, 9, tzinfo=UTC)

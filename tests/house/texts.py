@@ -106,7 +106,7 @@ def _of_the_core() -> Iterator[tuple[str, str]]:
     for name in FORMS:
         form: type[Form] = import_string(name)
         yield from ((name, field.replace("_", " ")) for field in form.base_fields)
-    statistics = "execution_engine.novelty.measures.statistics.STATISTICS"
+    statistics = "execution_engine.novelty.statistics.STATISTICS"
     yield from ((statistics, each.words) for each in import_string(statistics).values())
 
 

@@ -13,6 +13,7 @@ from assay.catalog.selectors import sensitive_columns
 from assay.models import Dataset, DataTest
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import columns_named, compares_profiles
+from execution_engine.novelty.statistics import WHOLE_BATCH
 
 from .base import Api
 from .fields import DatasetField, FiniteField, Shape
@@ -101,7 +102,6 @@ class Columns(Api):
 
 
 def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[str, Any]:
-    from execution_engine.novelty.measures.batch import WHOLE_BATCH  # with it numpy, for this address alone
     from execution_engine.profiles.report import usual_of
     from execution_engine.runs.column_history import column_history, names_of, told_of, values_of
 

@@ -16,8 +16,7 @@ from assay.models import Category, Dataset
 from assay.time.windows import zone
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import compares_profiles
-from execution_engine.novelty.measures.batch import WHOLE_BATCH
-from execution_engine.novelty.measures.statistics import STATISTICS, Shown
+from execution_engine.novelty.statistics import STATISTICS, WHOLE_BATCH, Shown
 from execution_engine.profiles.profile import ColumnKind
 from execution_engine.profiles.report import bars, usual_of
 from execution_engine.runs.column_history import ColumnHistory, column_history, names_of, told_of, values_of

@@ -4,8 +4,8 @@ from math import isfinite
 
 from benchmarks.engine.session import expert_session
 from benchmarks.engine.suite import Check
-from execution_engine.verification.checks.check import Check as Constraints
-from execution_engine.verification.constraints.constraints import ConstraintStatus
+from execution_engine.verification.check import Check as Constraints
+from execution_engine.verification.constraints import ConstraintStatus
 from execution_engine.verification.suite import VerificationSuite
 
 from .protocol import Answer, Task

@@ -12,7 +12,7 @@ from rich.table import Table as Printed
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
-from execution_engine.drift import DRIFTED, LARGE, Level, described, drifts_of
+from execution_engine.drift import DRIFTED, LARGE, DriftLevel, described, drifts_of
 from execution_engine.engines.files.listing import UnableToListFiles, kind_of_folder
 from execution_engine.file_windows import (
     add_window_arguments,
@@ -29,7 +29,13 @@ from execution_engine.profiles.profile import Profile, merged_profiles
 from execution_engine.verification.data import names_files
 
 MOST_SAID = 10  # columns in sentences
-COLORS = {Level.CHANCE: "dim", Level.LITTLE: "green", Level.SOME: "yellow", Level.NEW: "yellow", Level.UNKNOWN: "dim"}
+COLORS = {
+    DriftLevel.CHANCE: "dim",
+    DriftLevel.LITTLE: "green",
+    DriftLevel.SOME: "yellow",
+    DriftLevel.NEW: "yellow",
+    DriftLevel.UNKNOWN: "dim",
+}
 OF_WINDOWS = {"start": "--from", "end": "--to", "by": "--by", "by_file": "--by-file"}
 
 
@@ -80,7 +86,7 @@ class Command(Base):
         title = f"{result['table']} beside {result['against']}"
         printed = Printed("column", "drift", "PSI", "JS", "KS", "chi-square", "V", "missing", "before", title=title)
         for one in result["columns"]:
-            level = Level(one["level"])
+            level = DriftLevel(one["level"])
             chi2 = "" if one["chi2"] is None else f"{one['chi2']:,.4g} of {one['degrees']}"
             printed.add_row(
                 escape(one["name"]), f"[{COLORS.get(level, 'red')}]{level}",
@@ -89,7 +95,7 @@ class Command(Base):
             )  # fmt: skip
         console.print(printed)
         console.print(f"{result['rows']:,} rows beside {result['rows_before']:,}")
-        said = [one["text"] for one in result["columns"] if one["level"] not in (Level.CHANCE, Level.UNKNOWN)]
+        said = [one["text"] for one in result["columns"] if one["level"] not in (DriftLevel.CHANCE, DriftLevel.UNKNOWN)]
         for text in said[:MOST_SAID]:
             console.print(escape(f"  {text}"), soft_wrap=True)
         if (more := len(said) - MOST_SAID) > 0:

@@ -13,7 +13,7 @@ from rich.table import Table as Printed
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
-from execution_engine.anomalies.public_holidays import holidays_of
+from execution_engine.anomalies.series import holidays_of
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_windows import (
     FileWindow,
@@ -26,15 +26,19 @@ from execution_engine.novelty.days import FURTHER_WINDOWS, LAST_BATCHES, LEARNIN
 from execution_engine.novelty.inferred_schema import infer
 from execution_engine.novelty.judge import judge, without_secrets
 from execution_engine.novelty.past import Answer, ThawingPast
-from execution_engine.novelty.verdict import Status, Verdict
+from execution_engine.novelty.verdict import NoveltyStatus, Verdict
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
 from execution_engine.verification.data import names_files
 
 MOST_SHOWN = 5  # causes of a window
-COLORS = {Status.LEARNING: "dim", Status.LIKE: "green", Status.NOVEL: "red"}
+COLORS = {NoveltyStatus.LEARNING: "dim", NoveltyStatus.LIKE: "green", NoveltyStatus.NOVEL: "red"}
 JOINED = {Answer.ACCEPTED: "accepted", Answer.RELEASED: "released"}
-CODES = {Status.LEARNING: ExitCode.UNABLE, Status.LIKE: ExitCode.HELD, Status.NOVEL: ExitCode.FAILED}
+CODES = {
+    NoveltyStatus.LEARNING: ExitCode.UNABLE,
+    NoveltyStatus.LIKE: ExitCode.HELD,
+    NoveltyStatus.NOVEL: ExitCode.FAILED,
+}
 
 
 class Command(Base):
@@ -89,20 +93,20 @@ class Command(Base):
         result = {"table": options["table"], "method": options["method"], "windows": judged}
         if options["method"] == Method.SCHEMA:
             result["schema"] = infer(thawing.past).said(last)
-        return CODES[Status(judged[-1]["status"])], result
+        return CODES[NoveltyStatus(judged[-1]["status"])], result
 
     def show(self, console: Console, result: Any) -> None:
         """A line for each window, then why the novel ones are."""
         printed = Printed("window", "rows", "verdict", "score", "novel above", title=result["table"])
         for one in result["windows"]:
-            status = Status(one["status"])
+            status = NoveltyStatus(one["status"])
             printed.add_row(
                 escape(one["window"]), f"{one['rows']:,}", f"[{COLORS[status]}]{_verdict_text(one)}",
                 _short(one["score"]), _short(one["threshold"]),
             )  # fmt: skip
         console.print(printed)
         for one in result["windows"]:
-            if one["status"] != Status.NOVEL:
+            if one["status"] != NoveltyStatus.NOVEL:
                 continue
             console.print(escape(f"{one['window']} is unlike those before it:"), soft_wrap=True)
             for cause in one["causes"][:MOST_SHOWN]:
@@ -114,9 +118,9 @@ class Command(Base):
         last = result["windows"][-1]
         for note in last["notes"]:
             console.print(escape(f"{last['window']}: {note}"), soft_wrap=True)
-        if last["status"] == Status.NOVEL and last["joined"] is None:
+        if last["status"] == NoveltyStatus.NOVEL and last["joined"] is None:
             newest_first = [window["status"] for window in reversed(result["windows"])]
-            in_a_row = sum(1 for _ in takewhile(lambda status: status == Status.NOVEL, newest_first))
+            in_a_row = sum(1 for _ in takewhile(lambda status: status == NoveltyStatus.NOVEL, newest_first))
             if in_a_row >= FURTHER_WINDOWS:
                 console.print(f"{in_a_row} novel windows in a row: has the table changed?")
             console.print(escape(f"If this is right: --accept {last['window']}"), soft_wrap=True)
@@ -198,10 +202,10 @@ def _schema_table(schema: dict[str, Any]) -> Printed:
 
 def _verdict_text(one: dict[str, Any]) -> str:
     """The verdict in a person's words."""
-    if one["status"] == Status.LEARNING:
+    if one["status"] == NoveltyStatus.LEARNING:
         return f"one of the first {LEARNING}"
     accepted = ", accepted" if one["joined"] == "released" else ""
-    return f"novel{accepted}" if one["status"] == Status.NOVEL else "like those before"
+    return f"novel{accepted}" if one["status"] == NoveltyStatus.NOVEL else "like those before"
 
 
 def _short(value: float | None) -> str:

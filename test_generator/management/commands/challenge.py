@@ -28,7 +28,7 @@ from execution_engine.file_windows import (
 )
 from execution_engine.novelty.days import LAST_BATCHES, Day, day_of
 from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
-from execution_engine.verification.constraints.assertion import AssertionConstraint
+from execution_engine.verification.constraints import AssertionConstraint
 from execution_engine.verification.data import name_of, names_files
 from test_generator.challenge.challenge import (
     Asked,

@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import InMemoryRepository, ResultKey, StoredMetrics, VerificationSuite
-from tests.unit.execution_engine.verification.api_examples import READ_DATA, failed_examples, of_checks
 from tests.unit.execution_engine.verification.api_rows import EARLIER_SIZES, RIDERS, RIDES, SCHEMA
+from tests.unit.execution_engine.verification.run_examples import READ_DATA, failed_examples, of_checks
 
 DAY = 10  # of March 2026
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.verification import Check, ConstraintStatus, VerificationSuite, at_least
-from execution_engine.verification.results import ConstraintResult
+from execution_engine.verification.suite import ConstraintResult
 
 
 def judged(folder: Path, check: Check, **columns: pa.Array) -> ConstraintResult:

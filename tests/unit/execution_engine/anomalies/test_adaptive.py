@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from execution_engine.anomalies.adaptive import Adaptive
-from execution_engine.anomalies.expectation import Detector, Predictive
+from execution_engine.anomalies.expectation import Detector
+from execution_engine.anomalies.forecasts import Adaptive
 from execution_engine.anomalies.series import Series
+from execution_engine.anomalies.strategies import Predictive
 
 MONDAY = datetime(2025, 11, 3)
 WEEK = (1000.0, 1010, 990, 1000, 1020, 400, 300)  # from Monday on

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from execution_engine.anomalies.expectation import Predictive
-from execution_engine.anomalies.seasons import HoltWinters, SeasonalTrend
+from execution_engine.anomalies.forecasts import HoltWinters, SeasonalTrend
 from execution_engine.anomalies.series import Series
-from execution_engine.anomalies.strategies import Strategy
+from execution_engine.anomalies.strategies import Predictive, Strategy
 
 MONDAY = datetime(2025, 11, 3)
 WEEK = (1000.0, 1010, 990, 1000, 1020, 400, 300)  # from Monday on

@@ -2,14 +2,14 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from execution_engine.anomalies.strategies import Strategy, anomalies, strategy_text
+from execution_engine.anomalies.strategies import Strategy, strategy_text
 from execution_engine.verification import (
     AbsoluteChange,
     BatchNormal,
@@ -28,6 +28,15 @@ def beyond(series: "pd.Series[float]", ddof: int) -> "pd.Series[bool]":
     before = series.expanding(min_periods=3)
     mean, deviation = before.mean().shift(), before.std(ddof=ddof).shift()
     return (series - mean).abs() > 3 * deviation
+
+
+def anomalies(strategy: Strategy, values: Sequence[float]) -> list[int]:
+    """Where in a series the anomalies stand, each judged by the values before it."""
+    found = []
+    for at in range(strategy.needed, len(values)):
+        low, high = strategy.expected(values[:at])
+        found += [] if low <= values[at] <= high else [at]
+    return found
 
 
 CASES: list[tuple[Strategy, Flags]] = [

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from execution_engine.drift import Level, described, drifts_of
+from execution_engine.drift import DriftLevel, described, drifts_of
 from execution_engine.profiles.gather import gathered_profile
 from tests.unit.execution_engine.novelty.batches import trips, with_column
 
@@ -22,7 +22,7 @@ def levels(table: pa.Table, before: pa.Table, **changed: Any) -> dict[str, str]:
 
 def test_like_days_are_within_chance() -> None:
     found = levels(trips(1).drop_columns(["id", "begun"]), trips(2).drop_columns(["id", "begun"]))
-    assert set(found.values()) == {Level.CHANCE}
+    assert set(found.values()) == {DriftLevel.CHANCE}
 
 
 def test_the_furthest_column_is_first_and_says_what_moved() -> None:

@@ -1,16 +1,23 @@
 """Made-up batches of one table: trips with fares, cities and keys, alike from day to day."""
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from execution_engine.novelty.past import Past, past_of
+from execution_engine.novelty.past import Past
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
 
 CITIES = np.array(["Seoul", "Busan", "Daegu", "Incheon"])
 DAY = 86_400
+
+
+def past_of(profiles: Iterable[Profile]) -> Past:
+    """The past of batches in their order."""
+    return reduce(Past.joined, profiles, Past())
 
 
 def trips(day: int, rows: int = 500) -> pa.Table:

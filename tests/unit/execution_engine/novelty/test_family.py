@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import chi2, norm
 
 from execution_engine.novelty.days import Method
-from execution_engine.novelty.family import RANKED, Distances, bound_of, distances_of, standardised
+from execution_engine.novelty.family import RANKED, FamilyDistances, bound_of, distances_of, standardised
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import Past, past_of
-from execution_engine.novelty.verdict import Status, Verdict
+from execution_engine.novelty.past import Past
+from execution_engine.novelty.verdict import NoveltyStatus, Verdict
 from execution_engine.profiles.gather import gathered_profile
-from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
+from tests.unit.execution_engine.novelty.batches import past, past_of, profile, trips, with_column
 
 TODAY = 40
 COLUMNS, ROWS = 500, 1000
@@ -31,11 +31,11 @@ def verdict(table: pa.Table, history: Past | None = None) -> Verdict:
     return judge(profile(table, TODAY), history or known(), Method.DRIFT)
 
 
-def drawn_family(degrees: Floats, days: int, drawn: np.random.Generator) -> Distances:
+def drawn_family(degrees: Floats, days: int, drawn: np.random.Generator) -> FamilyDistances:
     """Distances as sampling gives them, each day beside all before it."""
     before = np.repeat(np.arange(1.0, days + 1)[:, None], len(degrees), axis=1)
     distances = drawn.chisquare(degrees, (days, len(degrees))) / ROWS * (1 + 1 / before)
-    return Distances(
+    return FamilyDistances(
         tests=(), shown=distances, distances=distances, expected=np.broadcast_to(degrees / ROWS, distances.shape),
         degrees=degrees, before=before,
     )  # fmt: skip
@@ -53,7 +53,7 @@ def test_z_is_that_of_the_chi_square_which_the_distance_is() -> None:
 def test_no_day_has_a_part_of_its_own_in_the_z_s() -> None:
     found = drawn_family(np.full(5, 4.0), 12, np.random.default_rng(2))
     order = np.random.default_rng(3).permutation(12)
-    shuffled = Distances(**{
+    shuffled = FamilyDistances(**{
         **found.__dict__, "distances": found.distances[order], "before": found.before[order],
         "expected": found.expected[order],
     })  # fmt: skip
@@ -79,8 +79,8 @@ def test_from_99_days_on_the_bound_is_a_rank_whatever_the_distribution() -> None
 
 def test_sound_days_are_like_those_before_them() -> None:
     said = [judge(profile(trips(day), day), past(day), Method.DRIFT).status for day in (3, 8, 20)]
-    assert said == [Status.LEARNING, Status.LIKE, Status.LIKE]
-    assert verdict(trips(TODAY)).status is Status.LIKE
+    assert said == [NoveltyStatus.LEARNING, NoveltyStatus.LIKE, NoveltyStatus.LIKE]
+    assert verdict(trips(TODAY)).status is NoveltyStatus.LIKE
 
 
 def test_a_shift_of_three_tenths_of_a_standard_deviation_is_found_in_its_column() -> None:
@@ -120,12 +120,12 @@ def test_a_column_that_is_gone_or_of_another_kind_is_news_by_itself() -> None:
 
 
 def test_a_small_day_is_no_drift() -> None:
-    assert verdict(trips(TODAY, rows=60)).status is Status.LIKE
+    assert verdict(trips(TODAY, rows=60)).status is NoveltyStatus.LIKE
 
 
 def test_what_never_changed_may_change_by_as_much_as_chance_would() -> None:
     history = past_of(gathered_profile([pa.table({"code": ["a"] * 600 + ["b"] * 400})]) for _ in range(TODAY))
-    for moved, status in ((1, Status.LIKE), (10, Status.LIKE), (120, Status.NOVEL)):
+    for moved, status in ((1, NoveltyStatus.LIKE), (10, NoveltyStatus.LIKE), (120, NoveltyStatus.NOVEL)):
         table = pa.table({"code": ["a"] * (600 - moved) + ["b"] * (400 + moved)})
         assert judge(gathered_profile([table]), history, Method.DRIFT).status is status
 
@@ -144,4 +144,4 @@ def test_a_released_drift_is_no_news_again_and_another_one_is() -> None:
 def test_a_batch_without_rows_has_no_distance() -> None:
     found = distances_of(known().batch_of(profile(trips(TODAY)[:0], TODAY)), known())
     assert np.isnan(found.distances[-1]).all()
-    assert verdict(trips(TODAY)[:0]).status is Status.LIKE
+    assert verdict(trips(TODAY)[:0]).status is NoveltyStatus.LIKE

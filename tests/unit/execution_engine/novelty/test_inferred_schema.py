@@ -12,10 +12,10 @@ from scipy.stats import betabinom
 from execution_engine.novelty.days import Method
 from execution_engine.novelty.inferred_schema import Schema, infer
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import Past, past_of
-from execution_engine.novelty.verdict import Status, Verdict
+from execution_engine.novelty.past import Past
+from execution_engine.novelty.verdict import NoveltyStatus, Verdict
 from execution_engine.profiles.gather import gathered_profile
-from tests.unit.execution_engine.novelty.batches import CITIES, past, profile, trips, with_column
+from tests.unit.execution_engine.novelty.batches import CITIES, past, past_of, profile, trips, with_column
 
 TODAY = 40
 
@@ -112,7 +112,7 @@ def test_the_presence_is_no_higher_than_the_quantile_of_a_beta_binomial_of_the_c
 
 def test_a_new_column_is_noted_and_no_anomaly() -> None:
     found = verdict(with_column(trips(TODAY), "note", ["x"] * 500))
-    assert (found.status, found.causes) == (Status.LIKE, ())
+    assert (found.status, found.causes) == (NoveltyStatus.LIKE, ())
     assert found.notes == ("note is new: it is judged once 8 batches with it are accepted",)
 
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from execution_engine.novelty.days import Method
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import Past, from_bytes, past_of, to_bytes
-from execution_engine.novelty.verdict import Status, Verdict
+from execution_engine.novelty.past import Past, from_bytes, to_bytes
+from execution_engine.novelty.verdict import NoveltyStatus, Verdict
 from execution_engine.profiles import stored as profiles
 from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.stored import UnableToRead
 from execution_engine.profiles.values import DistinctSample
-from tests.unit.execution_engine.novelty.batches import past, profile, trips, with_column
+from tests.unit.execution_engine.novelty.batches import past, past_of, profile, trips, with_column
 
 TODAY = 40
 
@@ -48,9 +48,9 @@ def test_days_like_those_before_are_no_news(method: Method) -> None:
 def test_eight_accepted_batches_are_needed() -> None:
     today = profile(trips(TODAY), TODAY)
     learning = judge(today, past(7))
-    assert (learning.status, learning.is_novel) == (Status.LEARNING, False)
+    assert (learning.status, learning.is_novel) == (NoveltyStatus.LEARNING, False)
     assert learning.notes == ("7 of the 8 accepted batches that a verdict needs",)
-    assert judge(today, past(8)).status is Status.LIKE
+    assert judge(today, past(8)).status is NoveltyStatus.LIKE
 
 
 def re_dated(day: int) -> pa.Table:
@@ -191,7 +191,7 @@ def test_what_goes_wrong_is_told_with_its_column(name: str) -> None:
 @pytest.mark.parametrize("name", SPOILT)
 def test_so_it_is_in_a_table_that_is_the_same_every_day(name: str) -> None:
     same = past_of([profile(trips(0), 0)] * 12)
-    assert judge(profile(trips(0), 0), same).status is Status.LIKE
+    assert judge(profile(trips(0), 0), same).status is NoveltyStatus.LIKE
     assert judge(profile(SPOILT[name][0](trips(0)), 0), same).is_novel
 
 
@@ -275,7 +275,7 @@ def test_no_rows_one_row_and_nothing_but_nulls_have_a_verdict() -> None:
     nothing = pa.table({name: pa.nulls(500, table.schema.field(name).type) for name in table.column_names})
     assert verdict(nothing).is_novel
     assert verdict(pa.table({})).is_novel
-    assert judge(profile(table, TODAY), past_of([Profile(rows=0)] * 9)).status is not Status.LEARNING
+    assert judge(profile(table, TODAY), past_of([Profile(rows=0)] * 9)).status is not NoveltyStatus.LEARNING
 
 
 def test_constants_and_columns_of_nulls_are_no_news_while_they_stay_so() -> None:
@@ -295,7 +295,7 @@ def test_two_thousand_columns_have_a_verdict_without_a_false_alarm() -> None:
         return profile(pa.table({f"c{number}": numbers for number, numbers in enumerate(drawn)}), day)
 
     history = past_of(wide(day) for day in range(8))
-    assert judge(wide(8), history).status is Status.LIKE
+    assert judge(wide(8), history).status is NoveltyStatus.LIKE
 
 
 @settings(max_examples=10, deadline=None)
@@ -359,4 +359,4 @@ def test_the_largest_doubles_have_a_verdict() -> None:
         return with_column(table, "fare", np.random.default_rng(day).choice([-1.7e308, 0.0, 1.7e308], 500))
 
     history = past(12, change=huge)
-    assert judge(profile(huge(trips(12), 12), 12), history).status is not Status.LEARNING
+    assert judge(profile(huge(trips(12), 12), 12), history).status is not NoveltyStatus.LEARNING

@@ -9,12 +9,10 @@ from scipy.stats import chi2_contingency, ks_2samp, nbinom, norm, t
 
 from benchmarks.novelty.contenders import chi_square, kolmogorov_smirnov
 from execution_engine.drift import jensen_shannon
+from execution_engine.novelty.batch import FEATURES, PooledNumbers, companions, matched, of_values, stability, surprise
 from execution_engine.novelty.judge import judged
-from execution_engine.novelty.measures.batch import FEATURES, companions
-from execution_engine.novelty.measures.measure import PooledNumbers, matched, of_values, stability, surprise
-from execution_engine.novelty.measures.statistics import PLACE, RARE, STATISTICS
 from execution_engine.novelty.scores import (
-    History,
+    BatchHistory,
     leave_one_out,
     normal_of_t,
     of_one,
@@ -22,19 +20,22 @@ from execution_engine.novelty.scores import (
     rare_of_one,
     threshold,
 )
+from execution_engine.novelty.statistics import PLACE, RARE, STATISTICS
 from execution_engine.profiles.gather import column_profile
 from execution_engine.profiles.values import ValueCounts
 
 DRAWN = np.random.default_rng(5)
 
 
-def history_of(numbers: npt.NDArray[np.float64], floor: float, counts: npt.NDArray[np.int64] | None = None) -> History:
+def history_of(
+    numbers: npt.NDArray[np.float64], floor: float, counts: npt.NDArray[np.int64] | None = None
+) -> BatchHistory:
     """Of one column: all statistics are the same numbers, and all rare counts are so many out of a thousand rows."""
     shape = (len(numbers), 1, len(STATISTICS))
     scaled = np.broadcast_to(np.asarray(numbers, float)[:, None, None], shape).copy()
     rare = np.zeros(len(numbers)) if counts is None else counts
     rare_shape = (len(numbers), 1, len(RARE))
-    return History(
+    return BatchHistory(
         scaled=scaled,
         floors=np.full(shape, floor),
         least=np.zeros(shape),
@@ -44,7 +45,7 @@ def history_of(numbers: npt.NDArray[np.float64], floor: float, counts: npt.NDArr
     )
 
 
-def z_of(history: History, value: float, floor: float, name: str = "mean") -> float:
+def z_of(history: BatchHistory, value: float, floor: float, name: str = "mean") -> float:
     shape = (1, len(STATISTICS))
     return float(of_one(history, np.full(shape, value), np.full(shape, floor), np.zeros(shape))[0, PLACE[name]])
 

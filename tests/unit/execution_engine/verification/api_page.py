@@ -1,25 +1,17 @@
 """docs/verification-api.md from the code. ``make docs`` writes it."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from execution_engine import verification
-from execution_engine.verification.checks import check
-from execution_engine.verification.checks.constrained import Constrained
-from execution_engine.verification.checks.of_keys import OfKeys
-from execution_engine.verification.checks.of_numbers import OfNumbers
-from execution_engine.verification.checks.of_rows import OfCompleteness, OfRows
-from execution_engine.verification.checks.of_texts import OfTexts
-from execution_engine.verification.constraints.constraints import Bound
+from execution_engine.verification.constraints import Bound
 from tests.unit.execution_engine.verification import documented as read
+from tests.unit.execution_engine.verification.api_examples import EXAMPLES
 from tests.unit.execution_engine.verification.api_rows import COLUMNS, EARLIER_SIZES, RIDES
 from tests.unit.execution_engine.verification.documented import Documented
 
 ROOT = Path(__file__).parents[4]
-MANY = 3  # methods that say the same of a parameter or an error: it is said once, before all of them
 PATH = ROOT / "docs/verification-api.md"
 GROUPS: Mapping[str, Sequence[str]] = {
     "Suites": ("VerificationSuite", "Verification"),
@@ -37,14 +29,43 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Exceptions": ("UnableToAssert", "UnableToProfile", "UnableToReadRepository"),
 }
-KINDS: Mapping[type, str] = {
-    OfCompleteness: "Rows and missing values",
-    OfKeys: "Keys",
-    OfNumbers: "Numbers and distributions",
-    OfTexts: "Texts",
-    OfRows: "Conditions on rows",
-    check.OverTime: "Against the past",
-    Constrained: "Any metric, and constraints of your own",
+KINDS: Mapping[str, tuple[str, str]] = {  # with the first method of each, in the order of the class
+    "has_size": ("Rows and missing values", "How many rows there are, and which of them have values."),
+    "is_unique": (
+        "Keys",
+        """How often keys occur. A key is the values of one row in the columns, one name or several.
+
+`nulls="skip"` leaves out each row with a null in its key, as SQL does. `nulls="keep"` leaves out only the rows in which
+every column of the key is null, as Deequ does.""",
+    ),
+    "has_min": (
+        "Numbers and distributions",
+        """Statistics of one column or of two; nulls are left out.
+
+Where there is no value at all, a statistic is an `error` and not a success. `q` is the share of the values that lie
+below a quantile: a number from 0 to 1.""",
+    ),
+    "has_pattern": (
+        "Texts",
+        "What texts are like; nulls are left out. Patterns and lengths want a column of texts, types one of any type.",
+    ),
+    "satisfies": (
+        "Conditions on rows",
+        """Conditions on single rows. `expected` bounds the share of the rows that meet one, by default 1: all rows.
+
+A null breaks none of them but `satisfies`; `is_complete` asks for values. Where there is no row to judge, the
+status is `success`.""",
+    ),
+    "has_no_anomalies": ("Against the past", "The past comes from the repository that the suite uses."),
+    "adding": ("Any metric, and constraints of your own", "What constraints of every kind are added by."),
+}
+SHARED = {
+    "column`, `columns`, `a`, `b": 'names of columns. A dot leads into a struct: `"item.one"` is `one` of `item`.',
+    "expected": "the bound on the value: a number (exactly this one), a bound such as `at_least(0.99)`, or your own "
+    "function, which takes the value and returns whether it is good; TypeError or ValueError for anything else.",
+    "where": "a condition of Spark SQL. Only the rows that meet it and the `where` of the check are looked at.",
+    "hint": "a text for whoever reads the result. The result holds it unless the constraint succeeds.",
+    "name": "what results call the constraint; without it, the call as it is written.",
 }
 OPENING = """# The API of verification
 
@@ -78,10 +99,14 @@ def page() -> str:
 
 def of(name: str) -> Sequence[Documented]:
     """A public name, and behind it the methods and properties of a class."""
-    found = Bound if name == "Bound" else getattr(verification, name)
-    if isinstance(found, type):
-        return [read.of_class(found), *read.members(found)]
-    return [read.of_function(name, found) if callable(found) else read.of_constant(name, found, check)]
+    value = Bound if name == "Bound" else getattr(verification, name)
+    if isinstance(value, type):
+        return [read.of_class(value), *read.members(value)]
+    if callable(value):
+        return [read.of_function(name, value)]
+    return [
+        Documented(name=name, signature=f"{name}: {type(value).__name__}", text="The metric of the number of rows.")
+    ]
 
 
 def everything() -> list[Documented]:
@@ -92,63 +117,26 @@ def everything() -> list[Documented]:
 def _of_checks() -> Iterator[str]:
     itself, *methods = of("Check")
     yield _entry(itself)
-    parameters, errors = _said_by_many(methods)
-    yield "### What many methods share\n\nThis holds for each method below, unless the method says something else.\n"
-    yield f"| parameter | |\n|---|---|\n{_table(parameters)}\n\n**Errors.** {_errors(errors)}\n"
-    methods = [
-        replace(
-            each,
-            parameters={name: text for name, text in each.parameters.items() if parameters.get(name) != text},
-            errors=tuple(error for error in each.errors if error not in errors) or ("none",),
-        )
-        for each in methods
-    ]
-    for kind, title in KINDS.items():
-        yield f"### {title}\n\n{_markdown(read.sections(kind.__doc__)[''])}\n"
-        own = [name for name in vars(kind) if not name.startswith("_")]
-        yield from (_entry(each) for each in methods if each.name.removeprefix("Check.") in own)
-
-
-def _said_by_many(methods: Sequence[Documented]) -> tuple[dict[str, str], list[str]]:
-    """The parameters with what most methods say of them, and the errors, that many methods have."""
-    told = Counter((name, text) for each in methods for name, text in each.parameters.items())
-    raised = Counter(error for each in methods for error in each.errors if not error.startswith("none"))
-    parameters = {name: text for (name, text), count in reversed(told.most_common()) if count >= MANY}
-    return dict(reversed(parameters.items())), [error for error, count in raised.most_common() if count >= MANY]
+    yield "### What many methods share\n\n| parameter | |\n|---|---|"
+    yield "\n".join(f"| `{name}` | {text} |" for name, text in SHARED.items()) + "\n"
+    names = [each.name.removeprefix("Check.") for each in methods]
+    first = names.index("has_size")  # what adds any metric, which the class begins with, comes last
+    for each in (*methods[first:], *methods[:first]):
+        if kind := KINDS.get(each.name.removeprefix("Check.")):
+            yield f"### {kind[0]}\n\n{kind[1]}\n"
+        yield _entry(each)
 
 
 def _entry(each: Documented) -> str:
     level = "####" if "." in each.name else "###"
-    if not each.is_called:
-        example = f"\n\n```python\n{each.example}\n```" if each.example else ""
-        return f"{level} `{each.name}`\n\n`{each.signature.split('.')[-1]}`\n\n{_markdown(each.text)}{example}\n"
-    parts = [f"{level} `{each.name}`", f"```python\n{each.signature}\n```", _markdown(each.text)]
-    if each.parameters:
-        parts.append(f"| {_head(each)} | |\n|---|---|\n{_table(each.parameters)}")
-    if tuple(each.errors) != ("none",):
-        parts.append(f"**Errors.** {_errors(each.errors)}")
-    if each.example:
-        parts.append(f"```python\n{each.example}\n```")
+    text = re.sub(r"``(.+?)``", r"`\1`", each.text)
+    if each.is_called:
+        parts = [f"{level} `{each.name}`", f"```python\n{each.signature}\n```", text]
+    else:
+        parts = [f"{level} `{each.name}`", f"`{each.signature}`", text]
+    if example := EXAMPLES.get(each.name):
+        parts.append(f"```python\n{example.strip()}\n```")
     return "\n\n".join(parts) + "\n"
-
-
-def _table(parameters: Mapping[str, str]) -> str:
-    return "\n".join(f"| `{name}` | {_markdown(text)} |" for name, text in parameters.items())
-
-
-def _head(each: Documented) -> str:
-    if not each.signature.startswith("class "):
-        return "field" if each.name.endswith("Result") or each.name == "Histogram" else "parameter"
-    return "value"
-
-
-def _errors(errors: Sequence[str]) -> str:
-    """Each as a sentence; ``none`` begins one too."""
-    return " ".join(_markdown(error if error.startswith("`") else error[0].upper() + error[1:]) for error in errors)
-
-
-def _markdown(text: str) -> str:
-    return re.sub(r"``(.+?)``", r"`\1`", text)
 
 
 def _rows() -> str:

@@ -8,9 +8,10 @@ import pytest
 
 from execution_engine import verification
 from execution_engine.verification import SIZE, Check
-from tests.unit.execution_engine.verification.api_examples import READ_DATA, failed_examples, of_checks
+from tests.unit.execution_engine.verification.api_examples import EXAMPLES
 from tests.unit.execution_engine.verification.api_page import GROUPS, PATH, everything, page
-from tests.unit.execution_engine.verification.documented import Documented, of_class, of_function
+from tests.unit.execution_engine.verification.documented import Documented
+from tests.unit.execution_engine.verification.run_examples import READ_DATA, failed_examples, of_checks
 
 ARGUMENTS: dict[str, Any] = (
     dict.fromkeys(("column", "columns", "a", "b", "inputs", "dataset"), "c")
@@ -31,8 +32,13 @@ def test_every_public_name_is_on_the_page_once() -> None:
 
 
 @pytest.mark.parametrize("each", everything(), ids=lambda each: each.name)
-def test_every_parameter_has_a_text_and_every_call_its_errors_and_an_example(each: Documented) -> None:
-    assert each.missing == []
+def test_every_name_has_a_text_and_every_call_an_example(each: Documented) -> None:
+    assert each.text
+    assert not each.is_called or each.name in EXAMPLES
+
+
+def test_no_example_is_of_a_name_that_is_gone() -> None:
+    assert set(EXAMPLES) <= {each.name for each in everything()}
 
 
 def test_a_check_has_no_method_that_the_page_leaves_out() -> None:
@@ -53,7 +59,7 @@ def test_each_example_of_a_method_of_a_check_calls_that_method() -> None:
     assert [each.text for each in examples if f".{each.method.removeprefix('Check.')}(" not in each.text] == []
 
 
-@pytest.mark.parametrize("method", [each.name.split(".")[-1] for each in everything() if "expected" in each.wanted])
+@pytest.mark.parametrize("method", [each.name.split(".")[-1] for each in everything() if "expected" in each.parameters])
 @pytest.mark.parametrize(("expected", "error"), [(None, TypeError), ("many", ValueError)])
 def test_every_method_refuses_an_expected_that_is_no_number(method: str, expected: Any, error: type[Exception]) -> None:
     """As the page says of all at once."""
@@ -64,22 +70,6 @@ def test_every_method_refuses_an_expected_that_is_no_number(method: str, expecte
         getattr(Check(), method)(**given, expected=expected)
 
 
-def test_what_is_untold_is_missed() -> None:
-    def of_nothing(rows: int) -> None:
-        """Does it.
-
-        Parameters:
-            columns: of another function.
-        """
-
-    class OfNothing:
-        def __init__(self, rows: int) -> None: ...
-
-    told = ["no text on rows", "there is no columns", "no errors", "no example"]
-    assert of_function("of_nothing", of_nothing).missing == told
-    assert of_class(OfNothing).missing == ["no text on rows", "no docstring", "no errors", "no example"]
-
-
 def test_an_example_that_is_wrong_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification.at_least, "__doc__", "It is.\n\nExample:\n    >>> at_least(1)(0)\n    True\n")
+    monkeypatch.setitem(EXAMPLES, "at_least", ">>> at_least(1)(0)\nTrue\n")
     assert "Expected:\n    True\nGot:\n    False" in failed_examples(["at_least"], {"folder": tmp_path})

@@ -5,6 +5,7 @@ import sys
 from collections import UserDict
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import reduce
 
 import numpy as np
@@ -27,17 +28,17 @@ from execution_engine.verification import (
     between,
     equal_to,
 )
-from execution_engine.verification.constraints.constraints import (
-    AskedMetric,
+from execution_engine.verification.constraints import (
     Bound,
-    Found,
+    ConstraintInput,
+    EarlierValues,
     Judgement,
-    Past,
-    Series,
+    MetricRequest,
     gravest,
     status_of,
 )
 
+Series = Sequence[tuple[datetime, float | Decimal]]
 BOUNDS = [
     (equal_to(1), "= 1", [1.0, 1 + 1e-15], [0.9999999, 1.1]),
     (at_least(0.99), ">= 0.99", [0.99, 2], [0.98999]),
@@ -58,8 +59,10 @@ STATUSES = [
 
 def judge(check: Check, measured: Measured, earlier: Series | None = None) -> Judgement:
     (constraint,) = check.constraints
-    past = None if earlier is None else Past(at=datetime(2026, 2, 1, tzinfo=UTC), series=earlier)
-    found = Found(measured=dict.fromkeys(constraint.asks, measured), past=None if past is None else lambda _: past)
+    past = None if earlier is None else EarlierValues(at=datetime(2026, 2, 1, tzinfo=UTC), series=earlier)
+    found = ConstraintInput(
+        measured=dict.fromkeys(constraint.asks, measured), past=None if past is None else lambda _: past
+    )
     return constraint.judge(found)
 
 
@@ -135,16 +138,18 @@ def test_an_assertion_that_cannot_be_read_is_refused_when_it_is_written() -> Non
 
 
 def test_an_assertion_looks_up_its_own_metrics_and_no_others() -> None:
-    class Lookups(UserDict[AskedMetric, Measured]):
+    class Lookups(UserDict[MetricRequest, Measured]):
         count = 0
 
-        def __getitem__(self, metric: AskedMetric) -> Measured:
+        def __getitem__(self, metric: MetricRequest) -> Measured:
             self.count += 1
             return super().__getitem__(metric)
 
     check = reduce(lambda check, at: check.holds(f"completeness(c{at}) = 1"), range(100), Check())
     lookups = Lookups({each.asks[0]: Measured(value=1) for each in check.constraints})
-    assert {each.judge(Found(measured=lookups)).status for each in check.constraints} == {ConstraintStatus.SUCCESS}
+    assert {each.judge(ConstraintInput(measured=lookups)).status for each in check.constraints} == {
+        ConstraintStatus.SUCCESS
+    }
     assert lookups.count == 2 * 100  # for its value, and for its notes
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from test_generator.suggestions import dependencies as room
-from test_generator.suggestions.dependencies import Dependency, dependencies, share_kept, without_implied
+from test_generator.suggestions.dependencies import Dependency, dependencies, without_implied
 
 DRAWN = np.random.default_rng(7)
 
@@ -70,15 +70,6 @@ def has_evidence(frame: pd.DataFrame, left: tuple[str, ...], right: str) -> bool
         (there.groupby(some)[right].nunique(dropna=False).max() if some else there[right].nunique(dropna=False)) > 1
         for some in rest
     )
-
-
-@given(rows=ROWS, left=st.sampled_from([("a",), ("b", "c")]))
-def test_the_share_of_rows_that_keep_one_is_that_of_their_most_frequent_values(
-    rows: list[tuple[int | None, ...]], left: tuple[str, ...]
-) -> None:
-    frame = pd.DataFrame(rows, columns=list("abcd")).astype("Int64")
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    assert share_kept(table, left, "d") == pytest.approx(kept_by_pandas(frame, left, "d")[0])
 
 
 def codes_and_names(rows: int, broken: int = 0) -> pa.Table:

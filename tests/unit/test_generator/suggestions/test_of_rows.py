@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.profiles.gather import gathered_profile
-from test_generator.suggestions.dependencies import keys_of
-from test_generator.suggestions.of_rows import share_of_left_sides
+from test_generator.suggestions.dependencies import keys_of, share_of_left_sides
 from test_generator.suggestions.suggest import SuggestedWindow, Suggestion, suggestions
 
 DRAWN = np.random.default_rng(11)
