@@ -159,6 +159,9 @@ class ReportState(models.TextChoices):
     JOINED = "joined"  # wholly covered by incidents that a test or another report opened
 
 
+CONFIRMED = (ReportState.CONFIRMED, ReportState.FIXED)  # the data was bad
+
+
 class Saw(models.TextChoices):
     """What a reporter saw, in the words of who reads data."""
 

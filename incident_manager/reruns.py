@@ -3,7 +3,6 @@
 How the back-off grows is decided in ``alerting.verdicts``.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Q
@@ -37,7 +36,8 @@ MOST_COUNTED_ANEW = 20  # windows with one check of their whole table, those fir
 def check_standing(standing: Standing, now: datetime) -> None:
     """Request the next run of a window in trouble, and note when the one after is due."""
     (row,) = rows_of(Standing, [standing.pk], related=RELATED)
-    if not _is_wanted(row, now):
+    is_waived = row.waiver is not None and (row.waiver.ends_at is None or row.waiver.ends_at > now)
+    if is_waived or not is_checked(State(row.state), Reason(row.error_reason) if row.error_reason else None):
         finish(standing, next_check_at=None, attempt=0)
         return
     occasion = f"{row.attempt}:{row.next_check_at:%Y%m%dT%H%M%S.%f}"
@@ -87,24 +87,13 @@ def _count_waived_anew(row: Standing, now: datetime) -> None:
         )
 
 
-def _is_wanted(row: Standing, now: datetime) -> bool:
-    if row.waiver is not None and (row.waiver.ends_at is None or row.waiver.ends_at > now):
-        return False
-    return is_checked(State(row.state), Reason(row.error_reason) if row.error_reason else None)
-
-
 # Follow changed data: run the live tests again that read it.
 
 AT_MOST_EVERY = timedelta(minutes=15)  # for a fingerprint that differs; a completion is judged at once
 OCCASION = "change"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadingTest:
-    """A test and the window of it that reads changed data."""
-
-    test_id: int
-    window: Window
+Reader = tuple[int, Window]  # a test, by its id, and the window of it that reads changed data
 
 
 def follow_change(change: DataChange, now: datetime) -> None:
@@ -129,7 +118,7 @@ def follow_change(change: DataChange, now: datetime) -> None:
     return finish(change, followed_at=now)
 
 
-def judged_readers(change: DataChange, piece: Window) -> set[ReadingTest]:
+def judged_readers(change: DataChange, piece: Window) -> set[Reader]:
     """What has read a piece of the change; a test of a whole table once, over the window that it has moved to.
 
     Where a longer window looks different than before, its partitions have watches of their own that say which.
@@ -141,11 +130,11 @@ def judged_readers(change: DataChange, piece: Window) -> set[ReadingTest]:
         ]
     tables = {test.pk for test, _ in read if test.scope == Scope.TABLE}
     moved = Standing.objects.filter(data_test__in=tables)
-    found = {ReadingTest(test_id=test.pk, window=window) for test, window in read if test.pk not in tables}
-    return found | {ReadingTest(test_id=row.data_test_id, window=row.window) for row in moved}
+    found = {(test.pk, window) for test, window in read if test.pk not in tables}
+    return found | {(row.data_test_id, row.window) for row in moved}
 
 
-def own_readers(change: DataChange, piece: Window) -> set[ReadingTest]:
+def own_readers(change: DataChange, piece: Window) -> set[Reader]:
     """The partition tests that a completion lets judge, on the partitions of a piece of it.
 
     At home those of home's data alone, as its copies are yet to come; elsewhere those that compare the copy too.
@@ -158,30 +147,24 @@ def own_readers(change: DataChange, piece: Window) -> set[ReadingTest]:
     here = Q(datacenter=change.datacenter, spoils="")
     if change.datacenter != home(dataset).datacenter:
         here = Q(datacenter=change.datacenter) | Q(spoils=change.datacenter)
-    return {
-        ReadingTest(test_id=test, window=w) for test in tests.filter(here).values_list("pk", flat=True) for w in windows
-    }
+    return {(test, window) for test in tests.filter(here).values_list("pk", flat=True) for window in windows}
 
 
-def _trigger(readers: set[ReadingTest], change: DataChange, now: datetime) -> None:
+def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
     """Request the runs now; for another fingerprint no sooner than a quarter of an hour after the last change's.
 
     A run that is due and waits serves this change too.
     """
-    tests = _live({reader.test_id for reader in readers})
-    readers = {reader for reader in readers if reader.test_id in tests}
+    tests = _live({test for test, _ in readers})
+    readers = {reader for reader in readers if reader[0] in tests}
     if not readers:
         return
     is_fingerprint = change.kind == ChangeKind.REWRITTEN
     waiting, last = _earlier(readers, now, due_by=None if is_fingerprint else now)
-    wanted = [
-        (
-            tests[reader.test_id],
-            reader.window,
-            last[reader] + AT_MOST_EVERY if is_fingerprint and reader in last else now,
-        )
-        for reader in sorted(readers - waiting, key=lambda reader: (reader.test_id, reader.window.start))
-    ]
+    wanted = []
+    for test, window in sorted(readers - waiting, key=lambda reader: (reader[0], reader[1].start)):
+        is_soon = is_fingerprint and (test, window) in last
+        wanted.append((tests[test], window, last[test, window] + AT_MOST_EVERY if is_soon else now))
     request_runs(wanted, reason=RunReason.TRIGGER, occasion=f"{OCCASION}:{change.pk}", now=now)
 
 
@@ -196,22 +179,22 @@ def _live(ids: set[int]) -> dict[int, DataTest]:
 
 
 def _earlier(
-    readers: set[ReadingTest], now: datetime, *, due_by: datetime | None
-) -> tuple[set[ReadingTest], dict[ReadingTest, datetime]]:
+    readers: set[Reader], now: datetime, *, due_by: datetime | None
+) -> tuple[set[Reader], dict[Reader, datetime]]:
     """Which of them have a run that is not planned yet, and when the last one for a change was due, if just now.
 
     ``due_by``: a run that is due later is not waited for; None: any is.
     """
     runs = Run.objects.filter(
         Q(planned_at__isnull=True) | Q(due_at__gt=now - AT_MOST_EVERY),
-        data_test__in={reader.test_id for reader in readers},
+        data_test__in={test for test, _ in readers},
         reason=RunReason.TRIGGER,
-        window_start__gte=min(reader.window.start for reader in readers),
-        window_start__lte=max(reader.window.start for reader in readers),
+        window_start__gte=min(window.start for _, window in readers),
+        window_start__lte=max(window.start for _, window in readers),
     ).order_by("due_at")
     waiting, last = set(), {}
     for run in runs.only("data_test_id", "window_start", "window_end", "planned_at", "due_at", "slot"):
-        reader = ReadingTest(test_id=run.data_test_id, window=run.window)
+        reader = (run.data_test_id, run.window)
         if run.planned_at is None and (due_by is None or run.due_at <= due_by):
             waiting.add(reader)
         if f":{OCCASION}:" in run.slot:  # what a gate had measured is no change
@@ -247,7 +230,9 @@ def judge_anew(test: DataTest, revision: Revision, now: datetime) -> None:
             heal(list(spoilt_of(test, standing.window)), Resolution.REDEFINED, now=now)
             withdraw(standing, test, now)
             continue
-        due_at = _due_at(test, standing, now)
+        due_at = now  # but at a partition's freshness not before its deadline
+        if test.category == Category.FRESHNESS and test.scope == Scope.PARTITION:
+            due_at = max(now, standing.window_end + slas(test.dataset).freshness)
         request_run(
             data_test=test,
             window=standing.window,
@@ -259,13 +244,6 @@ def judge_anew(test: DataTest, revision: Revision, now: datetime) -> None:
         if due_at > now:
             heal(list(spoilt_of(test, standing.window)), Resolution.REDEFINED, now=now)
             put_off(standing, test, due_at, now)
-
-
-def _due_at(test: DataTest, standing: Standing, now: datetime) -> datetime:
-    """When to look again: at once, but at a partition's freshness not before its deadline."""
-    if test.category != Category.FRESHNESS or test.scope != Scope.PARTITION:
-        return now
-    return max(now, standing.window_end + slas(test.dataset).freshness)
 
 
 def withdraw_test(test: DataTest, now: datetime) -> None:

@@ -4,10 +4,9 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried_if_hard
-from incident_manager.digests.services import tell_digests
+from incident_manager.digests import tell_digests
 from incident_manager.gate.rules import UnableToOverride
 from incident_manager.gate.services import (
-    ToRead,
     WrittenWindow,
     answer_on,
     complete,
@@ -31,8 +30,8 @@ from incident_manager.incidents.users import (
     force_resolve,
     rerun,
 )
-from incident_manager.quality.look_ups import Asked, LookUpAnswer, look_up, look_ups
-from incident_manager.reports.services import (
+from incident_manager.quality.look_ups import LookUpAnswer, ToRead, look_up, look_ups
+from incident_manager.reports import (
     UnableToDecide,
     confirm_report,
     fix_report,
@@ -47,7 +46,6 @@ from incident_manager.reports.services import (
 from .reruns import check_standing, follow_change, rejudge_revision
 
 __all__ = [
-    "Asked",
     "HasEnded",
     "LookUpAnswer",
     "ToRead",

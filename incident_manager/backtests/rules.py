@@ -7,7 +7,7 @@ from decimal import Decimal
 from statistics import median
 
 from alerting.state import State
-from alerting.verdicts.sustain import FirstRun, SeenRun, first_run, fold, streak_fails, unknown_after, with_streak
+from alerting.verdicts.sustain import SeenRun, first_run, fold, streak_fails, unknown_after, with_streak
 from assay.time.windows import Window
 from execution_engine.language.evaluate import only_predicate
 from execution_engine.language.serialise import to_text
@@ -33,9 +33,8 @@ from incident_manager.intervals import START, Intervals, clip, subtract, total, 
 STRICTER = (0.75, 0.5, 0.25)  # of the distance between the bound and the median of the values
 LOOSER = (1.25, 1.5, 2.0)
 OF_NO_DISTANCE = 0.01  # of the bound, where the median is the bound itself
+LOOSER_STEPS = dict(zip(LOOSER, (1, 2, 5), strict=True))
 DIGITS = 6
-
-Bound = Number | Percentage | Duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,19 +91,13 @@ def _at(bound: Expression, middle: float, factor: float, *, upwards: bool | None
     if value == middle and factor > 1 and upwards is not None:
         step = OF_NO_DISTANCE * (abs(value) or 1.0) * LOOSER_STEPS[factor]
         moved = value + step if upwards else value - step
-    return _written(bound, float(f"{moved:.{DIGITS}g}"))
-
-
-LOOSER_STEPS = dict(zip(LOOSER, (1, 2, 5), strict=True))
-
-
-def _written(bound: Expression, value: float) -> Expression:
+    moved = float(f"{moved:.{DIGITS}g}")
     match bound:
         case Percentage():
-            return Percentage(percent=float(f"{value * 100:.{DIGITS}g}"))
+            return Percentage(percent=float(f"{moved * 100:.{DIGITS}g}"))
         case Duration():
-            return Duration(seconds=float(round(max(value, 0.0))))
-    return Negative(value=Number(value=-value)) if value < 0 else Number(value=value)
+            return Duration(seconds=float(round(max(moved, 0.0))))
+    return Negative(value=Number(value=-moved)) if moved < 0 else Number(value=moved)
 
 
 def _value(node: Expression) -> float | None:
@@ -255,15 +248,11 @@ def raised(
 
 def failings(windows: Sequence[PastWindow], terms: BacktestTerms, *, until: datetime) -> list[Failing]:
     """Every stretch in which a window FAILs, by the fold and the streak that judge live windows."""
-    streaks = _streaks(windows, terms)
+    streaks: Mapping[Window, datetime] = {}
+    if terms.period < terms.sustain:
+        firsts = (first_run(one.window, due_at=one.due_at, seen=one.results) for one in windows)
+        streaks = streak_fails([first for first in firsts if first], sustain=terms.sustain)
     return [failing for one in windows for failing in _failings(one, terms, streaks.get(one.window), until)]
-
-
-def _streaks(windows: Sequence[PastWindow], terms: BacktestTerms) -> Mapping[Window, datetime]:
-    if terms.period >= terms.sustain:
-        return {}
-    firsts: Iterable[FirstRun | None] = (first_run(one.window, due_at=one.due_at, seen=one.results) for one in windows)
-    return streak_fails([first for first in firsts if first], sustain=terms.sustain)
 
 
 def _failings(one: PastWindow, terms: BacktestTerms, streak_at: datetime | None, until: datetime) -> list[Failing]:
@@ -325,8 +314,8 @@ def incidents(
         stretch = Window(start=fail.failed_at, end=max(fail.healed_at or until, fail.failed_at + timedelta.resolution))
         last = found[-1] if found else None
         joins = last is not None and stretch.start <= last.episodes[-1].end
-        again = last is not None and not last.is_open and _reopens(last, stretch.start, terms)
-        if last is None or not (joins or again):
+        closed = Closed(how=How.AUTO, resolved_at=last.episodes[-1].end) if last and not last.is_open else None
+        if last is None or not (joins or reopens(closed, failed_at=stretch.start, period=terms.period)):
             found.append(BacktestIncident(episodes=(stretch,), windows=(fail.window,), is_open=fail.healed_at is None))
             continue
         found[-1] = replace(
@@ -336,11 +325,6 @@ def incidents(
             is_open=last.is_open or fail.healed_at is None,
         )
     return tuple(_told(one, terms, explained) for one in found)
-
-
-def _reopens(last: BacktestIncident, failed_at: datetime, terms: BacktestTerms) -> bool:
-    closed = Closed(how=How.AUTO, resolved_at=last.episodes[-1].end)
-    return reopens(closed, failed_at=failed_at, period=terms.period)
 
 
 def _told(one: BacktestIncident, terms: BacktestTerms, explained: Explains | None) -> BacktestIncident:

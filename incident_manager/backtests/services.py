@@ -1,7 +1,7 @@
 """A backtest: what a test, written or not, would have raised over a range of the past. It writes no result."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,18 +33,14 @@ from execution_engine.runs.past_results import (
 )
 from execution_engine.runs.shown_results import Veil
 from execution_engine.selectors import period
-from incident_manager.incidents.lifecycle import How
-from incident_manager.intervals import Intervals, union
-from incident_manager.models import EntryKind, Incident, Resolution, SpoiltWindow
-from incident_manager.scores.resolutions import CONFIRMED, HOW
-from incident_manager.scores.rules import REAL
+from incident_manager.incidents.lifecycle import ENDED, REAL, How
+from incident_manager.intervals import START, Intervals, union
+from incident_manager.models import CONFIRMED, EntryKind, Incident, Resolution, SpoiltWindow
 from test_generator.data_tests.services import draft
 
 from .rules import BacktestIncident, BacktestTerms, Muted, OtherBound, PastWindow, Raised, other_bounds, raised
 
 # What a backtest reads: results of past windows, times that are known to have been bad, and what explains what.
-
-Runs = Mapping[Window, Sequence[Run]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,22 +62,20 @@ class FoundWindow:
         return PastWindow(window=self.window, due_at=self.due_at, results=results)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoundPast:
-    """All windows of the range that have results, and what is missing of the others."""
-
-    windows: tuple[FoundWindow, ...]
-    rest: PastResults
-
-
 def find_past(
     test: DataTest, windows: Sequence[Window], terms: BacktestTerms, now: datetime, sources: Sources
-) -> FoundPast:
-    """The results of each window: as live runs of this very assertion told them, else by stored measurements."""
+) -> tuple[tuple[FoundWindow, ...], PastResults]:
+    """The windows that have results, and what is missing of the others.
+
+    Results are those that live runs of this very assertion told, else those of stored measurements.
+    """
     live = live_runs(test, windows)
     rest = past_results(test, [window for window in windows if window not in live], now, sources)
     freshness = slas(test.dataset).freshness
-    changes = _changes(test.dataset, windows)
+    rewritten = DataChange.objects.filter(  # as far as anybody noticed
+        dataset=test.dataset, window_start__lt=windows[-1].end, window_end__gt=windows[0].start
+    )
+    changes = [(change.window, change.at) for change in rewritten.exclude(kind=ChangeKind.COMPLETED)]
     found = []
     for window in windows:
         runs = live.get(window) or rest.runs.get(window)
@@ -91,47 +85,29 @@ def find_past(
         due_at = min(scheduled, default=window.end + freshness)
         first = runs[0].measured_at or due_at
         late = window not in live and first > due_at + max(terms.sustain, terms.period)
+        since = late and any(due_at < at <= first and window.overlaps(changed) for changed, at in changes)
         found.append(
-            FoundWindow(
-                window=window,
-                due_at=due_at,
-                runs=tuple(runs),
-                measured_late=late,
-                changed_since=late and any(due_at < at <= first for at in changes.get(window, ())),
-            )
+            FoundWindow(window=window, due_at=due_at, runs=tuple(runs), measured_late=late, changed_since=since)
         )
-    return FoundPast(windows=tuple(found), rest=rest)
+    return tuple(found), rest
 
 
-def live_runs(test: DataTest, windows: Sequence[Window]) -> Runs:
+def live_runs(test: DataTest, windows: Sequence[Window]) -> Mapping[Window, Sequence[Run]]:
     """What runs of the test found while it asserted what it asserts now, in the order of their measurements."""
-    if test.pk is None or not windows or test.revision is None:
+    if test.pk is None or test.revision is None:
         return {}
     rows = Run.objects.filter(
         data_test=test.pk,
         revision__assertion=test.revision.assertion,
         evaluated_at__isnull=False,
-        window_start__gte=min(window.start for window in windows),
-        window_start__lte=max(window.start for window in windows),
+        window_start__gte=windows[0].start,
+        window_start__lte=windows[-1].start,
     ).exclude(reason=RunReason.BACKTEST)
     found: dict[Window, list[Run]] = defaultdict(list)
     for run in rows.select_related("revision").order_by("measured_at", "pk"):
         run.data_test = test
         found[run.window].append(run)
     return {window: found[window] for window in windows if window in found}
-
-
-def _changes(dataset: Dataset, windows: Sequence[Window]) -> dict[Window, list[datetime]]:
-    """When the data of each window was written again, as far as anybody noticed."""
-    rows = DataChange.objects.filter(dataset=dataset).exclude(kind=ChangeKind.COMPLETED)
-    found: dict[Window, list[datetime]] = defaultdict(list)
-    if windows:
-        start, end = min(window.start for window in windows), max(window.end for window in windows)
-        for change in rows.filter(window_start__lt=end, window_end__gt=start):
-            for window in windows:
-                if window.overlaps(change.window):
-                    found[window].append(change.at)
-    return found
 
 
 def known_bad(dataset: Dataset, span: Window) -> Intervals:
@@ -142,8 +118,7 @@ def known_bad(dataset: Dataset, span: Window) -> Intervals:
     )
     found = []
     for row in rows.prefetch_related("episodes"):
-        how = HOW[row.resolution] if row.resolution else None
-        if row.kind == EntryKind.DETECTED and how not in REAL:
+        if row.kind == EntryKind.DETECTED and ENDED[row.resolution] not in REAL:
             continue
         for episode in row.episodes.all():
             end = episode.closed_at or span.end
@@ -226,37 +201,6 @@ class Causes:
         return found, names
 
 
-@dataclass(frozen=True, kw_only=True)
-class LiveIncident:
-    """One incident by the windows of one test: when they were spoilt and healed, and when its owner was told."""
-
-    opened_at: datetime
-    resolved_at: datetime | None
-    windows: tuple[Window, ...]
-    told_at: datetime | None
-
-
-def live_incidents(test: DataTest, span: Window) -> tuple[LiveIncident, ...]:
-    """The incidents that the test had in the range, as far as they were its own, the oldest first."""
-    rows = SpoiltWindow.objects.filter(data_test=test, spoilt_at__gte=span.start, spoilt_at__lt=span.end)
-    by_incident: dict[int, list[SpoiltWindow]] = defaultdict(list)
-    for row in rows.exclude(how=How.WITHDRAWN.value).select_related("incident__alert"):
-        by_incident[row.incident_id].append(row)
-    found = [_live_incident(own) for own in by_incident.values()]
-    return tuple(sorted(found, key=lambda one: one.opened_at))
-
-
-def _live_incident(own: Sequence[SpoiltWindow]) -> LiveIncident:
-    healed = [row.healed_at for row in own if row.healed_at is not None]
-    alert = own[0].incident.alert
-    return LiveIncident(
-        opened_at=min(row.spoilt_at for row in own),
-        resolved_at=max(healed) if len(healed) == len(own) else None,
-        windows=tuple(sorted({row.window for row in own}, key=lambda window: window.start)),
-        told_at=alert.told_at if alert else None,
-    )
-
-
 MOST_WINDOWS = 1000
 
 
@@ -290,7 +234,6 @@ class Backtest:
     unknowable: dict[Window, str]
     scans: int
     seconds: timedelta | None
-    live: tuple[LiveIncident, ...]  # that the test has had in the range
 
 
 def as_revised(test: DataTest, number: int | None) -> DataTest:
@@ -330,11 +273,11 @@ def backtest(
         grace=slas(test.dataset).grace if grace is None else grace,
         settles=test.category == Category.FRESHNESS,
     )
-    found = find_past(test, windows, terms, now, sources)
-    if measure and found.rest.missing:
-        ask_for_missing(found.rest, now, sources)
+    found, rest = find_past(test, windows, terms, now, sources)
+    if measure and rest.missing:
+        ask_for_missing(rest, now, sources)
     start = max(start, begins_at(test.dataset) or start)
-    return _report(test, found, terms, Window(start=start, end=min(end, now)))
+    return _report(test, found, rest, terms, Window(start=start, end=min(end, now)))
 
 
 USUAL_RANGE = timedelta(days=28)
@@ -396,58 +339,50 @@ def _windows(test: DataTest, start: datetime, end: datetime, now: datetime) -> l
     return due
 
 
-def _report(test: DataTest, found: FoundPast, terms: BacktestTerms, span: Window) -> Backtest:
-    scans = scans_for_missing(found.rest)
-    seconds = usual_seconds(test.dataset_id)
-    bad = known_bad(test.dataset, span)
+def _report(
+    test: DataTest, found: Sequence[FoundWindow], rest: PastResults, terms: BacktestTerms, span: Window
+) -> Backtest:
     assert test.revision is not None
+    bad, scans, seconds = known_bad(test.dataset, span), scans_for_missing(rest), usual_seconds(test.dataset_id)
+    tree = from_json(test.revision.tree)
     sizes = {
         one.window: size_of_run(run, category=test.category, tree=test.revision.tree)
-        for one in found.windows
+        for one in found
         for run in one.runs
         if run.outcome == Outcome.BROKEN
     }
     causes = Causes(test.dataset, test.category, terms, sizes=sizes)
-    past = [one.past for one in found.windows]
 
-    def of(windows: Sequence[PastWindow]) -> Raised:
+    def raised_by(windows: Sequence[PastWindow]) -> Raised:
         return raised(windows, terms, known_bad=bad, span=span, explained=causes)
 
-    tree = from_json(test.revision.tree)
-    values = [run.value for one in found.windows for run in one.runs[:1] if run.value is not None]
-    others = [
-        WithOtherBound(other=other, raised=of([_by_bound(one, test, other) for one in found.windows]))
-        for other in ([] if isinstance(tree, By) else other_bounds(tree, values))
-    ]
+    values = [run.value for one in found for run in one.runs[:1] if run.value is not None]
     return Backtest(
         test=test,
         terms=terms,
         span=span,
-        windows=found.windows,
-        raised=of(past),
-        others=tuple(others),
-        missing=tuple(found.rest.missing),
-        unknowable=found.rest.unknowable,
+        windows=tuple(found),
+        raised=raised_by([one.past for one in found]),
+        others=tuple(
+            WithOtherBound(other=other, raised=raised_by([_by_bound(one, test, other) for one in found]))
+            for other in ([] if isinstance(tree, By) else other_bounds(tree, values))
+        ),
+        missing=tuple(rest.missing),
+        unknowable=rest.unknowable,
         scans=scans,
         seconds=None if seconds is None else timedelta(seconds=seconds * scans),
-        live=live_incidents(test, span) if test.pk else (),
     )
 
 
 def _by_bound(one: FoundWindow, test: DataTest, other: OtherBound) -> PastWindow:
-    """The window as the same values would have been judged by another bound."""
-    results = [
-        replace(result, outcome=_outcome(run, test, other)) if result.outcome is not Outcome.ERROR else result
-        for run, result in zip(one.runs, one.past.results, strict=True)
-    ]
+    """The window as the same values would have been judged by another bound; as it was, of operands not kept."""
+    results = []
+    for run, result in zip(one.runs, one.past.results, strict=True):
+        known = {text: number(value) for text, value in run.operands.items()}
+        if result.outcome is not Outcome.ERROR and all(operand.text in known for operand in operands(other.tree)):
+            result = replace(result, outcome=of_known(other.tree, known, zero=zero_of(test)).outcome)
+        results.append(result)
     return replace(one.past, results=tuple(results))
-
-
-def _outcome(run: Run, test: DataTest, other: OtherBound) -> Outcome:
-    known = {text: number(value) for text, value in run.operands.items()}
-    if any(operand.text not in known for operand in operands(other.tree)):  # of a run whose operands are not kept
-        return Outcome(run.outcome)
-    return of_known(other.tree, known, zero=zero_of(test)).outcome
 
 
 # A backtest as one JSON object, the same for the command, the API and the page.
@@ -471,14 +406,37 @@ def as_json(found: Backtest, veil: Veil) -> dict[str, Any]:
         "from": found.span.start.isoformat(),
         "to": found.span.end.isoformat(),
         **raised_json(found.raised),
-        "incidents": [_incident(one) for one in found.raised.incidents],
-        "live_incidents": [_live_as_json(one) for one in found.live],
+        "incidents": [
+            {
+                "opened_at": one.opened_at.isoformat(),
+                "resolved_at": _instant(one.resolved_at),
+                "seconds": one.duration.total_seconds(),
+                "windows": [window.text for window in one.windows],
+                "told_at": _instant(one.told_at),
+                "muted_by": one.muted_by,
+            }
+            for one in found.raised.incidents
+        ],
+        "live_incidents": _live_incidents(found.test, found.span) if found.test.pk else [],
         "bounds": [
             {"assertion": one.other.text, "looser": one.other.is_looser, **raised_json(one.raised)}
             for one in found.others
         ],
-        "windows": [_window(one, key=partitioning.key(one.window), hidden=hidden) for one in found.windows],
-        "not_measured": _texts(found.missing),
+        "windows": [
+            {
+                "window": one.window.text,
+                "key": partitioning.key(one.window),
+                "due_at": one.due_at.isoformat(),
+                "outcome": (run := run_of(one)).outcome,
+                "value": None if hidden else run.value,
+                "sentence": "" if hidden else run.sentence,
+                "results": len(one.runs),
+                "measured_late": one.measured_late,
+                "changed_since": one.changed_since,
+            }
+            for one in found.windows
+        ],
+        "not_measured": [window.text for window in found.missing],
         "cannot_be_known": {window.text: why for window, why in found.unknowable.items()},
         "scans_needed": found.scans,
         "seconds_needed": None if found.seconds is None else round(found.seconds.total_seconds(), 1),
@@ -500,24 +458,24 @@ def raised_json(raised: Raised) -> dict[str, Any]:
     }
 
 
-def _incident(one: BacktestIncident) -> dict[str, Any]:
-    return {
-        "opened_at": one.opened_at.isoformat(),
-        "resolved_at": _instant(one.resolved_at),
-        "seconds": one.duration.total_seconds(),
-        "windows": _texts(one.windows),
-        "told_at": _instant(one.told_at),
-        "muted_by": one.muted_by,
-    }
-
-
-def _live_as_json(one: LiveIncident) -> dict[str, Any]:
-    return {
-        "opened_at": one.opened_at.isoformat(),
-        "resolved_at": _instant(one.resolved_at),
-        "windows": _texts(one.windows),
-        "told_at": _instant(one.told_at),
-    }
+def _live_incidents(test: DataTest, span: Window) -> list[dict[str, Any]]:
+    """The incidents that the test had in the range, as far as they were its own, the oldest first."""
+    rows = SpoiltWindow.objects.filter(data_test=test, spoilt_at__gte=span.start, spoilt_at__lt=span.end)
+    by_incident: dict[int, list[SpoiltWindow]] = defaultdict(list)
+    for row in rows.exclude(how=How.WITHDRAWN.value).select_related("incident__alert").order_by("spoilt_at", "pk"):
+        by_incident[row.incident_id].append(row)
+    found = []
+    for own in by_incident.values():
+        healed, alert = [row.healed_at for row in own if row.healed_at is not None], own[0].incident.alert
+        found.append(
+            {
+                "opened_at": own[0].spoilt_at.isoformat(),
+                "resolved_at": _instant(max(healed) if len(healed) == len(own) else None),
+                "windows": [window.text for window in sorted({row.window for row in own}, key=START)],
+                "told_at": _instant(alert.told_at if alert else None),
+            }
+        )
+    return found
 
 
 def run_of(one: FoundWindow) -> Run:
@@ -525,25 +483,6 @@ def run_of(one: FoundWindow) -> Run:
     judged = [run for run in one.runs if run.outcome != Outcome.ERROR]
     first = next((run for run in judged if run.measured_at and run.measured_at >= one.due_at), None)
     return first or (judged or one.runs)[-1]
-
-
-def _window(one: FoundWindow, *, key: str, hidden: bool) -> dict[str, Any]:
-    run = run_of(one)
-    return {
-        "window": one.window.text,
-        "key": key,
-        "due_at": one.due_at.isoformat(),
-        "outcome": run.outcome,
-        "value": None if hidden else run.value,
-        "sentence": "" if hidden else run.sentence,
-        "results": len(one.runs),
-        "measured_late": one.measured_late,
-        "changed_since": one.changed_since,
-    }
-
-
-def _texts(windows: Iterable[Window]) -> list[str]:
-    return [window.text for window in windows]
 
 
 def _instant(at: datetime | None) -> str | None:

@@ -44,6 +44,7 @@ UNJUDGED = frozenset(  # what is not known yet, or never will be: no fault of th
         *(ReasonKind.UNTESTED, ReasonKind.NO_TEST, ReasonKind.LEARNING),
     }
 )
+BINDING = {True: " (strong for this pipeline)", False: " (weak for this pipeline)", None: ""}
 ALWAYS = {
     ReasonKind.WAIVED: GateDecision.ALLOW,
     ReasonKind.LEARNING: GateDecision.ALLOW,
@@ -66,6 +67,10 @@ class Policy:
     fail_closed: bool
     only_incidents: bool = False  # gate_on: incident
     bound: Mapping[str, bool] = field(default_factory=dict)  # by a test's name: whether the pipeline is bound strongly
+
+    def binds(self, reason: AnswerReason) -> bool | None:
+        """Whether the pipeline is bound strongly to the test of a reason, which is of the dataset itself."""
+        return None if reason.source else self.bound.get(reason.test or "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +114,7 @@ def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
             decision=_decision(reason, answer, policy),
             dataset=reason.source or answer.dataset,
             windows=reason.windows,
-            text=_text(reason, policy),
+            text=reason.text + BINDING[policy.binds(reason)],
             test=reason.test,
             incident_id=reason.incident_id,
             report_id=reason.report_id,
@@ -139,19 +144,8 @@ def _decision(reason: AnswerReason, answer: Answer, policy: Policy) -> GateDecis
     found = ALWAYS.get(reason.kind, strictest)
     if reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER) and not policy.fail_closed:
         found = GateDecision.ALLOW
-    is_mild = policy.only_incidents or policy.bound.get(_own_test(reason)) is False
+    is_mild = policy.only_incidents or policy.binds(reason) is False
     return GateDecision.WARN if found is GateDecision.BLOCK and is_mild else found
-
-
-def _own_test(reason: AnswerReason) -> str:
-    """The test by which a pipeline is bound, if it is of the dataset itself."""
-    return "" if reason.source else reason.test or ""
-
-
-def _text(reason: AnswerReason, policy: Policy) -> str:
-    if (is_strong := policy.bound.get(_own_test(reason))) is None:
-        return reason.text
-    return f"{reason.text} ({'strong' if is_strong else 'weak'} for this pipeline)"
 
 
 # What users let pipelines read although the gate would block: how long it may last, and what it changes (pure).
@@ -235,11 +229,10 @@ def in_the_way(answer: GateAnswer, *, until: datetime) -> Because | None:
     A broken test is run again, and data that is not there may come. A confirmed report waits for a person, and a window
     that ends later for its end.
     """
-    blocking = (reason for reason in answer.reasons if reason.decision is GateDecision.BLOCK)
-    return next((reason for reason in blocking if _stays(reason, until)), None)
-
-
-def _stays(reason: Because, until: datetime) -> bool:
-    if reason.kind is ReasonKind.NOT_OVER:
-        return reason.window.end > until
-    return reason.kind is ReasonKind.NOT_IN_CATALOG or reason.report_id is not None
+    for reason in answer.reasons:
+        stays = reason.kind is ReasonKind.NOT_IN_CATALOG or reason.report_id is not None
+        if reason.kind is ReasonKind.NOT_OVER:
+            stays = reason.window.end > until
+        if reason.decision is GateDecision.BLOCK and stays:
+            return reason
+    return None

@@ -24,8 +24,8 @@ from execution_engine.services import request_runs
 from incident_manager.incidents.services import note
 from incident_manager.intervals import Intervals
 from incident_manager.models import GateOverride, Incident
-from incident_manager.quality.rules import Answer, AnswerReason, AskedRange, Facts, ReasonKind, Status, judge, worst
-from incident_manager.quality.selectors import known_of_all
+from incident_manager.quality.look_ups import ToRead, known_of_ranges
+from incident_manager.quality.rules import Answer, AnswerReason, Facts, ReasonKind, Status, judge, worst
 
 from .rules import (
     Because,
@@ -159,15 +159,6 @@ LARGER = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToRead:
-    """A window of a dataset that a pipeline is about to read in a datacenter; at home, if none is named."""
-
-    dataset: Dataset
-    window: Window
-    datacenter: str = ""
-
-
 def gate(
     *, datasets: Iterable[Dataset], window: Window, datacenter: str = "", pipeline: str = "", now: datetime
 ) -> GateAnswer:
@@ -193,7 +184,12 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
         if len(found) > left:
             name = each.dataset.full_name
             reasons.append(Because(decision=GateDecision.ALLOW, dataset=name, windows=(each.window,), text=LARGER))
-    _have_measured(wanted, now)
+    if wanted:
+        slot = now.replace(minute=now.minute - now.minute % AGAIN_AFTER_MINUTES, second=0, microsecond=0)
+        live = DataTest.objects.filter(retired_at=None, revision__isnull=False).select_related("dataset", "revision")
+        tests = live.in_bulk({test for test, _ in wanted})
+        due = [(tests[test], window, now) for test, window in wanted if test in tests]
+        request_runs(due, reason=RunReason.TRIGGER, occasion=f"gate:{slot:%Y%m%dT%H%M}", now=now)
     answer_of_all = gathered(reasons, status=worst(statuses))
     log.info(
         "gate",
@@ -217,12 +213,9 @@ def _answered(
     """Of each: what is known, what it comes to, and what the gate says to it."""
     bindings = bindings_of(pipeline, [each.dataset for each in to_read])
     overrides = overrides_of(pipeline, [each.dataset for each in to_read], now=now)
-    for each, facts in zip(to_read, _known(to_read, now), strict=True):
+    for each, facts in zip(to_read, known_of_ranges(to_read, now=now), strict=True):
         strong = bindings.get(each.dataset.pk, {})
-        answer = judge(
-            bound(facts, strong),
-            AskedRange(window=each.window, datacenter=each.datacenter or home(each.dataset).datacenter),
-        )
+        answer = judge(bound(facts, strong), each.range)
         decided = decide([(answer, replace(policy_of(each.dataset), bound=strong))]).reasons
         lasting = overrides.get(each.dataset.pk, ())
         yield each, facts, answer, tuple(because for one in decided for because in overridden(one, lasting))
@@ -255,15 +248,6 @@ def bindings_of(pipeline: str, datasets: Iterable[Dataset]) -> Mapping[int, Mapp
     return found
 
 
-def _known(to_read: Sequence[ToRead], now: datetime) -> Iterator[Facts]:
-    """What is known of each; datasets over the same window are read together."""
-    alike: dict[Window, dict[int, Dataset]] = defaultdict(dict)
-    for each in to_read:
-        alike[each.window][each.dataset.pk] = each.dataset
-    known = {window: known_of_all(datasets.values(), window, now=now) for window, datasets in alike.items()}
-    return (known[each.window][each.dataset.pk] for each in to_read)
-
-
 def _unjudged_windows(dataset: Dataset, facts: Facts, answer: Answer) -> Iterator[tuple[int, Window]]:
     """The windows that have ended and that tests of each partition, by their ids, have given no verdict on.
 
@@ -292,16 +276,6 @@ def newest_first(partitioning: Partitioning, intervals: Intervals) -> Iterator[W
         while window.end > interval.start:
             yield window
             window = partitioning.at(window.start - INSTANT)
-
-
-def _have_measured(wanted: list[tuple[int, Window]], now: datetime) -> None:
-    if not wanted:
-        return
-    slot = now.replace(minute=now.minute - now.minute % AGAIN_AFTER_MINUTES, second=0, microsecond=0)
-    live = DataTest.objects.filter(retired_at=None, revision__isnull=False).select_related("dataset", "revision")
-    tests = live.in_bulk({test for test, _ in wanted})
-    due = [(tests[test], window, now) for test, window in wanted if test in tests]
-    request_runs(due, reason=RunReason.TRIGGER, occasion=f"gate:{slot:%Y%m%dT%H%M}", now=now)
 
 
 # What a pipeline has written: recorded, and answered once it is judged; for the API and the command alike.
@@ -374,13 +348,10 @@ def _unjudged_tests(change: DataChange, now: datetime) -> Iterator[str]:
         due_at__lte=now,
     )
     for run in left.select_related("data_test").order_by("pk"):
-        yield f"{change.dataset.full_name}/{run.data_test.name} {run.window.text}: {_stage(run)}"
-
-
-def _stage(run: Run) -> str:
-    """What a run that is not judged waits for."""
-    if run.planned_at is None:
-        return "no worker has planned its run yet"
-    if run.ready_at is None:
-        return f"its data in {run.data_test.datacenter} is not read yet"
-    return "its result is in, and not judged yet"
+        if run.planned_at is None:
+            stage = "no worker has planned its run yet"
+        elif run.ready_at is None:
+            stage = f"its data in {run.data_test.datacenter} is not read yet"
+        else:
+            stage = "its result is in, and not judged yet"
+        yield f"{change.dataset.full_name}/{run.data_test.name} {run.window.text}: {stage}"

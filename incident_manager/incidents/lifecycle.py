@@ -19,6 +19,11 @@ class How(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+# What became of an incident or a report, by its resolution: "" while it is open.
+ENDED = {"": None, "fixed": How.AUTO, "rejected": How.FORCED} | {how.value: how for how in How}
+REAL = frozenset({None, How.AUTO, How.ACCEPTED})  # None: still open
+FALSE = frozenset({How.FORCED, How.REDEFINED})
+
 # An incident ends as the first of these that any of its windows did: a user's word counts before what tests saw,
 # and one window that was repaired makes the incident a real one.
 PRECEDENCE = (How.FORCED, How.ACCEPTED, How.AUTO, How.REDEFINED, How.WITHDRAWN)

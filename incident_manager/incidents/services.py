@@ -12,10 +12,9 @@ from alerting.models import Alert, Flip, Standing
 from alerting.services import close_alert, open_alert, release_after, wake
 from alerting.state import State, WaiverKind
 from alerting.verdicts.evidence import spoilt_place, verdict
-from alerting.verdicts.sustain import Verdict
 from assay.catalog.selectors import home
 from assay.database.statements import rows_of
-from assay.models import Category, DataTest, Revision, Scope, Severity
+from assay.models import Category, DataTest, Scope, Severity
 from assay.queue.claims import finish
 from assay.time.windows import Window
 from execution_engine.freshness.rules import share_asked
@@ -56,7 +55,10 @@ def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incid
     """The open incident that a FAIL belongs to: joined, re-opened or new."""
     key = f"{test.dataset_id}:{test.category}"
     joined = _open(key)
-    last = None if joined else _last_ended(test)
+    ended = Incident.objects.filter(
+        dataset=test.dataset_id, category=test.category, kind=EntryKind.DETECTED, resolved_at__isnull=False
+    )
+    last = None if joined else ended.order_by("-resolved_at", "-pk").first()
     opening = on_fail(
         failed_at=failed_at,
         period=period(test),
@@ -83,13 +85,6 @@ def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incid
 
 def _open(key: str) -> Incident | None:
     return Incident.objects.select_for_update().filter(open_key=key).first()
-
-
-def _last_ended(test: DataTest) -> Incident | None:
-    ended = Incident.objects.filter(
-        dataset=test.dataset_id, category=test.category, kind=EntryKind.DETECTED, resolved_at__isnull=False
-    )
-    return ended.order_by("-resolved_at", "-pk").first()
 
 
 def _begin(test: DataTest, key: str, reopened: Incident | None, failed_at: datetime, now: datetime) -> Incident:
@@ -223,23 +218,19 @@ def heal_by_standing(flip: Flip, standing: Standing, now: datetime) -> None:
     spoilt = list(spoilt_of(standing.data_test, flip.window))
     if not spoilt:
         return
-    said = verdict(standing, standing.data_test, now)
+    judged = verdict(standing, standing.data_test, now)
     for window in spoilt:
         # the revision that found the window spoilt
         flips = standing.flips.filter(new=State.FAIL.value, at=window.spoilt_at).select_related("revision")
         first = flips.order_by("pk").first()
         by = first.revision if first else standing.revision
         renewed = by.pk != standing.revision_id
-        how = healing(said, new_revision=renewed, repaired=renewed and _is_repaired(said, by, standing))
+        # freshness, which a new revision has looked at anew, is found complete as the old one asked for
+        repaired = renewed and standing.data_test.category == Category.FRESHNESS and judged.value == 0
+        repaired = repaired and share_asked(from_json(standing.revision.tree)) >= share_asked(from_json(by.tree))
+        how = healing(judged, new_revision=renewed, repaired=repaired)
         if how is not None:
             heal([window], Resolution(how.value), now=now)
-
-
-def _is_repaired(said: Verdict, by: Revision, standing: Standing) -> bool:
-    """Whether freshness, which a new revision has looked at anew, is found complete as the old one asked for."""
-    if standing.data_test.category != Category.FRESHNESS or said.value != 0:
-        return False
-    return share_asked(from_json(standing.revision.tree)) >= share_asked(from_json(by.tree))
 
 
 def heal(
@@ -253,8 +244,11 @@ def heal(
         for dataset in {window.dataset for window in some}:
             include_windows(dataset=dataset, holders=[_holder(window) for window in some if window.dataset == dataset])
     for incident, own in by_incident(found):
-        if noted:
-            _note_healed(incident, own, how, now=now, actor=actor)
+        if noted:  # a line for each window; of many for the first ones, and one that counts the others
+            for window in own[:MOST_NOTED]:
+                note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {how.said}")
+            if (more := len(own) - MOST_NOTED) > 0:
+                note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {how.said}")
         resolve_healed(incident, now, actor=actor)
 
 
@@ -264,17 +258,6 @@ def by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, lis
     for window in windows:
         found[window.incident_id].append(window)
     return [(own[0].incident, own) for own in found.values()]
-
-
-def _note_healed(
-    incident: Incident, windows: list[SpoiltWindow], how: Resolution, *, now: datetime, actor: str
-) -> None:
-    """A line for each window; of many for the first ones, and one that counts the others."""
-    said = how.said
-    for window in windows[:MOST_NOTED]:
-        note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {said}")
-    if (more := len(windows) - MOST_NOTED) > 0:
-        note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {said}")
 
 
 def _holder(window: SpoiltWindow) -> str:

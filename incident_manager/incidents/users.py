@@ -1,7 +1,6 @@
 """What users do to an incident: take it up, annotate it, run it again, accept it, force it to an end."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from django.contrib.auth.models import User
@@ -22,7 +21,7 @@ from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.services import request_runs
-from incident_manager.intervals import Intervals, overlap, union
+from incident_manager.intervals import overlap, union
 from incident_manager.models import Ending, EntryKind, Incident, SpoiltWindow
 
 from .services import UnableToResolve, WrongEnd, by_incident, demand_open, heal, note
@@ -81,7 +80,6 @@ def rerun(incident: Incident, *, author: str, now: datetime) -> list[Run]:
 
 AT_ONCE = 12  # windows that one transaction ends, each judged anew: a gate on SQLite waits for one transaction
 NAMED_AT_ONCE = 400  # windows that one statement names
-EVERY = Q()
 
 
 @transaction.atomic
@@ -125,7 +123,7 @@ def end_piece(ending: Ending, now: datetime) -> None:
     windows = list(left.filter(whole_table=False)[: AT_ONCE + 1])
     is_last = len(windows) <= AT_ONCE
     windows = windows[:AT_ONCE]
-    _waive(ending, windows, now, EVERY)
+    _waive(ending, windows, now, Q())
     if is_last:
         of_tables = list(left.filter(whole_table=True))
         tests = DataTest.objects.filter(spoilt_windows__ending=ending).select_related("dataset", "revision").distinct()
@@ -206,31 +204,25 @@ def _to_end(incident: Incident, kind: WaiverKind) -> list[int]:
     own = _unhealed(incident)
     ended = [pk for pk, *_ in own]
     if kind is WaiverKind.ACCEPTED and incident.alert_id is not None:
-        bad = _bad(own)
+        bad: dict[str, list[Window]] = defaultdict(list)  # by datacenter; in all of them under the empty name
+        for _, place, window in own:
+            bad[place].append(window)
+        unions = {place: union(windows) for place, windows in bad.items()}
         # the other incidents of the dataset that are silent as this one explains them
         explained = Incident.objects.filter(alert__cause=incident.alert_id, alert__inhibited_at__isnull=False)
         for effect in explained.filter(dataset=incident.dataset_id, resolved_at__isnull=True):
-            ended += [pk for pk, place, window in _unhealed(effect) if _is_bad(bad, place, window)]
+            ended += [
+                pk
+                for pk, place, window in _unhealed(effect)
+                if any(overlap(unions.get(name, ()), window) for name in {"", place})
+            ]
     return ended
 
 
 def _unhealed(incident: Incident) -> list[tuple[int, str, Window]]:
     """The windows of an incident: their ids, the datacenter and the window."""
     rows = SpoiltWindow.objects.filter(incident=incident, healed_at__isnull=True).order_by("window_start", "pk")
-    columns = rows.values_list("pk", "datacenter", "window_start", "window_end")
-    return [(pk, place, Window(start=start, end=end)) for pk, place, start, end in columns]
-
-
-def _bad(windows: Iterable[tuple[int, str, Window]]) -> Mapping[str, Intervals]:
-    """What is bad in each datacenter; in all of them under the empty name."""
-    found: dict[str, list[Window]] = defaultdict(list)
-    for _, place, window in windows:
-        found[place].append(window)
-    return {place: union(own) for place, own in found.items()}
-
-
-def _is_bad(bad: Mapping[str, Intervals], place: str, window: Window) -> bool:
-    return any(overlap(bad.get(name, ()), window) for name in {"", place})
+    return [(row.pk, row.datacenter, row.window) for row in rows.only("datacenter", "window_start", "window_end")]
 
 
 def _key(test: DataTest, window: Window) -> tuple[int, str]:
@@ -260,7 +252,13 @@ def assign(incident: Incident, *, to: str, author: str, now: datetime) -> Incide
     Whoever has it already keeps it, and is not told again. Raises HasEnded, and UnknownPerson.
     """
     locked = demand_open(incident)
-    if to not in ("", author, locked.assigned_to) and not _is_known(to):
+    is_known = (
+        to in ("", author, locked.assigned_to)
+        or User.objects.filter(username=to, is_active=True).exists()
+        or Dataset.objects.filter(Q(owner=to) | Q(team=to)).exists()
+        or is_addressed(to)
+    )
+    if not is_known:
         raise UnknownPerson(
             f"Nobody is called {to!r}: name a user, an owner or team of datasets, or an address that a channel reaches."
         )
@@ -271,15 +269,6 @@ def assign(incident: Incident, *, to: str, author: str, now: datetime) -> Incide
         _hand_over(locked, to, author, now)
     incident.refresh_from_db()
     return incident
-
-
-def _is_known(name: str) -> bool:
-    """Whether a name is that of a user, of an owner or team, or an address."""
-    return (
-        User.objects.filter(username=name, is_active=True).exists()
-        or Dataset.objects.filter(Q(owner=name) | Q(team=name)).exists()
-        or is_addressed(name)
-    )
 
 
 def _take_up(incident: Incident, author: str, now: datetime) -> None:

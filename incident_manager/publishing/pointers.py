@@ -1,14 +1,14 @@
 """What readers follow to published data: a manifest, a partition of a signal table, or a row of a database."""
 
+import glob
 import json
 import os
 import shutil
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
+from hashlib import file_digest
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,7 +33,7 @@ def replace_file(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
+    _sync(path.parent)
 
 
 def create_folder(
@@ -54,8 +54,8 @@ def create_folder(
             file.parent.mkdir(parents=True, exist_ok=True)
             write(file)
             _sync(file)
-            sync_folder(file.parent)
-        sync_folder(temporary)
+            _sync(file.parent)
+        _sync(temporary)
         check()
         try:
             os.rename(temporary, path)
@@ -64,12 +64,7 @@ def create_folder(
                 raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """See to it that the names in a folder are kept."""
-    _sync(path)
+    _sync(path.parent)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -80,6 +75,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _sync(path: Path) -> None:
+    """See to it that a file's content, or the names in a folder, are kept."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -94,14 +90,9 @@ def _temporary(path: Path) -> Path:
 
 def _sweep(path: Path) -> None:
     """Remove what processes that died have left beside the path."""
-    for left in path.parent.glob(f".{_plain(path.name)}.*.tmp"):
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         if time.time() - left.stat().st_mtime > STALE_AFTER:
             shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
-
-
-def _plain(name: str) -> str:
-    """The name as a pattern that matches it alone."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
 
 
 SIGNAL_FILE = "signal.parquet"
@@ -110,14 +101,6 @@ KINDS = "manifest:FOLDER, signal:FOLDER or sql:VARIABLE:TABLE"
 
 class UnableToPoint(Exception):
     """A pointer that is written wrongly, or cannot be moved; the message says how to mend it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Whose window a pointer is of."""
-
-    dataset: str
-    partition: str
 
 
 class Pointer(Protocol):
@@ -132,25 +115,25 @@ class Pointer(Protocol):
         ...
 
 
-def pointer_to(text: str, place: Place) -> Pointer:
-    """The pointer that ``--to`` names, for one window; raises UnableToPoint."""
+def pointer_to(text: str, *, dataset: str, partition: str) -> Pointer:
+    """The pointer that ``--to`` names, for one window of a dataset; raises UnableToPoint."""
     kind, _, rest = text.partition(":")
     if kind in ("manifest", "signal") and rest:
         if "://" in rest:
             raise UnableToPoint(f"{text}: only folders of this machine, or mounted on it, can be written atomically")
         folder = Path(rest).absolute()
-        return Manifest(folder, place) if kind == "manifest" else Signal(folder, place)
+        return Manifest(folder, partition) if kind == "manifest" else Signal(folder, dataset, partition)
     if kind == "sql" and rest.count(":") == 1:
         variable, _, table = rest.partition(":")
-        return SqlRow(variable, table, place)
+        return SqlRow(variable, table, dataset, partition)
     raise UnableToPoint(f"{text!r} is no pointer: write {KINDS}")
 
 
 class Manifest:
     """A JSON file ``_PUBLISHED_<partition>.json`` in a folder; engines do not read it as data."""
 
-    def __init__(self, folder: Path, place: Place) -> None:
-        self.path = folder / f"_PUBLISHED_{quote(place.partition, safe=' ')}.json"
+    def __init__(self, folder: Path, partition: str) -> None:
+        self.path = folder / f"_PUBLISHED_{quote(partition, safe=' ')}.json"
 
     def says(self) -> str | None:
         """The checksum of the document in the file."""
@@ -167,9 +150,8 @@ class Manifest:
 class Signal:
     """A partition of a table of signals: ``dataset=…/partition=…/signal.parquet``, with one row."""
 
-    def __init__(self, folder: Path, place: Place) -> None:
-        parent = folder / f"dataset={quote(place.dataset, safe=' ')}"
-        self.path = parent / f"partition={quote(place.partition, safe=' ')}"
+    def __init__(self, folder: Path, dataset: str, partition: str) -> None:
+        self.path = folder / f"dataset={quote(dataset, safe=' ')}" / f"partition={quote(partition, safe=' ')}"
 
     def says(self) -> str | None:
         """The checksum in the row."""
@@ -183,22 +165,17 @@ class Signal:
             return None
 
     def move(self, document: Document) -> None:
-        """Create the partition whole; where it is there already, replace its one file."""
-        content = _signal(document)
+        """Create the partition whole, a parquet file with one row; where it is there already, replace its one file."""
+        import pyarrow
+        from pyarrow.parquet import write_table
+
+        row = {**{name: document[name] for name in SIGNAL_COLUMNS}, "document": written(document)}
+        file = BytesIO()
+        write_table(pyarrow.table({name: [value] for name, value in row.items()}), file)
+        content = file.getvalue()
         create_folder(self.path, {SIGNAL_FILE: lambda path: path.write_bytes(content)})
         if self.says() != document[CHECKSUM]:
             replace_file(self.path / SIGNAL_FILE, content)
-
-
-def _signal(document: Document) -> bytes:
-    """A parquet file with one row."""
-    import pyarrow
-    from pyarrow.parquet import write_table
-
-    row = {**{name: document[name] for name in SIGNAL_COLUMNS}, "document": written(document)}
-    content = BytesIO()
-    write_table(pyarrow.table({name: [value] for name, value in row.items()}), content)
-    return content.getvalue()
 
 
 SIGNAL_COLUMNS = ("window", "location", "fingerprint", "decided_at", "published_by", "sha256")
@@ -207,7 +184,7 @@ SIGNAL_COLUMNS = ("window", "location", "fingerprint", "decided_at", "published_
 class SqlRow:
     """The row of a window in a table that SQLAlchemy writes; an environment variable holds the database's URL."""
 
-    def __init__(self, variable: str, table: str, place: Place) -> None:
+    def __init__(self, variable: str, table: str, dataset: str, partition: str) -> None:
         from sqlalchemy import Column, MetaData, String, Table, Text, create_engine
         from sqlalchemy.exc import ArgumentError
 
@@ -228,7 +205,7 @@ class SqlRow:
             Column("document", Text, nullable=False),
             *(Column(name, String(200), nullable=False) for name in texts),
         )
-        self._key = {"dataset": place.dataset, "partition": place.partition}
+        self._key = {"dataset": dataset, "partition": partition}
 
     def says(self) -> str | None:
         """The checksum of the document in the row."""
@@ -265,8 +242,6 @@ class SqlRow:
 
 # Copies of what was audited, each in a folder of its own that nobody writes again: what a pointer may safely name.
 
-CHUNK = 1 << 20  # bytes
-
 
 class UnableToCopy(Exception):
     """The audited files cannot be copied; the message says why."""
@@ -283,7 +258,11 @@ def copy_version(stored: StoredWindow, folder: Path, *, again: Callable[[], Stor
     ``again`` looks at the window once more: files that were written while they were copied make no version. Raises
     UnableToCopy.
     """
-    source = _local(stored.location)
+    if "://" in stored.location and not stored.location.startswith("file://"):
+        raise UnableToCopy(
+            f"{stored.location} is no folder of this machine: only such are copied; publish without --versions"
+        )
+    source = Path(stored.location.removeprefix("file://")).absolute()
 
     def demand_unchanged() -> None:
         if again().fingerprint != stored.fingerprint:
@@ -300,10 +279,12 @@ def files_of(stored: StoredWindow) -> list[dict[str, Any]]:
 
 def files_of_version(stored: StoredWindow, folder: Path) -> list[dict[str, Any]]:
     """The files of a copy, each with its size and SHA-256: they change no more."""
-    return [
-        {"path": file.path, "bytes": (folder / file.path).stat().st_size, "sha256": _digest(folder / file.path)}
-        for file in stored.files
-    ]
+    found = []
+    for file in stored.files:
+        with (folder / file.path).open("rb") as content:
+            digest = file_digest(content, "sha256").hexdigest()
+        found.append({"path": file.path, "bytes": (folder / file.path).stat().st_size, "sha256": digest})
+    return found
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -311,17 +292,3 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
     except FileNotFoundError:
         raise UnableToCopy(f"{source} went away while it was copied: the data is being written") from None
-
-
-def _local(location: str) -> Path:
-    if "://" in location and not location.startswith("file://"):
-        raise UnableToCopy(f"{location} is no folder of this machine: only such are copied; publish without --versions")
-    return Path(location.removeprefix("file://")).absolute()
-
-
-def _digest(path: Path) -> str:
-    digest = sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()

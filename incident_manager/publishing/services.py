@@ -40,7 +40,7 @@ from incident_manager.quality.rules import (
 )
 from incident_manager.quality.selectors import known_of
 
-from .pointers import Place, Pointer, UnableToCopy, copy_version, files_of, files_of_version, pointer_to, version_folder
+from .pointers import Pointer, UnableToCopy, copy_version, files_of, files_of_version, pointer_to, version_folder
 from .rules import CHECKSUM, AuditedTest, Publish, PublishingStep, Refuse, may_publish, next_step, sealed, to_judge
 
 # What is known of a window that is to be published: its hard tests, what each of them read, and what lies there.
@@ -73,7 +73,9 @@ def audit(dataset: Dataset, window: Window, *, now: datetime) -> Audit:
     facts = known_of(dataset, window, now=now)
     answer, here = judge(facts, asked), concerning(facts, asked)
     hard = [test for test in here.tests if test.hard and judges_partitions(test)]
-    standings = {row.data_test_id: row for row in _standings(hard, window)}
+    rows = Standing.objects.filter(data_test__in=[test.id for test in hard], window_key=window.text)
+    related = rows.select_related("last_run__revision", "last_run__data_test__dataset")
+    standings = {row.data_test_id: row for row in related}
     tests = [_audited(test, here, answer, standings.get(test.id), window) for test in hard]
     own = {test.name for test in hard}
     blocking = (each for each in decide([(answer, STRICT)]).reasons if each.decision is GateDecision.BLOCK)
@@ -85,11 +87,6 @@ def audit(dataset: Dataset, window: Window, *, now: datetime) -> Audit:
 def judges_partitions(test: KnownTest) -> bool:
     """Whether a test judges the rows of each partition by itself."""
     return test.judges_from is not None and not test.whole_table and test.judges_rows
-
-
-def _standings(tests: Sequence[KnownTest], window: Window) -> Iterator[Standing]:
-    rows = Standing.objects.filter(data_test__in=[test.id for test in tests], window_key=window.text)
-    yield from rows.select_related("last_run__revision", "last_run__data_test__dataset")
 
 
 def _audited(test: KnownTest, facts: Facts, answer: Answer, standing: Standing | None, window: Window) -> AuditedTest:
@@ -121,10 +118,10 @@ def _read_by(standing: Standing) -> Iterator[str]:
 
     The scan says it: a measurement that also reads other tables, such as a query, has no fingerprint of its own.
     """
-    run = standing.last_run
-    taken = Measurement.objects.filter(asks__run=run).select_related("scan").prefetch_related("inputs__scan")
-    rows = list(taken) if run else []
-    seen: set[int] = set()
+    if (run := standing.last_run) is None:
+        return
+    dataset, seen = run.data_test.dataset, set[int]()
+    rows = list(Measurement.objects.filter(asks__run=run).select_related("scan").prefetch_related("inputs__scan"))
     while rows:
         row = rows.pop()
         if row.pk in seen:
@@ -132,14 +129,9 @@ def _read_by(standing: Standing) -> Iterator[str]:
         seen.add(row.pk)
         inputs = list(row.inputs.all())
         rows += inputs
-        is_own = row.dataset_id == run.data_test.dataset_id and row.window == standing.window if run else False
-        if is_own and not inputs and row.datacenter == _home_of(standing):
+        is_own = row.dataset_id == dataset.pk and row.window == standing.window and not inputs
+        if is_own and row.datacenter == home(dataset).datacenter:
             yield row.scan.fingerprint if row.scan else ""
-
-
-def _home_of(standing: Standing) -> str:
-    assert standing.last_run is not None
-    return home(standing.last_run.data_test.dataset).datacenter
 
 
 def _told(test: AuditedTest, standing: Standing | None, veil: Veil) -> dict[str, Any]:
@@ -185,7 +177,7 @@ class ToPublish:
     @property
     def pointer(self) -> Pointer:
         """The pointer itself; raises UnableToPoint."""
-        return pointer_to(self.to, Place(dataset=self.dataset.full_name, partition=self.partition))
+        return pointer_to(self.to, dataset=self.dataset.full_name, partition=self.partition)
 
     @property
     def open_key(self) -> str:
@@ -204,7 +196,11 @@ def publish(asked: ToPublish, *, origin: RequestOrigin, now: Callable[[], dateti
         _go_on(left, asked, pointer, origin, now)
     found = audit(asked.dataset, asked.window, now=now())
     if isinstance(decision := found.decision, Refuse):
-        _have_judged(asked, found, now())
+        looks, at = found.stored.fingerprint, now()  # each test that has not judged it runs once for each fingerprint
+        waiting = [test.id for test in to_judge(found.tests, looks=looks)]
+        tests = DataTest.objects.filter(pk__in=waiting, retired_at=None).select_related("dataset", "revision")
+        due = [(test, asked.window, at) for test in tests]
+        request_runs(due, reason=RunReason.TRIGGER, occasion=f"publish:{looks}", now=at)
         return decision
     newest = published(asked.dataset).filter(pointer=asked.to, partition=asked.partition).first()
     if newest and newest.fingerprint == decision.fingerprint and pointer.says() == newest.document[CHECKSUM]:
@@ -214,14 +210,6 @@ def publish(asked: ToPublish, *, origin: RequestOrigin, now: Callable[[], dateti
     except UnableToCopy as unable:
         return Refuse(reasons=(str(unable),))
     return _go_on(row, asked, pointer, origin, now)
-
-
-def _have_judged(asked: ToPublish, found: Audit, now: datetime) -> None:
-    """Ask for a run of each test that has not judged this data: once for each fingerprint."""
-    looks = found.stored.fingerprint
-    tests = DataTest.objects.filter(pk__in=[test.id for test in to_judge(found.tests, looks=looks)], retired_at=None)
-    due = [(test, asked.window, now) for test in tests.select_related("dataset", "revision")]
-    request_runs(due, reason=RunReason.TRIGGER, occasion=f"publish:{looks}", now=now)
 
 
 def published(dataset: Dataset) -> QuerySet[Publication]:
@@ -273,7 +261,11 @@ def _intend(asked: ToPublish, found: Audit, decision: Publish, origin: RequestOr
         name = asked.dataset.full_name
         parts = {"dataset": name, "partition": asked.partition, "fingerprint": decision.fingerprint}
         folder = version_folder(asked.versions.absolute(), **parts)
-        _demand_apart(folder, Path(location))
+        real, data = folder.resolve(), Path(location).resolve()
+        if real.is_relative_to(data) or data.is_relative_to(real):
+            raise UnableToPublish(
+                f"{folder} lies in the data's own folder {location}: name another folder for the versions"
+            )
         copy_version(found.stored, folder, again=lambda: audit(asked.dataset, asked.window, now=now).stored)
         files, location = files_of_version(found.stored, folder), str(folder)
     datacenter = home(asked.dataset).datacenter
@@ -311,14 +303,6 @@ def _intend(asked: ToPublish, found: Audit, decision: Publish, origin: RequestOr
             )
     except IntegrityError:
         raise UnableToPublish(f"somebody else publishes {asked.partition} to {asked.to} now: ask again") from None
-
-
-def _demand_apart(folder: Path, location: Path) -> None:
-    real, data = folder.resolve(), location.resolve()
-    if real.is_relative_to(data) or data.is_relative_to(real):
-        raise UnableToPublish(
-            f"{folder} lies in the data's own folder {location}: name another folder for the versions"
-        )
 
 
 def _finish(row: Publication, origin: RequestOrigin, now: datetime) -> None:

@@ -19,7 +19,7 @@ from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import ReportState, SpoiltWindow
 
-from .rules import AskedRange, Calendar, Facts, KnownTest, Status, judge, overdue
+from .rules import AskedRange, Facts, KnownTest, Status, judge, overdue
 from .selectors import (
     JUDGES_NO_ROWS,
     LIVE,
@@ -39,8 +39,6 @@ from .selectors import (
 
 RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is said of a dataset as a whole
 MOST_NAMED = 500  # datasets of which a statement is told the ids
-
-Found = Mapping[int, Facts]  # by the id of the dataset
 
 
 def statuses_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Status]:
@@ -95,7 +93,7 @@ def _of(asked: Set[int], rows: QuerySet[Any], dataset: str) -> QuerySet[Any]:
     return rows.filter(**{f"{dataset}__in": asked} if len(asked) <= MOST_NAMED else {}).order_by()
 
 
-def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
+def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Mapping[int, Facts]:
     """What is known of these datasets now: what passed last, and all that is wrong or missing.
 
     In five statements, and one more where nothing asks for the runs of a test. Business metrics cost as much again.
@@ -109,23 +107,26 @@ def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Found:
     if not computed:
         return known
 
-    def of_sources(sources: Iterable[Dataset]) -> Found:
+    def of_sources(sources: Iterable[Dataset]) -> Mapping[int, Facts]:
         rows = [row for row in sources if row.replicas.all()]
         return _facts({row.pk: row.full_name for row in rows}, {row.pk: home(row).datacenter for row in rows}, now)
 
     return with_sources(known, Dataset.objects.filter(pk__in=computed), of_sources)
 
 
-def _facts(datasets: Mapping[int, str], homes: Mapping[int, str], now: datetime) -> Found:
+def _facts(datasets: Mapping[int, str], homes: Mapping[int, str], now: datetime) -> Mapping[int, Facts]:
     """The same of each by itself; ``homes``: where each lies, by id."""
-    ids = list(datasets)
-    tests, held, due = _tests(ids, homes, now)
-    by_id = {test.id: test for found in tests.values() for test in found}
-    standings = standing_rows(_not_passing(now).filter(data_test__dataset__in=ids), now)
+    tests, held, waiting = _tests(datasets, homes, now)
+    by_id = {test.id: test for own in tests.values() for test in own}
+    standings = standing_rows(_not_passing(now).filter(data_test__dataset__in=list(datasets)), now)
     checks = of_each_dataset(checks_of(by_id, standings), tests)
-    wrong = wrong_with(spoilt_rows(_unhealed().filter(dataset__in=ids)))
-    waiting = _waiting(by_id, due)
-    calendars = _calendars({id_ for id_, found in tests.items() if any(map(_is_adrift, found))}, now)
+    wrong = wrong_with(spoilt_rows(_unhealed().filter(dataset__in=list(datasets))))
+    for test_id, start, end in _unjudged().values_list("data_test_id", "window_start", "window_end"):
+        if test_id in by_id:
+            waiting[test_id].append(Window(start=start, end=end))
+    # what is due by the calendar, of the few datasets for which no schedule asks for the runs of each partition
+    adrift = {id_ for id_, own in tests.items() for test in own if test.judges_from and test.scheduled_to is None}
+    calendars = {row.pk: calendar_of(row, now) for row in Dataset.objects.filter(pk__in=adrift)} if adrift else {}
     return {
         id_: Facts(
             dataset=name,
@@ -134,7 +135,7 @@ def _facts(datasets: Mapping[int, str], homes: Mapping[int, str], now: datetime)
             held={test.id: held[test.id] for test in tests[id_] if test.id in held},
             spoilt=wrong[id_].spoilt,
             claims=wrong[id_].claims,
-            waiting={test.id: waiting[test.id] for test in tests[id_] if test.id in waiting},
+            waiting={test.id: union(waiting[test.id]) for test in tests[id_] if test.judges_from is not None},
             calendar=calendars.get(id_),
         )
         for id_, name in datasets.items()
@@ -158,16 +159,16 @@ def of_category(facts: Facts, category: str) -> Facts:
 
 def _tests(
     ids: Collection[int], homes: Mapping[int, str], now: datetime
-) -> tuple[Mapping[int, list[KnownTest]], dict[int, Intervals], dict[int, list[Window]]]:
+) -> tuple[Mapping[int, list[KnownTest]], dict[int, Intervals], defaultdict[int, list[Window]]]:
     """The live tests by dataset; by test the newest window that passes, and the next one where that is overdue."""
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS).order_by("-window_end")
-    rows = DataTest.objects.filter(LIVE, dataset__in=ids).annotate(
+    rows = DataTest.objects.filter(LIVE, dataset__in=list(ids)).annotate(
         passing_start=Subquery(passing.values("window_start")[:1]),
         passing_end=Subquery(passing.values("window_end")[:1]),
     )
     tests: dict[int, list[KnownTest]] = defaultdict(list)
     held: dict[int, Intervals] = {}
-    late: dict[int, list[Window]] = defaultdict(list)
+    late: defaultdict[int, list[Window]] = defaultdict(list)
     for row in rows.order_by("name").values(*TESTED, "passing_start", "passing_end"):
         judges_from = row["created_at"] if is_of_each_partition(row) else None
         test = live_test(row, homes.get(row["dataset_id"], ""), judges_from=judges_from)
@@ -176,16 +177,6 @@ def _tests(
             held[test.id] = (Window(start=row["passing_start"], end=row["passing_end"]),)
         late[test.id] += overdue(next_due_at=row["next_due_at"], next_window=next_window(row), due_to=None, now=now)
     return tests, held, late
-
-
-def _is_adrift(test: KnownTest) -> bool:
-    """Whether nothing asks for the runs of a test that each partition should have."""
-    return test.judges_from is not None and test.scheduled_to is None
-
-
-def _calendars(ids: Collection[int], now: datetime) -> Mapping[int, Calendar | None]:
-    """What is due by the calendar, of the few datasets for which a schedule does not say it."""
-    return {row.pk: calendar_of(row, now) for row in Dataset.objects.filter(pk__in=ids)} if ids else {}
 
 
 def _not_passing(now: datetime) -> QuerySet[Standing]:
@@ -202,12 +193,3 @@ def _unhealed() -> QuerySet[SpoiltWindow]:
 
 def _unjudged() -> QuerySet[Run]:
     return Run.objects.filter(judged_at__isnull=True, reason=RunReason.SCHEDULE)
-
-
-def _waiting(tests: Mapping[int, KnownTest], late: Mapping[int, list[Window]]) -> dict[int, Intervals]:
-    """By test of each partition what is due and was not judged: requested, or overdue even for that."""
-    found = {test: list(windows) for test, windows in late.items()}
-    for test, start, end in _unjudged().values_list("data_test_id", "window_start", "window_end"):
-        if test in tests:
-            found.setdefault(test, []).append(Window(start=start, end=end))
-    return {test: union(windows) for test, windows in found.items() if tests[test].judges_from is not None}

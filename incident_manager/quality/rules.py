@@ -350,36 +350,30 @@ def _reasons(facts: Facts, asked: AskedRange) -> Iterator[AnswerReason]:
 
 def _of_check(check: StandingFact) -> AnswerReason | None:
     """What one check says; None for one that holds."""
-    if (said := _said_of(check)) is None:
-        return None
-    kind, text, status = said
-    return _of_test(check.test, kind, text, status, windows=(), state=check.state)
-
-
-def _said_of(check: StandingFact) -> tuple[ReasonKind, str, Status | None] | None:
+    kind = ReasonKind.NOT_JUDGED
+    status: Status | None = None
     if check.waived is not None:
-        return ReasonKind.WAIVED, f"waived: {check.waived}", None
-    if check.accepted is not None:
-        return ReasonKind.ACCEPTED, f"accepted as it is: {check.accepted}", Status.REPORTED
-    if check.outcome is Outcome.BROKEN or check.state in BROKEN:
+        kind, text = ReasonKind.WAIVED, f"waived: {check.waived}"
+    elif check.accepted is not None:
+        kind, text, status = ReasonKind.ACCEPTED, f"accepted as it is: {check.accepted}", Status.REPORTED
+    elif check.outcome is Outcome.BROKEN or check.state in BROKEN:
         open_yet = "" if check.state is State.FAIL else ": no incident yet"
-        return ReasonKind.BROKEN, f"{check.test.category} is broken ({check.state.value}){open_yet}", Status.BAD
-    if check.state is State.UNTESTED:
-        return ReasonKind.UNTESTED, UNDECLARED if _is_undeclared(check) else UNTESTED, None
-    if check.state is State.LEARNING:
-        if check.test.category in WITHOUT_RULES:  # true of every dataset in its first days
-            return None
-        return ReasonKind.LEARNING, "learning: not enough history yet", None
-    if check.state not in (State.PENDING, State.UNKNOWN):
+        kind, status = ReasonKind.BROKEN, Status.BAD
+        text = f"{check.test.category} is broken ({check.state.value}){open_yet}"
+    elif check.state is State.UNTESTED:
+        declared = check.test.declared_from
+        is_undeclared = declared is not None and check.windows[0].start < declared
+        kind, text = ReasonKind.UNTESTED, UNDECLARED if is_undeclared else UNTESTED
+    elif check.state is State.LEARNING and check.test.category not in WITHOUT_RULES:
+        kind, text = ReasonKind.LEARNING, "learning: not enough history yet"
+    elif check.state in (State.PENDING, State.UNKNOWN):
+        cause = f": {check.cause[:LONGEST_CAUSE] or check.error.value}" if check.error else ""
+        text = f"could not be judged{cause}" if check.state is State.UNKNOWN else f"not judged yet{cause}"
+        is_unknown = (check.is_due and check.test.hard) or check.error in UNREADABLE
+        status = Status.UNKNOWN if is_unknown else None
+    else:
         return None
-    is_due = check.is_due and check.test.hard
-    cause = f": {check.cause[:LONGEST_CAUSE] or check.error.value}" if check.error else ""
-    text = f"could not be judged{cause}" if check.state is State.UNKNOWN else f"not judged yet{cause}"
-    return ReasonKind.NOT_JUDGED, text, Status.UNKNOWN if is_due or check.error in UNREADABLE else None
-
-
-def _is_undeclared(check: StandingFact) -> bool:
-    return check.test.declared_from is not None and check.windows[0].start < check.test.declared_from
+    return _of_test(check.test, kind, text, status, windows=(), state=check.state)
 
 
 def _by_declaration(check: StandingFact) -> Iterator[StandingFact]:

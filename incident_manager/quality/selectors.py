@@ -28,7 +28,7 @@ from execution_engine.planning.catalog_sources import kept_from
 from execution_engine.planning.schedules import PARTITION
 from incident_manager.intervals import Intervals, clip, subtract, union
 from incident_manager.models import ReportState, SpoiltWindow
-from incident_manager.retention.rules import terms
+from incident_manager.retention import terms
 from test_generator.generation.standard import UNPARTITIONED
 
 from .rules import Calendar, ClaimFact, Facts, KnownTest, SourceFacts, SpoiltFact, StandingFact, overdue
@@ -115,34 +115,23 @@ def standing_rows(standings: QuerySet[Standing], now: datetime) -> QuerySet[Stan
 def checks_of(tests: Mapping[int, KnownTest], rows: Iterable[Sequence[Any]]) -> list[StandingFact]:
     """How these tests stand by rows of ``standing_rows``, one check for all windows on which a test stands alike."""
     alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
-    for test, start, end, *said in rows:
+    for test, start, end, *standing in rows:
         if test in tests:
-            alike[test, *said].append(Window(start=instant_of(start), end=instant_of(end)))
-    return [_check(tests[test], windows, *said) for (test, *said), windows in alike.items()]
-
-
-def _check(
-    test: KnownTest,
-    windows: list[Window],
-    state: str,
-    outcome: str,
-    error: str,
-    cause: str | None,
-    is_due: bool,
-    kind: str,
-    reason: str,
-) -> StandingFact:
-    return StandingFact(
-        test=test,
-        windows=windows,
-        state=State(state),
-        outcome=Outcome(outcome) if outcome else None,
-        error=Reason(error) if error else None,
-        cause=cause or "",
-        is_due=bool(is_due),
-        waived=reason if kind == WaiverKind.FORCED else None,
-        accepted=reason if kind == WaiverKind.ACCEPTED else None,
-    )
+            alike[test, *standing].append(Window(start=instant_of(start), end=instant_of(end)))
+    return [
+        StandingFact(
+            test=tests[test],
+            windows=windows,
+            state=State(state),
+            outcome=Outcome(outcome) if outcome else None,
+            error=Reason(error) if error else None,
+            cause=cause or "",
+            is_due=bool(is_due),
+            waived=reason if kind == WaiverKind.FORCED else None,
+            accepted=reason if kind == WaiverKind.ACCEPTED else None,
+        )
+        for (test, state, outcome, error, cause, is_due, kind, reason), windows in alike.items()
+    ]
 
 
 def of_each_dataset(
@@ -165,45 +154,29 @@ def wrong_with(rows: Iterable[Sequence[Any]]) -> defaultdict[int, WrongFacts]:
     """What unhealed windows say of each dataset, by rows of ``spoilt_rows``."""
     alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
     found = defaultdict[int, WrongFacts](WrongFacts)
-    for dataset, start, end, state, partitions, *said in rows:
+    for dataset, start, end, state, partitions, *spoilt in rows:
         window = Window(start=instant_of(start), end=instant_of(end))
-        if state == ReportState.OPEN:
-            found[dataset].claims.append(_claim(window, *said))
-        else:
-            alike[dataset, tuple("/".join(pair) for pair in partitions), *said].append(window)
-    for (dataset, parts, *said), windows in alike.items():
-        found[dataset].spoilt.append(_spoilt(windows, [Window.parse(part) for part in parts], *said))
+        if state != ReportState.OPEN:
+            alike[dataset, tuple("/".join(pair) for pair in partitions), *spoilt].append(window)
+            continue
+        _, category, _, datacenter, *_, report = spoilt
+        claim = ClaimFact(report_id=report, window=window, datacenter=datacenter or None, category=category)
+        found[dataset].claims.append(claim)
+    for (dataset, parts, incident, category, severity, datacenter, test, whole_table, report), windows in alike.items():
+        found[dataset].spoilt.append(
+            SpoiltFact(
+                incident_id=incident,
+                category=category,
+                hard=severity == Severity.HARD,
+                windows=windows,
+                parts=[Window.parse(part) for part in parts],
+                datacenter=datacenter or None,
+                test_id=test,
+                whole_table=whole_table,
+                report_id=report,
+            )
+        )
     return found
-
-
-def _claim(
-    window: Window, incident: int, category: str, severity: str, datacenter: str, test: int, whole: bool, report: int
-) -> ClaimFact:
-    return ClaimFact(report_id=report, window=window, datacenter=datacenter or None, category=category)
-
-
-def _spoilt(
-    windows: list[Window],
-    parts: list[Window],
-    incident: int,
-    category: str,
-    severity: str,
-    datacenter: str,
-    test: int | None,
-    whole_table: bool,
-    report: int | None,
-) -> SpoiltFact:
-    return SpoiltFact(
-        incident_id=incident,
-        category=category,
-        hard=severity == Severity.HARD,
-        windows=windows,
-        parts=parts,
-        datacenter=datacenter or None,
-        test_id=test,
-        whole_table=whole_table,
-        report_id=report,
-    )
 
 
 # What is known of a business metric with what is known of the datasets that it is computed from.
@@ -232,9 +205,98 @@ def with_sources(known: Mapping[int, Facts], metrics: Iterable[Dataset], facts_o
 
 
 NOT_PASSING = tuple(state for state in State if state is not State.PASS)  # "= PASS" has SQLite read what passes of all
-FROM, TO, AT = (datetime(year, 1, 1, tzinfo=UTC) for year in (1, 9999, 9998))  # where prepared statements have instants
-OVERLAPPING = {"window_start__lt": TO, "window_end__gt": FROM}
 AT_ONCE = 1000  # tests whose standings one statement reads: databases bound how many values a statement has
+
+
+FROM, TO, AT = (datetime(year, 1, 1, tzinfo=UTC) for year in (1, 9999, 9998))  # where statements have instants
+
+
+def _prepared(
+    build: Callable[[Sequence[int], Window, datetime], QuerySet[Any, Any]],
+) -> Callable[[Collection[int], Window, datetime], Iterable[Sequence[Any]]]:
+    """The rows of a query set for ids, a window and now; it is compiled once for each number of ids.
+
+    To compile it takes Django longer than the database needs for its answer.
+    """
+
+    @lru_cache(maxsize=64)
+    def statement(vendor: str, many: int) -> PreparedValues:
+        ids = range(-many, 0)
+        return PreparedValues(build(ids, Window(start=FROM, end=TO), AT), *ids, FROM, TO, AT)
+
+    def rows(ids: Collection[int], window: Window, now: datetime) -> Iterable[Sequence[Any]]:
+        return statement(connection.vendor, len(ids)).values(*ids, window.start, window.end, now)
+
+    return rows
+
+
+def _overlapping(window: Window) -> Q:
+    return Q(window_start__lt=window.end, window_end__gt=window.start)
+
+
+@_prepared
+def _live(datasets: Sequence[int], _: Window, __: datetime) -> QuerySet[Any, Any]:
+    return DataTest.objects.filter(LIVE, dataset__in=datasets).order_by("name").values_list(*TESTED)
+
+
+@_prepared
+def _unhealed(datasets: Sequence[int], window: Window, _: datetime) -> QuerySet[Any, Any]:
+    return spoilt_rows(SpoiltWindow.objects.filter(_overlapping(window), dataset__in=datasets, healed_at__isnull=True))
+
+
+@_prepared
+def _not_passing(tests: Sequence[int], window: Window, now: datetime) -> QuerySet[Any, Any]:
+    """What does not pass, and has been tried."""
+    of_range = Standing.objects.filter(_overlapping(window), data_test__in=tests).exclude(state=State.PASS)
+    return standing_rows(of_range.exclude(state=State.PENDING, last_outcome="", error_reason=""), now)
+
+
+@_prepared
+def _edges(tests: Sequence[int], window: Window, _: datetime) -> QuerySet[Any, Any]:
+    """The first and the last windows of those that pass without a gap."""
+    beside: dict[str, Any] = {"partition_by": [F("data_test")], "order_by": [F("window_end")]}
+    passing = Standing.objects.filter(_overlapping(window), data_test__in=tests).exclude(state__in=NOT_PASSING)
+    edges = (
+        passing.annotate(
+            ends_before=Over(Lag("window_end"), **beside), starts_after=Over(Lead("window_start"), **beside)
+        )
+        .annotate(is_last=Case(When(starts_after=F("window_end"), then=Value(0)), default=Value(1)), **plain_instants())
+        .filter(
+            Q(ends_before=None)
+            | Q(starts_after=None)
+            | ~Q(ends_before=F("window_start"))
+            | ~Q(starts_after=F("window_end"))
+        )
+        .order_by("data_test", "window_end")
+    )
+    return edges.values_list("data_test_id", "start", "end", "is_last")
+
+
+@_prepared
+def _unstanding(tests: Sequence[int], window: Window, _: datetime) -> QuerySet[Any, Any]:
+    """Runs that were requested as due, or found not due yet."""
+    rows = Run.objects.filter(
+        Q(reason=RunReason.SCHEDULE, judged_at__isnull=True) | Q(error_reason=Reason.NOT_DUE),
+        _overlapping(window),
+        data_test__in=tests,
+    )
+    return rows.values_list("data_test_id", "window_start", "window_end", "error_reason")
+
+
+@_prepared
+def _unfollowed(datasets: Sequence[int], window: Window, _: datetime) -> QuerySet[Any, Any]:
+    """Completions whose tests were not asked for yet."""
+    rows = DataChange.objects.filter(
+        _overlapping(window), dataset__in=datasets, kind=ChangeKind.COMPLETED, followed_at__isnull=True
+    )
+    return rows.values_list("dataset_id", "datacenter", "window_start", "window_end")
+
+
+@_prepared
+def _triggered(_: Sequence[int], window: Window, now: datetime) -> QuerySet[Any, Any]:
+    """The triggered runs of any test that are due and not judged: they are few."""
+    rows = Run.objects.filter(_overlapping(window), judged_at__isnull=True, reason=RunReason.TRIGGER, due_at__lte=now)
+    return rows.values_list("data_test_id", "window_start", "window_end")
 
 
 def known_of(dataset: Dataset, window: Window, *, now: datetime) -> Facts:
@@ -251,18 +313,35 @@ def known_of_all(datasets: Collection[Dataset], window: Window, *, now: datetime
 def _known_alone(datasets: Collection[Dataset], window: Window, *, now: datetime) -> Mapping[int, Facts]:
     if not datasets:
         return {}
-    rows = _live_rows(datasets)
+    rows: dict[int, list[dict[str, Any]]] = {dataset.pk: [] for dataset in datasets}  # live tests, by name
+    for values in _live(rows, window, now):
+        row = dict(zip(TESTED, values, strict=True))
+        rows[row["dataset_id"]].append(row)
     calendars = {dataset.pk: calendar_of(dataset, now) for dataset in datasets}
-    tests = {dataset.pk: _tests_of(dataset, rows[dataset.pk]) for dataset in datasets}
+    tests = {
+        dataset.pk: [
+            live_test(row, _home_of(dataset), **_judging(row, dataset.partitioning)) for row in rows[dataset.pk]
+        ]
+        for dataset in datasets
+    }
     by_id = {test.id: test for own in tests.values() for test in own}
     checks, held = _standings(by_id, window, now)
     homes = {dataset.pk: _home_of(dataset) for dataset in datasets}
     renewed = _renewed(tests, homes, held, window, now)
     held = {test: subtract(windows, renewed.get(test, ())) for test, windows in held.items()}
     by_dataset = of_each_dataset(checks, tests)
-    wrong = wrong_with(_unhealed(connection.vendor, len(tests)).values(*tests, window.start, window.end))
-    waiting, incomplete = _pending(by_id.values(), window, checks, held)
-    late = {row["pk"]: _overdue(row, calendars[id_], now) for id_, own in rows.items() for row in own}
+    wrong = wrong_with(_unhealed(tests, window, now))
+    waiting, incomplete = _pending(by_id.values(), window, checks, held, now)
+    late = {
+        row["pk"]: overdue(
+            next_due_at=row["next_due_at"],
+            next_window=next_window(row),
+            due_to=calendar.due_to if (calendar := calendars[id_]) else None,
+            now=now,
+        )
+        for id_, own in rows.items()
+        for row in own
+    }
     waiting = {
         test: union([*windows, *waiting.get(test, ()), *renewed.get(test, ())]) for test, windows in late.items()
     }
@@ -283,57 +362,28 @@ def _known_alone(datasets: Collection[Dataset], window: Window, *, now: datetime
     }
 
 
-def _live_rows(datasets: Iterable[Dataset]) -> Mapping[int, list[dict[str, Any]]]:
-    """The live tests by dataset, by name."""
-    ids = [dataset.pk for dataset in datasets]
-    found: dict[int, list[dict[str, Any]]] = {id_: [] for id_ in ids}
-    for values in _live(connection.vendor, len(ids)).values(*ids):
-        row = dict(zip(TESTED, values, strict=True))
-        found[row["dataset_id"]].append(row)
-    return found
-
-
-@lru_cache(maxsize=64)
-def _live(vendor: str, many: int) -> PreparedValues:
-    """The statement for the live tests of so many datasets, by name."""
-    datasets = range(-many, 0)
-    live = DataTest.objects.filter(dataset__in=list(datasets), retired_at__isnull=True, revision__isnull=False)
-    return PreparedValues(live.order_by("name").values_list(*TESTED), *datasets)
-
-
-@lru_cache(maxsize=64)
-def _unhealed(vendor: str, many: int) -> PreparedValues:
-    """The statement for what is bad of so many datasets within a window."""
-    datasets = range(-many, 0)
-    rows = SpoiltWindow.objects.filter(dataset__in=list(datasets), healed_at__isnull=True, **OVERLAPPING)
-    return PreparedValues(spoilt_rows(rows), *datasets, FROM, TO)
-
-
-def _tests_of(dataset: Dataset, rows: Iterable[Mapping[str, Any]]) -> list[KnownTest]:
-    partitioning = dataset.partitioning
-    return [live_test(row, _home_of(dataset), **_judging(row, partitioning)) for row in rows]
-
-
 def _home_of(dataset: Dataset) -> str:
     """Where it is at home; empty where lineage knows it by its name alone."""
     return next((replica.datacenter for replica in dataset.replicas.all()), "")
 
 
 def _judging(row: Mapping[str, Any], partitioning: Partitioning | None) -> dict[str, datetime]:
-    """From where on a test judges partitions, and from where on it holds them to their columns."""
+    """From where on a test judges partitions, and from where on it holds them to their columns.
+
+    Those that were over when columns were declared end where those begin that owe them, save for one that had begun.
+    """
     if partitioning is None:
         return {}
-    judged = {"judges_from": partitioning.at(row["created_at"]).start} if is_of_each_partition(row) else {}
-    return judged | (_declaration(partitioning, row["judges_from"]) if row["judges_from"] else {})
+    found = {"judges_from": partitioning.at(row["created_at"]).start} if is_of_each_partition(row) else {}
+    if declared_at := row["judges_from"]:
+        begun = partitioning.at(declared_at)
+        declared_from = begun.start if begun.start == declared_at else begun.end
+        found |= {"undeclared_to": begun.start, "declared_from": declared_from}
+    return found
 
 
 def _of(tests: Iterable[KnownTest], found: Mapping[int, Intervals]) -> dict[int, Intervals]:
     return {test.id: found[test.id] for test in tests if test.id in found}
-
-
-def _overdue(row: Mapping[str, Any], calendar: Calendar | None, now: datetime) -> Intervals:
-    due_to = calendar.due_to if calendar else None
-    return overdue(next_due_at=row["next_due_at"], next_window=next_window(row), due_to=due_to, now=now)
 
 
 def calendar_of(dataset: Dataset, now: datetime) -> Calendar | None:
@@ -350,73 +400,29 @@ def calendar_of(dataset: Dataset, now: datetime) -> Calendar | None:
     )
 
 
-def _declaration(partitioning: Partitioning, instant: datetime) -> dict[str, datetime]:
-    """Where the partitions end that were over when columns were declared, and where those begin that owe them."""
-    begun = partitioning.at(instant)
-    return {"undeclared_to": begun.start, "declared_from": begun.start if begun.start == instant else begun.end}
-
-
 def _standings(
     tests: Mapping[int, KnownTest], window: Window, now: datetime
 ) -> tuple[list[StandingFact], Mapping[int, Intervals]]:
-    """What does not pass, and where each test passes, as intervals: the database counts the windows."""
+    """What does not pass and has been tried, and where each test passes, as intervals that the database joins."""
     ids, checks = list(tests), list[StandingFact]()
-    held: dict[int, Intervals] = {}
-    for some in (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE)):
-        rows = _not_passing(connection.vendor, len(some)).values(*some, window.start, window.end, now)
-        checks += checks_of(tests, rows)
-        held |= _islands(some, window)
-    return checks, held
-
-
-@lru_cache(maxsize=64)
-def _not_passing(vendor: str, many: int) -> PreparedValues:
-    """The statement for what does not pass of so many tests within a window, and has been tried."""
-    tests = range(-many, 0)
-    of_range = Standing.objects.filter(data_test__in=list(tests), **OVERLAPPING).exclude(state=State.PASS)
-    tried = of_range.exclude(Q(state=State.PENDING, last_outcome="", error_reason=""))
-    return PreparedValues(standing_rows(tried, AT), *tests, FROM, TO, AT)
-
-
-def _islands(tests: Sequence[int], window: Window) -> Mapping[int, Intervals]:
-    """The unions of the windows by test that overlap one, of which only first and last windows are read."""
     found: dict[int, list[Window]] = defaultdict(list)
-    begun = None
-    edges = _edges(connection.vendor, len(tests)).values(*tests, window.start, window.end)
-    for test, start, end, is_last in edges:
-        begun = begun or start
-        if is_last:
-            found[test].append(Window(start=instant_of(begun), end=instant_of(end)))
-            begun = None
-    return {test: union(windows) for test, windows in found.items()}
-
-
-@lru_cache(maxsize=64)
-def _edges(vendor: str, many: int) -> PreparedValues:
-    """The statement for so many tests: to compile it takes Django longer than the database needs for its answer."""
-    tests = range(-many, 0)
-    passing = Standing.objects.filter(data_test__in=list(tests), **OVERLAPPING)
-    beside: dict[str, Any] = {"partition_by": [F("data_test")], "order_by": [F("window_end")]}
-    edges = (
-        passing.exclude(state__in=NOT_PASSING)
-        .annotate(ends_before=Over(Lag("window_end"), **beside), starts_after=Over(Lead("window_start"), **beside))
-        .annotate(
-            is_last=Case(When(starts_after=F("window_end"), then=Value(0)), default=Value(1)),
-            **plain_instants(),
-        )
-        .filter(
-            Q(ends_before=None)
-            | Q(starts_after=None)
-            | ~Q(ends_before=F("window_start"))
-            | ~Q(starts_after=F("window_end"))
-        )
-        .order_by("data_test", "window_end")
-    )
-    return PreparedValues(edges.values_list("data_test_id", "start", "end", "is_last"), *tests, FROM, TO)
+    for start in range(0, len(ids), AT_ONCE):
+        some, begun = ids[start : start + AT_ONCE], None
+        checks += checks_of(tests, _not_passing(some, window, now))
+        for test, begins, ends, is_last in _edges(some, window, now):
+            begun = begun or begins
+            if is_last:
+                found[test].append(Window(start=instant_of(begun), end=instant_of(ends)))
+                begun = None
+    return checks, _united(found)
 
 
 def _pending(
-    tests: Iterable[KnownTest], window: Window, checks: Iterable[StandingFact], held: Mapping[int, Intervals]
+    tests: Iterable[KnownTest],
+    window: Window,
+    checks: Iterable[StandingFact],
+    held: Mapping[int, Intervals],
+    now: datetime,
 ) -> tuple[Mapping[int, Intervals], Mapping[int, Intervals]]:
     """Of windows without a standing: what was requested as due, and what was found incomplete before it was due."""
     own: dict[int, list[Window]] = defaultdict(list)
@@ -429,25 +435,11 @@ def _pending(
     ]
     if not gaps:
         return {}, {}
-    rows = _ungiven(connection.vendor, len(gaps)).values(*gaps, window.start, window.end)
     waiting: dict[int, list[Window]] = defaultdict(list)
     incomplete: dict[int, list[Window]] = defaultdict(list)
-    for test, start, end, error in rows:
+    for test, start, end, error in _unstanding(gaps, window, now):
         (incomplete if error == Reason.NOT_DUE else waiting)[test].append(Window(start=start, end=end))
     return _united(waiting), _united(incomplete)
-
-
-@lru_cache(maxsize=64)
-def _ungiven(vendor: str, many: int) -> PreparedValues:
-    """The statement for the runs of so many tests within a window that were requested as due, or found not due yet."""
-    tests = range(-many, 0)
-    rows = Run.objects.filter(
-        Q(reason=RunReason.SCHEDULE, judged_at__isnull=True) | Q(error_reason=Reason.NOT_DUE),
-        data_test__in=list(tests),
-        **OVERLAPPING,
-    )
-    read = rows.values_list("data_test_id", "window_start", "window_end", "error_reason")
-    return PreparedValues(read, *tests, FROM, TO)
 
 
 def _renewed(
@@ -463,38 +455,18 @@ def _renewed(
     if not ids:
         return {}
     found: dict[int, list[Window]] = defaultdict(list)
-    completed = _unfollowed(connection.vendor, len(tests)).values(*tests, window.start, window.end)
-    for dataset, datacenter, start, end in completed:
+    for dataset, datacenter, start, end in _unfollowed(tests, window, now):
         place = None if datacenter == homes[dataset] else datacenter
         for test in partition_tests[dataset]:
             if test.datacenter == place:
                 found[test.id].append(Window(start=start, end=end))
-    for test_id, start, end in _unjudged(connection.vendor).values(window.start, window.end, now):
+    for test_id, start, end in _triggered((), window, now):
         if test_id in ids:
             found[test_id].append(Window(start=start, end=end))
     return {
         test: union(part for new in windows for part in clip(held.get(test, ()), new))
         for test, windows in found.items()
     }
-
-
-@lru_cache(maxsize=64)
-def _unfollowed(vendor: str, many: int) -> PreparedValues:
-    """The statement for the completions of so many datasets within a window whose tests were not asked for yet."""
-    datasets = range(-many, 0)
-    rows = DataChange.objects.filter(
-        dataset__in=list(datasets), kind=ChangeKind.COMPLETED, followed_at__isnull=True, **OVERLAPPING
-    )
-    return PreparedValues(
-        rows.values_list("dataset_id", "datacenter", "window_start", "window_end"), *datasets, FROM, TO
-    )
-
-
-@lru_cache(maxsize=4)
-def _unjudged(vendor: str) -> PreparedValues:
-    """The statement for the triggered runs within a window, of any test, that are due and not judged: they are few."""
-    rows = Run.objects.filter(judged_at__isnull=True, reason=RunReason.TRIGGER, due_at__lte=AT, **OVERLAPPING)
-    return PreparedValues(rows.values_list("data_test_id", "window_start", "window_end"), FROM, TO, AT)
 
 
 def _united(found: Mapping[int, list[Window]]) -> dict[int, Intervals]:

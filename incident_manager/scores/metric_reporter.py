@@ -1,27 +1,364 @@
 """The metric reporter: reads from incidents, reports, tests and look-ups what ``scores`` needs, for any range."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from itertools import islice
+from typing import Any
 
 import numpy as np
-from django.db.models import Count
+from django.db.models import (
+    Case,
+    CharField,
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+    When,
+)
+from django.db.models.functions import Cast
+from django.db.models.lookups import IsNull
 
-from assay.models import Dataset
+from alerting.models import Standing
+from alerting.state import State
+from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest
 from assay.time.windows import Window
-from incident_manager.models import Incident, LookUp
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import OF_CATEGORY, dimension_of
+from incident_manager.incidents.lifecycle import ENDED
+from incident_manager.intervals import subtract
+from incident_manager.models import CONFIRMED, EntryKind, Episode, Incident, LookUp, Report, SpoiltWindow
+from incident_manager.quality.selectors import JUDGES_NO_ROWS
 
-from .facts import NAMES, Facts, Group, ScoreFilter, groups_of, read_facts
-from .resolutions import HOW
-from .rules import QueryScore, Score, score_queries
-from .together import Sums, score_groups
-
-__all__ = ["ALL", "NONE", "USUAL_RANGE", "Group", "data_qualities", "overview", "scores"]
+from .rules import (
+    FOREVER,
+    KIND_OF,
+    Ints,
+    Kind,
+    QueryScore,
+    Score,
+    Spells,
+    Sums,
+    instant_at,
+    microseconds,
+    score_groups,
+    score_queries,
+)
 
 ALL, NONE = slice(None), slice(0)  # of the datasets that scores list
 MOST_NAMED = 500
 USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
+NAMES = (*Category.values, "")  # of the categories, by their numbers in spells; the last: of any
+NUMBERS = {name: number for number, name in enumerate(NAMES)}
+KINDS = Case(  # of episodes
+    When(incident__kind=EntryKind.REPORTED, then=Value(Kind.REPORTED)),
+    *(
+        When(incident__resolution__in=[end for end, how in ENDED.items() if KIND_OF[how] is kind], then=Value(kind))
+        for kind in (Kind.FALSE, Kind.NOTHING)
+    ),
+    default=Value(Kind.REAL),
+    output_field=IntegerField(),
+)
+NEVER = int(np.iinfo(np.int64).min)
+LAST = datetime.max.replace(tzinfo=UTC)  # for the end of what is still open
+CHUNK = 500  # rows; fewer than the objects after which Python sweeps its memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreFilter:
+    """Whose data counts: tier, team and owner of an incident are those at its detection."""
+
+    who: Mapping[str, Any] = field(default_factory=dict)
+    category: str | None = None
+    datasets: Collection[int] | None = None  # None: all
+
+    def narrow(self, rows: QuerySet[Any], *, of: str = "", who: str = "") -> QuerySet[Any]:
+        """The rows that count; ``of`` leads to their dataset and category, ``who`` to tier, team and owner."""
+        rows = rows.filter(**{f"{who}{name}": value for name, value in self.who.items()})
+        if self.category is not None:
+            rows = rows.filter(**{f"{of}category": self.category})
+        return rows if self.datasets is None else rows.filter(**{f"{of}dataset__in": self.datasets})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """All spells of a range, and of which incident each is; a test's is of incident 0."""
+
+    spells: Spells
+    incidents: Ints
+    values: Mapping[int, str]  # by incident, of the column that was asked for
+
+
+def read_facts(wanted: ScoreFilter, asked: Window, *columns: str, by_category: bool = False) -> Facts:
+    """The facts of the range, with one more column of each incident, if it is asked for.
+
+    When each dataset was tested, or each of its categories: those are five times as many.
+    """
+    episodes, values = _episodes(wanted, asked, *columns)
+    parts = [episodes, _missed(episodes, wanted, asked), _tests(wanted, asked, by_category)]
+    if wanted.who and (moved := set(episodes[1].tolist()).difference(parts[-1][1].tolist())):
+        # to another tier, team or owner since
+        parts.append(_tests(ScoreFilter(datasets=moved, category=wanted.category), asked, by_category))
+    incidents, dataset, category, kind, start, end = np.hstack(parts)
+    spells = Spells(dataset=dataset, category=category, kind=kind, start=start, end=end)
+    return Facts(spells=spells, incidents=incidents, values=values)
+
+
+# Spells as rows of numbers, of shape (6, n): their incidents, datasets, categories, kinds, starts and ends.
+
+
+def _episodes(wanted: ScoreFilter, asked: Window, *columns: str) -> tuple[Ints, dict[int, str]]:
+    """When incidents of the range were open, and one more column by incident; not those of claims unconfirmed.
+
+    They are asked for from the side of the episodes, of which an index holds all that is asked.
+    """
+    confirmed = Report.objects.filter(incident=OuterRef("incident"), state__in=CONFIRMED)
+    rows = Episode.objects.filter(Q(closed_at__isnull=True) | Q(closed_at__gt=asked.start), opened_at__lt=asked.end)
+    if wanted.datasets is not None:  # an index leads from these to the incidents of the range
+        rows = rows.filter(Q(incident__resolved_at__isnull=True) | Q(incident__resolved_at__gt=asked.start))
+    rows = wanted.narrow(rows, of="incident__", who="incident__")
+    rows = rows.filter(Q(incident__kind=EntryKind.DETECTED) | Q(Exists(confirmed)))
+    incidents, kinds, opened, closed, datasets, categories, *more = _columns(
+        rows.annotate(spell=KINDS, opened=_text(F("opened_at")), closed=_text(F("closed_at"))),
+        *("incident", "spell", "opened", "closed"),
+        *(f"incident__{name}" for name in ("dataset", "category", *columns)),
+    )
+    spells = _numbers(incidents, *_places(datasets, categories), kinds, _instants(opened), _ends(closed))
+    return spells, dict(zip(incidents, map(str, more[0]), strict=True)) if columns else {}
+
+
+def _columns(rows: QuerySet[Any], *names: str) -> list[list[Any]]:
+    """The columns of the rows; by chunks, as Python sweeps its memory where very many rows stay in it."""
+    columns: list[list[Any]] = [[] for _ in names]
+    found = rows.values_list(*names).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(found, CHUNK)):
+        for column, values in zip(columns, zip(*chunk, strict=True), strict=True):
+            column.extend(values)
+    return columns
+
+
+def _numbers(*rows: Any) -> Ints:
+    return np.array(np.broadcast_arrays(*(np.array(row, dtype=np.int64) for row in rows)))
+
+
+def _text(instant: Any) -> Cast:
+    """Django looks for the zone of each instant; so they are read as texts, which numpy reads by the thousand."""
+    return Cast(instant, CharField())
+
+
+def _instants(texts: Sequence[str | None]) -> Ints:
+    """Microseconds since 1970; None, as most ends of tests are, is NEVER, the least of them."""
+    instants = np.full(len(texts), NEVER)
+    known = [at for at, text in enumerate(texts) if text is not None]
+    instants[known] = np.array([texts[at] for at in known], dtype="M8[us]").astype(np.int64)
+    return instants
+
+
+def _ends(texts: Sequence[str | None]) -> Ints:
+    instants = _instants(texts)
+    return np.where(instants == NEVER, FOREVER, instants)
+
+
+def _missed(episodes: Ints, wanted: ScoreFilter, asked: Window) -> Ints:
+    """The times of confirmed reports of which no test knew, whatever category or owner its incident was of.
+
+    They are the report's, less those of the dataset's incidents on the same windows, unless these were withdrawn.
+    """
+    reports = episodes[:, episodes[3] == Kind.REPORTED]
+    others = episodes
+    if reports.size and wanted != ScoreFilter():
+        others, _ = _episodes(ScoreFilter(datasets=set(reports[1].tolist())), asked)
+    at, rivals = _meeting(reports, others[:, np.isin(others[3], (Kind.REAL, Kind.FALSE))])
+    windows = _windows({*reports[0, at].tolist(), *rivals[0].tolist()}) if at.size else {}
+    spells = [reports[:, np.isin(np.arange(reports.shape[1]), at, invert=True)]]
+    for number in np.unique(at).tolist():
+        report = reports[:, number]
+        known = [
+            _open_time(rival)
+            for rival in rivals[:, at == number].T
+            if any(own.overlaps(claimed) for own in windows[int(rival[0])] for claimed in windows[int(report[0])])
+        ]
+        alone = subtract([_open_time(report)], known)
+        spell = np.repeat(report[:, None], len(alone), axis=1)
+        spell[4:] = [[microseconds(window.start) for window in alone], [microseconds(window.end) for window in alone]]
+        spells.append(spell)
+    found = np.hstack(spells)
+    found[3] = Kind.MISSED
+    return found
+
+
+def _meeting(reports: Ints, detected: Ints) -> tuple[Ints, Ints]:
+    """The pairs of a report, by its number, and what tests found in its dataset while it was open."""
+    detected = detected[:, np.argsort(detected[1], kind="stable")]
+    first, last = (np.searchsorted(detected[1], reports[1], side=side) for side in ("left", "right"))
+    count = last - first
+    at = np.repeat(np.arange(len(count)), count)
+    rivals = detected[:, np.arange(len(at)) + np.repeat(last - np.cumsum(count), count)]
+    lasts = (reports[4, at] < reports[5, at]) & (rivals[4] < rivals[5])
+    meets = lasts & (reports[4, at] < rivals[5]) & (rivals[4] < reports[5, at])
+    return at[meets], rivals[:, meets]
+
+
+def _open_time(spell: Ints) -> Window:
+    start, end = spell[4:].tolist()
+    return Window(start=instant_at(start), end=LAST if end == FOREVER else instant_at(end))
+
+
+def _windows(incidents: Collection[int]) -> Mapping[int, tuple[Window, ...]]:
+    """The spoilt windows by incident."""
+    rows = SpoiltWindow.objects.filter(incident__in=incidents)
+    found: dict[int, tuple[Window, ...]] = defaultdict(tuple)
+    for incident, start, end in rows.values_list("incident", "window_start", "window_end"):
+        found[incident] += (Window(start=start, end=end),)
+    return found
+
+
+def _tests(wanted: ScoreFilter, asked: Window, by_category: bool) -> Ints:
+    """When each dataset, or each of its categories, was tested: from its first test on, to the end of its last.
+
+    A category counts if it has come to a verdict and had tests in the range; a live one is listed all the same. Nearly
+    all have a test that passes and was there throughout: only of the other tests the database reads more.
+    """
+    columns = ("dataset", "category") if by_category else ("dataset",)
+    live, begun = Q(retired_at__isnull=True), Q(created_at__lt=asked.end)
+    left = live | Q(retired_at__gt=asked.start)
+    own = Standing.objects.filter(data_test=OuterRef("pk"))
+    passed = ~JUDGES_NO_ROWS & _any(own.filter(state=State.PASS))  # what passes has held; an index knows that
+    always = live & Q(created_at__lte=asked.start) & passed
+    alike = DataTest.objects.filter(dataset=OuterRef("dataset"), category=OuterRef("category"))
+    judged = passed | _any(alike.exclude(JUDGES_NO_ROWS).filter(_any(own.exclude(last_outcome=""))))
+    counts = judged & (begun | _any(alike.filter(begun))) & (left | _any(alike.filter(left)))
+    kind = Case(When(counts, then=Value(Kind.TESTED)), default=Value(Kind.NOTHING), output_field=IntegerField())
+
+    tests = wanted.narrow(DataTest.objects.order_by(), who="dataset__")
+    others = tests.exclude(always).annotate(tested=kind).filter(live | Q(tested=Kind.TESTED))
+    spans = others.values("tested", *columns).annotate(first=Min("created_at"), live=Count("pk", filter=live))
+    spans = spans.annotate(
+        start=_text(Case(When(first__gt=asked.start, then=F("first")))),  # null: before the range
+        end=_text(Case(When(live=0, then=Max("retired_at")))),  # null: not yet
+    )
+    kinds, starts, ends, *places = _columns(spans, "tested", "start", "end", *columns)
+    throughout = _columns(tests.filter(always).distinct(), *columns)
+    return np.hstack(
+        [
+            _numbers(0, *_places(*places), kinds, _instants(starts), _ends(ends)),
+            _numbers(0, *_places(*throughout), Kind.TESTED, NEVER, FOREVER),
+        ]
+    )
+
+
+def _places(datasets: list[int], categories: list[str] | None = None) -> tuple[Any, Any]:
+    return datasets, NUMBERS[""] if categories is None else [NUMBERS[name] for name in categories]
+
+
+def _any(rows: QuerySet[Any]) -> Q:
+    """Whether there is such a row: MariaDB reads all that there are for an EXISTS beside an OR, but not for this."""
+    return Q(IsNull(Subquery(rows.values("pk")[:1]), False))
+
+
+# What scores are listed by: of which groups each spell is.
+
+Groups = tuple[Sequence[Collection[str]], Ints]  # those of spells that are alike, and which of these each spell is of
+
+
+class Group(StrEnum):
+    """What scores are listed by; those of people are columns of incidents."""
+
+    CATEGORY = "category"
+    DIMENSION = "dimension"  # of quality
+    TIER = "tier"
+    TEAM = "team"
+    OWNER = "owner"
+    PIPELINE = "pipeline"  # that has told in the range of what it had written
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of incidents that facts must be read with."""
+        return (self.value,) if self in (Group.TIER, Group.TEAM, Group.OWNER) else ()
+
+
+def groups_of(group: Group, facts: Facts, asked: Window) -> Groups:
+    """The groups of each spell; it reads as many statements however many groups there are."""
+    match group:
+        case Group.CATEGORY:
+            return [(name,) for name in NAMES], facts.spells.category
+        case Group.DIMENSION:
+            return _dimensions(facts)
+        case Group.PIPELINE:
+            return _pipelines(facts, asked)
+        case _:
+            return _people(group, facts)
+
+
+def _dimensions(facts: Facts) -> Groups:
+    """Of a category with tests of all kinds, those of its tests; of an incident those that found its bad windows."""
+    mixed = [name for name in Category.values if name not in OF_CATEGORY]
+    by_place = defaultdict[tuple[int, int], set[str]](set)
+    rows = DataTest.objects.filter(category__in=mixed, revision__isnull=False)
+    trees = rows.annotate(tree=Cast("revision__tree", TextField())).values_list("dataset", "category", "tree")
+
+    @cache  # many tests assert the same, each of another dataset
+    def dimension(category: str, tree: str) -> str:
+        return dimension_of(category, from_json(json.loads(tree)))
+
+    for dataset, category, tree in trees.distinct():
+        by_place[dataset, NUMBERS[category]].add(dimension(category, tree))
+
+    unclear = np.flatnonzero(np.isin(facts.spells.category, [NUMBERS[name] for name in mixed]))
+    columns = (facts.spells.dataset, facts.spells.category, facts.incidents)
+    spells = list(zip(*(column[unclear].tolist() for column in columns), strict=True))
+    several = {incident for dataset, category, incident in spells if incident and len(by_place[dataset, category]) > 1}
+    by_incident = defaultdict[int, set[str]](set)
+    spoilt = SpoiltWindow.objects.filter(incident__in=several, data_test__in=rows)
+    seen = spoilt.annotate(tree=Cast("data_test__revision__tree", TextField())).order_by()
+    for incident, category, tree in seen.values_list("incident", "data_test__category", "tree").distinct():
+        by_incident[incident].add(dimension(category, tree))
+
+    groups: list[Collection[str]] = [(OF_CATEGORY[name],) if name in OF_CATEGORY else () for name in NAMES]
+    of_spell = facts.spells.category.copy()
+    of_spell[unclear] = len(groups) + np.arange(len(unclear))
+    return [
+        *groups,
+        *(by_incident.get(of) or by_place[dataset, category] for dataset, category, of in spells),
+    ], of_spell
+
+
+def _pipelines(facts: Facts, asked: Window) -> Groups:
+    """Those that completed in the range: all datasets that each of them wrote."""
+    completed = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=asked.start, at__lt=asked.end)
+    wrote: dict[int, set[str]] = defaultdict(set)
+    for pipeline, dataset in completed.exclude(pipeline="").order_by().values_list("pipeline", "dataset").distinct():
+        wrote[dataset].add(pipeline)
+    datasets, of_spell = np.unique(facts.spells.dataset, return_inverse=True)
+    return [wrote.get(dataset, ()) for dataset in datasets.tolist()], of_spell
+
+
+def _people(group: Group, facts: Facts) -> Groups:
+    """Of incidents the tier, team or owner at their detection; of tests that of now, and those of their incidents."""
+    known = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
+    of_incidents = map(facts.values.get, facts.incidents.tolist())  # None: it is of a test
+    spells = list(zip(facts.spells.dataset.tolist(), of_incidents, strict=True))
+    for dataset, value in set(spells):
+        if value is not None:
+            known[dataset].add(value)
+    alone = {value: (value,) for value in facts.values.values()}
+    groups = [known[dataset] if value is None else alone[value] for dataset, value in spells]
+    return groups, np.arange(len(groups))
+
+
+# The scores of a range: in all, by dataset and by group.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,19 +411,21 @@ def scores(
         datasets=None if dataset is None else [dataset.pk],
     )
     grouped = _read_grouped(by, asked) if by else None
-    whole = _ByDataset.of(grouped if grouped and wanted == ScoreFilter() else read_facts(wanted, asked), asked)
-    named = whole.named(listed)
-    by_category = _by_category(replace(wanted, datasets=[pk for pk, _, _ in named]), asked)
+    facts = grouped if grouped and wanted == ScoreFilter() else read_facts(wanted, asked)
+    datasets, sums = _by_dataset(facts, asked)
+    names = {} if listed == NONE else _names(datasets)
+    ordered = sorted(enumerate(datasets), key=lambda place: names[place[1]])[listed] if names else []
+    by_category = _by_category(replace(wanted, datasets=[pk for _, pk in ordered]), asked)
     rows = (
-        ScoreRow(dataset=name, score=score, by_category=dict(sorted(by_category[pk].items())))
-        for pk, name, score in named
+        ScoreRow(dataset=names[pk], score=sums.score(at), by_category=dict(sorted(by_category[pk].items())))
+        for at, pk in ordered
     )
     return ReportedScores(
         start=asked.start,
         end=asked.end,
         rows=tuple(rows),
-        count=len(whole.datasets),
-        total=whole.sums.all(),
+        count=len(datasets),
+        total=sums.all(),
         queries=_score_queries(wanted, asked),
         groups=_by_group(by, grouped, asked, parts=1) if by and grouped else (),
     )
@@ -95,8 +434,8 @@ def scores(
 def data_qualities(datasets: Collection[int], *, now: datetime) -> dict[int, float | None]:
     """The data-level quality of these datasets over the usual range; None: nothing has tested it."""
     asked = Window(start=now - USUAL_RANGE, end=now)
-    whole = _ByDataset.of(read_facts(ScoreFilter(datasets=datasets), asked), asked)
-    found = {pk: whole.sums.score(at).data_quality for at, pk in enumerate(whole.datasets)}
+    scored, sums = _by_dataset(read_facts(ScoreFilter(datasets=datasets), asked), asked)
+    found = {pk: sums.score(at).data_quality for at, pk in enumerate(scored)}
     return {pk: found.get(pk) for pk in datasets}
 
 
@@ -126,43 +465,24 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
     """
     asked = Window(start=start, end=min(end, now))
     facts = _read_grouped(group, asked)
-    whole = _ByDataset.of(facts, asked)
+    datasets, sums = _by_dataset(facts, asked)
+    bad = sums.bad.tolist()
+    least = min(sorted(bad, reverse=True)[:most], default=0)
+    worst = {pk: at for at, pk in enumerate(datasets) if bad[at] >= least}
+    names = _names(worst)
+    ordered = sorted(worst.items(), key=lambda place: (-bad[place[1]], names[place[0]]))  # of those alike by name
     return Overview(
-        total=whole.sums.all(),
+        total=sums.all(),
         queries=_score_queries(ScoreFilter(), asked),
         groups=_by_group(group, facts, asked, parts),
-        worst=whole.worst(most),
+        worst=[(names[pk], sums.score(at)) for pk, at in ordered[:most]],
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _ByDataset:
-    """The scores of each dataset that is tested, or that had an incident in the range."""
-
-    datasets: Sequence[int]  # by their number in the sums
-    sums: Sums
-
-    @classmethod
-    def of(cls, facts: Facts, asked: Window) -> "_ByDataset":
-        datasets, group = np.unique(facts.spells.dataset, return_inverse=True)
-        return cls(datasets=datasets.tolist(), sums=score_groups(facts.spells, group, (asked.start, asked.end)))
-
-    def named(self, listed: slice) -> list[tuple[int, str, Score]]:
-        """The id, the full name and the score of those with these places, in the order of their names."""
-        if listed == NONE:
-            return []
-        names = _names(self.datasets)
-        ordered = sorted(enumerate(self.datasets), key=lambda place: names[place[1]])
-        return [(pk, names[pk], self.sums.score(at)) for at, pk in ordered[listed]]
-
-    def worst(self, most: int) -> list[tuple[str, Score]]:
-        """The full name and the score of so many that were bad for longest; of those that are alike by name."""
-        bad = self.sums.bad[:, 0].tolist()
-        least = min(sorted(bad, reverse=True)[:most], default=0)
-        candidates = {pk: at for at, pk in enumerate(self.datasets) if bad[at] >= least}
-        names = _names(candidates)
-        ordered = sorted(candidates.items(), key=lambda each: (-bad[each[1]], names[each[0]]))
-        return [(names[pk], self.sums.score(at)) for pk, at in ordered[:most]]
+def _by_dataset(facts: Facts, asked: Window) -> tuple[list[int], Sums]:
+    """The datasets that are tested, or that had an incident in the range, and the score of each by its place."""
+    datasets, group = np.unique(facts.spells.dataset, return_inverse=True)
+    return datasets.tolist(), score_groups(facts.spells, group, (asked.start, asked.end))
 
 
 def _names(datasets: Collection[int]) -> dict[int, str]:
@@ -215,6 +535,6 @@ def _score_queries(wanted: ScoreFilter, asked: Window) -> QueryScore:
         failed[query].update(incidents)
     ids = {id_ for incidents in failed.values() for id_ in incidents}
     resolutions = dict(Incident.objects.filter(pk__in=ids).values_list("pk", "resolution"))
-    hows = {id_: HOW[how] if how else None for id_, how in resolutions.items()}
+    hows = {id_: ENDED[resolution] for id_, resolution in resolutions.items()}
     total = rows.aggregate(total=Count("query", distinct=True))["total"]
     return score_queries(total, ([hows.get(id_) for id_ in incidents] for incidents in failed.values()))

@@ -1,44 +1,15 @@
-"""How good we are: what scores are made of, and the shares that their times come to."""
+"""How good we are: shares of time, and lengths of unions of times, which numpy computes of many datasets (pure)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from types import MappingProxyType
 
-from assay.time.windows import Window
-from incident_manager.incidents.lifecycle import How
-from incident_manager.intervals import Intervals, clip, subtract
+import numpy as np
+import numpy.typing as npt
 
-REAL = frozenset({None, How.AUTO, How.ACCEPTED})  # None: still open
-FALSE = frozenset({How.FORCED, How.REDEFINED})
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenTime:
-    """A stretch in which an incident or a report was open; without an end it still is."""
-
-    start: datetime
-    end: datetime | None = None
-
-    def meets(self, other: "OpenTime") -> bool:
-        """Whether both were open at once."""
-        return (other.end is None or self.start < other.end) and (self.end is None or other.start < self.end)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DetectedIncident:
-    """An incident that a test found; ``episodes`` run from FAIL to resolved, one more for each re-opening."""
-
-    episodes: tuple[OpenTime, ...]
-    how: How | None
-    windows: tuple[Window, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConfirmedReport:
-    """A user's report that was confirmed, from the report to the fix, and the windows it calls bad."""
-
-    episode: OpenTime
-    windows: tuple[Window, ...]
+from incident_manager.incidents.lifecycle import FALSE, REAL, How
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,23 +82,196 @@ def score_queries(total: int, failed: Iterable[Iterable[How | None]]) -> QuerySc
     return QueryScore(total=total, failed=len(hows), failed_without_forced=sum(how != {How.FORCED} for how in hows))
 
 
-def missed(report: ConfirmedReport, detected: Iterable[DetectedIncident], asked: Window) -> Intervals:
-    """When a report was the only one to know: its time less that of the dataset's incidents on the same windows."""
-    same = (episode for incident in detected if _about(incident, report) for episode in incident.episodes)
-    return subtract(_open_times([report.episode], asked), _open_times(same, asked))
-
-
-def _about(incident: DetectedIncident, report: ConfirmedReport) -> bool:
-    if incident.how is How.WITHDRAWN:
-        return False
-    return any(own.overlaps(claimed) for own in incident.windows for claimed in report.windows)
-
-
-def _open_times(episodes: Iterable[OpenTime], asked: Window) -> Intervals:
-    """The time the episodes were open, clipped to the asked range; one without an end counts up to the range's."""
-    ends = ((episode.start, asked.end if episode.end is None else episode.end) for episode in episodes)
-    return clip((Window(start=start, end=end) for start, end in ends if start < end), asked)
-
-
 def _share(part: timedelta, whole: timedelta) -> float | None:
     return part / whole if whole else None
+
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+FOREVER = int(np.iinfo(np.int64).max)  # the end of what is still open
+
+
+class Kind(IntEnum):
+    """What the time of a spell was."""
+
+    NOTHING = 0  # of no account, but its dataset and category are listed
+    REAL = 1  # alerted, and really bad
+    FALSE = 2  # alerted, and not bad
+    REPORTED = 3  # claimed by a report that was confirmed; only whether it is still open counts
+    MISSED = 4  # claimed so while no test knew
+    TESTED = 5  # from the first test on
+
+
+KIND_OF: Mapping[How | None, Kind] = MappingProxyType(
+    dict.fromkeys(REAL, Kind.REAL) | dict.fromkeys(FALSE, Kind.FALSE) | {How.WITHDRAWN: Kind.NOTHING}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spells:
+    """Times of datasets and categories, one an index; each field is of shape (n,).
+
+    ``start`` and ``end`` are microseconds since 1970 in UTC. One whose end is not after its start lasts no time.
+    """
+
+    dataset: Ints  # a number for each
+    category: Ints  # a number for each
+    kind: Ints
+    start: Ints
+    end: Ints
+
+    def only(self, which: Ints) -> "Spells":
+        """Those at these indices, which may come more than once."""
+        return Spells(
+            dataset=self.dataset[which],
+            category=self.category[which],
+            kind=self.kind[which],
+            start=self.start[which],
+            end=self.end[which],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums:
+    """Microseconds of each group and part of the range.
+
+    ``times`` are true positive, false positive, false negative, bad and total, of shape (5, groups, parts); ``open`` is
+    of shape (groups, parts).
+    """
+
+    times: Ints
+    open: Flags
+
+    def score(self, group: int) -> Score:
+        """The score of a group over the whole range."""
+        return _score(self.times[:, group].sum(axis=1), self.open[group].any())
+
+    def parts(self, group: int) -> tuple[Score, ...]:
+        """Its score over each part of the range, the oldest first."""
+        return tuple(map(_score, self.times[:, group].T, self.open[group]))
+
+    def all(self) -> Score:
+        """The score of all groups together over the whole range."""
+        return _score(self.times.sum(axis=(1, 2)), self.open.any())
+
+    @property
+    def bad(self) -> Ints:
+        """How long each group was bad, of shape (groups,)."""
+        bad: Ints = self.times[3].sum(axis=1)
+        return bad
+
+
+def _score(times: Ints, is_open: np.bool) -> Score:
+    true, false, negative, bad, total = (timedelta(microseconds=int(time)) for time in times)
+    return Score(
+        true_positive=true, false_positive=false, false_negative=negative, bad=bad, total=total, open=bool(is_open)
+    )
+
+
+def microseconds(instant: datetime) -> int:
+    """An instant as spells have it."""
+    return (instant - BEGIN) // MICROSECOND
+
+
+def instant_at(microseconds: int) -> datetime:
+    """The instant of such a number."""
+    return BEGIN + microseconds * MICROSECOND
+
+
+def score_groups(spells: Spells, group: Ints, edges: Sequence[datetime]) -> Sums:
+    """The scores of groups over the parts of a range between ``edges``, which ascend.
+
+    ``group`` says of which group each spell is, of shape (n,): from 0 up, none left out. Within a group, times of
+    precision and recall are added up over its datasets and categories. A dataset is bad while any category says so,
+    and tested from the first test of any to the end of the last. What is still open counts up to the range's end.
+    """
+    cuts, groups = np.array([microseconds(edge) for edge in edges]), int(group.max(initial=-1)) + 1
+    datasets, categories = (int(numbers.max(initial=0)) + 1 for numbers in (spells.dataset, spells.category))
+    whole = group * datasets + spells.dataset
+    place = whole * categories + spells.category
+    is_of = {kind: spells.kind == kind for kind in Kind}
+    real = is_of[Kind.REAL]
+
+    def clipped(key: Ints, which: Flags) -> Ints:
+        """The part of these spells that lies in the range, by a key."""
+        start, end = np.maximum(spells.start[which], cuts[0]), np.minimum(spells.end[which], cuts[-1])
+        return _times(key[which], start, end)
+
+    def sums(times: Ints, keys_of_a_group: int) -> Ints:
+        """How much of the times lies in each part, by group; the times ascend by key and lie in the range."""
+        found = np.zeros((groups, len(cuts)), dtype=np.int64)
+        if times.size:
+            of, start, end = times[0] // keys_of_a_group, times[1], times[2]
+            first = np.flatnonzero(np.diff(of, prepend=-1))
+            for at, cut in enumerate(cuts):
+                found[of[first], at] = np.add.reduceat(np.minimum(end, cut) - np.minimum(start, cut), first)
+        return np.diff(found, axis=1)
+
+    def alerted(which: Flags) -> Ints:
+        return sums(_union(clipped(place, which)), datasets * categories)
+
+    def more_than_real(kind: Kind) -> Ints:
+        """What a kind adds to the time that was really bad: nothing where it never came."""
+        places = np.isin(place, place[is_of[kind]])
+        return alerted(places & (real | is_of[kind])) - alerted(places & real)
+
+    which = is_of[Kind.TESTED]
+    tested = _clip(_spans(_times(whole[which], spells.start[which], spells.end[which])), cuts[0], cuts[-1])
+    bad = _within(_union(clipped(whole, real | is_of[Kind.MISSED])), tested)
+    still = (real | is_of[Kind.FALSE] | is_of[Kind.REPORTED]) & (spells.end == FOREVER)
+    began: Ints = np.full(groups, FOREVER)
+    np.minimum.at(began, group[still], spells.start[still])
+    times = (alerted(real), more_than_real(Kind.FALSE), more_than_real(Kind.MISSED), sums(bad, datasets))
+    return Sums(
+        times=np.stack([*times, sums(tested, datasets)]),
+        open=np.less.outer(began, cuts[1:]),  # something that began before the end of a part is still open
+    )
+
+
+# Times by a key, such as that of a dataset in a group: of shape (3, n), with the key, the start and the end of each.
+
+
+def _times(key: Ints, start: Ints, end: Ints) -> Ints:
+    """Those that last any time."""
+    return np.stack([key, start, end])[:, start < end]
+
+
+def _clip(times: Ints, start: Ints, end: Ints) -> Ints:
+    return _times(times[0], np.maximum(times[1], start), np.minimum(times[2], end))
+
+
+def _union(times: Ints) -> Ints:
+    """The times in any of those with the same key, as times that do not overlap; they ascend by key and start."""
+    key, start, end = times[:, np.lexsort((times[1], times[0]))]
+    count = len(key)
+    if not count:
+        return times
+    by_end = np.argsort(end)
+    rank = np.empty(count, dtype=np.int64)
+    rank[by_end] = np.arange(count)
+    is_other = np.diff(key, prepend=-1) != 0
+    before = np.cumsum(is_other) * count  # keeps the latest end of one key from the next key
+    reach = end[by_end[np.maximum.accumulate(before + rank) - before]]
+    first = np.flatnonzero(is_other | (start > np.concatenate((reach[:1], reach[:-1]))))
+    return np.stack([key[first], start[first], reach[np.append(first[1:], count) - 1]])
+
+
+def _spans(times: Ints) -> Ints:
+    """From the first start of each key to its last end; they ascend by key."""
+    key, start, end = times[:, np.argsort(times[0], kind="stable")]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    if not len(first):
+        return times
+    return np.stack([key[first], np.minimum.reduceat(start, first), np.maximum.reduceat(end, first)])
+
+
+def _within(times: Ints, spans: Ints) -> Ints:
+    """The part of the times that lies in the one span of their key; spans ascend by key."""
+    if not spans.size:
+        return spans
+    at = np.minimum(np.searchsorted(spans[0], times[0]), spans.shape[1] - 1)
+    inside = spans[0, at] == times[0]
+    return _clip(times[:, inside], spans[1, at[inside]], spans[2, at[inside]])

@@ -7,16 +7,19 @@ for as long as that was the newest.
 import json
 import os
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import django
+
+SHOWN = ("opened_at", "resolved_at", "windows")
 
 
 def lines() -> Iterator[dict[str, Any]]:
     """Of each test: its name, and incidents as live and as a backtest has them."""
     from assay import clock
     from assay.models import DataTest, Scope
+    from execution_engine.runs.shown_results import Veil
+    from incident_manager.backtests.services import as_json
     from incident_manager.services import as_revised, backtest
 
     now = clock.now()
@@ -24,19 +27,15 @@ def lines() -> Iterator[dict[str, Any]]:
     for test in tests:
         revised = test.revisions.filter(number=2).first()
         end = revised.created_at if revised else now
-        found = backtest(as_revised(test, 1), start=test.created_at, end=end, now=end)
+        found = as_json(backtest(as_revised(test, 1), start=test.created_at, end=end, now=end), Veil(end))
         yield {
             "test": f"{test.dataset.full_name} {test.name}",
-            "live": [_shown(one.opened_at, one.resolved_at, one.windows) for one in found.live],
-            "backtest": [_shown(one.opened_at, one.resolved_at, one.windows) for one in found.raised.incidents],
-            "told_live": [one.told_at is not None for one in found.live],
-            "told": [one.told_at is not None for one in found.raised.incidents],
-            "held": found.raised.held,
+            "live": [[one[name] for name in SHOWN] for one in found["live_incidents"]],
+            "backtest": [[one[name] for name in SHOWN] for one in found["incidents"]],
+            "told_live": [one["told_at"] is not None for one in found["live_incidents"]],
+            "told": [one["told_at"] is not None for one in found["incidents"]],
+            "held": found["held"],
         }
-
-
-def _shown(opened_at: datetime, resolved_at: datetime | None, windows: Any) -> list[Any]:
-    return [str(opened_at), str(resolved_at), [window.text for window in windows]]
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ WORDS_OF_THE_CORE = (  # enumerations of which pages show every value
     "incident_manager.models.Resolution",
     "incident_manager.models.Saw",
     "incident_manager.quality.rules.Status",
-    "incident_manager.scores.facts.Group",
+    "incident_manager.scores.metric_reporter.Group",
     "web.pages.incident.IncidentState",
 )
 FORMS = (  # whose fields a refusal names

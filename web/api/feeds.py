@@ -23,8 +23,7 @@ from assay import clock
 from assay.config import config
 from assay.database.name_keys import name_key
 from assay.models import Dataset
-from incident_manager.exports.files import FORMS
-from incident_manager.exports.rows import TABLES, export
+from incident_manager.exports import MEDIA_TYPES, TABLES, export
 from incident_manager.models import Incident, Resolution
 from incident_manager.quality.now import statuses_now
 from incident_manager.quality.rules import Status
@@ -234,12 +233,12 @@ class Export(Api):
         parts = export(self.table, self.form, span=span, dataset=dataset, hidden=hidden, now=clock.now())
         name = f"{self.table}-{span.start:%Y%m%dT%H%M%SZ}-{span.end:%Y%m%dT%H%M%SZ}.{self.form}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-        return StreamingHttpResponse(parts, content_type=FORMS[self.form].media_type, headers=headers)
+        return StreamingHttpResponse(parts, content_type=MEDIA_TYPES[self.form], headers=headers)
 
 
 def _export_view(table: str, form: str) -> type[Export]:
     """The view of one kind of file, with its own words in the document."""
-    answer = {(200, FORMS[form].media_type): OpenApiTypes.BINARY if form == "parquet" else str}
+    answer = {(200, MEDIA_TYPES[form]): OpenApiTypes.BINARY if form == "parquet" else str}
     described = extend_schema(
         operation_id=f"exports_{table}_{form}",
         summary=f"Export the {table} of a range as {form.upper() if form == 'csv' else form.capitalize()}",
@@ -250,4 +249,4 @@ def _export_view(table: str, form: str) -> type[Export]:
     return extend_schema_view(get=described)(view)
 
 
-EXPORTS = {f"{table}.{form}": _export_view(table, form) for table in TABLES for form in FORMS}
+EXPORTS = {f"{table}.{form}": _export_view(table, form) for table in TABLES for form in MEDIA_TYPES}

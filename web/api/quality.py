@@ -21,7 +21,7 @@ from assay.time.windows import Window
 from incident_manager.intervals import START
 from incident_manager.models import Incident
 from incident_manager.quality.rules import AnswerReason, AskedRange, Facts, Status, judge, worst
-from incident_manager.services import Asked, LookUpAnswer, look_up, look_ups
+from incident_manager.services import LookUpAnswer, ToRead, look_up, look_ups
 from web.access.who import need_of, owned, person_of, unreadable
 from web.sql.narrowing import PartitionColumn, ranges
 from web.sql.tables import DIALECTS, TableUse, UnableToReadQuery, table_uses
@@ -244,7 +244,7 @@ class QueryQuality(Api):
         ]
         is_widened = len(parts) > MOST_RANGES
         look_up_requests = [
-            Asked(dataset=dataset, window=window, datacenter=body["datacenter"])
+            ToRead(dataset=dataset, window=window, datacenter=body["datacenter"])
             for dataset, window in (_spans(parts) if is_widened else parts)
         ]
         answers = look_ups(look_up_requests, now=now, query=uuid4())
@@ -314,7 +314,7 @@ class BulkQuality(Api):
         questions = self.read_body(LookUpQuestions)["look_ups"]
         datasets = by_names({question["dataset"] for question in questions})
         answers: list[dict[str, Any] | None] = []
-        look_up_requests: list[Asked] = []
+        look_up_requests: list[ToRead] = []
         for question in questions:
             if (dataset := datasets.get(question["dataset"])) is None:
                 answers.append(_unknown_table(question["dataset"]))
@@ -322,7 +322,7 @@ class BulkQuality(Api):
                 answers.append(_unknown_range(question, why_not))
             else:
                 look_up_requests.append(
-                    Asked(dataset=dataset, window=question["range"], datacenter=question["datacenter"])
+                    ToRead(dataset=dataset, window=question["range"], datacenter=question["datacenter"])
                 )
                 answers.append(None)
         looked_up = iter(look_ups(look_up_requests, now=clock.now()))

@@ -24,7 +24,7 @@ from assay.models import Dataset
 from assay.time.windows import Partitioning, UnableToAlign, UnableToPartition, Window
 from incident_manager import services
 from incident_manager.models import Incident, Report, ReportState, Saw
-from incident_manager.reports.selectors import UNSETTLED, likely_troubles, open_incidents_for, waiting_for
+from incident_manager.reports import UNSETTLED, likely_troubles, open_incidents_for, waiting_for
 from web.access.throttles import costs
 from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, person_of, readable

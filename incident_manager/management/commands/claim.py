@@ -11,8 +11,6 @@ from assay.accounts import record
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun, command_origin
 from assay.command_line.exit_codes import ExitCode
-from assay.models import Dataset
-from assay.time.windows import Window
 from incident_manager import services
 from incident_manager.management.named import named_dataset, named_window
 from incident_manager.models import Saw
@@ -38,26 +36,22 @@ class Command(Base):
         if place and not dataset.replicas.filter(datacenter=place).exists():
             raise UnableToRun(f"{dataset} has no replica in {place!r}")
         given = {name: options[name] for name in ("datacenter", "saw", "description")}
-        return ExitCode.HELD, _report(dataset, named_window(dataset, options["window"]), given)
+        window, origin = named_window(dataset, options["window"]), command_origin()
+        with transaction.atomic():
+            row = services.report(dataset=dataset, window=window, reporter=origin.actor, now=clock.now(), **given)
+            result = {
+                "report": row.pk,
+                "dataset": dataset.full_name,
+                "window": window.text,
+                "saw": row.saw,
+                "state": row.state,
+                "incident": row.incident_id,
+                "joined": list(row.joined.order_by("pk").values_list("pk", flat=True)),
+                "message": services.reply(row),
+            }
+            record(origin, "report.create", kind="report", key=row.pk, before=None, after=result, given=given)
+        return ExitCode.HELD, result
 
     def show(self, console: Console, result: Any) -> None:
         """What the reporter is told."""
         console.print(f"Report {result['report']} is saved. {result['message']}", soft_wrap=True)
-
-
-@transaction.atomic
-def _report(dataset: Dataset, window: Window, given: dict[str, Any]) -> dict[str, Any]:
-    origin = command_origin()
-    row = services.report(dataset=dataset, window=window, reporter=origin.actor, now=clock.now(), **given)
-    told = {
-        "report": row.pk,
-        "dataset": dataset.full_name,
-        "window": window.text,
-        "saw": row.saw,
-        "state": row.state,
-        "incident": row.incident_id,
-        "joined": list(row.joined.order_by("pk").values_list("pk", flat=True)),
-        "message": services.reply(row),
-    }
-    record(origin, "report.create", kind="report", key=row.pk, before=None, after=told, given=given)
-    return told

@@ -17,7 +17,6 @@ from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
 from assay.models import DataChange, WriteMode
 from assay.queue.drain import drain
-from incident_manager.gate.rules import GateDecision
 from incident_manager.gate.services import MOST_REASONS, as_json
 from incident_manager.management.named import CODES, named_dataset, named_window, show_answer
 from incident_manager.services import WrittenWindow, answer_on, complete, unjudged, unreadable_in
@@ -58,8 +57,15 @@ class Command(Base):
         if options["poll"] and not options["wait"]:
             raise UnableToRun("--poll says how often to look while waiting: give --wait, such as --wait 10m")
         changes = _tell([_written(each, options) for each in options["output"]], options)
+
+        def look() -> list[str]:
+            """What is not judged yet, after what this process can do for it."""
+            if not config().broker_url:
+                drain()
+            return unjudged(changes, now=clock.now())
+
         waits_for = wait_for(
-            lambda: _look(changes),
+            look,
             is_settled=lambda reasons: not reasons,
             told=lambda reasons: reasons[0],
             longest=options["wait"] or timedelta(0),
@@ -67,7 +73,10 @@ class Command(Base):
         )
         answer = answer_on(changes, pipeline=options["pipeline"], now=clock.now())
         result = {"judged": not waits_for, "waits_for": waits_for[:MOST_REASONS], **as_json(answer)}
-        return _code(answer.decision, not waits_for, options), result
+        if not waits_for:
+            return FailOn.apply(CODES[answer.decision], options["fail_on"]), result
+        # what the gate says now is about the data as it was
+        return ExitCode.UNABLE if options["wait"] else ExitCode.HELD, result
 
     def show(self, console: Console, result: Any) -> None:
         """Whether it is judged, and the answer."""
@@ -76,12 +85,6 @@ class Command(Base):
             for reason in result["waits_for"]:
                 console.print(escape(f"  {reason}"), soft_wrap=True)
         show_answer(console, result)
-
-
-def _code(decision: GateDecision, is_judged: bool, options: dict[str, Any]) -> ExitCode:
-    if not is_judged:  # what the gate says now is about the data as it was
-        return ExitCode.UNABLE if options["wait"] else ExitCode.HELD
-    return FailOn.apply(CODES[decision], options["fail_on"])
 
 
 def _written(text: str, options: dict[str, Any]) -> WrittenWindow:
@@ -111,10 +114,3 @@ def _tell(written: list[WrittenWindow], options: dict[str, Any]) -> list[DataCha
     except UnableToComplete as error:
         raise UnableToRun(str(error)) from None
     return changes
-
-
-def _look(changes: list[DataChange]) -> list[str]:
-    """What is not judged yet, after what this process can do for it."""
-    if not config().broker_url:
-        drain()
-    return unjudged(changes, now=clock.now())

@@ -9,8 +9,7 @@ from assay import clock
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
-from incident_manager.digests.rules import html, subject, text
-from incident_manager.digests.services import figures_of, teams
+from incident_manager.digests import figures_of, html, subject, teams, text
 
 
 class Command(Base):

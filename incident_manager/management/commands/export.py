@@ -9,14 +9,12 @@ from django.core.management.base import CommandParser
 from rich.console import Console
 
 from assay import clock
-from assay.catalog.selectors import by_name
 from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range
 from assay.command_line.command import Command as Base
 from assay.command_line.exit_codes import ExitCode
-from assay.models import Dataset
-from assay.time.windows import EndOfRange, Window, place_end
-from incident_manager.exports.files import FORMS
-from incident_manager.exports.rows import TABLES, export
+from assay.time.windows import Window, place_end
+from incident_manager.exports import MEDIA_TYPES, TABLES, export
+from incident_manager.management.named import named_dataset
 
 
 class Command(Base):
@@ -34,10 +32,13 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """How many bytes were written, and where."""
-        output, dataset = options["output"], _dataset(options["dataset"])
-        span = _span(options["start"], options["end"], dataset.time_zone if dataset else "UTC")
+        output, dataset = options["output"], named_dataset(options["dataset"]) if options["dataset"] else None
+        start, end = (place_end(options[name], dataset.time_zone if dataset else "UTC") for name in ("start", "end"))
+        if start >= end:
+            raise UnableToRun("--to must be after --from")
+        span = Window(start=start, end=end)
         form = "csv" if output == "-" else Path(output).suffix.removeprefix(".").lower()
-        if form not in FORMS:
+        if form not in MEDIA_TYPES:
             raise UnableToRun(f"{output!r} ends with neither .csv nor .parquet; name a file that does")
         parts = export(options["table"], form, span=span, dataset=dataset, hidden=(), now=clock.now())
         try:
@@ -51,16 +52,3 @@ class Command(Base):
         """One line; none where the file itself is printed."""
         if result["output"] != "-":
             console.print(f"{result['output']}: {result['bytes']:,} bytes of {result['table']}", soft_wrap=True)
-
-
-def _span(start: EndOfRange, end: EndOfRange, time_zone: str) -> Window:
-    first, last = place_end(start, time_zone), place_end(end, time_zone)
-    if first >= last:
-        raise UnableToRun("--to must be after --from")
-    return Window(start=first, end=last)
-
-
-def _dataset(name: str | None) -> Dataset | None:
-    if name and (found := by_name(name)) is None:
-        raise UnableToRun(f"the catalog has no dataset {name!r}; `assay sync` reads it")
-    return found if name else None

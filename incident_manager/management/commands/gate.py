@@ -84,13 +84,10 @@ def _wait(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateA
     def is_settled(answer: GateAnswer) -> bool:
         return answer.decision is not GateDecision.BLOCK or in_the_way(answer, until=until) is not None
 
-    def told(answer: GateAnswer) -> str:
-        return f"{answer.reasons[0].dataset} {answer.reasons[0].window.text}: {answer.reasons[0].text}"
-
     return wait_for(
         lambda: _ask(asked, options),
         is_settled=is_settled,
-        told=told,
+        told=lambda answer: "{0.dataset} {0.window.text}: {0.text}".format(answer.reasons[0]),
         longest=options["wait"],
         poll=options["poll"],
     )

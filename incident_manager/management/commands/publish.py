@@ -49,18 +49,19 @@ class Command(Base):
         asked = ToPublish(dataset=dataset, window=window, to=options["to"], versions=options["versions"])
         try:
             found = wait_for(
-                lambda: _try(asked),
+                lambda: _publish(asked),
                 is_settled=lambda found: isinstance(found, Publication),
-                told=lambda found: f"{dataset} {asked.partition}: {'; '.join(_reasons(found))}",
+                told=lambda found: f"{dataset} {asked.partition}: {'; '.join(getattr(found, 'reasons', ()))}",
                 longest=options["wait"] or timedelta(0),
                 poll=options["poll"],
             )
         except (UnableToPoint, UnableToPublish) as error:
             raise UnableToRun(str(error)) from None
-        result = {"published": isinstance(found, Publication), "reasons": _reasons(found)}
-        if isinstance(found, Publication):
-            return ExitCode.HELD, {**result, "publication": found.pk, "to": found.pointer, "document": found.document}
-        return ExitCode.FAILED, {**result, "publication": None, "to": options["to"], "document": None}
+        if isinstance(found, Refuse):
+            result = {"published": False, "reasons": list(found.reasons)}
+            return ExitCode.FAILED, {**result, "publication": None, "to": options["to"], "document": None}
+        result = {"published": True, "reasons": []}
+        return ExitCode.HELD, {**result, "publication": found.pk, "to": found.pointer, "document": found.document}
 
     def show(self, console: Console, result: Any) -> None:
         """Where readers find it, or why it is refused."""
@@ -78,13 +79,9 @@ class Command(Base):
             console.print(escape(f"  {reason}"), soft_wrap=True)
 
 
-def _try(asked: ToPublish) -> Publication | Refuse:
+def _publish(asked: ToPublish) -> Publication | Refuse:
     """Publish once; what nobody has judged is tested at once."""
     found = publish(asked, origin=command_origin(), now=clock.now)
     if isinstance(found, Refuse) and not config().broker_url and drain():
         return publish(asked, origin=command_origin(), now=clock.now)
     return found
-
-
-def _reasons(found: Publication | Refuse) -> list[str]:
-    return list(found.reasons) if isinstance(found, Refuse) else []

@@ -14,7 +14,7 @@ from assay.models import DataChange, DataTest
 from assay.queue.claims import claim, pending
 from assay.queue.flow import stage
 from execution_engine.models import Run, Scan, Watch
-from incident_manager.retention.tables import RUNS
+from incident_manager.retention import delete
 from tests.factories import NOW, DataTestFactory, RunFactory, day
 
 MANY = 5000
@@ -113,7 +113,7 @@ def test_a_claim_waits_for_no_row_that_is_being_removed() -> None:
     old = RunFactory.create_batch(50, data_test=custom, window=day("2025-01-01"))
     RunFactory.create_batch(5, data_test=custom, planned_at=None, evaluated_at=None, judged_at=None)
     with transaction.atomic(), ThreadPoolExecutor(1) as others:
-        assert RUNS.remove([run.pk for run in old]) == 50
+        assert delete(Run, [run.pk for run in old]) == 50
         found = others.submit(_claim_all).result(timeout=10)
     assert (found, Run.objects.count()) == ((5, 0, 0), 5)
 

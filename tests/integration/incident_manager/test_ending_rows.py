@@ -13,8 +13,7 @@ from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.incidents.users import end_piece
 from incident_manager.models import Ending, Entry, Incident, Report, ReportState, Resolution, SpoiltWindow
-from incident_manager.reports.selectors import likely_troubles
-from incident_manager.reports.services import remind_report, reply
+from incident_manager.reports import likely_troubles, remind_report, reply
 from incident_manager.services import (
     UnableToDecide,
     UnableToResolve,

@@ -13,10 +13,10 @@ from alerting.verdicts.sustain import next_check
 from assay.models import ChangeKind, DataChange, Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, Run, Scan
-from incident_manager.gate.services import LARGER, ToRead, gate_of, newest_first, policy_of
+from incident_manager.gate.services import LARGER, gate_of, newest_first, policy_of
 from incident_manager.models import LookUp
 from incident_manager.reruns import check_standing, follow_change
-from incident_manager.services import gate, look_up, report, unjudged
+from incident_manager.services import ToRead, gate, look_up, report, unjudged
 from tests.factories import (
     DAY,
     HOUR,

@@ -12,9 +12,7 @@ from assay.models import DataTest, Pruning, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import SpoiltWindow
-from incident_manager.retention import prune
-from incident_manager.retention.rules import HistoryReach
-from incident_manager.retention.stage import keeping, kept, reaches
+from incident_manager.retention import HistoryReach, keeping, kept, prune, reaches
 from tests.factories import (
     DAY,
     HOUR,

@@ -43,8 +43,8 @@ def test_no_days_keep_everything(custom: DataTest, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_pass_goes_on_where_the_time_was_up(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("incident_manager.retention.tables.CHUNK", 3)
-    monkeypatch.setattr("incident_manager.retention.stage.AT_A_TIME", 0.02)
+    monkeypatch.setattr("incident_manager.retention.CHUNK", 3)
+    monkeypatch.setattr("incident_manager.retention.AT_A_TIME", 0.02)
     for number in range(30):
         judged(custom, Window(start=OLD.start - number * DAY, end=OLD.end - number * DAY))
     turns = 0
@@ -56,7 +56,7 @@ def test_a_pass_goes_on_where_the_time_was_up(custom: DataTest, monkeypatch: pyt
 
 def test_a_pass_whose_lease_was_lost_is_another_workers(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
     judged(custom, OLD)
-    monkeypatch.setattr("incident_manager.retention.stage.extend", lambda row: False)
+    monkeypatch.setattr("incident_manager.retention.extend", lambda row: False)
     prune()
     assert Pruning.objects.get().due_at == NOW  # not finished: the other will
 

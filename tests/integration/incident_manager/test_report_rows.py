@@ -7,7 +7,7 @@ import pytest
 from alerting.models import Notice
 from assay.time.windows import Window
 from incident_manager.models import Entry, Episode, Incident, Report, Resolution, SpoiltWindow
-from incident_manager.reports.services import remind_report
+from incident_manager.reports import remind_report
 from incident_manager.services import UnableToDecide, confirm_report, fix_report, reject_report, report
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, IncidentFactory, SpoiltWindowFactory, day
 

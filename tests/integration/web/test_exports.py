@@ -19,7 +19,7 @@ from assay.access import Role
 from assay.models import AccessToken, Dataset, Member
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run
-from incident_manager.exports import rows as read
+from incident_manager import exports as read
 from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory
 
 pytestmark = pytest.mark.django_db

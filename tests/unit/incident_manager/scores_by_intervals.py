@@ -1,23 +1,45 @@
 """What a score is, by arithmetic on intervals: a dataset and a category at a time, as slow as it is plain.
 
-``incident_manager.scores.together`` computes the same of many datasets at once, and is held to this.
+``incident_manager.scores.rules`` computes the same of many datasets at once, and is held to this.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from assay.time.windows import Window
-from incident_manager.incidents.lifecycle import How
+from incident_manager.incidents.lifecycle import FALSE, REAL, How
 from incident_manager.intervals import Intervals, clip, subtract, total, union
-from incident_manager.scores.rules import (
-    FALSE,
-    REAL,
-    ConfirmedReport,
-    DetectedIncident,
-    OpenTime,
-    Score,
-)
+from incident_manager.scores.rules import Score
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenTime:
+    """A stretch in which an incident or a report was open; without an end it still is."""
+
+    start: datetime
+    end: datetime | None = None
+
+    def meets(self, other: "OpenTime") -> bool:
+        """Whether both were open at once."""
+        return (other.end is None or self.start < other.end) and (self.end is None or other.start < self.end)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectedIncident:
+    """An incident that a test found; ``episodes`` run from FAIL to resolved, one more for each re-opening."""
+
+    episodes: tuple[OpenTime, ...]
+    how: How | None
+    windows: tuple[Window, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfirmedReport:
+    """A user's report that was confirmed, from the report to the fix, and the windows it calls bad."""
+
+    episode: OpenTime
+    windows: tuple[Window, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +140,10 @@ def _real(record: Record, asked: Window) -> Intervals:
 
 def _missed(record: Record, detected: tuple[DetectedIncident, ...], asked: Window) -> Intervals:
     """When reports were the only ones to know: their time less that of detected incidents on the same windows."""
-    return union(window for report in record.reports for window in _alone(report, detected, asked))
+    return union(window for report in record.reports for window in missed(report, detected, asked))
 
 
-def _alone(report: ConfirmedReport, detected: Iterable[DetectedIncident], asked: Window) -> Intervals:
+def missed(report: ConfirmedReport, detected: Iterable[DetectedIncident], asked: Window) -> Intervals:
     """When a report was the only one to know: its time less that of the dataset's incidents on the same windows."""
     same = (episode for incident in detected if _about(incident, report) for episode in incident.episodes)
     return subtract(_open_times([report.episode], asked), _open_times(same, asked))

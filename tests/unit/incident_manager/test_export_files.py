@@ -7,20 +7,17 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incident_manager.exports import files
-from incident_manager.exports.files import RISKY, CellKind, ExportColumn, csv_parts, parquet_parts
+from incident_manager import exports
+from incident_manager.exports import INSTANT, RISKY, csv_parts, parquet_parts
 
-COLUMNS = (
-    ExportColumn(name="id", kind=CellKind.WHOLE),
-    ExportColumn(name="name"),
-    ExportColumn(name="value", kind=CellKind.NUMBER),
-    ExportColumn(name="is_open", kind=CellKind.FLAG),
-    ExportColumn(name="at", kind=CellKind.INSTANT),
+COLUMNS = pa.schema(
+    {"id": pa.int64(), "name": pa.string(), "value": pa.float64(), "is_open": pa.bool_(), "at": INSTANT}
 )
 INSTANTS = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
@@ -72,11 +69,11 @@ def test_instants_are_written_in_utc() -> None:
 
 def test_a_file_without_rows_still_names_its_columns() -> None:
     assert b"".join(csv_parts(COLUMNS, [])) == b"id,name,value,is_open,at\r\n"
-    assert pq.read_table(io.BytesIO(b"".join(parquet_parts(COLUMNS, [])))).column_names == [c.name for c in COLUMNS]
+    assert pq.read_table(io.BytesIO(b"".join(parquet_parts(COLUMNS, [])))).column_names == COLUMNS.names
 
 
 def test_parts_are_given_before_the_next_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "ROWS_OF_A_GROUP", 10)
+    monkeypatch.setattr(exports, "ROWS_OF_A_GROUP", 10)
     read: list[int] = []
 
     def batches() -> Iterator[list[tuple[Any, ...]]]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.time.windows import Window
 from incident_manager.intervals import before, clip, since, subtract, total, union
-from incident_manager.reports.selectors import split
+from incident_manager.reports import split
 
 START = datetime(2024, 3, 5, tzinfo=UTC)
 
@@ -50,18 +50,18 @@ def test_clipping_keeps_what_is_inside(some: list[Window], to: Window) -> None:
 def test_a_report_is_split_into_what_incidents_cover_and_the_rest(
     report: Window, unhealed: list[tuple[int, Window]]
 ) -> None:
-    parts = split(report, unhealed)
+    covered, uncovered = split(report, unhealed)
     known = minutes(*(spoilt for _, spoilt in unhealed))
-    assert minutes(*parts.uncovered) == minutes(report) - known
-    for incident, covered in parts.covered.items():
+    assert minutes(*uncovered) == minutes(report) - known
+    for incident, parts in covered.items():
         own = minutes(*(spoilt for number, spoilt in unhealed if number == incident))
-        assert minutes(*covered) == own & minutes(report) != set()
+        assert minutes(*parts) == own & minutes(report) != set()
 
 
 def test_a_report_may_join_two_incidents_and_open_a_third() -> None:
-    parts = split(window(0, 60), [(7, window(0, 20)), (8, window(10, 30)), (9, window(60, 90))])
-    assert parts.covered == {7: (window(0, 20),), 8: (window(10, 30),)}
-    assert parts.uncovered == (window(30, 60),)
+    covered, uncovered = split(window(0, 60), [(7, window(0, 20)), (8, window(10, 30)), (9, window(60, 90))])
+    assert covered == {7: (window(0, 20),), 8: (window(10, 30),)}
+    assert uncovered == (window(30, 60),)
 
 
 @given(sets, st.integers(-5, 90))
@@ -88,6 +88,8 @@ def test_windows_that_touch_are_one_and_what_is_cut_ends_exactly() -> None:
 
 
 def test_a_report_takes_nothing_of_incidents_that_only_touch_it_and_names_them_by_number() -> None:
-    parts = split(window(10, 20), [(9, window(20, 30)), (8, window(15, 40)), (7, window(0, 10)), (3, window(0, 12))])
-    assert list(parts.covered.items()) == [(3, (window(10, 12),)), (8, (window(15, 20),))]
-    assert parts.uncovered == (window(12, 15),)
+    covered, uncovered = split(
+        window(10, 20), [(9, window(20, 30)), (8, window(15, 40)), (7, window(0, 10)), (3, window(0, 12))]
+    )
+    assert list(covered.items()) == [(3, (window(10, 12),)), (8, (window(15, 20),))]
+    assert uncovered == (window(12, 15),)

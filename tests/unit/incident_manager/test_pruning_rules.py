@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from assay.time.windows import Window
-from incident_manager.retention.rules import HistoryReach, Kept, is_past, streak_reach, terms, without_needed
+from incident_manager.retention import HistoryReach, Kept, is_past, streak_reach, terms, without_needed
 from tests.factories import DAY, HOUR, NOW, day
 
 

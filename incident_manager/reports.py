@@ -1,16 +1,21 @@
 """Users' reports: what is known of the same dataset and category joins its incident, and its owner hears of each."""
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 
 from alerting.channels import is_reachable
-from alerting.models import Standing
+from alerting.inhibition.selectors import closure
+from alerting.models import Notice, Standing
 from alerting.notices.policy import Event
 from alerting.notices.services import addresses
 from alerting.services import tell
-from alerting.state import State
+from alerting.state import LOG, State
+from assay.catalog.selectors import upstream_map
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope, Severity
 from assay.queue.claims import finish
@@ -18,16 +23,147 @@ from assay.time.windows import Window, partition_name
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
 from incident_manager.incidents.services import note, resolve
-from incident_manager.intervals import Intervals, subtract, union
+from incident_manager.intervals import Intervals, clip, overlap, subtract, union
 from incident_manager.models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
 
-from .selectors import can_be_of, known_windows, likely_troubles, split
-
+UNSETTLED = (ReportState.OPEN, ReportState.CONFIRMED)
+MOST = 5  # troubles that a reporter is shown
 TEAM_HEARS_AFTER = timedelta(days=7)
 WITHDRAWN_AFTER = timedelta(days=30)
 LOOKED_AT_EVERY = timedelta(minutes=15)  # until the offered test holds
 NOT_OF = "Incident {} cannot be what is reported of {}: take an open one of this dataset or of what feeds it."
 SUBJECTS = {"new": "is it bad?", "known": "it is known", "team": "nobody has answered"}  # else what was decided
+
+
+# What is known of reports: which wait for whom, and which trouble a new one may be about.
+
+
+def split(report: Window, unhealed: Sequence[tuple[int, Window]]) -> tuple[dict[int, Intervals], Intervals]:
+    """The parts of a report that incidents cover, by incident, and the rest that nobody knew of.
+
+    Unhealed spoilt windows are given as (incident id, window); incidents may share a part.
+    """
+    by_incident = defaultdict[int, list[Window]](list)
+    for incident_id, window in unhealed:
+        if window.overlaps(report):
+            by_incident[incident_id].append(window)
+    covered = {incident_id: clip(windows, report) for incident_id, windows in sorted(by_incident.items())}
+    return covered, subtract([report], [window for windows in covered.values() for window in windows])
+
+
+def known_windows(dataset: Dataset, window: Window, datacenter: str, category: str) -> list[tuple[int, Window]]:
+    """The unhealed spoilt windows that tests found of the dataset in the category, with their incidents.
+
+    What one copy lacks says nothing of the others, so of a report of all copies only where there is one.
+    """
+    copies = list(dataset.replicas.values_list("datacenter", flat=True))
+    place = copies[0] if not datacenter and len(copies) == 1 else datacenter
+    rows = _detected_windows({dataset.pk}, window).filter(datacenter__in=("", place), incident__category=category)
+    return [(row.incident_id, row.window) for row in rows]
+
+
+def _detected_windows(datasets: Collection[int], window: Window) -> QuerySet[SpoiltWindow]:
+    return SpoiltWindow.objects.filter(
+        dataset__in=datasets,
+        incident__kind=EntryKind.DETECTED,
+        healed_at__isnull=True,
+        window_start__lt=window.end,
+        window_end__gt=window.start,
+    )
+
+
+def can_be_of(dataset: Dataset, incident: Incident) -> bool:
+    """Whether a report of the dataset can be about an incident: an open one of itself, or found in what feeds it."""
+    if incident.resolved_at is not None:
+        return False
+    if incident.kind == EntryKind.REPORTED:  # its windows are of the data that its reporter saw
+        return incident.dataset_id == dataset.pk
+    return incident.dataset_id in closure(dataset.pk, upstream_map())
+
+
+@dataclass(frozen=True, kw_only=True)
+class LikelyTrouble:
+    """An open incident that a new report may be about; ``told`` is how many people a message reached."""
+
+    incident: Incident
+    told: int
+    reporter: str = ""  # who reported it; empty: a test found it
+    same: bool = True  # joined by itself: of the same fault by its windows and category
+
+
+def likely_troubles(
+    dataset: Dataset, window: Window, *, datacenter: str, saw: str, hidden: Collection[int] = ()
+) -> list[LikelyTrouble]:
+    """What is known of these windows already; not of ``hidden`` datasets.
+
+    First what a report would join by itself, then what else is wrong with the dataset, then what is with its upstreams.
+    """
+    category = Saw(saw).category
+    known = {id_ for id_, _ in known_windows(dataset, window, datacenter, category)}
+    detected = _detected_windows(closure(dataset.pk, upstream_map()), window)
+    if datacenter:
+        detected = detected.filter(datacenter__in=("", datacenter))
+    claims = Report.objects.filter(
+        dataset=dataset,
+        state__in=UNSETTLED,
+        incident__spoilt_windows__healed_at__isnull=True,
+        incident__spoilt_windows__window_start__lt=window.end,
+        incident__spoilt_windows__window_end__gt=window.start,
+    )
+    claimed = {row.incident_id: row for row in claims.distinct() if row.incident_id}
+    rows = Incident.objects.filter(pk__in={*known, *claimed, *detected.values_list("incident", flat=True)})
+    sent = Notice.objects.filter(suppressed="").exclude(channel=LOG)
+    found = []
+    for incident in rows.exclude(dataset__in=hidden).select_related("dataset", "alert").order_by("-detected_at"):
+        same, notices = incident.pk in known, sent.filter(alert=incident.alert) if incident.alert else sent.none()
+        if (claim := claimed.get(incident.pk)) is not None:
+            same = incident.category == category and claim.datacenter in ("", datacenter)
+            notices = sent.filter(key__startswith=f"report:{claim.pk}:")
+        told = notices.values("recipient").distinct().count()
+        reporter = claim.reporter if claim else ""
+        found.append(LikelyTrouble(incident=incident, told=told, reporter=reporter, same=same))
+    return sorted(found, key=lambda trouble: (not trouble.same, trouble.incident.dataset_id != dataset.pk))[:MOST]
+
+
+def waiting_for(name: str, teams: Collection[str]) -> QuerySet[Report]:
+    """The reports that nobody has decided of, of datasets that are somebody's own or of one of their teams."""
+    own = Q(dataset__owner=name) | Q(dataset__team__in=[team for team in teams if team])
+    return Report.objects.filter(own, state=ReportState.OPEN)
+
+
+def open_incidents_for(reports: Sequence[Report]) -> dict[int, list[Incident]]:
+    """The open incidents that each open report may be joined to, by its id.
+
+    Those of its own dataset, and those of its upstreams that have a bad window in common with it.
+    """
+    waiting = [row for row in reports if row.state == ReportState.OPEN]
+    if not waiting:
+        return {}
+    lineage = upstream_map()
+    fed = {row.pk: closure(row.dataset_id, lineage) for row in waiting}
+    datasets = set().union(*fed.values())
+    bad = SpoiltWindow.objects.filter(
+        dataset__in=datasets,
+        healed_at__isnull=True,
+        window_start__lt=max(row.window_end for row in waiting),
+        window_end__gt=min(row.window_start for row in waiting),
+    )
+    windows = defaultdict[int, list[Window]](list)
+    for spoilt in bad.only("incident", "window_start", "window_end"):
+        windows[spoilt.incident_id].append(spoilt.window)
+    incidents = Incident.objects.filter(dataset__in=datasets, resolved_at=None).select_related("dataset")
+
+    def may_join(row: Report, incident: Incident) -> bool:
+        if incident.pk == row.incident_id or incident.dataset_id not in fed[row.pk]:
+            return False
+        overlaps = any(window.overlaps(row.window) for window in windows[incident.pk])
+        return incident.dataset_id == row.dataset_id or (incident.kind == EntryKind.DETECTED and overlaps)
+
+    found = list(incidents.order_by("-detected_at"))
+    return {row.pk: [incident for incident in found if may_join(row, incident)] for row in waiting}
+
+
+# What is done with a report: it is taken, decided, joined, and its owner is reminded of it.
 
 
 class UnableToDecide(ValueError):
@@ -63,9 +199,10 @@ def report(
         window_end=window.end,
         created_at=now,
     )
-    parts = split(window, known_windows(dataset, window, datacenter, Saw(saw).category))
-    row.joined.set(parts.covered)
-    unknown = parts.uncovered if of is None else _join_named(row, of, parts.uncovered, now)
+    covered, unknown = split(window, known_windows(dataset, window, datacenter, Saw(saw).category))
+    row.joined.set(covered)
+    if of is not None:  # whatever its category
+        unknown = _join(row, of, unknown, now)
     unheard = _join_claims(row, unknown, now)
     for incident in row.joined.all():
         note(incident, "report joined", now=now, actor=reporter, text=f"{row.saw}: {description}")
@@ -92,13 +229,13 @@ def _tell_owners(row: Report, now: datetime) -> None:
 def _question(row: Report) -> str:
     """What the owner is asked, with the open incidents that the report may be about."""
     lines = ["Please confirm, reject or fix it."]
-    if likely := _likely(row):
+    if likely := _likely_incidents(row):
         offered = [f"- incident {incident.pk}: {_label(incident)}" for incident in likely]
         lines = ["If it is one of these open incidents, join it there:", *offered, "", *lines]
     return "\n".join([f"All reports: {config().public_url}/reports", *lines])
 
 
-def _likely(row: Report, hidden: Collection[int] = ()) -> list[Incident]:
+def _likely_incidents(row: Report, hidden: Collection[int] = ()) -> list[Incident]:
     """The open incidents that the report may be about, and has not joined."""
     known = {row.incident_id, *row.joined.values_list("pk", flat=True)}
     found = likely_troubles(row.dataset, row.window, datacenter=row.datacenter, saw=row.saw, hidden=hidden)
@@ -113,18 +250,19 @@ def _named(incidents: Iterable[Incident]) -> str:
     return " and ".join(f"incident {incident.pk}{_finder(incident)}" for incident in incidents)
 
 
-def _join_named(row: Report, incident: Incident, unknown: Intervals, now: datetime) -> Intervals:
-    """Join the incident that somebody says it is, whatever its category; what is left is news to the owner.
+def _join(
+    row: Report, incident: Incident, unknown: Intervals, now: datetime, *, claim: Report | None = None
+) -> Intervals:
+    """Join an incident, or the claim that opened it; what is left is news to the owner.
 
-    A claim that waits for the owner's word grows by what the new one adds.
+    A claim that waits for the owner's word grows by what the new one adds; what is confirmed already does not.
     """
     row.joined.add(incident)
-    claimed = _unhealed(incident)
-    unknown = subtract(unknown, claimed)
-    if Report.objects.filter(incident=incident, state=ReportState.OPEN).exists():
-        _claim(row, incident, unknown, now)
-        return ()
-    return unknown
+    unknown = subtract(unknown, _unhealed(incident))
+    if not Report.objects.filter(incident=incident, state=ReportState.OPEN).exists():
+        return unknown
+    _claim(claim or row, incident, unknown, now)
+    return ()
 
 
 def _unhealed(incident: Incident) -> Intervals:
@@ -132,31 +270,18 @@ def _unhealed(incident: Incident) -> Intervals:
 
 
 def _join_claims(row: Report, unknown: Intervals, now: datetime) -> Intervals:
-    """Join earlier reports of the same fault; what is left is news to the owner.
-
-    A claim that waits for the owner's word grows by what the new one adds; what is confirmed already does not.
-    """
-    for earlier in _same_fault(row):
-        assert earlier.incident is not None
-        claimed = [spoilt.window for spoilt in earlier.incident.spoilt_windows.filter(healed_at__isnull=True)]
-        if not any(window.overlaps(own) for window in unknown for own in claimed):
-            continue
-        row.joined.add(earlier.incident)
-        unknown = subtract(unknown, claimed)
-        if earlier.state == ReportState.OPEN:
-            _claim(earlier, earlier.incident, unknown, now)
-            unknown = ()
-    return unknown
-
-
-def _same_fault(row: Report) -> Iterable[Report]:
-    """Reports of the same data in the same category that are not settled."""
-    return Report.objects.filter(
+    """Join earlier reports of the same data in the same category that are not settled; what is left is news."""
+    earlier = Report.objects.filter(
         dataset=row.dataset,
         datacenter__in=("", row.datacenter),
         incident__category=Saw(row.saw).category,
-        state__in=(ReportState.OPEN, ReportState.CONFIRMED),
-    ).select_related("incident", "dataset")
+        state__in=UNSETTLED,
+    )
+    for claim in earlier.select_related("incident", "dataset"):
+        assert claim.incident is not None
+        if any(overlap(unknown, window) for window in _unhealed(claim.incident)):
+            unknown = _join(row, claim.incident, unknown, now, claim=claim)
+    return unknown
 
 
 def reply(row: Report, hidden: Collection[int] = ()) -> str:
@@ -167,7 +292,7 @@ def reply(row: Report, hidden: Collection[int] = ()) -> str:
     new = f"It is incident {row.incident_id} now. {_hearing(row.dataset)}"
     if known:
         return f"A part of this is known already as {known}. For the rest: {new}"
-    likely = [f"{incident.pk} ({_label(incident)})" for incident in _likely(row, hidden)]
+    likely = [f"{incident.pk} ({_label(incident)})" for incident in _likely_incidents(row, hidden)]
     return f"{new} It may be one of these open incidents: {', '.join(likely)}." if likely else new
 
 
@@ -285,7 +410,8 @@ def join_report(row: Report, incident: Incident, *, author: str, now: datetime) 
     for each in reporters:
         each.joined.add(incident)
     note(incident, "report joined", now=now, actor=author, text=f"{locked.saw}: {locked.description}")
-    _tell(locked, dict.fromkeys(each.reporter for each in reporters), _joined_said(author, incident), "joined", now)
+    known = f"{author} says: it is known as incident {incident.pk}{_finder(incident)}."
+    _tell(locked, dict.fromkeys(each.reporter for each in reporters), known, "joined", now)
     if not left:
         locked.state, locked.decided_at, locked.decided_by = ReportState.JOINED, now, author
         locked.next_step_at = None
@@ -293,10 +419,6 @@ def join_report(row: Report, incident: Incident, *, author: str, now: datetime) 
         _close(locked, Resolution.WITHDRAWN, author, now, f"joined incident {incident.pk}")
         locked.closed_at = now
     return locked
-
-
-def _joined_said(author: str, incident: Incident) -> str:
-    return f"{author} says: it is known as incident {incident.pk}{_finder(incident)}."
 
 
 def remind_report(row: Report, now: datetime) -> None:

@@ -1,0 +1,213 @@
+"""The digest of a team's week, and the stage *digest*: once a day it tells the teams whose day it is of theirs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from html import escape
+
+from django.db.models import Count
+
+from alerting.channels.email_html import buttons, card, page, title
+from alerting.selectors import coverage_by_tier
+from alerting.models import Flip
+from alerting.routes import route_of
+from alerting.selectors import times_to_complete
+from alerting.services import tell
+from alerting.state import State
+from assay.config import config
+from assay.models import Dataset, DigestRound
+from assay.queue.claims import finish
+from assay.scheduler.beat import next_morning
+from incident_manager.models import Incident
+from test_generator.coverage import TierCoverage
+from test_generator.models import Gap
+
+WEEK = timedelta(days=7)
+MONDAY = 0
+MOST_LINES = 10
+MOST_SHOWN = 5  # of slow tables and noisy tests
+WINDOWS_LOOKED_AT = 200  # the newest of a table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """A team's week ``[start, end)``; shares from 0 to 1, None where there is nothing to share."""
+
+    team: str
+    start: datetime
+    end: datetime
+    quality: float | None
+    precision: float | None
+    recall: float | None
+    is_provisional: bool = False  # an incident that precision and recall count is still open
+    incidents: Sequence[Incident] = ()  # open at the week's end
+    coverage: Sequence[TierCoverage] = ()  # of the tiers that have datasets of the team
+    gaps: Sequence[Gap] = ()  # standard tests that cannot be written until metadata is mended
+    slowest: Sequence[tuple[str, str, float]] = ()  # dataset, what its slowest window took, the share of its SLA
+    noisy: Sequence[tuple[str, str, int]] = ()  # dataset, test, and how often it failed in the week
+    url: str = ""
+
+
+def figures_of(team: str, *, now: datetime) -> Figures:
+    """The week of a team that ends now, from the selectors that answer the API."""
+    from incident_manager.scores.metric_reporter import NONE, scores  # with it numpy, for which no gate should wait
+
+    start = now - WEEK
+    total = scores(start=start, end=now, now=now, team=team, listed=NONE).total
+    incidents = Incident.objects.filter(team=team, resolved_at__isnull=True).select_related("dataset")
+    gaps = Gap.objects.filter(dataset__team=team, closed_at__isnull=True, mendable=True).select_related("dataset")
+    flips = Flip.objects.filter(data_test__dataset__team=team, new=State.FAIL, waived=False, at__gte=start, at__lt=now)
+    names = ("data_test__dataset__full_name", "data_test__name")
+    noisy = flips.values(*names).annotate(failed=Count("pk")).filter(failed__gte=2).order_by("-failed", *names)
+    return Figures(
+        team=team,
+        start=start,
+        end=now,
+        quality=total.data_quality,
+        precision=total.precision,
+        recall=total.recall,
+        is_provisional=total.open,
+        incidents=list(incidents.order_by("tier", "detected_at", "pk")),
+        coverage=[tier for tier in coverage_by_tier(now=now, team=team) if tier.datasets],
+        gaps=list(gaps.order_by("dataset__tier", "dataset__full_name", "category")),
+        slowest=sorted(_slow_tables(team, start), key=lambda table: (-table[2], table[0]))[:MOST_SHOWN],
+        noisy=list(noisy.values_list(*names, "failed")[:MOST_SHOWN]),
+        url=f"{config().public_url}/scores",
+    )
+
+
+def teams() -> list[str]:
+    """The teams that have datasets, by name."""
+    rows = Dataset.objects.filter(missing_since__isnull=True).exclude(team="")
+    return sorted(set(rows.values_list("team", flat=True)))
+
+
+def _slow_tables(team: str, start: datetime) -> Iterator[tuple[str, str, float]]:
+    for dataset in Dataset.objects.filter(team=team, missing_since__isnull=True).prefetch_related("replicas"):
+        if (home := dataset.replicas.first()) is None:
+            continue
+        took = times_to_complete(dataset, home.datacenter, WINDOWS_LOOKED_AT)
+        if of_week := [time for time in took if time.window.end >= start and time.is_known]:
+            worst = max(of_week, key=lambda time: time.seconds)
+            share_of_sla = worst.seconds / worst.allowed.total_seconds() if worst.allowed else 0.0
+            yield dataset.full_name, worst.text, share_of_sla
+
+
+# The digest as text, and as HTML for mail readers; no name can forge a line, and what comes from data is escaped.
+
+Section = tuple[str, Sequence[str]]  # a heading and its lines
+
+
+def subject(figures: Figures) -> str:
+    """The title, with what matters first."""
+    count = len(figures.incidents)
+    left = f"{count} open incident{'' if count == 1 else 's'}" if count else "nothing is open"
+    return _one_line(f"The week of {figures.team}: quality {share(figures.quality)}, {left}")
+
+
+def sections(figures: Figures) -> tuple[Section, ...]:
+    """All parts, in the order of reading."""
+    provisional = " Both are provisional: incidents are still open." if figures.is_provisional else ""
+    quality = (
+        "No test has judged the data of this week."
+        if figures.quality is None
+        else f"Data was right in {share(figures.quality)} of the tested time.",
+        f"Precision of the alarms: {share(figures.precision)}. Recall: {share(figures.recall)}.{provisional}",
+    )
+    coverage = [
+        f"Tier {tier.tier}: {tier.live} of {tier.wanted + tier.gaps} standard tests are live ({share(tier.share)}); "
+        f"the target is {share(tier.target)}."
+        for tier in figures.coverage
+    ]
+    gaps = _lines(f"Not testable: {gap.dataset.full_name}, {gap.category}: {gap.reason}" for gap in figures.gaps)
+    slowest = _lines(f"{dataset}: {took} ({share_of_sla:.0%})" for dataset, took, share_of_sla in figures.slowest)
+    noisy = _lines(f"{test} of {dataset} failed {failed} times" for dataset, test, failed in figures.noisy)
+    return (
+        ("Quality", quality),
+        ("Open incidents", _lines(map(_incident, figures.incidents)) or ["Nothing is open."]),
+        ("Coverage", [*coverage, *gaps] or ["The team has no datasets."]),
+        ("Slowest tables", slowest or ["No window was complete in this week."]),
+        ("Noisy tests", noisy or ["No test failed twice."]),
+    )
+
+
+def text(figures: Figures) -> str:
+    """The digest as plain text."""
+    lines = [_period(figures), ""]
+    for heading, own in sections(figures):
+        lines += [heading, *(f"- {line}" for line in own), ""]
+    return "\n".join([*lines, *([f"Details: {figures.url}"] if figures.url else [])]).strip() + "\n"
+
+
+def html(figures: Figures) -> str:
+    """The whole page."""
+    (_, (quality, *alarms)), *others = sections(figures)
+    figure = (
+        f'<p style="font-size:34px;font-weight:600;margin:0">{escape(share(figures.quality))}</p>'
+        f'<p style="margin:0;color:#5b6875">{escape(quality)}</p>'
+    )
+    when = f'<p style="margin:0 0 12px;color:#5b6875">{_period(figures)}</p>'
+    heading = '<h2 style="font-size:16px;margin:0 0 8px">{}</h2>'
+    content = [
+        card(f"{title(subject(figures))}{when}{figure}{_list(alarms)}"),
+        *(card(f"{heading.format(escape(name))}{_list(lines)}") for name, lines in others),
+        buttons([("Scores", figures.url)]),
+    ]
+    return page("".join(content))
+
+
+def share(value: float | None) -> str:
+    """A share in per cent, rounded down, so that 100 % is nothing less."""
+    return "unknown" if value is None else f"{int(value * 1000) / 10:g} %"
+
+
+def _period(figures: Figures) -> str:
+    return f"{figures.start:%Y-%m-%d %H:%M} to {figures.end:%Y-%m-%d %H:%M} UTC"
+
+
+def _incident(row: Incident) -> str:
+    who = f"{row.assigned_to} {'works' if row.acknowledged_at else 'is asked to work'} on it"
+    taken = f", {who if row.assigned_to else 'nobody has taken it up'}"
+    since = f"{row.detected_at:%Y-%m-%d %H:%M} UTC"
+    return f"[tier {row.tier}] {row.dataset.full_name}: {row.category} since {since}{taken}"
+
+
+def _lines(lines: Iterable[str]) -> list[str]:
+    found = [_one_line(line) for line in lines]
+    more = len(found) - MOST_LINES
+    return found if more <= 0 else [*found[:MOST_LINES], f"and {more} more"]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _list(lines: Iterable[str]) -> str:
+    items = "".join(f'<li style="overflow-wrap:anywhere">{escape(line)}</li>' for line in lines)
+    return f'<ul style="margin:8px 0 0;padding-left:20px">{items}</ul>'
+
+
+# The stage.
+
+
+def tell_digests(row: DigestRound, now: datetime) -> None:
+    """Tell each team whose day it is of its week; a week's message has one key, so it is told once."""
+    year, week, _ = now.isocalendar()
+    for team in teams():
+        route = route_of(team)
+        if (route.digest_day if route else MONDAY) != now.weekday():
+            continue
+        figures = figures_of(team, now=now)
+        tell(
+            event="digest",
+            recipient=team,
+            team=team,
+            is_soft=True,
+            subject=subject(figures),
+            body=text(figures),
+            html=html(figures),
+            facts={"team": team, "quality": figures.quality, "open": len(figures.incidents), "url": figures.url},
+            key=f"digest:{year}w{week:02d}",
+            now=now,
+        )
+    finish(row, due_at=next_morning(now))
