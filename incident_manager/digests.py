@@ -8,10 +8,9 @@ from html import escape
 from django.db.models import Count
 
 from alerting.channels.email_html import buttons, card, page, title
-from alerting.selectors import coverage_by_tier
 from alerting.models import Flip
 from alerting.routes import route_of
-from alerting.selectors import times_to_complete
+from alerting.selectors import coverage_by_tier, times_to_complete
 from alerting.services import tell
 from alerting.state import State
 from assay.config import config

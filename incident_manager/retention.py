@@ -39,12 +39,11 @@ from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import AcceptedPast, Ask, Measurement, PartState, Run, Scan, Suspect, Watch
 from execution_engine.outcome import Outcome
-from execution_engine.selectors import keeping_states
 from execution_engine.parts.state_store import STATE, UnableToLoadState, keep_state, state_of
 from execution_engine.planning import schedules
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Planner, UnableToPlan
-from execution_engine.selectors import period
+from execution_engine.selectors import keeping_states, period
 from execution_engine.services import is_expired
 from incident_manager.models import LookUp, SpoiltWindow
 
