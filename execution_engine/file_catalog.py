@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import yaml
 
 from assay.time.windows import Granularity, parse_key
-from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.footers import read_columns, shown_columns, spark_type_of
 from execution_engine.engines.files.listing import (
     Listing,
@@ -26,6 +25,7 @@ from execution_engine.engines.files.listing import (
     list_partitions,
     refusal_of,
 )
+from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, Part, Table
 
 KEY_FORMATS = (

@@ -20,8 +20,8 @@ from assay.catalog.selectors import asked_window, by_name, home, sensitive_colum
 from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range, key_values
 from assay.models import Dataset
 from assay.time.windows import Granularity, UnableToReadWindow, Window, place_end
-from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, list_partitions
+from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, Part, Table
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile

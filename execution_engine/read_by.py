@@ -83,14 +83,14 @@ class ReadBy:
 
     def __str__(self) -> str:
         """``2 values by footers, 12 by kernels, 3 by Spark: 2 "percentile is Spark's to gather", 1 …``."""
-        said = (("footers", self.footers), ("kernels", self.kernels), ("Spark", self.spark))
-        counts = [f"{count} by {who}" for who, count in said if count]
+        readers = (("footers", self.footers), ("kernels", self.kernels), ("Spark", self.spark))
+        counts = [(count, who) for who, count in readers if count]
         if not counts:
             return "no values"
-        first, *others = counts
-        number, by = first.split(" ", 1)
+        (first, who), *others = counts
+        texts = [f"{first} value{'' if first == 1 else 's'} by {who}", *(f"{count} by {who}" for count, who in others)]
         reasons = ", ".join(f'{each.values} "{each.why}"' for each in self.left)
-        return ", ".join([f"{number} value{'' if number == '1' else 's'} {by}", *others]) + (reasons and f": {reasons}")
+        return ", ".join(texts) + (reasons and f": {reasons}")
 
 
 NO_VALUES = ReadBy()
@@ -109,13 +109,15 @@ def read_by(*, footers: int = 0, kernels: int = 0, left: Iterable[Left] = ()) ->
     counts: Counter[tuple[Kind, str]] = Counter()
     for each in left:
         counts[each.kind, each.why[:MOST_LETTERS]] += each.values
-    for kind, why in [reason for reason in _ordered(counts) if reason[1] != OTHERS][MOST_REASONS:]:
+
+    def rank(reason: tuple[Kind, str]) -> tuple[bool, int, tuple[Kind, str]]:
+        return reason[1] == OTHERS, -counts[reason], reason  # the most frequent first, what is told together last
+
+    for kind, why in [reason for reason in sorted(counts, key=rank) if reason[1] != OTHERS][MOST_REASONS:]:
         counts[kind, OTHERS] += counts.pop((kind, why))
-    return ReadBy(
-        footers=footers,
-        kernels=kernels,
-        left=tuple(Left(kind=kind, why=why, values=counts[kind, why]) for kind, why in _ordered(counts)),
-    )
+    ordered = sorted(counts, key=rank)
+    reasons = tuple(Left(kind=kind, why=why, values=counts[kind, why]) for kind, why in ordered)
+    return ReadBy(footers=footers, kernels=kernels, left=reasons)
 
 
 def together(some: Iterable[ReadBy]) -> ReadBy:
@@ -126,8 +128,3 @@ def together(some: Iterable[ReadBy]) -> ReadBy:
         kernels=sum(each.kernels for each in every),
         left=[left for each in every for left in each.left],
     )
-
-
-def _ordered(counts: Mapping[tuple[Kind, str], int]) -> list[tuple[Kind, str]]:
-    """The most frequent first, and what is told together last."""
-    return sorted(counts, key=lambda reason: (reason[1] == OTHERS, -counts[reason], reason))

@@ -1,9 +1,9 @@
-"""From metrics to what must be gathered for them, and from what was gathered to their values, in any engine.
+"""From metrics to what must be gathered for them, and from what was gathered to their values, in any engine (pure).
 
 Reading the data itself is the work of each engine.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
@@ -28,110 +28,7 @@ from execution_engine.outcome import Failure, Reason
 
 from .protocol import Measured, Wanted, failed
 
-# Histograms from what was counted: of each value, or of bins of one width (pure).
-
-NOTHING = Measured(value=0.0, detail={"rows": 0, "bins": []})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bins:
-    """So many bins of one width from the least number on; the last has both its ends."""
-
-    low: float
-    width: float
-    count: int
-
-
-def bins_between(item: Wanted, name: str, low: float | None, high: float | None, count: int) -> Bins | Measured:
-    """The bins from the least to the greatest number; the measurement where there are none, or no width is a number.
-
-    ``name``: of the table.
-    """
-    if low is None or high is None:
-        return NOTHING
-    if not float("-inf") < low <= high < float("inf"):
-        detail = f"{item.spec.text} of {name} has values from {low} to {high}; leave some out with where="
-        return failed(Reason.NOT_FINITE, detail)
-    width = (high - low) / count or 1.0
-    if not isfinite(width):
-        detail = f"{item.spec.text} of {name} has values from {low} to {high}, too far apart for bins"
-        return failed(Reason.NOT_FINITE, f"{detail}; leave some out with where=")
-    return Bins(low=low, width=width, count=count)
-
-
-def of_values(counts: Mapping[str | None, int]) -> Measured:
-    """How many values there are; the detail has the most frequent, of those as frequent the first, a null before all.
-
-    ``counts``: of each value that there is, by its text.
-    """
-    if not counts:
-        return NOTHING
-    rows = sum(counts.values())
-    most = nsmallest(MOST_VALUES, counts, key=lambda value: (-counts[value], value is not None, value or ""))
-    bins = [{"value": value, "count": counts[value], "ratio": counts[value] / rows} for value in most]
-    return Measured(value=float(len(counts)), detail={"rows": rows, "bins": bins})
-
-
-def of_bins(bins: Bins, counts: Mapping[int | None, int]) -> Measured:
-    """The bins with how many numbers lie in each, by their places; None: the nulls, which lie in none."""
-    rows = sum(counts.values())
-    found = [
-        {
-            "low": bins.low + at * bins.width,
-            "high": bins.low + (at + 1) * bins.width,
-            "count": counts.get(at, 0),
-            "ratio": counts.get(at, 0) / rows,
-        }
-        for at in range(bins.count)
-    ]
-    return Measured(value=float(bins.count), detail={"rows": rows, "nulls": counts.get(None, 0), "bins": found})
-
-
-# How often the keys of rows occur, from one hash a row and the rows in which columns are null (pure).
-
-Flags = npt.NDArray[np.bool_]
-
-
-def frequencies_of(hashes: Hashes, grouping: Grouping, nulls: Mapping[str, Flags], met: Flags | None) -> Frequencies:
-    """Of the rows that count; arrays of all rows are only made where some do not.
-
-    ``nulls``: by column, without those that are never null. ``met``: the rows to count; None for all.
-    """
-    kept, null = met, _keyless(grouping, nulls)
-    absent = _either([nulls[name] for name in grouping.present if name in nulls])
-    if absent is not None:
-        kept = ~absent if kept is None else kept & ~absent
-    if kept is not None:
-        hashes, null = hashes[kept], None if null is None else null[kept]
-    if null is None:
-        return Frequencies(whole=Counts.of(hashes))
-    return Frequencies(whole=Counts.of(hashes[~null]), with_nulls=Counts.of(hashes[null]))
-
-
-def _keyless(grouping: Grouping, nulls: Mapping[str, Flags]) -> Flags | None:
-    """Which rows have no key."""
-    if not grouping.partial:
-        return _either([nulls[name] for name in grouping.columns if name in nulls])
-    full = any(name not in nulls for name in grouping.columns)
-    return None if full else reduce(np.logical_and, [nulls[name] for name in grouping.columns])
-
-
-def _either(flags: Sequence[Flags]) -> Flags | None:
-    some = [flag for flag in flags if flag.any()]
-    return reduce(np.logical_or, some) if some else None
-
-
-# Which selects gather the statistics of a scan (pure).
-#
-# - Every statistic is gathered once, however many metrics ask for it.
-# - Sketches switch the code generation of their whole select off, so they have one of their own, unless the table is
-# so small that a second job costs more than that.
-# - Many statistics under few where-clauses are gathered once for each combination of clauses that a row meets, and
-# merged: twice the cost of one clause rather than as many times as there are clauses.
-
-MOST_AGGREGATES = 90  # in a select: from 100 columns on Spark generates no code
-MOST_CLAUSES = 10  # in one mask: 1,024 groups at most
-WORTH_A_MASK = 2.0  # statistics under a clause for each distinct one
+# What is gathered for metrics.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,64 +45,6 @@ class Keyed:
 
     grouping: Grouping
     where: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Select:
-    """Statistics of one select; with ``clauses`` each row counts for the mask of the clauses that it meets."""
-
-    asked: tuple[AskedStatistic, ...]
-    clauses: tuple[str, ...] = ()
-
-
-def selects(asked: Sequence[AskedStatistic], *, together: bool) -> list[Select]:
-    """The selects that gather everything asked; ``together``: in as few as can be, whatever they cost."""
-    distinct = list(dict.fromkeys(asked))
-    masked, plain = ([], distinct) if together else _worth_a_mask(distinct)
-    return [*_masked(masked, together=together), *_cut(plain, together=together)]
-
-
-def _worth_a_mask(asked: Sequence[AskedStatistic]) -> tuple[list[AskedStatistic], list[AskedStatistic]]:
-    under = [one for one in asked if one.where is not None and one.statistic.merges]
-    clauses = {one.where for one in under}
-    if len(clauses) < 2 or len(under) < WORTH_A_MASK * len({one.statistic for one in under}):
-        return [], list(asked)
-    # statistics that are in the mask's groups anyway cost nothing there without a clause
-    shared = {one.statistic for one in under}
-    masked = [one for one in asked if one.statistic in shared]
-    return masked, [one for one in asked if one.statistic not in shared]
-
-
-def _masked(asked: Sequence[AskedStatistic], *, together: bool) -> Iterator[Select]:
-    clauses = list(dict.fromkeys(one.where for one in asked if one.where is not None))
-    for at in range(0, len(clauses), MOST_CLAUSES):
-        some = tuple(clauses[at : at + MOST_CLAUSES])
-        wanted = [one for one in asked if one.where in some or (one.where is None and at == 0)]
-        gathered = list(dict.fromkeys(AskedStatistic(statistic=one.statistic) for one in wanted))
-        for select in _cut(gathered, together=together):
-            here = {one.statistic for one in select.asked}
-            yield Select(asked=tuple(one for one in wanted if one.statistic in here), clauses=some)
-
-
-def _cut(asked: Sequence[AskedStatistic], *, together: bool) -> Iterator[Select]:
-    kinds = (
-        [list(asked)]
-        if together
-        else [
-            [one for one in asked if not _is_slow(one.statistic)],
-            [one for one in asked if _is_slow(one.statistic)],
-        ]
-    )
-    for kind in kinds:
-        for at in range(0, len(kind), MOST_AGGREGATES):
-            yield Select(asked=tuple(kind[at : at + MOST_AGGREGATES]))
-
-
-def _is_slow(statistic: Statistic) -> bool:
-    return statistic.is_sketch or not statistic.merges
-
-
-# From metrics to what must be gathered for them, and from what was gathered to their values (pure).
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,22 +65,29 @@ class Plan:
         return list(dict.fromkeys(one for some in self.groupings.values() for one in some))
 
 
+def condition_of(spec: MetricSpec, write: Expressions) -> str | None:
+    """Its ``where`` in SQL."""
+    return None if spec.where is None else write.condition(spec.where)
+
+
 def plan(wanted: Sequence[Wanted], write: Expressions) -> Plan:
     """What to gather for aggregates, sketches and groupings."""
     statistics: dict[str, Mapping[str, AskedStatistic]] = {}
     groupings: dict[str, tuple[Keyed, ...]] = {}
     for item in wanted:
-        definition, where = METRICS[item.spec.name], item.spec.where
-        condition = None if where is None else write.condition(where)
+        definition, condition = METRICS[item.spec.name], condition_of(item.spec, write)
         if definition.groupings is not None:
             keys = definition.groupings(item.spec)
             groupings[item.key] = tuple(Keyed(grouping=each, where=condition) for each in keys)
         elif definition.statistics is not None:
-            named = definition.statistics(item.spec, write)
-            statistics[item.key] = {
-                name: AskedStatistic(statistic=each, where=condition) for name, each in named.items()
-            }
+            named = definition.statistics(item.spec, write).items()
+            statistics[item.key] = {name: AskedStatistic(statistic=each, where=condition) for name, each in named}
     return Plan(statistics=statistics, groupings=groupings)
+
+
+def needs(item: Wanted, planned: Plan) -> tuple[AskedStatistic | Keyed, ...]:
+    """What a measurement is made of."""
+    return (*planned.statistics.get(item.key, {}).values(), *planned.groupings.get(item.key, ()))
 
 
 def measured_of(
@@ -255,9 +101,13 @@ def measured_of(
         named = {name: gathered[one] for name, one in planned.statistics[item.key].items()}
         failure = next((value for value in named.values() if isinstance(value, Failure)), None)
         return Measured(failure=failure) if failure else from_state(item.spec, State(statistics=named), item.keep_state)
-    found = [frequencies[keyed] for keyed in planned.groupings[item.key]]
-    failure = next((each for each in found if isinstance(each, Failure)), None)
-    return Measured(failure=failure) if failure else _from_found(item, found)
+    counted: list[Any] = [frequencies[keyed] for keyed in planned.groupings[item.key]]
+    if failure := next((each for each in counted if isinstance(each, Failure)), None):
+        return Measured(failure=failure)
+    if all(isinstance(each, Frequencies) for each in counted):
+        return from_state(item.spec, State(groupings=tuple(counted)), item.keep_state)
+    # without a state where only summaries are known: there were too many keys to keep
+    return from_summaries(item.spec, tuple(each.summary if isinstance(each, Frequencies) else each for each in counted))
 
 
 def from_state(spec: MetricSpec, state: State, keep_state: bool = False) -> Measured:
@@ -269,7 +119,9 @@ def from_state(spec: MetricSpec, state: State, keep_state: bool = False) -> Meas
     assert definition.value is not None
     assert state.statistics is not None
     detail = definition.detail(spec, state.statistics) if definition.detail else {}
-    return _number(spec, definition.value(spec, state.statistics), kept, detail)
+    return replace(
+        measured_number(definition.value(spec, state.statistics), spec.text), state=kept, detail=detail or {}
+    )
 
 
 def from_summaries(spec: MetricSpec, summaries: tuple[Summary, ...]) -> Measured:
@@ -277,21 +129,7 @@ def from_summaries(spec: MetricSpec, summaries: tuple[Summary, ...]) -> Measured
     definition = METRICS[spec.name]
     assert definition.from_summaries is not None
     detail = definition.detail_of_keys(spec, summaries) if definition.detail_of_keys else {}
-    return _number(spec, definition.from_summaries(spec, summaries), None, detail)
-
-
-def _from_found(item: Wanted, found: Sequence[Any]) -> Measured:
-    """Without a state where only summaries are known: there were too many keys to keep."""
-    if all(isinstance(each, Frequencies) for each in found):
-        return from_state(item.spec, State(groupings=tuple(found)), item.keep_state)
-    return from_summaries(item.spec, tuple(each.summary if isinstance(each, Frequencies) else each for each in found))
-
-
-def _number(spec: MetricSpec, value: Number | None, state: bytes | None, detail: Any = None) -> Measured:
-    number = measured_number(value, spec.text)
-    if state is None and not detail:
-        return number
-    return Measured(value=number.value, failure=number.failure, state=state, detail=detail or {})
+    return replace(measured_number(definition.from_summaries(spec, summaries), spec.text), detail=detail or {})
 
 
 def measured_number(value: Any, what: str) -> Measured:
@@ -317,46 +155,7 @@ def of_no_data(item: Wanted) -> Measured:
     return failed(Reason.INVALID, f"nothing measures {item.spec.text} here: its definition names no function for it")
 
 
-# Whether kernels pay beside what Spark must gather of the same rows anyway (pure).
-#
-# CPU seconds, fitted to scans of 10,000 to 10 million rows (docs/decisions/0087). Only orders of size count: a table
-# of
-# wide texts, or of other machines, moves the line, and the values are the same on both sides of it.
-
-JOB = 0.060  # a job of the kernels: its plan, and what each of Spark's jobs costs
-TASK = 0.025  # a task of it: the start of its Python, and the footers that it reads
-VALUE = 0.0025  # what Spark takes to plan one value more, to write code for it and to send it back
-VALUE_OF_ROW = 10e-9  # what it takes longer than the kernels to gather one of a row that it reads anyway
-
-
-def kernels_pay(
-    asked: Sequence[AskedStatistic],
-    keyed: Sequence[Keyed],
-    left: Collection[AskedStatistic | Keyed],
-    *,
-    rows: int,
-    tasks: int,
-    together: bool,
-) -> bool:
-    """Whether a job of the kernels, of so many tasks, costs less than what it saves Spark.
-
-    ``left``: what is Spark's whoever gathers the rest. ``together``: Spark gathers all in one job (``selects``), which
-    groupings share.
-    """
-    if together:
-        return not left or _saved(len(asked) + len(keyed), rows) > JOB + tasks * TASK
-    own = [one for one in left if isinstance(one, AskedStatistic)]
-    jobs_of_own, jobs = (len(selects(some, together=False)) for some in (own, [*own, *asked]))
-    if keyed or jobs > jobs_of_own:
-        return True  # they save Spark a job, which reads the rows once more
-    return _saved(len(asked), rows) > JOB + tasks * TASK
-
-
-def _saved(values: int, rows: int) -> float:
-    return values * (VALUE + rows * VALUE_OF_ROW)
-
-
-# Metrics measured ``by`` columns: what to gather of each group, and one value for each from what was (pure).
+# Metrics measured ``by`` columns: what to gather of each group, and one value for each from what was.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -405,38 +204,32 @@ def of_no_rows(asked: AskedGroups) -> FoundGroups:
     return FoundGroups(told=dict.fromkeys(asked.asked, ()), counted=dict.fromkeys(asked.keyed, ()))
 
 
-def needs(item: Wanted, planned: Plan) -> tuple[AskedStatistic | Keyed, ...]:
-    """What a measurement is made of."""
-    return (*planned.statistics.get(item.key, {}).values(), *planned.groupings.get(item.key, ()))
-
-
-def measured_by(item: Wanted, planned: Plan, found: FoundGroups) -> Measured:
+def measured_by(item: Wanted, planned: Plan, groups: FoundGroups) -> Measured:
     """The measurement; its value is how many groups there are, its state the groups' values."""
-    if found.too_many:
+    if groups.too_many:
         return Measured(failure=too_many_groups(item.spec.by))
     if item.key in planned.groupings:
-        columns = [found.counted[each] for each in planned.groupings[item.key]]
-        return of_summaries(item, zip(found.keys, zip(*columns, strict=True), strict=True))
+        columns = [groups.counted[each] for each in planned.groupings[item.key]]
+        return of_summaries(item, zip(groups.keys, zip(*columns, strict=True), strict=True))
     named = planned.statistics[item.key]
-    rows = zip(*(found.told[one] for one in named.values()), strict=True)
-    return of_statistics(
-        item, ((key, dict(zip(named, row, strict=True))) for key, row in zip(found.keys, rows, strict=True))
-    )
+    rows = zip(*(groups.told[one] for one in named.values()), strict=True)
+    statistics = (dict(zip(named, row, strict=True)) for row in rows)
+    return of_statistics(item, zip(groups.keys, statistics, strict=True))
 
 
 def of_statistics(item: Wanted, groups: Iterable[tuple[GroupKey, Mapping[str, Any]]]) -> Measured:
     """From the statistics of each group by their names, the groups ``in_order``."""
     value = METRICS[item.spec.name].value
     assert value is not None
-    found = ((key, value(item.spec, named)) for key, named in groups)
-    return _of_groups(item, {key: None if number is None else number_of(number) for key, number in found})
+    numbers = ((key, value(item.spec, named)) for key, named in groups)
+    return _of_groups(item, {key: None if number is None else number_of(number) for key, number in numbers})
 
 
 def of_summaries(item: Wanted, groups: Iterable[tuple[GroupKey, tuple[Summary, ...]]]) -> Measured:
     """From the summaries of each group, one for each grouping, the groups ``in_order``."""
-    from_summaries = METRICS[item.spec.name].from_summaries
-    assert from_summaries is not None
-    return _of_groups(item, {key: from_summaries(item.spec, summaries) for key, summaries in groups})
+    from_summaries_ = METRICS[item.spec.name].from_summaries
+    assert from_summaries_ is not None
+    return _of_groups(item, {key: from_summaries_(item.spec, summaries) for key, summaries in groups})
 
 
 def in_order(keys: Sequence[GroupKey]) -> list[int]:
@@ -446,8 +239,151 @@ def in_order(keys: Sequence[GroupKey]) -> list[int]:
     return sorted(range(len(keys)), key=keys.__getitem__)
 
 
-def _of_groups(item: Wanted, found: Mapping[GroupKey, Number | None]) -> Measured:
-    if len(found) > MAX_GROUPS:
+def _of_groups(item: Wanted, numbers: Mapping[GroupKey, Number | None]) -> Measured:
+    if len(numbers) > MAX_GROUPS:
         return Measured(failure=too_many_groups(item.spec.by))
-    state = GroupValues(columns=tuple(item.spec.by), groups=found).to_bytes()
-    return Measured(value=float(len(found)), state=state)
+    state = GroupValues(columns=tuple(item.spec.by), groups=numbers).to_bytes()
+    return Measured(value=float(len(numbers)), state=state)
+
+
+# Which selects gather the statistics of a scan.
+#
+# - Every statistic is gathered once, however many metrics ask for it.
+# - Sketches switch the code generation of their whole select off, so they have one of their own, unless the table is
+#   so small that a second job costs more than that.
+# - Many statistics under few where-clauses are gathered once for each combination of clauses that a row meets, and
+#   merged: twice the cost of one clause rather than as many times as there are clauses.
+
+MOST_AGGREGATES = 90  # in a select: from 100 columns on Spark generates no code
+MOST_CLAUSES = 10  # in one mask: 1,024 groups at most
+WORTH_A_MASK = 2.0  # statistics under a clause for each distinct one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Select:
+    """Statistics of one select; with ``clauses`` each row counts for the mask of the clauses that it meets."""
+
+    asked: tuple[AskedStatistic, ...]
+    clauses: tuple[str, ...] = ()
+
+
+def selects(asked: Sequence[AskedStatistic], *, together: bool) -> list[Select]:
+    """The selects that gather everything asked; ``together``: in as few as can be, whatever they cost."""
+    distinct = list(dict.fromkeys(asked))
+    under = [one for one in distinct if one.where is not None and one.statistic.merges]
+    statistics = {one.statistic for one in under}
+    if together or len({one.where for one in under}) < 2 or len(under) < WORTH_A_MASK * len(statistics):
+        return list(_cut(distinct, together=together))
+    # statistics that are in the mask's groups anyway cost nothing there without a clause
+    masked = [one for one in distinct if one.statistic in statistics]
+    plain = [one for one in distinct if one.statistic not in statistics]
+    return [*_masked(masked), *_cut(plain, together=together)]
+
+
+def _masked(asked: Sequence[AskedStatistic]) -> Iterator[Select]:
+    clauses = list(dict.fromkeys(one.where for one in asked if one.where is not None))
+    for at in range(0, len(clauses), MOST_CLAUSES):
+        some = tuple(clauses[at : at + MOST_CLAUSES])
+        wanted = [one for one in asked if one.where in some or (one.where is None and at == 0)]
+        gathered = list(dict.fromkeys(AskedStatistic(statistic=one.statistic) for one in wanted))
+        for select in _cut(gathered, together=False):
+            here = {one.statistic for one in select.asked}
+            yield Select(asked=tuple(one for one in wanted if one.statistic in here), clauses=some)
+
+
+def _cut(asked: Sequence[AskedStatistic], *, together: bool) -> Iterator[Select]:
+    kinds: tuple[list[AskedStatistic], ...] = [], []
+    for one in asked:
+        is_slow = one.statistic.is_sketch or not one.statistic.merges
+        kinds[is_slow and not together].append(one)
+    for kind in kinds:
+        for at in range(0, len(kind), MOST_AGGREGATES):
+            yield Select(asked=tuple(kind[at : at + MOST_AGGREGATES]))
+
+
+# How often the keys of rows occur, from one hash a row and the rows in which columns are null.
+
+Flags = npt.NDArray[np.bool_]
+
+
+def frequencies_of(hashes: Hashes, grouping: Grouping, nulls: Mapping[str, Flags], met: Flags | None) -> Frequencies:
+    """Of the rows that count; arrays of all rows are only made where some do not.
+
+    ``nulls``: by column, without those that are never null. ``met``: the rows to count; None for all.
+    """
+    null = None
+    if not grouping.partial:
+        null = _any_null(grouping.columns, nulls)
+    elif all(name in nulls for name in grouping.columns):
+        null = reduce(np.logical_and, [nulls[name] for name in grouping.columns])
+    kept, absent = met, _any_null(grouping.present, nulls)
+    if absent is not None:
+        kept = ~absent if kept is None else kept & ~absent
+    if kept is not None:
+        hashes, null = hashes[kept], None if null is None else null[kept]
+    if null is None:
+        return Frequencies(whole=Counts.of(hashes))
+    return Frequencies(whole=Counts.of(hashes[~null]), with_nulls=Counts.of(hashes[null]))
+
+
+def _any_null(columns: Sequence[str], nulls: Mapping[str, Flags]) -> Flags | None:
+    flags = [nulls[name] for name in columns if name in nulls and nulls[name].any()]
+    return reduce(np.logical_or, flags) if flags else None
+
+
+# Histograms from what was counted: of each value, or of bins of one width.
+
+NOTHING = Measured(value=0.0, detail={"rows": 0, "bins": []})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bins:
+    """So many bins of one width from the least number on; the last has both its ends."""
+
+    low: float
+    width: float
+    count: int
+
+
+def bins_between(item: Wanted, name: str, low: float | None, high: float | None, count: int) -> Bins | Measured:
+    """The bins from the least to the greatest number; the measurement where there are none, or no width is a number.
+
+    ``name``: of the table.
+    """
+    if low is None or high is None:
+        return NOTHING
+    values = f"{item.spec.text} of {name} has values from {low} to {high}"
+    if not float("-inf") < low <= high < float("inf"):
+        return failed(Reason.NOT_FINITE, f"{values}; leave some out with where=")
+    width = (high - low) / count or 1.0
+    if not isfinite(width):
+        return failed(Reason.NOT_FINITE, f"{values}, too far apart for bins; leave some out with where=")
+    return Bins(low=low, width=width, count=count)
+
+
+def of_values(counts: Mapping[str | None, int]) -> Measured:
+    """How many values there are; the detail has the most frequent, of those as frequent the first, a null before all.
+
+    ``counts``: of each value that there is, by its text.
+    """
+    if not counts:
+        return NOTHING
+    rows = sum(counts.values())
+    most = nsmallest(MOST_VALUES, counts, key=lambda value: (-counts[value], value is not None, value or ""))
+    bins = [{"value": value, "count": counts[value], "ratio": counts[value] / rows} for value in most]
+    return Measured(value=float(len(counts)), detail={"rows": rows, "bins": bins})
+
+
+def of_bins(bins: Bins, counts: Mapping[int | None, int]) -> Measured:
+    """The bins with how many numbers lie in each, by their places; None: the nulls, which lie in none."""
+    rows = sum(counts.values())
+    shares = [
+        {
+            "low": bins.low + at * bins.width,
+            "high": bins.low + (at + 1) * bins.width,
+            "count": counts.get(at, 0),
+            "ratio": counts.get(at, 0) / rows,
+        }
+        for at in range(bins.count)
+    ]
+    return Measured(value=float(bins.count), detail={"rows": rows, "nulls": counts.get(None, 0), "bins": shares})

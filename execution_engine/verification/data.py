@@ -7,8 +7,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from assay.catalog.profile import check_options
-from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.files.listing import kind_of, kind_of_folder
+from execution_engine.engines.native.local_scan import told_without_spark
 from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, ScanReport, Table, Wanted
 from execution_engine.engines.registry import engine_for
 from execution_engine.metrics.spec import MetricSpec

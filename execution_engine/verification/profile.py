@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
+from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, Engine, Table, Wanted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.profiles import profile as profiles

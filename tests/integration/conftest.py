@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from execution_engine.engines import gathering
+from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.options import SparkOptions
 
@@ -33,6 +33,5 @@ def spark_engine(spark_options: SparkOptions) -> Iterator[SparkEngine]:
 
 @pytest.fixture
 def kernels_always_pay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take all that they can, also where Spark reads the rows anyway."""
-    monkeypatch.setattr(gathering, "JOB", 0.0)
-    monkeypatch.setattr(gathering, "TASK", 0.0)
+    """They take all that they can, also of small files that Spark reads anyway."""
+    monkeypatch.setattr(kernels, "comes_along", lambda *_: False)

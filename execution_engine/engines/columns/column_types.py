@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
+from typing import Any
 
-from lark import Lark, Token, Transformer, Tree
+from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
 from execution_engine.engines.protocol import Measured, Wanted, failed
 from execution_engine.guard import read_condition
 from execution_engine.metrics.definitions.schema import SeenColumns, declared_of, detail_of, drifts
-from execution_engine.metrics.expressions import Expressions, path_of
+from execution_engine.metrics.expressions import Expressions, parts_of, path_of, written
 from execution_engine.metrics.keys.key_text import NULL
 from execution_engine.outcome import Reason
 
@@ -42,12 +43,12 @@ def is_in(expression: str, values: Sequence[str]) -> str:
 def expressions(columns: Mapping[str, str]) -> Expressions:
     """Writes SQL over a row with these columns, as assertions write them (name → Spark's type)."""
     types = {name.lower(): type_ for name, type_ in columns.items()}
-    return Expressions(quote=column, translate=_checked, text=literal, type_of=lambda name: types.get(name.lower()))
-
-
-def _checked(condition: str) -> str:
-    """As the guard writes it anew; what was read is never run."""
-    return read_condition(condition).sql
+    return Expressions(
+        quote=column,
+        translate=lambda condition: read_condition(condition).sql,  # what was read is never run
+        text=literal,
+        type_of=lambda name: types.get(name.lower()),
+    )
 
 
 def key(columns: Sequence[str]) -> str:
@@ -57,11 +58,8 @@ def key(columns: Sequence[str]) -> str:
 
 def length_prefixed(texts: Sequence[str]) -> str:
     """The texts as one that ``keys.decode`` reads."""
-    return f"concat({', '.join(map(_key_part, texts))})"
-
-
-def _key_part(text: str) -> str:
-    return f"coalesce(concat(cast(char_length({text}) as string), ':', {text}), '{NULL}')"
+    parts = (f"coalesce(concat(cast(char_length({text}) as string), ':', {text}), '{NULL}')" for text in texts)
+    return f"concat({', '.join(parts)})"
 
 
 # The types that a catalog declares, read by a grammar of our own and written anew: no user's text reaches Spark.
@@ -92,55 +90,38 @@ ALIASES = {
 }  # fmt: skip
 
 
-class _Write(Transformer[Token, str]):
-    """From the tree to Spark's own words."""
-
-    def simple(self, parts: list[str]) -> str:
-        """A type without parts."""
-        name = parts[0].lower()
-        return ALIASES.get(name, name)
-
-    def decimal(self, parts: list[str | None]) -> str:
-        """With digits within what Spark has."""
-        digits, scale = (int(part) if part else None for part in parts)
-        digits, scale = (10, 0) if digits is None else (digits, scale or 0)
-        if not 1 <= digits <= MOST_DIGITS or scale > digits:
-            raise ValueError(f"decimal({digits},{scale})")
-        return f"decimal({digits},{scale})"
-
-    def text(self, parts: list[str]) -> str:
-        """Spark's readers know texts of one kind."""
-        return "string"
-
-    def array(self, parts: list[str]) -> str:
-        """Of one type."""
-        return f"array<{parts[0]}>"
-
-    def map(self, parts: list[str]) -> str:
-        """From a type to a type."""
-        return f"map<{parts[0]},{parts[1]}>"
-
-    def struct(self, parts: list[str]) -> str:
-        """Of named fields."""
-        return f"struct<{','.join(parts)}>"
-
-    def field(self, parts: list[str]) -> str:
-        """A name, always in backticks, and its type."""
-        return f"{parts[0]}:{parts[1]}"
-
-    def name(self, parts: list[str]) -> str:
-        """Quoted anew, whatever it held."""
-        text = parts[0]
-        return quote(text[1:-1].replace("``", "`") if text.startswith("`") else text)
-
-
 def spark_type(text: str) -> str | None:
     """The type as Spark names it, such as ``array<decimal(10,2)>``; None for what is no type of Spark's."""
     try:
         tree = type_tree(text)
-        return _Write().transform(tree) if tree else None
-    except LarkError:
+        return _write(tree) if tree else None
+    except ValueError:
         return None
+
+
+def _write(tree: Tree[Token]) -> str:
+    """In Spark's own words; ValueError of digits beyond what Spark has."""
+    parts: list[Any] = [_write(part) if isinstance(part, Tree) else part for part in tree.children]
+    match tree.data:
+        case "simple":
+            return ALIASES.get(str(parts[0]).lower(), str(parts[0]).lower())
+        case "decimal":
+            digits, scale = (int(part) if part else None for part in parts)
+            digits, scale = (10, 0) if digits is None else (digits, scale or 0)
+            if not 1 <= digits <= MOST_DIGITS or scale > digits:
+                raise ValueError(f"decimal({digits},{scale})")
+            return f"decimal({digits},{scale})"
+        case "text":  # Spark's readers know texts of one kind
+            return "string"
+        case "field":
+            return f"{parts[0]}:{parts[1]}"
+        case "name":
+            return quote(_unquoted(parts[0]))
+    return f"{tree.data}<{','.join(parts)}>"
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def type_tree(text: str) -> Tree[Token] | None:
@@ -237,7 +218,7 @@ def read_type(text: str) -> ColumnType | None:
     if nested is None:
         return None
     tree = type_tree(text)
-    read: ColumnType = _Read().transform(tree) if tree else ColumnType(kind=TypeKind(nested[1]))
+    read: ColumnType = _read(tree) if tree else ColumnType(kind=TypeKind(nested[1]))
     return read
 
 
@@ -258,27 +239,22 @@ def _has_room(wanted: ColumnType, there: ColumnType) -> bool:
         return True
     if wanted.kind is not there.kind:
         return False
-    agrees = wanted.zoned is None or there.zoned is None or wanted.zoned == there.zoned
-    return agrees and _fits(wanted.size, there.size) and _fits(wanted.scale, there.scale) and _inside(wanted, there)
+    if None not in (wanted.zoned, there.zoned) and wanted.zoned != there.zoned:
+        return False
+    sizes = (wanted.size, there.size), (wanted.scale, there.scale)
+    if any(least is not None and size is not None and least > size for least, size in sizes):
+        return False
+    if wanted.inside is None or there.inside is None:
+        return True
+    parts = dict(there.inside)  # of what is nested, every part declared is there and holds
+    return all(
+        name in parts and (type_ is None or (part := parts[name]) is None or _has_room(type_, part))
+        for name, type_ in wanted.inside
+    )
 
 
 def _is_flag(one: ColumnType, other: ColumnType) -> bool:
     return one == _FLAG and (other.kind is TypeKind.BOOLEAN or (other.kind, other.size) == (TypeKind.WHOLE, 8))
-
-
-def _fits(wanted: int | None, there: int | None) -> bool:
-    return wanted is None or there is None or wanted <= there
-
-
-def _inside(wanted: ColumnType, there: ColumnType) -> bool:
-    """Of what is nested: every part declared is there and holds."""
-    if wanted.inside is None or there.inside is None:
-        return True
-    parts = dict(there.inside)
-    return all(
-        name in parts and (type_ is None or (found := parts[name]) is None or _has_room(type_, found))
-        for name, type_ in wanted.inside
-    )
 
 
 def _flat(plain: str) -> ColumnType | None:
@@ -294,15 +270,9 @@ def _flat(plain: str) -> ColumnType | None:
         is_long = len(sizes) == 1 and sizes[0] > _LONG_FLOAT
         return ColumnType(kind=TypeKind.FLOATING, size=64 if is_long else _FLOAT_BITS[name])
     if name in _ZONED:
-        return ColumnType(kind=TypeKind.TIMESTAMP, zoned=_zoned(name, rest))
+        return ColumnType(kind=TypeKind.TIMESTAMP, zoned="without" not in rest if "time zone" in rest else _ZONED[name])
     kind = _KIND_OF.get(name)
     return None if kind is None else _sized(kind, name, sizes)
-
-
-def _zoned(name: str, rest: str) -> bool | None:
-    if "time zone" in rest:
-        return "without" not in rest
-    return _ZONED[name]
 
 
 def _sized(kind: TypeKind, name: str, sizes: Sequence[int]) -> ColumnType:
@@ -314,41 +284,53 @@ def _sized(kind: TypeKind, name: str, sizes: Sequence[int]) -> ColumnType:
     return ColumnType(kind=kind)
 
 
-class _Read(Transformer[Token, ColumnType]):
-    """From the tree of a nested type to its parts."""
+def _read(tree: Tree[Token]) -> Any:
+    """The type of a nested one, or of a part of it; names as they are compared, without quotes and regard to case."""
+    parts: list[Any] = [_read(part) if isinstance(part, Tree) else part for part in tree.children]
+    match tree.data:
+        case "simple":
+            return _flat(parts[0].lower())
+        case "decimal" | "text":
+            kind, name = (TypeKind.DECIMAL, "decimal") if tree.data == "decimal" else (TypeKind.TEXT, "varchar")
+            return _sized(kind, name, [int(part) for part in parts if part])
+        case "array":
+            return ColumnType(kind=TypeKind.ARRAY, inside=(("element", parts[0]),))
+        case "map":
+            return ColumnType(kind=TypeKind.MAP, inside=(("key", parts[0]), ("value", parts[1])))
+        case "struct":
+            return ColumnType(kind=TypeKind.STRUCT, inside=tuple(parts))
+        case "field":
+            return parts[0], parts[1]
+    return _unquoted(str(parts[0])).casefold()
 
-    def simple(self, parts: list[str]) -> ColumnType | None:
-        """A type without parts."""
-        return _flat(parts[0].lower())
 
-    def decimal(self, parts: list[str | None]) -> ColumnType:
-        """With its digits, where they are said."""
-        return _sized(TypeKind.DECIMAL, "decimal", [int(part) for part in parts if part])
+# The fields of structs as columns of their own: ``address struct<city:string>`` has the column ``address.city``.
+#
+# A column of the very name ``address.city`` is written in backticks (execution_engine.metrics.expressions).
 
-    def text(self, parts: list[str | None]) -> ColumnType:
-        """With its length, where it is said."""
-        return _sized(TypeKind.TEXT, "varchar", [int(part) for part in parts if part])
+_STRUCT = "struct<"
 
-    def array(self, parts: list[ColumnType | None]) -> ColumnType:
-        """Of one type."""
-        return ColumnType(kind=TypeKind.ARRAY, inside=(("element", parts[0]),))
 
-    def map(self, parts: list[ColumnType | None]) -> ColumnType:
-        """From a type to a type."""
-        return ColumnType(kind=TypeKind.MAP, inside=(("key", parts[0]), ("value", parts[1])))
+def with_fields(columns: Mapping[str, str]) -> dict[str, str]:
+    """The columns (name → Spark's type) as assertions write them, each struct followed by its fields at any depth."""
+    flat: dict[str, str] = {}
+    waiting = [(written(name), type_) for name, type_ in reversed(list(columns.items()))]
+    while waiting:
+        name, type_ = waiting.pop()
+        flat[name] = type_
+        if type_.startswith(_STRUCT):
+            fields = [_field(part) for part in parts_of(type_[len(_STRUCT) : -1])]
+            waiting.extend((f"{name}.{written(field)}", kind) for field, kind in reversed(fields))
+    return flat
 
-    def struct(self, parts: list[tuple[str, ColumnType | None]]) -> ColumnType:
-        """Of named fields."""
-        return ColumnType(kind=TypeKind.STRUCT, inside=tuple(parts))
 
-    def field(self, parts: list[object]) -> tuple[object, object]:
-        """A name and its type."""
-        return parts[0], parts[1]
-
-    def name(self, parts: list[str]) -> str:
-        """As it is compared: without quotes and regard to case."""
-        text = str(parts[0])
-        return (text[1:-1].replace("``", "`") if text.startswith("`") else text).casefold()
+def _field(part: str) -> tuple[str, str]:
+    """The name and type of ``a:int`` or of ```b c`:int``; the name without its backticks."""
+    if not part.startswith("`"):
+        name, _, type_ = part.partition(":")
+        return name, type_
+    end = part.index("`:", 1)
+    return part[1:end].replace("``", "`"), part[end + 2 :]
 
 
 # How far the columns of a table have drifted from the declared ones, whoever reads it.

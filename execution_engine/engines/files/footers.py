@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc, types
 from pyarrow.fs import FileInfo
 
-from execution_engine.engines.columns.nested import with_fields
+from execution_engine.engines.columns.column_types import with_fields
 from execution_engine.engines.gathering import AskedStatistic
 from execution_engine.metrics.definitions.schema import SeenColumns
 from execution_engine.metrics.expressions import written
@@ -52,15 +52,18 @@ _SIMPLE = {
 def read_columns(listing: Listing) -> dict[str, str]:
     """The newest file's columns and their Spark types; columns of a type that Spark cannot read are left out."""
     try:
-        physical = listing.footer.schema
-        columns = map(physical.column, range(len(physical)))
-        int96 = frozenset(column.path for column in columns if column.physical_type == "INT96")
+        int96 = _int96(listing.footer.schema)
         doubled = next((name for name, count in Counter(listing.schema.names).items() if count > 1), None)
         if doubled is not None:
             raise pa.ArrowInvalid(f"it has two columns called {doubled!r}")
         return dict(_read_types(listing.schema, int96))
     except (pa.ArrowException, OSError) as error:
         raise unreadable(listing.root, listing.newest, error) from error
+
+
+def _int96(schema: pq.ParquetSchema) -> frozenset[str]:
+    """The columns that an old writer stored so."""
+    return frozenset(leaf.path for leaf in map(schema.column, range(len(schema))) if leaf.physical_type == "INT96")
 
 
 @lru_cache(maxsize=64)  # many tables and windows are alike
@@ -92,7 +95,9 @@ def spark_type_of(type_: pa.DataType, int96: bool = False) -> str | None:
     if types.is_dictionary(type_):
         return spark_type_of(type_.value_type)
     if types.is_timestamp(type_):
-        return _timestamp(type_, int96)
+        if type_.unit == "ns" and not int96:
+            return NANOSECONDS
+        return "timestamp" if int96 or type_.tz is not None else "timestamp_ntz"
     if types.is_decimal(type_):
         return f"decimal({type_.precision},{type_.scale})"
     if types.is_list(type_) or types.is_large_list(type_):
@@ -101,12 +106,6 @@ def spark_type_of(type_: pa.DataType, int96: bool = False) -> str | None:
     if types.is_map(type_) or types.is_struct(type_):
         return _nested(type_)
     return _SIMPLE.get(type_)
-
-
-def _timestamp(type_: pa.DataType, int96: bool) -> str:
-    if type_.unit == "ns" and not int96:
-        return NANOSECONDS
-    return "timestamp" if int96 or type_.tz is not None else "timestamp_ntz"
 
 
 def _nested(type_: pa.DataType) -> str | None:
@@ -123,7 +122,7 @@ def _nested(type_: pa.DataType) -> str | None:
 # What the footers of parquet files tell of their columns, exactly, without reading data.
 
 _EXACT_TYPES = {"NONE", "INT", "DECIMAL"}
-_TOLD = {Gather.COUNT, Gather.MIN, Gather.MAX}
+_TOLD = {Gather.COUNT: "count", Gather.MIN: "least", Gather.MAX: "greatest"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,16 +150,8 @@ class FooterStatistics:
         if statistic == ROWS:
             return self.rows
         bounds = self.columns.get((statistic.column or "").lower())
-        if bounds is None:
-            return None
-        match statistic.gather:
-            case Gather.COUNT:
-                return bounds.count
-            case Gather.MIN:
-                return bounds.least
-            case Gather.MAX:
-                return bounds.greatest
-        return None
+        name = _TOLD.get(statistic.gather)
+        return None if bounds is None or name is None else getattr(bounds, name)
 
 
 def told(footers: FooterStatistics | None, asked: Iterable[AskedStatistic]) -> dict[AskedStatistic, Value]:
@@ -208,7 +199,7 @@ def merged_footers(told: Sequence[FooterStatistics]) -> FooterStatistics:
 
 def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collection[str] | None) -> FooterStatistics:
     try:
-        metadata = listing.footer if is_newest else _read(listing, file)
+        metadata = listing.footer if is_newest else read_footer(listing.root.filesystem, file)
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
         paths = (metadata.schema.column(at).path for at in range(metadata.num_columns))
         places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
@@ -222,10 +213,6 @@ def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collectio
         raise unreadable(listing.root, file, error) from error
     rows = tuple(group.num_rows for group in groups)
     return FooterStatistics(rows=metadata.num_rows, columns=found, groups={file.path: rows})
-
-
-def _read(listing: Listing, file: FileInfo) -> pq.FileMetaData:
-    return read_footer(listing.root.filesystem, file)
 
 
 def _bounds(chunks: Iterable[tuple[Any, int]]) -> FooterBounds | None:
@@ -307,8 +294,7 @@ def _types(root: Root, file: FileInfo, storage: str) -> dict[str, str]:
             if storage == "orc":
                 return {field.name: _named(field.type) for field in orc.ORCFile(opened).schema}
             with pq.ParquetFile(opened) as parquet:
-                leaves = [parquet.schema.column(at) for at in range(len(parquet.schema))]
-                int96 = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
+                int96 = _int96(parquet.schema)
                 return {field.name: _named(field.type, field.name in int96) for field in parquet.schema_arrow}
     except (pa.ArrowException, OSError) as error:
         raise unreadable(root, file, error) from error

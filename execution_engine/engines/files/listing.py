@@ -32,8 +32,14 @@ def table_format(filesystem: FileSystem, path: str) -> str | None:
     """``a Delta``, ``an Iceberg`` or ``a Hudi`` where the path is such a table or lies directly in one, else None."""
     above = path.rpartition("/")[0]
     folders = [f"{folder}/{log}" for folder in (path, above) if folder for log in _LOGS]
-    present = [info for info in filesystem.get_file_info(folders) if info.type is FileType.Directory]
-    return next((_LOGS[info.base_name] for info in present if _is_log(filesystem, info)), None)
+    for info in filesystem.get_file_info(folders):
+        # many a folder is called ``metadata``, but Iceberg's holds files of one kind
+        if info.type is FileType.Directory and (
+            info.base_name != "metadata"
+            or any(each.base_name.endswith(_ICEBERG_LOG) for each in filesystem.get_file_info(FileSelector(info.path)))
+        ):
+            return _LOGS[info.base_name]
+    return None
 
 
 def how_to_read(format_: str, location: str) -> str:
@@ -42,13 +48,6 @@ def how_to_read(format_: str, location: str) -> str:
         f"{location} is {format_} table: its files alone are not its rows, as its log says which of them count; "
         "register it in a Spark catalog, and write storage: table with its name there as the location"
     )
-
-
-def _is_log(filesystem: FileSystem, folder: FileInfo) -> bool:
-    """Whether it is the log; many a folder is called ``metadata``, but Iceberg's holds files of one kind."""
-    if folder.base_name != "metadata":
-        return True
-    return any(info.base_name.endswith(_ICEBERG_LOG) for info in filesystem.get_file_info(FileSelector(folder.path)))
 
 
 _KINDS = tuple(
@@ -115,8 +114,7 @@ class Listing:
     @property
     def folder_columns(self) -> tuple[str, ...]:
         """The columns that the folders' names hold: ``datestr`` of ``datestr=2013-01-01/``."""
-        inside = self.files[0].path[len(self.root.path) :].split("/")[:-1] if self.files else []
-        return tuple(unquote(name.split("=", 1)[0]) for name in inside if "=" in name)
+        return tuple(self.folder_values(self.files[0])) if self.files else ()
 
     def folder_values(self, file: FileInfo) -> dict[str, str | None]:
         """The values of the columns that the folders of one file name."""
@@ -377,12 +375,9 @@ def _files_below(root: Root, path: str) -> tuple[FileInfo, ...]:
     if root.filesystem.get_file_info(path).type is FileType.File:
         return (root.filesystem.get_file_info(path),)
     infos = root.filesystem.get_file_info(FileSelector(path, recursive=True))
-    kept = [info for info in infos if info.type is FileType.File and not _hidden_below(info.path[len(path) :])]
-    return tuple(sorted(kept, key=lambda info: info.path))
-
-
-def _hidden_below(path: str) -> bool:
-    return any(_is_hidden(name) for name in path.split("/") if name)
+    files = [info for info in infos if info.type is FileType.File]
+    plain = [info for info in files if not any(map(_is_hidden, filter(None, info.path[len(path) :].split("/"))))]
+    return tuple(sorted(plain, key=lambda info: info.path))
 
 
 def _is_hidden(name: str) -> bool:

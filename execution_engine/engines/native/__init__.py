@@ -1,4 +1,5 @@
-"""Kernels over row groups of parquet files: what Spark's aggregate functions give, with pyarrow and numpy.
+"""The one reader of files: kernels in numpy, in this process for small files and else in Spark's tasks.
 
-What is not surely the same here as in ``spark`` is left to it.
+Spark's tasks take along what ``task`` and ``key_tasks`` need, so that these import nothing of the project beside this
+package, ``sound_footers`` and the states of sketches and keys.
 """

@@ -7,34 +7,34 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from .evaluation import Batch, unpacked
+from .evaluation import Batch
 from .hashing import key_hashes
-from .nodes import Column, Literal, Node, UnableToTell, When
+from .language import Column, Node, UnableToTell
 from .partials import (
     COMOMENTS,
     COUNT,
-    LONGEST_SUM,
+    LONG_SUM,
     MAX,
     MIN,
     MOMENTS,
     SUM,
-    Clause,
     Counted,
     Gathered,
-    KeySets,
     Rows,
-    counting,
+    check_long_sum,
+    exact_numbers,
     kept_of,
     key_sets,
     keyless,
-    there,
+    without_nulls,
 )
-from .values import Doubles, Family, Flags, Numbers, Values, as_string, is_valid_text, places_of
+from .values import Doubles, Family, Flags, Numbers, Values, as_string, is_valid_text, places_of, unpacked
 
 # How many numbers lie in each of some bins of one width.
 
@@ -53,22 +53,14 @@ class Binned:
     bins: int
 
 
-def nothing_in(wanted: Binned) -> Numbers:
-    """The counts of no rows."""
-    return np.zeros(wanted.bins + 1, dtype=np.int64)
-
-
-def counts_in(wanted: Binned, batch: Batch) -> Numbers:
-    """How many numbers lie in each bin, and behind these how many rows have none.
-
-    Raises UnableToTell where Spark alone knows a value.
-    """
-    given = batch.values(wanted.of)
-    where = None if wanted.where is None else batch.met(wanted.where).yes
-    numbers = kept_of(given.as_doubles(), there(given, where)).whole
-    places = np.minimum(np.floor((numbers - wanted.low) / wanted.width), wanted.bins - 1).astype(np.int64)
+def counts_in(binned: Binned, batch: Batch) -> Numbers:
+    """How many numbers lie in each bin, and behind these how many rows have none; UnableToTell."""
+    values = batch.values(binned.of)
+    where = None if binned.where is None else batch.met(binned.where).yes
+    numbers = kept_of(values.as_doubles(), without_nulls(values, where)).whole
+    places = np.minimum(np.floor((numbers - binned.low) / binned.width), binned.bins - 1).astype(np.int64)
     rows = batch.rows if where is None else int(np.count_nonzero(where))
-    return np.append(np.bincount(places, minlength=wanted.bins), rows - len(numbers))
+    return np.append(np.bincount(places, minlength=binned.bins), rows - len(numbers))
 
 
 # Which group each row is in: groups are told apart by texts of columns, as Spark's CAST to STRING writes them.
@@ -93,26 +85,20 @@ class Groups:
 
         TooManyGroups where there are more than ``most``; UnableToTell where Spark alone knows the text of a value.
         """
-        dense, rows = _alike(columns)
+        codes, count = _codes(columns[0])
+        for column in columns[1:]:
+            more_codes, more = _codes(column)
+            codes, count = _dense(codes, count)
+            codes, count = codes * more + more_codes, count * more
+        codes, count = _dense(codes, count)
+        rows = np.empty(count, dtype=np.int64)  # one of each that are alike
+        rows[codes] = np.arange(len(codes))
         keys = zip(*(_texts(column, rows) for column in columns), strict=True)
         numbers = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], dtype=np.int64)
         if len(self.numbers) > self.most:
             raise TooManyGroups
-        found: Numbers = numbers[dense]
-        return found
-
-
-def _alike(columns: Sequence[Values]) -> tuple[Numbers, Numbers]:
-    """For each row the number of those that are alike in all columns, and for each such number one of the rows."""
-    found, count = _codes(columns[0])
-    for column in columns[1:]:
-        codes, more = _codes(column)
-        found, count = _dense(found, count)
-        found, count = found * more + codes, count * more
-    found, count = _dense(found, count)
-    rows = np.empty(count, dtype=np.int64)
-    rows[found] = np.arange(len(found))
-    return found, rows
+        places: Numbers = numbers[codes]
+        return places
 
 
 def _codes(column: Values) -> tuple[Numbers, int]:
@@ -120,16 +106,14 @@ def _codes(column: Values) -> tuple[Numbers, int]:
     array = column.array
     packed = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     codes, count = places_of(packed), len(packed.dictionary)
-    if column.null is not None:
-        codes = np.where(column.null, count, codes)
-    return codes, count + 1
+    return codes if column.null is None else np.where(column.null, count, codes), count + 1
 
 
 def _dense(codes: Numbers, count: int) -> tuple[Numbers, int]:
     """The same numbers without those that no row has."""
     if count > _SPARSE * max(len(codes), 256):
-        distinct, found = np.unique(codes, return_inverse=True)
-        return found, len(distinct)
+        distinct, places = np.unique(codes, return_inverse=True)
+        return places, len(distinct)
     used = np.zeros(count, dtype=np.int64)
     used[codes] = 1
     return (np.cumsum(used) - 1)[codes], int(used.sum())
@@ -140,16 +124,13 @@ def _texts(column: Values, rows: Numbers) -> list[str | None]:
     at = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
     null = None if column.null is None else column.null[rows]
     numbers = None if column.numbers is None else column.numbers[rows]
-    written = as_string(replace(column, array=column.array.take(at), numbers=numbers, null=null))
-    texts = unpacked(written.array)
-    if not is_valid_text(texts):
+    array = unpacked(as_string(replace(column, array=column.array.take(at), numbers=numbers, null=null)).array)
+    if not is_valid_text(array):
         raise UnableToTell("a text that is no UTF-8 is told by Spark")
-    found: list[str | None] = texts.to_pylist()
-    return (
-        found
-        if null is None
-        else [None if is_null else text for text, is_null in zip(found, null.tolist(), strict=True)]
-    )
+    texts: list[str | None] = array.to_pylist()
+    if null is None:
+        return texts
+    return [None if is_null else text for text, is_null in zip(texts, null.tolist(), strict=True)]
 
 
 # Statistics of each group: arrays with one entry for each group, which are added to by rows and by other tasks.
@@ -158,68 +139,51 @@ def _texts(column: Values, rows: Numbers) -> list[str | None]:
 
 Parts = tuple[Numbers, ...]
 Value = Any  # of a statistic in one group
-LONG_SUM = "long_sum"
 _HALF = 32  # bits of a whole number: sums of halves, of as many rows as a batch has, are doubles without loss
 _MASK = 2**_HALF - 1
 _LONGEST = 10**40  # above any of Spark's decimals
 
 
-def _sum(places: Numbers, groups: int, given: Values) -> Parts:
+def _sum(places: Numbers, groups: int, values: Values) -> Parts:
     """Of whole numbers in two halves, the low one without a sign."""
-    times, numbers = np.bincount(places, minlength=groups), given.whole
-    if given.family is Family.DOUBLE:
+    times, numbers = np.bincount(places, minlength=groups), values.whole
+    if values.family is Family.DOUBLE:
         return times, np.bincount(places, numbers, groups)
-    if given.family is not Family.EXACT:
-        raise UnableToTell(f"{given.family} has no sum")
+    if values.family is not Family.EXACT:
+        raise UnableToTell(f"{values.family} has no sum")
     if numbers.dtype != object:
         halves = (np.bincount(places, half, groups).astype(np.int64) for half in (numbers >> _HALF, numbers & _MASK))
         return times, *halves
-    if sum(map(abs, numbers.tolist())) > LONGEST_SUM:
-        raise UnableToTell("a sum on the way may be too long for Spark")
+    check_long_sum(numbers)
     sums = np.zeros(groups, dtype=object)
     np.add.at(sums, places, numbers)
     return times, sums
 
 
-def _least(places: Numbers, groups: int, given: Values) -> Parts:
-    """Of doubles NaN where there is nothing else."""
-    if given.family is Family.DOUBLE:
-        return _extreme(np.fmin, np.full(groups, np.nan), places, given)
-    return _extreme(np.minimum, _bounds(given, groups, 1), places, given)
+def _extreme(sign: int, places: Numbers, groups: int, values: Values) -> Parts:
+    """The least (1) or the greatest (-1): of doubles NaN where there is nothing less, from above what all are below."""
+    of_two: np.ufunc = np.minimum if sign > 0 else np.maximum
+    if values.family is Family.DOUBLE:
+        of_two = np.fmin if sign > 0 else np.maximum
+        bounds: Numbers = np.full(groups, np.nan if sign > 0 else -np.inf)
+    elif exact_numbers(values).dtype == object:
+        bounds = np.full(groups, sign * _LONGEST, dtype=object)
+    else:
+        limits = np.iinfo(np.int64)
+        bounds = np.full(groups, limits.max if sign > 0 else limits.min, dtype=np.int64)
+    of_two.at(bounds, places, values.whole)
+    return np.bincount(places, minlength=groups), bounds
 
 
-def _greatest(places: Numbers, groups: int, given: Values) -> Parts:
-    """Of doubles NaN where there is one."""
-    if given.family is Family.DOUBLE:
-        return _extreme(np.maximum, np.full(groups, -np.inf), places, given)
-    return _extreme(np.maximum, _bounds(given, groups, -1), places, given)
-
-
-def _extreme(of_two: np.ufunc, found: Numbers, places: Numbers, given: Values) -> Parts:
-    of_two.at(found, places, given.whole)
-    return np.bincount(places, minlength=len(found)), found
-
-
-def _bounds(given: Values, groups: int, sign: int) -> Numbers:
-    """What all numbers are below (1) or above (-1)."""
-    if given.family is not Family.EXACT:
-        raise UnableToTell(f"{given.family} has no extreme that is a number")
-    if given.whole.dtype == object:
-        return np.full(groups, sign * _LONGEST, dtype=object)
-    limits = np.iinfo(np.int64)
-    return np.full(groups, limits.max if sign > 0 else limits.min, dtype=np.int64)
-
-
-def _moments(places: Numbers, groups: int, given: Values) -> Parts:
+def _products(places: Numbers, groups: int, *columns: Values) -> Parts:
+    """Of one column its mean and squares; of two their means, the squares of each, and the products of both."""
     times = np.bincount(places, minlength=groups)
-    mean, off = _centred(places, times, given.doubles())
-    return times, mean, np.bincount(places, np.square(off), groups)
+    means, off = zip(*(_centred(places, times, column.doubles()) for column in columns), strict=True)
+    pairs = ((off[i], off[j]) for i, j in _PAIRS[len(off)])
+    return times, *means, *(np.bincount(places, one * other, groups) for one, other in pairs)
 
 
-def _comoments(places: Numbers, groups: int, first: Values, second: Values) -> Parts:
-    times = np.bincount(places, minlength=groups)
-    (x, dx), (y, dy) = _centred(places, times, first.doubles()), _centred(places, times, second.doubles())
-    return times, x, y, *(np.bincount(places, each, groups) for each in (dx * dx, dy * dy, dx * dy))
+_PAIRS = {1: ((0, 0),), 2: ((0, 0), (1, 1), (0, 1))}  # of columns, whose products are added up
 
 
 def _centred(places: Numbers, times: Numbers, numbers: Doubles) -> tuple[Doubles, Doubles]:
@@ -232,33 +196,37 @@ def _centred(places: Numbers, times: Numbers, numbers: Doubles) -> tuple[Doubles
     return mean, numbers - mean[places]
 
 
-def counted(places: Numbers, groups: int) -> Parts:
-    """How many rows are in each group."""
-    return (np.bincount(places, minlength=groups),)
-
-
 REDUCTIONS: Mapping[str, Callable[..., Parts]] = {
-    COUNT: counted,
+    COUNT: lambda places, groups: (np.bincount(places, minlength=groups),),
     SUM: _sum,
     LONG_SUM: _sum,
-    MIN: _least,
-    MAX: _greatest,
-    MOMENTS: _moments,
-    COMOMENTS: _comoments,
+    MIN: partial(_extreme, 1),
+    MAX: partial(_extreme, -1),
+    MOMENTS: _products,
+    COMOMENTS: _products,
 }
 
 
 def spread(parts: Parts, places: Numbers, groups: int) -> Parts:
     """The same among so many groups, of which these were at ``places``."""
-    found = tuple(np.zeros(groups, dtype=part.dtype) for part in parts)
-    for whole, part in zip(found, parts, strict=True):
+    wide = tuple(np.zeros(groups, dtype=part.dtype) for part in parts)
+    for whole, part in zip(wide, parts, strict=True):
         whole[places] = part
-    return found
+    return wide
 
 
 def merged(gather: str, one: Parts, other: Parts) -> Parts:
     """Both together, of the same groups; where one has nothing, the other as it is."""
-    both = _MERGES[gather](one, other)
+    if gather in (MOMENTS, COMOMENTS):
+        both = _merged_products(one, other)
+    elif gather in (MIN, MAX):
+        of_two = np.maximum if gather == MAX else np.fmin if one[1].dtype == np.float64 else np.minimum
+        both = one[0] + other[0], of_two(one[1], other[1])
+    else:
+        both = tuple(ours + theirs for ours, theirs in zip(one, other, strict=True))
+        if len(both) == 3:  # what the low half has too much goes to the high one
+            times, high, low = both
+            both = times, high + (low >> _HALF), low & _MASK
     nothing, no_other = one[0] == 0, other[0] == 0
     if not nothing.any() and not no_other.any():
         return both
@@ -268,64 +236,23 @@ def merged(gather: str, one: Parts, other: Parts) -> Parts:
     )
 
 
-def _added(one: Parts, other: Parts) -> Parts:
-    """Where there are two halves, what the low one has too much goes to the high one."""
-    found = tuple(ours + theirs for ours, theirs in zip(one, other, strict=True))
-    if len(found) < 3:
-        return found
-    times, high, low = found
-    return times, high + (low >> _HALF), low & _MASK
+def _merged_products(one: Parts, other: Parts) -> Parts:
+    """By Chan, Golub and LeVeque's pairwise update, as ``execution_engine.metrics.states.states`` has it.
 
-
-def _merged_least(one: Parts, other: Parts) -> Parts:
-    of_two = np.minimum if one[1].dtype != np.float64 else np.fmin
-    return one[0] + other[0], of_two(one[1], other[1])
-
-
-def _merged_greatest(one: Parts, other: Parts) -> Parts:
-    return one[0] + other[0], np.maximum(one[1], other[1])
-
-
-def _merged_moments(one: Parts, other: Parts) -> Parts:
-    """By Chan, Golub and LeVeque's pairwise update, as ``execution_engine.metrics.states.states`` has it."""
-    (count, mean, squares), (other_count, other_mean, other_squares) = one, other
-    total, delta, weight = _weighed(count, other_count, mean, other_mean)
-    return (
-        total,
-        _merged_mean(mean, delta, other_mean, other_count / np.maximum(total, 1)),
-        squares + other_squares + delta * delta * weight,
+    Where either mean is infinite, it stays so: their difference would be no number.
+    """
+    count, other_count = one[0], other[0]
+    columns = 1 if len(one) == 3 else 2
+    total = count + other_count
+    share, weight = other_count / np.maximum(total, 1), count / np.maximum(total, 1) * other_count
+    means, other_means = one[1 : columns + 1], other[1 : columns + 1]
+    deltas = [theirs - ours for ours, theirs in zip(means, other_means, strict=True)]
+    merged_means = (
+        np.where(np.isfinite(delta), ours + delta * share, ours + theirs)
+        for ours, theirs, delta in zip(means, other_means, deltas, strict=True)
     )
-
-
-def _merged_comoments(one: Parts, other: Parts) -> Parts:
-    (count, x, y, *squares), (other_count, other_x, other_y, *other_squares) = one, other
-    total, dx, weight = _weighed(count, other_count, x, other_x)
-    dy, share = other_y - y, other_count / np.maximum(total, 1)
-    products = zip(squares, other_squares, (dx * dx, dy * dy, dx * dy), strict=True)
-    means = _merged_mean(x, dx, other_x, share), _merged_mean(y, dy, other_y, share)
-    return total, *means, *(ours + theirs + each * weight for ours, theirs, each in products)
-
-
-def _weighed(count: Numbers, other: Numbers, mean: Doubles, other_mean: Doubles) -> tuple[Numbers, Doubles, Doubles]:
-    total = count + other
-    return total, other_mean - mean, count / np.maximum(total, 1) * other
-
-
-def _merged_mean(mean: Doubles, delta: Doubles, other: Doubles, share: Doubles) -> Doubles:
-    """Where either is infinite, it stays so: their difference would be no number."""
-    found: Doubles = np.where(np.isfinite(delta), mean + delta * share, mean + other)
-    return found
-
-
-_MERGES: Mapping[str, Callable[[Parts, Parts], Parts]] = {
-    COUNT: _added,
-    SUM: _added,
-    LONG_SUM: _added,
-    MIN: _merged_least,
-    MAX: _merged_greatest,
-    MOMENTS: _merged_moments,
-    COMOMENTS: _merged_comoments,
-}
+    products = zip(one[columns + 1 :], other[columns + 1 :], _PAIRS[columns], strict=True)
+    return total, *merged_means, *(ours + theirs + deltas[i] * deltas[j] * weight for ours, theirs, (i, j) in products)
 
 
 def values(gather: str, parts: Parts, scale: int | None) -> Sequence[Value]:
@@ -347,13 +274,8 @@ Tally = tuple[Numbers, Numbers, Numbers]  # hashes of keys, the marks of their r
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 by the golden ratio
 
 
-def marks_of(places: Numbers, null: Flags | None) -> Numbers:
-    """Twice the number of each row's group, and one more where it has no key."""
-    return 2 * places if null is None else 2 * places + null
-
-
 def tally(hashes: Numbers, marks: Numbers, kept: Flags | None) -> Tally:
-    """Of the rows that count; None for all."""
+    """Of the rows that count; None for all. ``marks``: twice the group's number, and one more where there is no key."""
     if kept is not None:
         hashes, marks = hashes.compress(kept), marks.compress(kept)
     return _once(hashes, marks, np.ones(len(hashes), dtype=np.int64))
@@ -363,7 +285,7 @@ def of_tallies(tallies: Sequence[Tally]) -> Tally:
     """All of them as one, each key of a group once."""
     if len(tallies) == 1:
         return tallies[0]
-    hashes, marks, times = (np.concatenate(some) for some in zip(*tallies, strict=True))
+    hashes, marks, times = (np.concatenate(arrays) for arrays in zip(*tallies, strict=True))
     return _once(hashes, marks, times)
 
 
@@ -401,7 +323,7 @@ class Grouped:
     sent: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class GroupsOfTask:
     """What one task found of the groups, in the order of their ``keys``.
 
@@ -410,120 +332,84 @@ class GroupsOfTask:
     """
 
     keys: Sequence[GroupKey] = ()
-    parts: Mapping[int, Parts] = field(default_factory=dict)
-    scales: Mapping[int, int] = field(default_factory=dict)
-    tallies: Mapping[int, Tally] = field(default_factory=dict)
-    unable: Mapping[int, str] = field(default_factory=dict)
-    failed: str = ""
-    too_many: bool = False
-
-
-@dataclass
-class Gathering:
-    """What was gathered of the groups so far."""
-
-    grouped: Grouped
     parts: dict[int, Parts] = field(default_factory=dict)
     scales: dict[int, int] = field(default_factory=dict)
-    tallies: dict[int, list[Tally]] = field(default_factory=lambda: defaultdict(list))
+    tallies: dict[int, Tally] = field(default_factory=dict)
     unable: dict[int, str] = field(default_factory=dict)
     failed: str = ""
     too_many: bool = False
-    groups: Groups = field(init=False)
-    sets: KeySets = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.groups = Groups(most=self.grouped.most)
-        self.sets = key_sets(self.grouped.counted)
+
+class Gathering:
+    """What was gathered of the groups so far."""
+
+    def __init__(self, grouped: Grouped) -> None:
+        self.grouped, self.sets = grouped, key_sets(grouped.counted)
+        self.groups, self.so_far = Groups(most=grouped.most), GroupsOfTask()
+        self.tallies: dict[int, list[Tally]] = defaultdict(list)
 
     def add(self, batch: Batch) -> None:
         """Takes the rows of one more batch."""
-        if self.failed or self.too_many:
+        if self.so_far.failed or self.so_far.too_many:
             return
         try:
             places = self.groups.places([batch.values(Column(name=name)) for name in self.grouped.by])
             if len(self.groups.numbers) > self.grouped.sent:
                 raise UnableToTell("so many groups of so many tasks are Spark's to merge")
         except UnableToTell as error:
-            self.failed = str(error)
+            self.so_far = GroupsOfTask(failed=str(error))
             return
         except TooManyGroups:
-            self.too_many = True
+            self.so_far = GroupsOfTask(too_many=True)
             return
         rows = Rows(batch=batch)
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
-            for at, one in enumerate(self.grouped.asked):
+            for at, statistic in enumerate(self.grouped.asked):
                 try:
-                    self._add_statistic(at, one, rows, places)
+                    self._add_statistic(at, statistic, rows, places)
                 except UnableToTell as error:
-                    self.unable[at] = str(error)
-            for (columns, partial), clauses in self.sets.items():
-                self._add_keys(columns, partial, clauses, rows, places)
+                    self.so_far.unable[at] = str(error)
+            self._add_keys(rows, places)
 
     def result(self) -> GroupsOfTask:
         """What all batches told."""
-        if self.failed or self.too_many:
-            return GroupsOfTask(failed=self.failed, too_many=self.too_many)
-        return GroupsOfTask(
-            keys=list(self.groups.numbers),
-            parts=self.parts,
-            scales=self.scales,
-            tallies={at: of_tallies(tallies) for at, tallies in self.tallies.items()},
-            unable=self.unable,
-        )
+        if self.so_far.failed or self.so_far.too_many:
+            return self.so_far
+        tallies = {at: of_tallies(tallies) for at, tallies in self.tallies.items()}
+        return replace(self.so_far, keys=list(self.groups.numbers), tallies=tallies)
 
-    def _add_statistic(self, at: int, one: Gathered, rows: Rows, places: Numbers) -> None:
+    def _add_statistic(self, at: int, statistic: Gathered, rows: Rows, places: Numbers) -> None:
         count = len(self.groups.numbers)
-        where = None if one.where is None else rows.met(one.where)
-        if one.gather == COUNT:
-            parts = counted(_of_rows(places, _with_value(one.of[0], rows, where)), count)
+        kept: list[Values] = []
+        if statistic.gather == COUNT:
+            flags = rows.counting(statistic)
         else:
-            given = [rows.batch.values(each) for each in one.of]
-            for each in given:
-                where = there(each, where)
-            parts = REDUCTIONS[one.gather](_of_rows(places, where), count, *(kept_of(each, where) for each in given))
-            if given[0].is_decimal:
-                self.scales[at] = given[0].scale
-        before = self.parts.get(at)
-        if before is not None:
-            parts = merged(one.gather, spread(before, np.arange(len(before[0])), count), parts)
-        self.parts[at] = parts
+            flags, kept = rows.kept(statistic)
+        own = places if flags is None else places.compress(flags)
+        parts = REDUCTIONS[statistic.gather](own, count, *kept)
+        if kept and kept[0].is_decimal:
+            self.so_far.scales[at] = kept[0].scale
+        if (before := self.so_far.parts.get(at)) is not None:
+            parts = merged(statistic.gather, spread(before, np.arange(len(before[0])), count), parts)
+        self.so_far.parts[at] = parts
 
-    def _add_keys(
-        self,
-        columns: Sequence[str],
-        partial: bool,
-        clauses: Mapping[Clause, Sequence[int]],
-        rows: Rows,
-        places: Numbers,
-    ) -> None:
-        every = [at for numbers in clauses.values() for at in numbers]
-        try:
-            given: list[Values] = [rows.batch.values(Column(name=name)) for name in columns]
-            hashes, marks = key_hashes(given), marks_of(places, keyless(given, partial))
-        except UnableToTell as error:
-            self._leave(every, error)
-            return
-        for clause, numbers in clauses.items():
+    def _add_keys(self, rows: Rows, places: Numbers) -> None:
+        for (columns, is_partial), clauses in self.sets.items():
             try:
-                found = tally(hashes, marks, counting(clause, rows))
+                keys = [rows.batch.values(Column(name=name)) for name in columns]
+                hashes, null = key_hashes(keys), keyless(keys, is_partial)
             except UnableToTell as error:
-                self._leave(numbers, error)
+                self._leave([at for numbers in clauses.values() for at in numbers], error)
                 continue
-            for at in numbers:
-                self.tallies[at].append(found)
+            marks = 2 * places if null is None else 2 * places + null
+            for clause, numbers in clauses.items():
+                try:
+                    tallied = tally(hashes, marks, rows.of_clause(clause))
+                except UnableToTell as error:
+                    self._leave(numbers, error)
+                    continue
+                for at in numbers:
+                    self.tallies[at].append(tallied)
 
     def _leave(self, places: Sequence[int], error: UnableToTell) -> None:
-        self.unable.update({len(self.grouped.asked) + at: str(error) for at in places})
-
-
-def _with_value(node: Node, rows: Rows, where: Flags | None) -> Flags | None:
-    """The rows that count and in which there is a value; None for all."""
-    if isinstance(node, When) and isinstance(node.then, Literal):
-        met = rows.met(node.met)
-        return met if where is None else met & where
-    return where if isinstance(node, Literal) else there(rows.batch.values(node), where)
-
-
-def _of_rows(places: Numbers, kept: Flags | None) -> Numbers:
-    return places if kept is None else places.compress(kept)
+        self.so_far.unable.update({len(self.grouped.asked) + at: str(error) for at in places})

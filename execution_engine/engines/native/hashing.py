@@ -1,6 +1,7 @@
 """Hashes of values as Spark and its sketches make them, for many rows at once.
 
-What a hash is of, and what hashes are gathered into, is told outside: of keys in ``keys``, of sketches in ``partials``.
+What a hash is of, and what hashes are gathered into, is told outside: of keys in ``key_tasks``, of sketches in
+``partials``.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,133 +12,124 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .nodes import UnableToTell
+from .language import UnableToTell
 from .values import LONG_DIGITS, Family, Flags, Numbers, Values, places_of, texts_of
 
 # Spark's ``xxhash64`` of columns, for many rows at once: XXH64 with seed 42, each column's hash the seed of the next.
 #
 # Source: Yann Collet's specification of XXH64, and what Spark hands it: whole numbers up to 32 bits and dates as four
 # bytes, longer ones, instants and decimals of 18 digits as eight, longer decimals as Java writes their digits, floats
-# by
-# their bits, texts by their UTF-8. A null leaves the hash as it is.
+# by their bits, texts by their UTF-8. A null leaves the hash as it is.
 
 Words = npt.NDArray[np.uint64]
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
 SEED = 42
 AT_ONCE = 1 << 15  # rows: what is on its way stays in the cache of a core
 MOST_BYTES = 4096  # of a text: blocks of longer ones would be hashed for too few rows at once
-_P1, _P2, _P3, _P4, _P5 = (
-    np.uint64(prime)
-    for prime in (
-        0x9E3779B185EBCA87,
-        0xC2B2AE3D27D4EB4F,
-        0x165667B19E3779F9,
-        0x85EBCA77C2B2AE63,
-        0x27D4EB2F165667C5,
-    )
+_P1, _P2, _P3, _P4, _P5 = map(
+    np.uint64,
+    (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5),
 )
 _LANES = 32  # bytes that are hashed in four lanes
 _NAN = {4: 0x7FC00000, 8: 0x7FF8000000000000}
+_INT_DIGITS = 10  # of Spark's int
 
 
 def key_hashes(columns: Sequence[Values]) -> npt.NDArray[np.int64]:
     """The hash of each row's key as ``Expressions.hash_of`` writes it: of several columns with which are null."""
-    found = hashes(columns)
+    words = hashes(columns)
     if len(columns) > 1:
         for column in columns:
-            null = np.zeros(len(found), dtype=np.uint64) if column.null is None else column.null.astype(np.uint64)
-            _in_slices(_of_ints, found, null)
-    return found.view(np.int64)
+            null = np.zeros(len(words), dtype=np.uint64) if column.null is None else column.null.astype(np.uint64)
+            _in_slices(_hash_ints, words, null)
+    return words.view(np.int64)
 
 
 def hashes(columns: Sequence[Values]) -> Words:
     """``xxhash64`` of the columns, one for each row; UnableToTell where a column is Spark's to hash."""
-    found = np.full(len(columns[0].array), SEED, dtype=np.uint64)
+    words = np.full(len(columns[0].array), SEED, dtype=np.uint64)
     for column in columns:
-        before = found.copy() if column.null is not None else None
+        before = words.copy() if column.null is not None else None
         if column.family in (Family.TEXT, Family.BYTES):
-            _hash_texts(column.array, found)
+            _hash_texts(column.array, words)
         elif column.family is Family.EXACT and column.digits > LONG_DIGITS and column.is_decimal:
-            _hash_texts(_as_bytes(column.whole), found)
+            _hash_texts(_as_bytes(column.whole), words)
         else:
-            mix, words = _words_of(column)
-            _in_slices(mix, found, words)
+            _in_slices(*_mixed_in(column, words))
         if before is not None:
             assert column.null is not None
-            np.copyto(found, before, where=column.null)
-    return found
+            np.copyto(words, before, where=column.null)
+    return words
 
 
-def _words_of(column: Values) -> tuple[Callable[[Words, Words], None], Words]:
-    """How a value is mixed in, and the bits of each."""
+def _mixed_in(column: Values, words: Words) -> tuple[Callable[[Words, Words], None], Words, Words]:
+    """How the column is mixed into the words, and the bits of each value."""
     array = column.array
     match column.family:
         case Family.DOUBLE if pa.types.is_float32(array.type):
-            return _of_ints, _bits(column.whole.astype(np.float32), np.uint32).astype(np.uint64)
+            return _hash_ints, words, _bits(column.whole.astype(np.float32), np.uint32).astype(np.uint64)
         case Family.DOUBLE if pa.types.is_float64(array.type):
-            return _hash_longs, _bits(column.whole, np.uint64)
+            return _hash_longs, words, _bits(column.whole, np.uint64)
         case Family.EXACT if column.is_decimal or column.digits > _INT_DIGITS:
-            return _hash_longs, column.whole.view(np.uint64)
+            return _hash_longs, words, column.whole.view(np.uint64)
         case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
-            return _hash_longs, column.whole.view(np.uint64)
+            return _hash_longs, words, column.whole.view(np.uint64)
         case Family.EXACT | Family.DATE | Family.TRUTH:
-            return _of_ints, column.whole.astype(np.int32).view(np.uint32).astype(np.uint64)
+            return _hash_ints, words, column.whole.astype(np.int32).view(np.uint32).astype(np.uint64)
     raise UnableToTell(f"{array.type} is Spark's to hash")
-
-
-_INT_DIGITS = 10  # of Spark's int
 
 
 def _bits(numbers: npt.NDArray[Any], type_: Any) -> npt.NDArray[Any]:
     """-0.0 is 0.0, and NaN one value."""
-    bits = (numbers + numbers.dtype.type(0.0)).view(type_)
+    bits: npt.NDArray[Any] = (numbers + numbers.dtype.type(0.0)).view(type_)
     bits[np.isnan(numbers)] = _NAN[numbers.dtype.itemsize]
-    found: npt.NDArray[Any] = bits
-    return found
+    return bits
 
 
-def _in_slices(mix: Callable[[Words, Words], None], found: Words, words: Words) -> None:
+def _in_slices(mix: Callable[[Words, Words], None], words: Words, values: Words) -> None:
     with np.errstate(over="ignore"):
-        for at in range(0, len(found), AT_ONCE):
-            mix(found[at : at + AT_ONCE], words[at : at + AT_ONCE])
+        for at in range(0, len(words), AT_ONCE):
+            mix(words[at : at + AT_ONCE], values[at : at + AT_ONCE])
 
 
-def _hash_longs(found: Words, words: Words) -> None:
+def _hash_longs(words: Words, values: Words) -> None:
     """Eight bytes, each into the hash that is its seed."""
-    found += _P5
-    found += np.uint64(8)
-    _mix_long(found, words)
-    _finish(found)
+    words += _P5
+    words += np.uint64(8)
+    _mix_long(words, values)
+    _finish(words)
 
 
-def _of_ints(found: Words, words: Words) -> None:
-    """Four bytes; ``words`` without a sign."""
-    found += _P5
-    found += np.uint64(4)
-    _mix_int(found, words)
-    _finish(found)
+def _hash_ints(words: Words, values: Words) -> None:
+    """Four bytes; ``values`` without a sign."""
+    words += _P5
+    words += np.uint64(4)
+    _mix_int(words, values)
+    _finish(words)
 
 
-def _mix_long(found: Words, words: Words) -> None:
-    mixed = words * _P2
+def _mix_long(words: Words, values: Words) -> None:
+    mixed = values * _P2
     rotate(mixed, 31)
     mixed *= _P1
-    found ^= mixed
-    rotate(found, 27)
-    found *= _P1
-    found += _P4
+    words ^= mixed
+    rotate(words, 27)
+    words *= _P1
+    words += _P4
 
 
-def _mix_int(found: Words, words: Words) -> None:
-    found ^= words * _P1
-    rotate(found, 23)
-    found *= _P2
-    found += _P3
+def _mix_int(words: Words, values: Words) -> None:
+    words ^= values * _P1
+    rotate(words, 23)
+    words *= _P2
+    words += _P3
 
 
-def _mix_byte(found: Words, words: Words) -> None:
-    found ^= words * _P5
-    rotate(found, 11)
-    found *= _P1
+def _mix_byte(words: Words, values: Words) -> None:
+    words ^= values * _P5
+    rotate(words, 11)
+    words *= _P1
 
 
 def rotate(words: Words, bits: int) -> None:
@@ -147,67 +139,69 @@ def rotate(words: Words, bits: int) -> None:
     words |= high
 
 
-def _finish(found: Words) -> None:
+def _finish(words: Words) -> None:
     for bits, prime in ((33, _P2), (29, _P3), (32, None)):
-        found ^= found >> np.uint64(bits)
+        words ^= words >> np.uint64(bits)
         if prime is not None:
-            found *= prime
+            words *= prime
 
 
-def _hash_texts(array: pa.Array, found: Words) -> None:
+def _hash_texts(array: pa.Array, words: Words) -> None:
     """Of a dictionary each text once, where all rows still have the seed."""
     if pa.types.is_dictionary(array.type):
-        if len(found) and (found == SEED).all():
+        if len(words) and (words == SEED).all():
             texts = np.full(len(array.dictionary), SEED, dtype=np.uint64)
-            _of_plain_texts(array.dictionary, texts)
-            places = places_of(array)
-            found[:] = texts[places] if len(texts) else SEED
+            _hash_texts(array.dictionary, texts)
+            words[:] = texts[places_of(array)] if len(texts) else SEED
             return
         array = array.dictionary_decode()
-    _of_plain_texts(array, found)
+    data, offsets = bytes_of(array)
+    with np.errstate(over="ignore"):
+        for at in range(0, len(array), AT_ONCE):
+            some = offsets[at : at + AT_ONCE + 1].astype(np.int64)
+            _hash_bytes(data, some[:-1], np.diff(some), words[at : at + AT_ONCE])
 
 
 def _as_bytes(numbers: Numbers) -> pa.Array:
     """As ``BigInteger.toByteArray``: the fewest bytes that hold the number and its sign, the high ones first."""
     lengths = ((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers.tolist())
-    found = [number.to_bytes(length, "big", signed=True) for number, length in zip(numbers, lengths, strict=True)]
-    return texts_of(found, pa.binary())
+    content = [number.to_bytes(length, "big", signed=True) for number, length in zip(numbers, lengths, strict=True)]
+    return texts_of(content, pa.binary())
 
 
-def _of_plain_texts(array: pa.Array, found: Words) -> None:
-    data, offsets = bytes_of(array)
-    with np.errstate(over="ignore"):
-        for at in range(0, len(array), AT_ONCE):
-            some = offsets[at : at + AT_ONCE + 1].astype(np.int64)
-            _hash_bytes(data, some[:-1], np.diff(some), found[at : at + AT_ONCE])
-
-
-def _hash_bytes(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: Any, found: Words) -> None:
+def _hash_bytes(data: Bytes, starts: Places, lengths: Places, words: Words) -> None:
     """The shortest first, so that those with another block are always the last of them."""
     order = np.argsort(lengths, kind="stable")
-    starts, lengths, mixed = starts[order], lengths[order], found[order]
+    starts, lengths, mixed = starts[order], lengths[order], words[order]
     at = starts.copy()
     first = int(np.searchsorted(lengths, _LANES))
     if first < len(lengths):
         mixed[first:] = _in_lanes(data, at[first:], lengths[first:], mixed[first:])
     mixed[:first] += _P5
     mixed += lengths.astype(np.uint64)
-    rest = starts + lengths - at
-    _in_blocks(data, at, rest, mixed)
+    rest = starts + lengths - at  # up to three words of eight bytes, one of four, and up to three bytes
+    for mix, size, type_ in ((_mix_long, 8, np.uint64), (_mix_int, 4, np.uint32), (_mix_byte, 1, np.uint8)):
+        values = unaligned(data, type_)
+        while len(rows := np.flatnonzero(rest >= size)):
+            some = mixed[rows]
+            mix(some, values[at[rows]].astype(np.uint64))
+            mixed[rows] = some
+            at[rows] += size
+            rest[rows] -= size
     _finish(mixed)
-    found[order] = mixed
+    words[order] = mixed
 
 
-def _in_lanes(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], lengths: Any, seeds: Words) -> Words:
+def _in_lanes(data: Bytes, at: Places, lengths: Places, seeds: Words) -> Words:
     """Blocks of 32 bytes in four lanes; ``at`` moves behind them."""
-    words = unaligned(data, np.uint64)
+    values = unaligned(data, np.uint64)
     lanes = [seeds + _P1 + _P2, seeds + _P2, seeds.copy(), seeds - _P1]
     blocks = lengths // _LANES
     for block in range(int(blocks[-1])):
         has = int(np.searchsorted(blocks, block + 1))
         for number, lane in enumerate(lanes):
             part = lane[has:]
-            part += words[at[has:] + 8 * number] * _P2
+            part += values[at[has:] + 8 * number] * _P2
             rotate(part, 31)
             part *= _P1
         at[has:] += _LANES
@@ -226,19 +220,7 @@ def _in_lanes(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], lengths: A
     return mixed
 
 
-def _in_blocks(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], rest: Any, mixed: Words) -> None:
-    """What is left: up to three words of eight bytes, one of four, and up to three bytes."""
-    for mix, size, type_ in ((_mix_long, 8, np.uint64), (_mix_int, 4, np.uint32), (_mix_byte, 1, np.uint8)):
-        words = unaligned(data, type_)
-        while len(rows := np.flatnonzero(rest >= size)):
-            some = mixed[rows]
-            mix(some, words[at[rows]].astype(np.uint64))
-            mixed[rows] = some
-            at[rows] += size
-            rest[rows] -= size
-
-
-def bytes_of(array: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
+def bytes_of(array: pa.Array) -> tuple[Bytes, npt.NDArray[Any]]:
     """The bytes of all texts, and where each begins and the last ends; UnableToTell where one is very long."""
     wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     if not wide and not (pa.types.is_string(array.type) or pa.types.is_binary(array.type)):
@@ -252,7 +234,7 @@ def bytes_of(array: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any]]:
     return np.frombuffer(content, np.uint8) if content is not None and content.size else np.empty(0, np.uint8), offsets
 
 
-def unaligned(data: npt.NDArray[np.uint8], type_: Any) -> npt.NDArray[Any]:
+def unaligned(data: Bytes, type_: Any) -> npt.NDArray[Any]:
     """The words that begin at each byte."""
     size = np.dtype(type_).itemsize
     if len(data) < size:
@@ -264,10 +246,8 @@ def unaligned(data: npt.NDArray[np.uint8], type_: Any) -> npt.NDArray[Any]:
 # The coupons of values in a HyperLogLog sketch of Apache DataSketches, for many rows at once.
 #
 # Source: DataSketches' ``HllSketch.update``: MurmurHash3_x64_128 with seed 9001, of a whole number as eight bytes and
-# of
-# a text by its UTF-8, an empty one left out; an address of 26 bits from the first half, and above it one more than
-# the
-# leading zeros of the second, 62 at most.
+# of a text by its UTF-8, an empty one left out; an address of 26 bits from the first half, and above it one more than
+# the leading zeros of the second, 62 at most.
 
 COUPON_SEED = np.uint64(9001)
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
@@ -275,10 +255,8 @@ _F1, _F2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _N1, _N2 = np.uint64(0x52DCE729), np.uint64(0x38495AB5)
 _ADDRESS_BITS = 26
 _MOST_ZEROS = 62
-_INTEGERS = 10  # digits: what Spark takes as they are; narrower ones it hashes first
 _BLOCK, _WORD = 16, 8
 _OF_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint64)  # the low bytes of a word
-
 
 Coupons = npt.NDArray[np.uint32]
 
@@ -290,7 +268,7 @@ class OfColumn:
     ``filled``: which of them count, as the empty text has no coupon; None for all.
     """
 
-    found: Coupons
+    coupons: Coupons
     filled: Flags | None = None
     places: Numbers | None = None
 
@@ -304,36 +282,28 @@ def coupons_of(column: Values, kept: Flags | None, of_all: dict[int, OfColumn]) 
     """
     if id(column) not in of_all:
         of_all[id(column)] = _coupons_of_texts(column.array) if column.family is Family.TEXT else _of_numbers(column)
-    known, rows = of_all[id(column)], _some(column, kept)
+    known, rows = of_all[id(column)], kept
+    if column.null is not None:
+        rows = ~column.null if kept is None else kept & ~column.null
     if known.places is not None:
-        used = np.zeros(len(known.found), dtype=np.bool_)
+        used = np.zeros(len(known.coupons), dtype=np.bool_)
         used[known.places if rows is None else known.places.compress(rows)] = True
         rows = used
     if known.filled is not None:
         rows = known.filled if rows is None else known.filled & rows
-    return known.found if rows is None else known.found.compress(rows)
-
-
-def _some(column: Values, kept: Flags | None) -> Flags | None:
-    """The rows to take; None for all."""
-    if column.null is None:
-        return kept
-    return ~column.null if kept is None else kept & ~column.null
+    return known.coupons if rows is None else known.coupons.compress(rows)
 
 
 def _of_numbers(column: Values) -> OfColumn:
-    is_whole = column.family is Family.EXACT and not column.is_decimal and column.digits >= _INTEGERS
-    return OfColumn(found=_coupons_of_longs(column.whole.view(np.uint64) if is_whole else hashes([column])))
-
-
-def _coupons_of_longs(words: Words) -> Coupons:
-    found = np.empty(len(words), dtype=np.uint32)
+    is_plain = column.family is Family.EXACT and not column.is_decimal and column.digits >= _INT_DIGITS
+    words = column.whole.view(np.uint64) if is_plain else hashes([column])
+    coupons = np.empty(len(words), dtype=np.uint32)
     with np.errstate(over="ignore"):
         for at in range(0, len(words), AT_ONCE):
             first = np.full(len(words[at : at + AT_ONCE]), COUPON_SEED)
             _mix_first(first, words[at : at + AT_ONCE])
-            found[at : at + AT_ONCE] = _finished(first, np.full_like(first, COUPON_SEED), np.uint64(8))
-    return found
+            coupons[at : at + AT_ONCE] = _finished(first, np.full_like(first, COUPON_SEED), np.uint64(8))
+    return OfColumn(coupons=coupons)
 
 
 def _coupons_of_texts(array: pa.Array) -> OfColumn:
@@ -341,17 +311,15 @@ def _coupons_of_texts(array: pa.Array) -> OfColumn:
     is_packed = pa.types.is_dictionary(array.type)
     data, offsets = bytes_of(array.dictionary if is_packed else array)
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
-    found = np.empty(len(starts), dtype=np.uint32)
+    coupons = np.empty(len(starts), dtype=np.uint32)
     with np.errstate(over="ignore"):
         for at in range(0, len(starts), AT_ONCE):
             order = np.argsort(lengths[at : at + AT_ONCE], kind="stable")
-            found[at + order] = _coupons_of_bytes(data, starts[at + order], lengths[at + order])
-    return OfColumn(found=found, filled=lengths > 0, places=places_of(array) if is_packed else None)
+            coupons[at + order] = _coupons_of_bytes(data, starts[at + order], lengths[at + order])
+    return OfColumn(coupons=coupons, filled=lengths > 0, places=places_of(array) if is_packed else None)
 
 
-def _coupons_of_bytes(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> Coupons:
+def _coupons_of_bytes(data: Bytes, starts: Places, lengths: Places) -> Coupons:
     first, second = np.full(len(starts), COUPON_SEED), np.full(len(starts), COUPON_SEED)
     words, blocks = unaligned(data, np.uint64), lengths // _BLOCK
     for block in range(int(blocks[-1])):
@@ -368,20 +336,19 @@ def _coupons_of_bytes(
         other += one
         other *= np.uint64(5)
         other += _N2
-    tails, left = starts + _BLOCK * blocks, lengths % _BLOCK
-    for number, (mix, half) in enumerate(((_mix_second, second), (_mix_first, first))):
-        begins = _WORD if number == 0 else 0
-        mix(half, _tail(data, tails + begins, np.clip(left - begins, 0, _WORD)))
+    tails, rest = starts + _BLOCK * blocks, lengths % _BLOCK
+    for mix, half, begins in ((_mix_second, second, _WORD), (_mix_first, first, 0)):
+        mix(half, _tail(data, tails + begins, np.clip(rest - begins, 0, _WORD)))
     return _finished(first, second, lengths.astype(np.uint64))
 
 
-def _tail(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> Words:
+def _tail(data: Bytes, at: Places, lengths: Places) -> Words:
     """Up to eight bytes as one word, 0 where there are none: a word of 0 mixes nothing in."""
     words = unaligned(data if len(data) >= _WORD else np.pad(data, (0, _WORD)), np.uint64)
     begin = np.minimum(at, len(words) - 1)  # not behind the last whole word
     beyond = ((at - begin) * 8).astype(np.uint64)
-    found: Words = (words[begin] >> beyond) & _OF_BYTES[lengths]
-    return found
+    tail: Words = (words[begin] >> beyond) & _OF_BYTES[lengths]
+    return tail
 
 
 def _mix_first(half: Words, words: Words) -> None:
@@ -404,23 +371,22 @@ def _finished(first: Words, second: Words, length: Any) -> Coupons:
     first += second
     second += first
     for half in (first, second):
-        half ^= half >> np.uint64(33)
-        half *= _F1
-        half ^= half >> np.uint64(33)
-        half *= _F2
+        for prime in (_F1, _F2):
+            half ^= half >> np.uint64(33)
+            half *= prime
         half ^= half >> np.uint64(33)
     first += second
     second += first
     address = (first & np.uint64((1 << _ADDRESS_BITS) - 1)).astype(np.uint32)
     value = np.minimum(_leading_zeros(second), _MOST_ZEROS) + 1
-    return (value.astype(np.uint32) << np.uint32(_ADDRESS_BITS)) | address
+    coupons: Coupons = (value.astype(np.uint32) << np.uint32(_ADDRESS_BITS)) | address
+    return coupons
 
 
-def _leading_zeros(words: Words) -> npt.NDArray[np.int64]:
+def _leading_zeros(words: Words) -> Places:
     """By the exponent of the high half as a double, which holds it exactly, and of the low one where that is 0."""
     high = np.frexp((words >> np.uint64(32)).astype(np.float64))[1]
-    found = 32 - high
+    zeros: Places = 32 - high
     rows = np.flatnonzero(high == 0)
-    if len(rows):
-        found[rows] = 64 - np.frexp((words[rows] & np.uint64(0xFFFFFFFF)).astype(np.float64))[1]
-    return found
+    zeros[rows] = 64 - np.frexp((words[rows] & np.uint64(0xFFFFFFFF)).astype(np.float64))[1]
+    return zeros

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from execution_engine.engines.gathering import (
     AskedGroups,
@@ -16,6 +16,8 @@ from execution_engine.engines.gathering import (
     FoundGroups,
     Keyed,
     bins_between,
+    condition_of,
+    in_order,
     of_bins,
     of_values,
 )
@@ -23,7 +25,6 @@ from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.definitions.uniqueness import bins_of
 from execution_engine.metrics.expressions import Expressions, path_of
 from execution_engine.metrics.states.frequencies import (
-    Counts,
     Frequencies,
     counts_of_clauses,
     counts_of_tallies,
@@ -31,24 +32,26 @@ from execution_engine.metrics.states.frequencies import (
 )
 from execution_engine.metrics.states.group_values import MAX_GROUPS
 from execution_engine.metrics.states.states import merge
-from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
+from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Summary, Value, over_nothing
 from execution_engine.read_by import Kind, Left
 
-from .compiled import compiled
-from .evaluation import Batch
-from .group_results import groups_found
-from .grouped import REDUCTIONS, Binned, Gathering, Grouped
-from .nodes import Column, Hashed, IsNull, Node, Not, UnableToTell, When
-from .partials import GATHERS, Counted, Gathered, Keys, Part, Partials, key_sets
-from .reading import Piece, Stored
+from . import grouped as by_groups
+from .grouped import REDUCTIONS, Binned, Gathering, Grouped, GroupKey, GroupsOfTask, Tally, of_tallies, spread
+from .key_tasks import Rows, Take
+from .language import Column, Hashed, IsNull, Node, Not, UnableToTell, When, compiled, names_in
+from .partials import GATHERS, Counted, Gathered, Keys, Partials, key_sets
+from .reading import Piece, Stored, empty_batch
 from .task import Gleaned, Program, of_parts
-from .values import Values, values_of
+from .values import Flags, Numbers
 
 TASK_ROWS = 250_000  # more are cut into several tasks, as far as there are row groups
 MOST_ROWS = 1_000_000  # of a table whose rows one task keeps, as for an exact quantile
 MOST_SENT = 1_000_000  # groups of all tasks, each of which sends its own: some hundred bytes each
 MOST_KEYED = 20_000_000  # rows of a table whose keys are counted by groups: 24 bytes are sent for each at most
+FAILED = Left(kind=Kind.FAILED, why="a task of the kernels failed")
 BESIDE = Left(kind=Kind.BESIDE, why="it shares a job with what is Spark's")
+
+Request = AskedStatistic | Keyed
 
 
 class UnableToGroup(UnableToTell):
@@ -57,12 +60,12 @@ class UnableToGroup(UnableToTell):
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """What is native of what a scan asks for, and why the rest is not."""
+    """What is native of what is asked of all rows or of groups, in the program's order, and why the rest is not."""
 
     program: Program
-    asked: tuple[AskedStatistic, ...]  # in the order of the program's
+    asked: tuple[AskedStatistic, ...]
     keyed: tuple[Keyed, ...]
-    left: Mapping[AskedStatistic | Keyed, Left]
+    left: Mapping[Request, Left]
 
 
 def drafted(
@@ -79,83 +82,26 @@ def drafted(
 def _drafted(
     columns: tuple[tuple[str, Stored], ...], asked: tuple[AskedStatistic, ...], keyed: tuple[Keyed, ...], alone: bool
 ) -> Draft:
-    stored = dict(columns)
-    left: dict[AskedStatistic | Keyed, Left] = {}
-    gathered: dict[AskedStatistic, Gathered] = {}
-    counted: dict[Keyed, Counted] = {}
-    for one in asked:
-        with _told_by_spark(left, one):
-            if not one.statistic.merges and not alone:
-                raise UnableToTell("exact quantiles of large tables are Spark's")
-            gathered[one] = _gathered_of(one)
-    for each in keyed:
-        with _told_by_spark(left, each):
-            counted[each] = _counted_of(each)
-    unable = _unable(tuple(gathered.values()), tuple(counted.values()), stored)
-    tried: list[AskedStatistic | Keyed] = [*gathered, *counted]
-    left |= {one: Left(kind=Kind.COLUMN, why=unable[at]) for at, one in enumerate(tried) if at in unable}
-    gathered = {one: native for one, native in gathered.items() if one not in left}
-    counted = {each: native for each, native in counted.items() if each not in left}
+    gathered, counted, left = _translated(asked, keyed, alone=alone)
+    partials = Partials(asked=tuple(gathered.values()), counted=tuple(counted.values()))
+    partials.add(empty_batch(dict(columns)))
+    _leave_misfits(left, gathered, counted, partials.unable)
     alike: dict[object, list[AskedStatistic]] = defaultdict(list)  # these share the values that they take
     for one, native in gathered.items():
         alike[native.of, native.where].append(one)
-    gathered = {one: gathered[one] for some in alike.values() for one in some}
-    natives: list[Gathered | Counted] = [*gathered.values(), *counted.values()]
-    names = {name for native in natives for name in _columns_of(native)}
-    program = Program(
-        asked=tuple(gathered.values()),
-        counted=tuple(counted.values()),
-        columns={name: each for name, each in columns if name in names},
-    )
-    return Draft(program=program, asked=tuple(gathered), keyed=tuple(counted), left=left)
+    ordered = tuple(one for some in alike.values() for one in some)
+    natives = tuple(gathered[one] for one in ordered), tuple(counted.values())
+    names = _names_of(*natives)
+    stored = {name: each for name, each in columns if name in names}
+    program = Program(asked=natives[0], counted=natives[1], columns=stored)
+    return Draft(program=program, asked=ordered, keyed=tuple(counted), left=left)
 
 
-def found_of(
-    draft: Draft, gleaned: Sequence[Gleaned]
-) -> tuple[dict[AskedStatistic, Value], dict[Keyed, Frequencies], dict[AskedStatistic | Keyed, Left]]:
-    """The statistics and the frequencies, and why some have turned out to be Spark's to answer."""
-    if failed := next((each.failed for each in gleaned if each.failed), ""):
-        return {}, {}, dict.fromkeys((*draft.asked, *draft.keyed), Left(kind=Kind.FAILED, why=failed))
-    unable = {at: why for each in gleaned for at, why in each.unable.items()}
-    every: list[AskedStatistic | Keyed] = [*draft.asked, *draft.keyed]
-    told = {
-        one: _merged(one, [value for each in gleaned for value in each.told.get(at, ())])
-        for at, one in enumerate(draft.asked)
-        if at not in unable
-    }
-    counted: dict[Keyed, Frequencies] = {}
-    for number, clauses in enumerate(key_sets(draft.program.counted).values()):
-        found = _frequencies([each.keys[number] for each in gleaned if number in each.keys], len(clauses))
-        for places, frequencies in zip(clauses.values(), found, strict=True):
-            counted |= {draft.keyed[at]: frequencies for at in places if at + len(draft.asked) not in unable}
-    return told, counted, {every[at]: Left(kind=Kind.ROWS, why=why) for at, why in unable.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroupsDraft:
-    """What is native of what is asked of some groups, and why the rest is not."""
-
-    grouped: Grouped
-    columns: Mapping[str, Stored]
-    asked: tuple[AskedStatistic, ...]  # in the order of those of ``grouped``
-    keyed: tuple[Keyed, ...]
-    left: Mapping[AskedStatistic | Keyed, Left]
-
-
-def drafted_groups(columns: Mapping[str, Stored], wanted: AskedGroups, *, rows: int = 0, tasks: int = 1) -> GroupsDraft:
+def drafted_groups(columns: Mapping[str, Stored], wanted: AskedGroups, *, rows: int = 0, tasks: int = 1) -> Draft:
     """The draft over files with these plain columns, by their names in lower case, and so many rows and tasks."""
-    left: dict[AskedStatistic | Keyed, Left] = {}
-    gathered: dict[AskedStatistic, Gathered] = {}
-    counted: dict[Keyed, Counted] = {}
-    by = tuple(path_of(name)[0].lower() for name in wanted.by)
-    for one in wanted.asked:
-        with _told_by_spark(left, one):
-            gathered[one] = _gathered_of(one, REDUCTIONS)
-    for each in wanted.keyed:
-        with _told_by_spark(left, each):
-            if rows > MOST_KEYED:
-                raise UnableToGroup("keys of so many rows are Spark's to count by groups")
-            counted[each] = _counted_of(each)
+    gathered, counted, left = _translated(wanted.asked, wanted.keyed, known=REDUCTIONS, rows=rows)
+    paths = [path_of(name) for name in wanted.by]
+    by = tuple(path[0].lower() for path in paths)
     grouped = Grouped(
         by=by,
         asked=tuple(gathered.values()),
@@ -164,93 +110,95 @@ def drafted_groups(columns: Mapping[str, Stored], wanted: AskedGroups, *, rows: 
         sent=max(MOST_SENT // tasks, 1),
     )
     gathering = Gathering(grouped)
-    gathering.add(Batch(rows=0, columns=_empty({} if any(len(path_of(name)) > 1 for name in wanted.by) else columns)))
-    tried: list[AskedStatistic | Keyed] = [*gathered, *counted]
-    unable = dict.fromkeys(range(len(tried)), gathering.failed) if gathering.failed else gathering.unable
-    left |= {tried[at]: Left(kind=Kind.COLUMN, why=why) for at, why in unable.items()}
+    gathering.add(empty_batch({} if any(len(path) > 1 for path in paths) else columns))
+    failed, unable = gathering.so_far.failed, gathering.so_far.unable
+    tried = range(len(gathered) + len(counted))
+    _leave_misfits(left, gathered, counted, dict.fromkeys(tried, failed) if failed else unable)
     if wanted.together and any(one in left for one in wanted.asked):
         left = {**dict.fromkeys(wanted.asked, BESIDE), **left}
-    gathered = {one: native for one, native in gathered.items() if one not in left}
-    counted = {each: native for each, native in counted.items() if each not in left}
+        gathered = {}
     grouped = replace(grouped, asked=tuple(gathered.values()), counted=tuple(counted.values()))
-    natives: list[Gathered | Counted] = [*gathered.values(), *counted.values()]
-    names = {*by, *(name for native in natives for name in _columns_of(native))} if natives else set()
-    return GroupsDraft(
-        grouped=grouped,
-        columns={name: stored for name, stored in columns.items() if name in names},
-        asked=tuple(gathered),
-        keyed=tuple(counted),
-        left=left,
-    )
+    names = {*by, *_names_of(grouped.asked, grouped.counted)} if gathered or counted else set()
+    stored = {name: each for name, each in columns.items() if name in names}
+    program = Program(asked=(), counted=(), columns=stored, grouped=(grouped,))
+    return Draft(program=program, asked=tuple(gathered), keyed=tuple(counted), left=left)
 
 
-def with_groups(program: Program, groups: Sequence[GroupsDraft]) -> Program:
+def with_groups(program: Program, groups: Sequence[Draft]) -> Program:
     """The program that gathers these groups too, as far as any of them is native."""
     if not groups:
         return program
-    columns = {name: stored for each in groups for name, stored in each.columns.items()}
-    grouped = tuple(each.grouped for each in groups if each.asked or each.keyed)
+    columns = {name: stored for each in groups for name, stored in each.program.columns.items()}
+    grouped = tuple(each.program.grouped[0] for each in groups if each.asked or each.keyed)
     return replace(program, columns={**program.columns, **columns}, grouped=grouped)
 
 
-def found_of_groups(
-    draft: GroupsDraft, gleaned: Sequence[Gleaned], at: int
-) -> tuple[FoundGroups, dict[AskedStatistic | Keyed, Left]]:
-    """What the tasks found of the program's groups of this number, and why some have turned out to be Spark's."""
-    every: list[AskedStatistic | Keyed] = [*draft.asked, *draft.keyed]
-    if failed := next((each.failed for each in gleaned if each.failed), ""):
-        return FoundGroups(), dict.fromkeys(every, Left(kind=Kind.FAILED, why=failed))
-    found = groups_found(draft.grouped, [each.groups[at] for each in gleaned])
-    unable = dict.fromkeys(range(len(every)), found.failed) if found.failed else found.unable
-    native = FoundGroups(
-        keys=found.keys,
-        told={draft.asked[place]: values for place, values in found.told.items()},
-        counted={draft.keyed[place]: summaries for place, summaries in found.counted.items()},
-        too_many=found.too_many,
-    )
-    return native, {every[place]: Left(kind=Kind.ROWS, why=why) for place, why in unable.items()}
+def _translated(
+    asked: Sequence[AskedStatistic],
+    keyed: Sequence[Keyed],
+    *,
+    known: Container[str] = GATHERS,
+    alone: bool = True,
+    rows: int = 0,
+) -> tuple[dict[AskedStatistic, Gathered], dict[Keyed, Counted], dict[Request, Left]]:
+    """What is of the closed language, and why the rest is Spark's."""
+    left: dict[Request, Left] = {}
+    gathered: dict[AskedStatistic, Gathered] = {}
+    counted: dict[Keyed, Counted] = {}
+    for one in asked:
+        with _leaving(left, one):
+            if not one.statistic.merges and not alone:
+                raise UnableToTell("exact quantiles of large tables are Spark's")
+            gathered[one] = _gathered_of(one, known)
+    for each in keyed:
+        with _leaving(left, each):
+            if rows > MOST_KEYED:
+                raise UnableToGroup("keys of so many rows are Spark's to count by groups")
+            grouping = each.grouping
+            columns, present = (tuple(map(plain_name, names)) for names in (grouping.columns, grouping.present))
+            where = None if each.where is None else compiled(each.where)
+            counted[each] = Counted(columns=columns, present=present, partial=grouping.partial, where=where)
+    return gathered, counted, left
 
 
-def tasks(pieces: Sequence[tuple[Piece, Sequence[int]]], rows: int, most: int | None = None) -> list[list[Piece]]:
-    """The row groups of files, given the rows of each group, cut into tasks of about as many rows."""
-    wanted = max(1, min(-(-rows // TASK_ROWS), most or rows))
-    bound, held = rows / wanted, 0
-    found: list[list[Piece]] = [[]]
-    for piece, counts in pieces:
-        run: list[int] = []
-        for group, count in zip(piece.groups, counts, strict=True):
-            if held and held + count / 2 > bound * len(found) and (run or found[-1]):
-                _close(found[-1], piece, run)
-                found.append([])
-                run = []
-            run.append(group)
-            held += count
-        _close(found[-1], piece, run)
-    return [some for some in found if some]
+def _leave_misfits(
+    left: dict[Request, Left],
+    gathered: dict[AskedStatistic, Gathered],
+    counted: dict[Keyed, Counted],
+    unable: Mapping[int, str],
+) -> None:
+    """Takes out what does not fit the types of the columns, by its place among both: as was found out of no rows."""
+    every: list[Request] = [*gathered, *counted]
+    for at, why in unable.items():
+        one = every[at]
+        left[one] = Left(kind=Kind.COLUMN, why=why)
+        if isinstance(one, Keyed):
+            del counted[one]
+        else:
+            del gathered[one]
 
 
-def _close(task: list[Piece], piece: Piece, groups: list[int]) -> None:
-    if groups:
-        task.append(
-            Piece(
-                path=piece.path,
-                groups=tuple(groups),
-                size=piece.size,
-                mtime_ns=piece.mtime_ns,
-                folders=piece.folders,
-            )
-        )
+@contextmanager
+def _leaving(left: dict[Request, Left], asked: Request) -> Iterator[None]:
+    try:
+        yield
+    except UnableToGroup as error:
+        left[asked] = Left(kind=Kind.GROUPS, why=str(error))
+    except UnableToTell as error:
+        is_gathered = isinstance(asked, Keyed) or (asked.statistic.merges and asked.statistic.gather.value in GATHERS)
+        left[asked] = Left(kind=Kind.EXPRESSION if is_gathered else Kind.STATISTIC, why=str(error))
 
 
-def _gathered_of(one: AskedStatistic, known: Container[str] = GATHERS) -> Gathered:
+def _gathered_of(one: AskedStatistic, known: Container[str]) -> Gathered:
     statistic = one.statistic
-    if statistic.gather.value not in GATHERS:
-        raise UnableToTell(f"{statistic.gather.value} is Spark's to gather")
-    if statistic.gather.value not in known:
-        raise UnableToGroup(f"{statistic.gather.value} of each group is Spark's to gather")
+    gather = statistic.gather.value
+    if gather not in GATHERS:
+        raise UnableToTell(f"{gather} is Spark's to gather")
+    if gather not in known:
+        raise UnableToGroup(f"{gather} of each group is Spark's to gather")
     of = tuple(map(compiled, statistic.of))
     return Gathered(
-        gather=statistic.gather.value,
+        gather=gather,
         of=tuple(map(_column_of, of)) if statistic.gather is Gather.HLL else of,
         where=None if one.where is None else compiled(one.where),
         argument=statistic.argument,
@@ -266,95 +214,221 @@ def _column_of(node: Node) -> Column:
     return node
 
 
-def _counted_of(each: Keyed) -> Counted:
-    grouping = each.grouping
-    return Counted(
-        columns=tuple(map(_plain, grouping.columns)),
-        present=tuple(map(_plain, grouping.present)),
-        partial=grouping.partial,
-        where=None if each.where is None else compiled(each.where),
-    )
+def _names_of(gathered: Sequence[Gathered], counted: Sequence[Counted]) -> set[str]:
+    """The columns that they take."""
+    natives: list[Gathered | Counted] = [*gathered, *counted]
+    nodes = [node for each in gathered for node in each.of] + [each.where for each in natives if each.where]
+    names = {name for each in counted for name in (*each.columns, *each.present)}
+    return names | {name for node in nodes for name in names_in(node)}
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """A column in lower case; UnableToTell of a field of another."""
     path = path_of(name)
     if len(path) > 1:
         raise UnableToTell(f"{name} lies inside another column")
     return path[0].lower()
 
 
-@contextmanager
-def _told_by_spark(left: dict[AskedStatistic | Keyed, Left], asked: AskedStatistic | Keyed) -> Iterator[None]:
+def key_program(
+    columns: Sequence[str], condition: str | None, take: Take, plain: Mapping[str, Stored]
+) -> Program | Left:
+    """What tasks are to do for keys, tried on no rows; or why it is Spark's.
+
+    ``condition``: in SQL. ``plain``: the columns of the files, by their names in lower case.
+    """
     try:
-        yield
-    except UnableToGroup as error:
-        left[asked] = Left(kind=Kind.GROUPS, why=str(error))
+        where = None if condition is None else compiled(condition)
+        rows = Rows(columns=tuple(map(plain_name, columns)), where=where)
     except UnableToTell as error:
-        is_gathered = isinstance(asked, Keyed) or (asked.statistic.merges and asked.statistic.gather.value in GATHERS)
-        left[asked] = Left(kind=Kind.EXPRESSION if is_gathered else Kind.STATISTIC, why=str(error))
+        return Left(kind=Kind.EXPRESSION, why=str(error))
+    names = {*rows.columns, *(names_in(where) if where else ())}
+    stored = {name: each for name, each in plain.items() if name in names}
+    try:
+        take.gather(rows, [empty_batch(stored)])
+    except UnableToTell as error:
+        return Left(kind=Kind.COLUMN, why=str(error))
+    return Program(asked=(), counted=(), columns=stored, take=take, rows=rows)
 
 
-def _unable(asked: Sequence[Gathered], counted: Sequence[Counted], columns: Mapping[str, Stored]) -> Mapping[int, str]:
-    """What does not fit the types of the columns, and why, asked of no rows: statistics, then groupings behind them."""
-    partials = Partials(asked=asked, counted=counted)
-    partials.add(Batch(rows=0, columns=_empty(columns)))
-    return partials.unable
+# What tasks found.
 
 
-def _empty(columns: Mapping[str, Stored]) -> Callable[[str], Values]:
-    """The columns of no rows."""
-
-    def empty(name: str) -> Values:
-        if name not in columns:
-            raise UnableToTell(f"{name} is no plain column of the files")
-        return values_of(pa.nulls(0, columns[name].arrow), columns[name].spark)
-
-    return empty
+def parts_of(gleaned: Sequence[Gleaned]) -> list[Any] | Left:
+    """What each task took of keys; or why it is Spark's."""
+    if failed := next((each.failed for each in gleaned if each.failed), ""):
+        return Left(kind=Kind.FAILED, why=failed)
+    if unable := next((why for each in gleaned for why in each.unable.values()), ""):
+        return Left(kind=Kind.ROWS, why=unable)
+    return [each.taken for each in gleaned]
 
 
-def _columns_of(native: Gathered | Counted) -> Iterator[str]:
-    if isinstance(native, Counted):
-        yield from (*native.columns, *native.present)
-    nodes = native.of if isinstance(native, Gathered) else ()
-    for node in (*nodes, *([native.where] if native.where else [])):
-        yield from names_in(node)
+@dataclass(frozen=True, kw_only=True)
+class NativeGroups:
+    """What the kernels found of some groups, and why the rest is Spark's."""
+
+    found: FoundGroups = field(default_factory=FoundGroups)
+    left: Mapping[Request, Left] = field(default_factory=dict)
 
 
-def names_in(node: Node) -> Iterator[str]:
-    """The columns that a node names."""
-    if isinstance(node, Column):
-        yield node.name
-    for each in fields(node):
-        value = getattr(node, each.name)
-        if isinstance(value, Node):
-            yield from names_in(value)
+@dataclass(frozen=True, kw_only=True)
+class Native:
+    """What the kernels found, and why the rest is Spark's."""
+
+    told: Mapping[AskedStatistic, Value] = field(default_factory=dict)
+    counted: Mapping[Keyed, Frequencies] = field(default_factory=dict)
+    left: Mapping[Request, Left] = field(default_factory=dict)
+    groups: Sequence[NativeGroups] = ()  # in the order that they were asked for
 
 
-def _merged(one: AskedStatistic, values: Sequence[Value]) -> Value:
-    return merge(one.statistic, values) if values else over_nothing(one.statistic)
+def native_of(draft: Draft, groups: Sequence[Draft], gleaned: Sequence[Gleaned]) -> Native:
+    """What the tasks of one unit found of ``with_groups``."""
+    told, counted, left = found_of(draft, gleaned)
+    places = iter(range(len(groups)))
+    of_groups = []
+    for each in groups:
+        found, more = found_of_groups(each, gleaned, next(places)) if each.asked or each.keyed else (FoundGroups(), {})
+        of_groups.append(NativeGroups(found=found, left={**each.left, **more}))
+    return Native(told=told, counted=counted, left={**draft.left, **left}, groups=of_groups)
+
+
+def found_of(
+    draft: Draft, gleaned: Sequence[Gleaned]
+) -> tuple[dict[AskedStatistic, Value], dict[Keyed, Frequencies], dict[Request, Left]]:
+    """The statistics and the frequencies, and why some have turned out to be Spark's to answer."""
+    if failed := next((each.failed for each in gleaned if each.failed), ""):
+        return {}, {}, dict.fromkeys((*draft.asked, *draft.keyed), Left(kind=Kind.FAILED, why=failed))
+    unable = {at: why for each in gleaned for at, why in each.unable.items()}
+    told = {}
+    for at, one in enumerate(draft.asked):
+        if at not in unable:
+            values = [value for each in gleaned for value in each.told.get(at, ())]
+            told[one] = merge(one.statistic, values) if values else over_nothing(one.statistic)
+    counted: dict[Keyed, Frequencies] = {}
+    for number, clauses in enumerate(key_sets(draft.program.counted).values()):
+        found = _frequencies([each.keys[number] for each in gleaned if number in each.keys], len(clauses))
+        for places, frequencies in zip(clauses.values(), found, strict=True):
+            counted |= {draft.keyed[at]: frequencies for at in places if at + len(draft.asked) not in unable}
+    return told, counted, _left_by_rows((*draft.asked, *draft.keyed), unable)
+
+
+def _left_by_rows(every: Sequence[Request], unable: Mapping[int, str]) -> dict[Request, Left]:
+    return {every[at]: Left(kind=Kind.ROWS, why=why) for at, why in unable.items()}
 
 
 def _frequencies(keys: Sequence[Keys], clauses: int) -> list[Frequencies]:
-    """For each clause, of one set of keys."""
+    """For each clause, of one set of keys: of the rows, and of the few keys that were tallied."""
     if not keys:
         return [Frequencies()] * clauses
-    rows, few = zip(*(_counts(of_parts(parts), clauses) for parts in zip(*keys, strict=True)), strict=True)
+    parts = [of_parts(parts) for parts in zip(*keys, strict=True)]
     of_rows, of_few = (
         [Frequencies(whole=whole, with_nulls=with_nulls) for whole, with_nulls in zip(*both, strict=True)]
-        for both in (rows, few)
+        for both in (
+            [counts_of_clauses(hashes, marks, clauses) for hashes, marks, _, _ in parts],
+            [counts_of_tallies(few, times) for _, _, few, times in parts],
+        )
     )
     return [merged(both) for both in zip(of_rows, of_few, strict=True)]
 
 
-def _counts(part: Part, clauses: int) -> tuple[list[Counts], list[Counts]]:
-    """For each clause, of the rows and of the few keys that were tallied."""
-    hashes, marks, few, times = part
-    return counts_of_clauses(hashes, marks, clauses), counts_of_tallies(few, times)
+def found_of_groups(draft: Draft, gleaned: Sequence[Gleaned], at: int) -> tuple[FoundGroups, dict[Request, Left]]:
+    """What the tasks found of the program's groups of this number, and why some have turned out to be Spark's."""
+    every: list[Request] = [*draft.asked, *draft.keyed]
+    if failed := next((each.failed for each in gleaned if each.failed), ""):
+        return FoundGroups(), dict.fromkeys(every, Left(kind=Kind.FAILED, why=failed))
+    tasks_ = [each.groups[at] for each in gleaned]
+    if failed := next((task.failed for task in tasks_ if task.failed), ""):
+        return FoundGroups(), _left_by_rows(every, dict.fromkeys(range(len(every)), failed))
+    return _merged_groups(draft, tasks_)
+
+
+def _merged_groups(draft: Draft, tasks_: Sequence[GroupsOfTask]) -> tuple[FoundGroups, dict[Request, Left]]:
+    """Of each group, in the order of the keys, which is that of states."""
+    numbers: dict[GroupKey, int] = {}
+    places = [np.array([numbers.setdefault(key, len(numbers)) for key in task.keys], dtype=np.int64) for task in tasks_]
+    (grouped,) = draft.program.grouped
+    if len(numbers) > grouped.most or any(task.too_many for task in tasks_):
+        return FoundGroups(too_many=True), {}
+    keys = list(numbers)
+    order = in_order(keys)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    placed = [(task, rank[own]) for task, own in zip(tasks_, places, strict=True) if task.keys]
+    unable = {at: why for task in tasks_ for at, why in task.unable.items()}
+    told, counted = {}, {}
+    for at, one in enumerate(draft.asked):
+        if at not in unable:
+            gather = grouped.asked[at].gather
+            every = [spread(task.parts[at], own, len(numbers)) for task, own in placed]
+            scale = next((task.scales[at] for task, _ in placed if at in task.scales), None)
+            told[one] = by_groups.values(gather, _merged_parts(gather, every), scale) if every else []
+    for at, each in enumerate(draft.keyed):
+        if len(draft.asked) + at not in unable:
+            tallies = []
+            for task, own in placed:
+                hashes, marks, times = task.tallies[at]
+                tallies.append((hashes, 2 * own[marks >> 1] + (marks & 1), times))  # the groups at other places
+            counted[each] = _summaries(tallies, len(numbers))
+    found = FoundGroups(keys=[keys[at] for at in order], told=told, counted=counted)
+    return found, _left_by_rows((*draft.asked, *draft.keyed), unable)
+
+
+def _merged_parts(gather: str, every: Sequence[by_groups.Parts]) -> by_groups.Parts:
+    parts, *others = every
+    with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
+        for other in others:
+            parts = by_groups.merged(gather, parts, other)
+    return parts
+
+
+def _summaries(tallies: Sequence[Tally], groups: int) -> list[Summary]:
+    """Of each group what ``Frequencies.summary`` is of all rows."""
+    if not tallies:
+        return [Summary()] * groups
+    _, marks, times = of_tallies(tallies)
+    places, has_null = marks >> 1, (marks & 1).astype(np.bool_)
+
+    def summed(kept: Flags, weights: Numbers | None = None) -> Numbers:
+        return np.bincount(places.compress(kept), None if weights is None else weights.compress(kept), groups)
+
+    whole, most = ~has_null, np.zeros(groups, dtype=np.int64)
+    np.maximum.at(most, places.compress(whole), times.compress(whole))
+    columns = {
+        "rows": summed(whole, times).astype(np.int64),
+        "distinct": summed(whole),
+        "single": summed(whole & (times == 1)),
+        "most": most,
+        "weighted_logs": summed(whole, times * np.log(times)),
+        "distinct_with_nulls": summed(has_null),
+        "rows_with_nulls": summed(has_null, times).astype(np.int64),
+    }
+    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [Summary(**dict(zip(columns, line, strict=True))) for line in lines]
+
+
+def tasks(pieces: Sequence[tuple[Piece, Sequence[int]]], rows: int, most: int | None = None) -> list[list[Piece]]:
+    """The row groups of files, given the rows of each group, cut into tasks of about as many rows."""
+    count = max(1, min(-(-rows // TASK_ROWS), most or rows))
+    bound, held = rows / count, 0
+    cut: list[list[Piece]] = [[]]
+    for piece, counts in pieces:
+        run: list[int] = []
+        for group, size in zip(piece.groups, counts, strict=True):
+            if held and held + size / 2 > bound * len(cut) and (run or cut[-1]):
+                if run:
+                    cut[-1].append(replace(piece, groups=tuple(run), footer=None))
+                cut.append([])
+                run = []
+            run.append(group)
+            held += size
+        if run:
+            cut[-1].append(replace(piece, groups=tuple(run), footer=None))
+    return [task for task in cut if task]
 
 
 # Histograms by the kernels: those of values as groups of rows, those of bins once their ends are known.
 #
-# What is asked for them, and what follows from what was found (pure); who runs the program is left to the caller.
+# The ends of bins must be known before anything is counted in them; where the footers tell them, a job is saved.
 
 TOO_MANY = Left(kind=Kind.ROWS, why=f"there are more than {MAX_GROUPS:,} values")
 
@@ -364,7 +438,7 @@ Wide = Sequence[tuple[Wanted, Bins]]  # histograms whose numbers are to be count
 def values_asked(wanted: Sequence[Wanted], write: Expressions) -> list[AskedGroups]:
     """How often each value comes, of those histograms that count values."""
     return [
-        AskedGroups(by=item.spec.columns, asked=(AskedStatistic(statistic=ROWS, where=_where(item, write)),))
+        AskedGroups(by=item.spec.columns, asked=(AskedStatistic(statistic=ROWS, where=condition_of(item.spec, write)),))
         for item in wanted
         if bins_of(item.spec) is None
     ]
@@ -378,7 +452,7 @@ def ends_asked(wanted: Sequence[Wanted], write: Expressions) -> list[AskedStatis
 def ends_of(item: Wanted, write: Expressions) -> tuple[AskedStatistic, AskedStatistic]:
     """The least and the greatest number of one, as doubles; the footers may know them of the column."""
     (column,) = item.spec.columns
-    of, where = (write.number(column),), _where(item, write)
+    of, where = (write.number(column),), condition_of(item.spec, write)
     low, high = (
         AskedStatistic(statistic=Statistic(gather=gather, of=of, column=column), where=where)
         for gather in (Gather.MIN, Gather.MAX)
@@ -403,10 +477,16 @@ def bins_of_ends(item: Wanted, write: Expressions, name: str, ends: Mapping[Aske
 
 def binning(wide: Wide, write: Expressions, stored: Mapping[str, Stored]) -> Program:
     """Counts what lies in the bins of all of them."""
-    binned = tuple(_binned(item, write, bins) for item, bins in wide)
+    binned = []
+    for item, bins in wide:
+        (column,) = item.spec.columns
+        where = condition_of(item.spec, write)
+        node = None if where is None else compiled(where)
+        of = compiled(write.number(column))
+        binned.append(Binned(of=of, where=node, low=bins.low, width=bins.width, bins=bins.count))
     names = {name for each in binned for node in (each.of, each.where) if node for name in names_in(node)}
     columns = {name: column for name, column in stored.items() if name in names}
-    return Program(asked=(), counted=(), columns=columns, binned=binned)
+    return Program(asked=(), counted=(), columns=columns, binned=tuple(binned))
 
 
 def in_bins(wide: Wide, gleaned: Sequence[Gleaned]) -> dict[str, Measured]:
@@ -420,17 +500,30 @@ def in_bins(wide: Wide, gleaned: Sequence[Gleaned]) -> dict[str, Measured]:
     return measured
 
 
-def _binned(item: Wanted, write: Expressions, bins: Bins) -> Binned:
-    (column,) = item.spec.columns
-    where = _where(item, write)
-    return Binned(
-        of=compiled(write.number(column)),
-        where=None if where is None else compiled(where),
-        low=bins.low,
-        width=bins.width,
-        bins=bins.count,
-    )
+def measured_histograms(
+    wanted: Sequence[Wanted],
+    write: Expressions,
+    name: str,
+    ends: Mapping[AskedStatistic, Value],
+    native: Native,
+    groups: Sequence[NativeGroups],
+    glean_bins: Callable[[Wide], Sequence[Gleaned]],
+) -> tuple[dict[str, Measured], dict[str, Left]]:
+    """The histograms by their keys, and why the others are Spark's; ``groups`` were asked for by ``values_asked``.
 
-
-def _where(item: Wanted, write: Expressions) -> str | None:
-    return None if item.spec.where is None else write.condition(item.spec.where)
+    ``glean_bins``: what tasks of ``binning`` find; nothing if they failed.
+    """
+    values = iter(groups)
+    found: dict[str, Measured | Bins | Left] = {}
+    for item in wanted:
+        if bins_of(item.spec) is None:
+            group = next(values)
+            found[item.key] = next(iter(group.left.values()), None) or of_groups(group.found)
+        else:
+            low, high = ends_of(item, write)
+            found[item.key] = native.left.get(low) or native.left.get(high) or bins_of_ends(item, write, name, ends)
+    wide = [(item, bins) for item in wanted if isinstance(bins := found[item.key], Bins)]
+    counted = in_bins(wide, gleaned) if wide and (gleaned := glean_bins(wide)) else {}
+    measured = {key: each for key, each in found.items() if isinstance(each, Measured)} | counted
+    left = {key: each for key, each in found.items() if isinstance(each, Left)}
+    return measured, left | {item.key: FAILED for item, _ in wide if item.key not in counted}

@@ -4,9 +4,9 @@ A statistic that meets what is Spark's to answer, such as a text that is no UTF-
 Groupings of the same columns share the hashes of their keys, and differ in which rows count: those of one clause each.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil, floor, isfinite
 from typing import Any
 
@@ -16,7 +16,7 @@ from execution_engine.metrics.states.hll import merged, state_of
 
 from .evaluation import Batch
 from .hashing import coupons_of, key_hashes
-from .nodes import Column, Literal, Node, UnableToTell, When
+from .language import Column, Literal, Node, UnableToTell, When
 from .values import Doubles, Family, Flags, Numbers, Values
 
 Value = Any  # of a statistic: as execution_engine.metrics.states.statistics has them
@@ -24,8 +24,8 @@ Clause = tuple[tuple[str, ...], Node | None]  # a row counts where none of these
 KeySets = Mapping[tuple[tuple[str, ...], bool], Mapping[Clause, Sequence[int]]]
 Part = tuple[Numbers, Numbers, Numbers, Numbers]  # hashes of rows, their marks; hashes of few keys, their times
 Keys = tuple[Part, Part]  # of rows with a key, and of those without
-COUNT, SUM, MIN, MAX, MOMENTS, COMOMENTS, HLL = "count", "sum", "min", "max", "moments", "comoments", "hll"
-PERCENTILE = "percentile"
+COUNT, SUM, LONG_SUM, MIN, MAX = "count", "sum", "long_sum", "min", "max"
+MOMENTS, COMOMENTS, HLL, PERCENTILE = "moments", "comoments", "hll", "percentile"
 LONGEST_SUM = 10**32  # of the magnitudes of a batch: a million of these are no longer than Spark's decimals
 LARGEST_SUM = 1e300  # of the magnitudes of a batch: a hundred million of these are no infinity, in whatever order
 _MASK = np.int64(2**32 - 1)
@@ -56,6 +56,61 @@ class Counted:
 
 
 @dataclass
+class Rows:
+    """The rows of a batch, and which of them meet a condition.
+
+    Conditions are known by their identity: to hash a whole tree would cost more than most of what is counted under it.
+    """
+
+    batch: Batch
+    _met: dict[int, Flags] = field(default_factory=dict)
+
+    def met(self, node: Node) -> Flags:
+        """On which rows it is met."""
+        if id(node) not in self._met:
+            self._met[id(node)] = self.batch.met(node).yes
+        return self._met[id(node)]
+
+    def counting(self, statistic: Gathered) -> Flags | None:
+        """The rows that count and have each of the values; None for all."""
+        flags = None if statistic.where is None else self.met(statistic.where)
+        for node in statistic.of:
+            if isinstance(node, When) and isinstance(node.then, Literal):
+                flags = self.met(node.met) if flags is None else flags & self.met(node.met)
+            elif not isinstance(node, Literal):
+                flags = without_nulls(self.batch.values(node), flags)
+        return flags
+
+    def kept(self, statistic: Gathered) -> tuple[Flags | None, list[Values]]:
+        """The same, with the values on them; statistics of the same, one behind another, share these."""
+        key, batch = (statistic.of, statistic.where), self.batch
+        if batch.kept is None or batch.kept[0] != key:
+            flags = self.counting(statistic)
+            batch.kept = key, (flags, [kept_of(batch.values(node), flags) for node in statistic.of])
+        return batch.kept[1]
+
+    def of_clause(self, clause: Clause) -> Flags | None:
+        """The rows that count under the clause; None for all."""
+        present, where = clause
+        flags = None if where is None else self.met(where)
+        for name in present:
+            flags = without_nulls(self.batch.values(Column(name=name)), flags)
+        return flags
+
+
+def without_nulls(values: Values, flags: Flags | None) -> Flags | None:
+    """Of these rows those with a value; None for all."""
+    if values.null is None:
+        return flags
+    return ~values.null if flags is None else flags & ~values.null
+
+
+def kept_of(values: Values, kept: Flags | None) -> Values:
+    """The numbers on these rows; None for all."""
+    return replace(values, array=None, null=None, numbers=values.whole if kept is None else values.whole.compress(kept))
+
+
+@dataclass
 class Partials:
     """What was gathered so far; ``told`` is by the places of what was asked, ``keys`` by those of the sets."""
 
@@ -73,123 +128,63 @@ class Partials:
         """Takes the rows of one more batch."""
         rows = Rows(batch=batch)
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
-            for at, one in enumerate(self.asked):
+            for at, statistic in enumerate(self.asked):
                 try:
-                    self.told.setdefault(at, []).append(_gathered(one, rows))
+                    self.told.setdefault(at, []).append(_gathered(statistic, rows))
                 except UnableToTell as error:
                     self.unable[at] = str(error)
-            for number, ((columns, partial), clauses) in enumerate(self.sets.items()):
-                every = [self._behind(at) for places in clauses.values() for at in places]
-                with self._told_by_spark(every):
-                    given = [batch.values(Column(name=name)) for name in columns]
-                    hashes, null = key_hashes(given), keyless(given, partial)
-                    flags = [self._counting(clause, places, rows) for clause, places in clauses.items()]
-                    self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
+            for number, ((columns, is_partial), clauses) in enumerate(self.sets.items()):
+                try:
+                    values = [batch.values(Column(name=name)) for name in columns]
+                    hashes, null = key_hashes(values), keyless(values, is_partial)
+                except UnableToTell as error:
+                    self._leave([at for places in clauses.values() for at in places], error)
+                    continue
+                flags = [self._flags(clause, places, rows) for clause, places in clauses.items()]
+                self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
 
-    def _counting(self, clause: Clause, places: Sequence[int], rows: "Rows") -> Flags | None:
+    def _flags(self, clause: Clause, places: Sequence[int], rows: Rows) -> Flags | None:
         """The rows that count; None for all, and none where Spark must tell which."""
-        found: Flags | None = np.zeros(rows.batch.rows, dtype=np.bool_)
-        with self._told_by_spark([self._behind(at) for at in places]):
-            found = counting(clause, rows)
-        return found
-
-    def _behind(self, at: int) -> int:
-        return len(self.asked) + at
-
-    @contextmanager
-    def _told_by_spark(self, places: Sequence[int]) -> Iterator[None]:
-        """Notes what is unable to be told here."""
         try:
-            yield
+            return rows.of_clause(clause)
         except UnableToTell as error:
-            self.unable.update(dict.fromkeys(places, str(error)))
+            self._leave(places, error)
+            return np.zeros(rows.batch.rows, dtype=np.bool_)
+
+    def _leave(self, places: Sequence[int], error: UnableToTell) -> None:
+        self.unable.update({len(self.asked) + at: str(error) for at in places})
 
 
-@dataclass
-class Rows:
-    """The rows of a batch, and which of them meet a condition.
-
-    Conditions are known by their identity: to hash a whole tree would cost more than most of what is counted under it.
-    """
-
-    batch: Batch
-    _met: dict[int, Flags] = field(default_factory=dict)
-
-    def met(self, node: Node) -> Flags:
-        """On which rows it is met."""
-        if id(node) not in self._met:
-            self._met[id(node)] = self.batch.met(node).yes
-        return self._met[id(node)]
-
-
-def _gathered(one: Gathered, rows: Rows) -> Value:
-    batch, where = rows.batch, None if one.where is None else rows.met(one.where)
-    if one.gather == COUNT:
-        return _count(one.of[0], rows, where)
-    if one.gather == HLL:
-        return state_of(coupons_of(batch.values(one.of[0]), where, batch.coupons))
-    kept = [_kept(one, batch, where)] if len(one.of) == 1 else _pair(one, batch, where)
-    if not all(len(each.whole) for each in kept):
-        return None
-    return _OF_VALUES[one.gather](*kept)
-
-
-def _count(node: Node, rows: Rows, where: Flags | None) -> int:
-    """The rows in which there is a value."""
+def _gathered(statistic: Gathered, rows: Rows) -> Value:
     batch = rows.batch
-    if isinstance(node, When) and isinstance(node.then, Literal):
-        met = rows.met(node.met)
-        return int(np.count_nonzero(met if where is None else met & where))
-    null = None if isinstance(node, Literal) else batch.values(node).null
-    if null is None:
-        return batch.rows if where is None else int(np.count_nonzero(where))
-    return batch.rows - int(np.count_nonzero(null)) if where is None else int(np.count_nonzero(where & ~null))
+    if statistic.gather == COUNT:
+        flags = rows.counting(statistic)
+        return batch.rows if flags is None else int(np.count_nonzero(flags))
+    if statistic.gather == HLL:
+        where = None if statistic.where is None else rows.met(statistic.where)
+        return state_of(coupons_of(batch.values(statistic.of[0]), where, batch.coupons))
+    _, kept = rows.kept(statistic)
+    return _OF_VALUES[statistic.gather](*kept) if len(kept[0].whole) else None
 
 
-def there(given: Values, where: Flags | None) -> Flags | None:
-    """The rows that count and have a value; None for all."""
-    if given.null is None:
-        return where
-    return ~given.null if where is None else where & ~given.null
-
-
-def _kept(one: Gathered, batch: Batch, where: Flags | None) -> Values:
-    """The values that are there, on the rows that count; statistics of the same, one behind another, share them."""
-    given, key = batch.values(one.of[0]), (one.of[0], one.where)
-    if given.null is None and where is None:
-        return given
-    if batch.kept is None or batch.kept[0] != key:
-        batch.kept = key, kept_of(given, there(given, where))
-    return batch.kept[1]
-
-
-def _pair(one: Gathered, batch: Batch, where: Flags | None) -> list[Values]:
-    """Both, on the rows where both are there."""
-    first, second = (batch.values(each) for each in one.of)
-    kept = np.ones(batch.rows, dtype=np.bool_) if where is None else where
-    for null in (first.null, second.null):
-        kept = kept if null is None else kept & ~null
-    return [kept_of(first, kept), kept_of(second, kept)]
-
-
-def kept_of(given: Values, kept: Flags | None) -> Values:
-    """The numbers on these rows; None for all."""
-    return replace(given, array=None, null=None, numbers=given.whole if kept is None else given.whole.compress(kept))
-
-
-def _sum(given: Values) -> Value:
-    if given.family is Family.DOUBLE:
-        _check_sum(given.whole, 1)
-        return float(given.whole.sum()) + 0.0  # as Spark begins with 0.0
-    if given.family is not Family.EXACT:
-        raise UnableToTell(f"{given.family} has no sum")
-    numbers = given.whole
+def _sum(values: Values) -> Value:
+    numbers = values.whole
+    if values.family is Family.DOUBLE:
+        _check_sum(numbers, 1)
+        return float(numbers.sum()) + 0.0  # as Spark begins with 0.0
+    if values.family is not Family.EXACT:
+        raise UnableToTell(f"{values.family} has no sum")
     if numbers.dtype == object:
-        if sum(map(abs, numbers.tolist())) > LONGEST_SUM:
-            raise UnableToTell("a sum on the way may be too long for Spark")
-        return given.exact(sum(numbers.tolist()))
+        check_long_sum(numbers)
+        return values.exact(sum(numbers.tolist()))
     # in halves, of which no sum is too long for 64 bits
-    return given.exact((int((numbers >> 32).sum()) << 32) + int((numbers & _MASK).sum()))
+    return values.exact((int((numbers >> 32).sum()) << 32) + int((numbers & _MASK).sum()))
+
+
+def check_long_sum(numbers: Numbers) -> None:
+    """UnableToTell where Spark's decimals may not hold a sum on the way."""
+    if sum(map(abs, numbers.tolist())) > LONGEST_SUM:
+        raise UnableToTell("a sum on the way may be too long for Spark")
 
 
 def _check_sum(numbers: Doubles, power: int) -> None:
@@ -199,28 +194,22 @@ def _check_sum(numbers: Doubles, power: int) -> None:
         raise UnableToTell("a sum on the way may be too large for a double")
 
 
-def _least(given: Values) -> Value:
-    """0.0 and -0.0 are one number: 0.0, as ``spark.measures.statistics`` has it too."""
-    if given.family is Family.DOUBLE:
-        return float(np.fmin.reduce(given.whole)) + 0.0
-    return given.exact(int(_exact(given).min()))
+def _extreme(of_doubles: Callable[..., Any], of_exact: Callable[..., Any], values: Values) -> Value:
+    """Of doubles 0.0 and -0.0 are one number: 0.0, as ``spark.measures.gather`` has it too; NaN is the greatest."""
+    if values.family is Family.DOUBLE:
+        return float(of_doubles(values.whole)) + 0.0
+    return values.exact(int(of_exact(exact_numbers(values))))
 
 
-def _greatest(given: Values) -> Value:
-    """Of doubles NaN where there is one."""
-    if given.family is Family.DOUBLE:
-        return float(given.whole.max()) + 0.0
-    return given.exact(int(_exact(given).max()))
+def exact_numbers(values: Values) -> Numbers:
+    """Those that have a least and a greatest; UnableToTell."""
+    if values.family is not Family.EXACT:
+        raise UnableToTell(f"{values.family} has no extreme that is a number")
+    return values.whole
 
 
-def _exact(given: Values) -> Numbers:
-    if given.family is not Family.EXACT:
-        raise UnableToTell(f"{given.family} has no extreme that is a number")
-    return given.whole
-
-
-def _moments(given: Values) -> tuple[float, ...]:
-    mean, off = _centred(given.doubles())
+def _moments(values: Values) -> tuple[float, ...]:
+    mean, off = _centred(values.doubles())
     return len(off), mean, float(np.square(off, out=off).sum())  # a product of BLAS would busy all cores
 
 
@@ -237,23 +226,6 @@ def _centred(numbers: Doubles) -> tuple[float, Doubles]:
     return mean, numbers - mean
 
 
-def _percentiled(given: Values) -> Numbers:
-    """The numbers themselves; of 0.0 and -0.0 Spark knows here which is less, unlike anywhere else."""
-    numbers = given.doubles()
-    if np.signbit(numbers[numbers == 0]).any():
-        raise UnableToTell("a quantile among zeros of both signs is Spark's")
-    return numbers
-
-
-def percentile(some: Sequence[Numbers], share: float) -> float:
-    """Of numbers in several arrays, between neighbours as Spark's Percentile weighs them."""
-    ordered = np.sort(np.concatenate(some))
-    position = (len(ordered) - 1) * share
-    low, high = floor(position), ceil(position)
-    lower, higher = float(ordered[low]), float(ordered[high])
-    return lower if lower == higher else lower + (position - low) * (higher - lower)
-
-
 def _comoments(first: Values, second: Values) -> tuple[float, ...]:
     """UnableToTell where the order in which Spark adds pairs up shows in what they come to."""
     (x_mean, dx), (y_mean, dy) = _centred(first.doubles()), _centred(second.doubles())
@@ -266,58 +238,71 @@ def _comoments(first: Values, second: Values) -> tuple[float, ...]:
     return len(dx), x_mean, y_mean, x, y, xy
 
 
+def _numbers_to_rank(values: Values) -> Numbers:
+    """The numbers themselves; of 0.0 and -0.0 Spark knows here which is less, unlike anywhere else."""
+    numbers = values.doubles()
+    if np.signbit(numbers[numbers == 0]).any():
+        raise UnableToTell("a quantile among zeros of both signs is Spark's")
+    return numbers
+
+
 _OF_VALUES: Mapping[str, Callable[..., Value]] = {
     SUM: _sum,
-    "long_sum": _sum,
-    MIN: _least,
-    MAX: _greatest,
+    LONG_SUM: _sum,
+    MIN: partial(_extreme, np.fmin.reduce, np.min),
+    MAX: partial(_extreme, np.max, np.max),
     MOMENTS: _moments,
     COMOMENTS: _comoments,
-    PERCENTILE: _percentiled,
+    PERCENTILE: _numbers_to_rank,
 }
 GATHERS = frozenset({COUNT, HLL, *_OF_VALUES})
 
 
-def of_batches(one: Gathered, values: Sequence[Value]) -> Sequence[Value]:
+def of_batches(statistic: Gathered, values: Sequence[Value]) -> Sequence[Value]:
     """What a task sends of the values of its batches: all of them, or one where these would be many bytes."""
-    if one.gather == HLL:
+    if statistic.gather == HLL:
         return [merged(values).to_bytes()]
-    if one.gather == PERCENTILE:
-        some = [value for value in values if value is not None]
-        return [percentile(some, one.argument or 0.0)] if some else []
+    if statistic.gather == PERCENTILE:
+        present = [value for value in values if value is not None]
+        return [_percentile(present, statistic.argument or 0.0)] if present else []
     return values
+
+
+def _percentile(numbers: Sequence[Numbers], share: float) -> float:
+    """Of numbers in several arrays, between neighbours as Spark's Percentile weighs them."""
+    ordered = np.sort(np.concatenate(numbers))
+    position = (len(ordered) - 1) * share
+    low, high = floor(position), ceil(position)
+    lower, higher = float(ordered[low]), float(ordered[high])
+    return lower if lower == higher else lower + (position - low) * (higher - lower)
+
+
+# Keys.
 
 
 def key_sets(counted: Sequence[Counted]) -> KeySets:
     """By columns, and whether keys are partial, the clauses under which these are counted, each with its places."""
-    found: dict[tuple[tuple[str, ...], bool], dict[Clause, list[int]]] = {}
+    sets: dict[tuple[tuple[str, ...], bool], dict[Clause, list[int]]] = {}
     for at, each in enumerate(counted):
-        clauses = found.setdefault((each.columns, each.partial), {})
-        clauses.setdefault((each.present, each.where), []).append(at)
-    return found
-
-
-def counting(clause: Clause, rows: Rows) -> Flags | None:
-    """The rows that count under the clause; None for all."""
-    present, where = clause
-    kept = None if where is None else rows.met(where)
-    for name in present:
-        if (absent := rows.batch.values(Column(name=name)).null) is not None:
-            kept = ~absent if kept is None else kept & ~absent
-    return kept
+        sets.setdefault((each.columns, each.partial), {}).setdefault((each.present, each.where), []).append(at)
+    return sets
 
 
 def keyless(columns: Sequence[Values], partial: bool) -> Flags | None:
     """Which rows have no key: those with a null in any column, of a partial key those with one in each."""
-    some = [column.null for column in columns if column.null is not None]
+    nulls = [column.null for column in columns if column.null is not None]
     if partial:
-        return np.logical_and.reduce(some) if len(some) == len(columns) else None
-    return np.logical_or.reduce(some) if some else None
+        return np.logical_and.reduce(nulls) if len(nulls) == len(columns) else None
+    return np.logical_or.reduce(nulls) if nulls else None
 
 
 def _keys(hashes: Numbers, null: Flags | None, flags: Sequence[Flags | None]) -> Keys:
     """The keys of those rows that count for any clause."""
-    marks = _marks(flags, len(hashes))
+    # the clauses that each row counts for, as ``metrics.states.frequencies`` has them; no line for one clause
+    marks = np.zeros((-(-len(flags) // 8) if len(flags) > 1 else 0, len(hashes)), dtype=np.uint8)
+    for at, met in enumerate(flags if len(flags) > 1 else ()):
+        bit = np.uint8(1 << at % 8)
+        marks[at // 8] |= bit if met is None else met.view(np.uint8) * bit
     kept = flags[0] if len(flags) == 1 else marks.any(axis=0)
     if kept is not None and not kept.all():
         hashes, marks, null = hashes.compress(kept), marks.compress(kept, axis=1), null if null is None else null[kept]
@@ -327,18 +312,12 @@ def _keys(hashes: Numbers, null: Flags | None, flags: Sequence[Flags | None]) ->
     return whole, without
 
 
-def _marks(flags: Sequence[Flags | None], rows: int) -> Numbers:
-    """The clauses that each row counts for, as ``metrics.states.frequencies`` has them; no line for one clause."""
-    found = np.zeros((-(-len(flags) // 8) if len(flags) > 1 else 0, rows), dtype=np.uint8)
-    for at, met in enumerate(flags if len(flags) > 1 else ()):
-        bit = np.uint8(1 << at % 8)
-        found[at // 8] |= bit if met is None else met.view(np.uint8) * bit
-    return found
-
-
 def _part(hashes: Numbers, marks: Numbers, clauses: int) -> Part:
     """The rows one by one, but for those of keys that a sample says are few: these are tallied."""
-    few = np.unique(_sample(hashes)) if len(hashes) > SAMPLE else hashes[:0]
+    few = hashes[:0]
+    if len(hashes) > SAMPLE:  # of rows at no regular distance, as keys may come in turn
+        at = np.arange(SAMPLE, dtype=np.uint64) * _GOLDEN & np.uint64(2**32 - 1)
+        few = np.unique(hashes[at * np.uint64(len(hashes)) >> np.uint64(32)])
     one_by_one = hashes, marks, few[:0], np.zeros((clauses, 0), dtype=np.int64)
     if not 0 < len(few) <= min(FEW, len(hashes) // clauses):
         return one_by_one
@@ -353,13 +332,6 @@ def _part(hashes: Numbers, marks: Numbers, clauses: int) -> Part:
     times = _times(place.compress(known), marks.compress(known, axis=1), len(few))[:clauses]
     hashes, marks, others, more = _part(hashes.compress(~known), marks.compress(~known, axis=1), clauses)
     return hashes, marks, np.concatenate([few, others]), np.concatenate([times, more], axis=1)
-
-
-def _sample(hashes: Numbers) -> Numbers:
-    """Of rows at no regular distance, as keys may come in turn."""
-    at = np.arange(SAMPLE, dtype=np.uint64) * _GOLDEN & np.uint64(2**32 - 1)
-    some: Numbers = hashes[at * np.uint64(len(hashes)) >> np.uint64(32)]
-    return some
 
 
 def _slots(hashes: Numbers) -> Numbers:

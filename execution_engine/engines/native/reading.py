@@ -1,7 +1,7 @@
 """The rows of row groups, batch by batch, each column as Spark reads it; what may be read otherwise is refused."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from execution_engine.engines.files.sound_footers import sound_footer
 
 from .evaluation import Batch
-from .nodes import UnableToTell
+from .language import UnableToTell
 from .values import Values, of_texts, texts_of, values_of
 
 ROWS = 1 << 17  # of a batch: its columns fit into the cache of a core, and calls cost little beside them
@@ -67,20 +67,30 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
     try:
         with pa.OSFile(piece.path) as opened:
             metadata = piece.footer or sound_footer(pq.read_metadata(opened), opened.size())
-            own = _own(metadata, columns)
-            chunks = _chunks(metadata, piece.groups, set(own.values()))
-            packed = [name for key, name in own.items() if columns[key].spark == "string" and _is_packed(chunks[name])]
-            buffered = _buffered(chunks)
+            own = _own_names(metadata, columns)
+            places = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
+            groups = [metadata.row_group(group) for group in piece.groups]
+            chunks = {name: [group.column(places[name]) for group in groups] for name in own.values()}
+            texts = [name for key, name in own.items() if columns[key].spark == "string"]
+            packed = [name for name in texts if _is_packed(chunks[name])]
+            longest = _longest(opened, metadata, piece.groups, _unpacked(chunks, columns, own, packed))
+            rows = _rows_at_once(sum(group.num_rows for group in groups), chunks, longest)
+            largest = max((chunk.total_compressed_size for some in chunks.values() for chunk in some), default=0)
+            buffered = BUFFER if largest > MOST_BYTES else 0  # bytes of a column at once: all of a group is quicker
             with pq.ParquetFile(
                 opened, metadata=metadata, read_dictionary=packed, pre_buffer=False, buffer_size=buffered
             ) as parquet:
-                longest = _longest(opened, metadata, piece.groups, _unpacked(chunks, columns, own, packed))
-                rows = _rows_at_once(metadata, piece.groups, chunks, longest)
                 for batch in parquet.iter_batches(rows, piece.groups, list(own.values()), use_threads=False):
-                    yield _batch(batch, own, columns, piece.folders)
+                    yield Batch(rows=batch.num_rows, columns=_columns_of(batch, own, columns, piece.folders))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnableToReadPiece("a file cannot be read") from error
     _check(piece)
+
+
+def empty_batch(columns: Mapping[str, Stored]) -> Batch:
+    """Of no rows, to try on it what fits the types of the columns."""
+    nothing = pa.RecordBatch.from_arrays([], [])
+    return Batch(rows=0, columns=_columns_of(nothing, {}, columns, {}))
 
 
 def _check(piece: Piece) -> None:
@@ -92,34 +102,24 @@ def _check(piece: Piece) -> None:
         raise UnableToReadPiece("a file was replaced while it was read")
 
 
-def _own(metadata: pq.FileMetaData, columns: Mapping[str, Stored]) -> dict[str, str]:
+def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored]) -> dict[str, str]:
     """The file's own names of the columns; UnableToTell where one is stored in another way than it should be."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     schema, old = metadata.schema.to_arrow_schema(), not _OLD_TIMES.isdisjoint(metadata.metadata or {})
-    int96 = {column.path for column in map(metadata.schema.column, range(metadata.num_columns)) if _is_int96(column)}
+    leaves = map(metadata.schema.column, range(metadata.num_columns))
+    int96 = {column.path for column in leaves if column.physical_type == "INT96"}
     for at, name in enumerate(schema.names):
         column = columns.get(name.lower())
         if column is None:
             continue
-        if name.lower() in found:
+        if name.lower() in names:
             raise UnableToTell(f"{name} is written in several ways")
         if schema.field(at).type != column.arrow or name in int96:
             raise UnableToTell(f"{name} has several types, or one of an old writer")
         if old and column.spark in _TEMPORAL:
             raise UnableToTell(f"{name} is of an old calendar")
-        found[name.lower()] = name
-    return found
-
-
-def _is_int96(column: Any) -> bool:
-    return bool(column.physical_type == "INT96")
-
-
-def _chunks(metadata: pq.FileMetaData, groups: Sequence[int], names: Set[str]) -> dict[str, list[Any]]:
-    """What the footer tells of these columns, in each row group."""
-    places = {path: at for at in range(metadata.num_columns) if (path := metadata.schema.column(at).path) in names}
-    read = [metadata.row_group(group) for group in groups]
-    return {name: [group.column(at) for group in read] for name, at in places.items()}
+        names[name.lower()] = name
+    return names
 
 
 def _is_packed(chunks: Sequence[Any]) -> bool:
@@ -131,12 +131,6 @@ def _is_packed(chunks: Sequence[Any]) -> bool:
         chunk.has_dictionary_page and chunk.total_uncompressed_size <= max(SHORT, FEW_BYTES * chunk.num_values)
         for chunk in chunks
     )
-
-
-def _buffered(chunks: Mapping[str, Sequence[Any]]) -> int:
-    """How many bytes of a column are read at once; 0: all of a row group, which is quicker where that is small."""
-    largest = max((chunk.total_compressed_size for some in chunks.values() for chunk in some), default=0)
-    return BUFFER if largest > MOST_BYTES else 0
 
 
 def _unpacked(
@@ -154,38 +148,34 @@ def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[
     """
     if not names:
         return 0
-    found = dict.fromkeys(names, 0)
+    bytes_ = dict.fromkeys(names, 0)
     parquet = pq.ParquetFile(opened, metadata=metadata, read_dictionary=names, pre_buffer=False, buffer_size=PEEK)
     for group in groups:
         for batch in islice(parquet.iter_batches(1, [group], list(names), use_threads=False), 1):
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 if pa.types.is_dictionary(column.type) and len(column.dictionary):
-                    found[name] = max(found[name], int(of_texts(column.dictionary, pc.binary_length).max()))
-    return sum(found.values())
+                    bytes_[name] = max(bytes_[name], int(of_texts(column.dictionary, pc.binary_length).max()))
+    return sum(bytes_.values())
 
 
-def _rows_at_once(
-    metadata: pq.FileMetaData, groups: Sequence[int], chunks: Mapping[str, Sequence[Any]], longest: int
-) -> int:
+def _rows_at_once(rows: int, chunks: Mapping[str, Sequence[Any]], longest: int) -> int:
     """As many rows as are worth it, fewer where they are large; ``longest``: bytes of a row that no footer tells."""
-    rows = max(1, sum(metadata.row_group(group).num_rows for group in groups))
     unpacked = sum(chunk.total_uncompressed_size for some in chunks.values() for chunk in some)
-    return min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(unpacked / rows + longest, 1))))
+    return min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(unpacked / max(rows, 1) + longest, 1))))
 
 
-def _batch(
+def _columns_of(
     batch: pa.RecordBatch, own: Mapping[str, str], columns: Mapping[str, Stored], folders: Mapping[str, str | None]
-) -> Batch:
+) -> Callable[[str], Values]:
     def column(name: str) -> Values:
+        rows = batch.num_rows
         if name in folders:
             value = folders[name]
-            rows = batch.num_rows
             array = pa.nulls(rows, pa.string()) if value is None else pa.repeat(texts_of([value])[0], rows)
             return values_of(array, "string")
         if name not in columns:
             raise UnableToTell(f"{name} is no plain column of the files")
         stored = columns[name]
-        array = batch.column(own[name]) if name in own else pa.nulls(batch.num_rows, stored.arrow)
-        return values_of(array, stored.spark)
+        return values_of(batch.column(own[name]) if name in own else pa.nulls(rows, stored.arrow), stored.spark)
 
-    return Batch(rows=batch.num_rows, columns=column)
+    return column

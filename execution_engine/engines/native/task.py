@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from . import grouped, nodes, partials, reading
-from .grouped import Binned, Gathering, Grouped, GroupsOfTask, counts_in, nothing_in
-from .nodes import UnableToTell
+from . import grouped, key_tasks, language, partials, reading
+from .evaluation import Batch
+from .grouped import Binned, Gathering, Grouped, GroupsOfTask, counts_in
+from .key_tasks import Rows, Take
+from .language import UnableToTell
 from .partials import Counted, Gathered, Keys, Part, Partials, Value, of_batches
 from .reading import Piece, Stored, UnableToReadPiece, batches
 from .values import Numbers
@@ -18,13 +20,18 @@ from .values import Numbers
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """What to gather of all rows, by groups and in bins, and the columns it takes, by their names in lower case."""
+    """What to gather of all rows, by groups and in bins, and the columns it takes, by their names in lower case.
+
+    Or what to ``take`` of the keys of which ``rows``, and nothing else.
+    """
 
     asked: tuple[Gathered, ...]
     counted: tuple[Counted, ...]
     columns: Mapping[str, Stored]
     grouped: tuple[Grouped, ...] = ()
     binned: tuple[Binned, ...] = ()
+    take: Take | None = None
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,19 +48,19 @@ class Gleaned:
     failed: str = ""
     groups: Sequence[GroupsOfTask] = ()
     bins: Sequence[Numbers] = ()
+    taken: Any = None  # as the program's ``take`` gives it
 
     def to_bytes(self) -> bytes:
-        """For the driver, which made the task."""
-        groups = [vars(each) for each in self.groups]  # where tasks run, no module has the name of their class
-        found = dict(self.told), dict(self.keys), dict(self.unable), self.failed, groups, list(self.bins)
-        return pickle.dumps(found, protocol=5)
+        """For the driver, which made the task: where tasks run, no module has the name of a class."""
+        return pickle.dumps(
+            {**vars(self), "groups": [vars(each) for each in self.groups], "bins": list(self.bins)}, protocol=5
+        )
 
 
 def from_bytes(blob: Any) -> Gleaned:
     """What ``to_bytes`` wrote, of a task of our own."""
-    told, keys, unable, failed, groups, bins = pickle.loads(blob)
-    of_groups = [GroupsOfTask(**each) for each in groups]
-    return Gleaned(told=told, keys=keys, unable=unable, failed=failed, groups=of_groups, bins=bins)
+    parts = pickle.loads(blob)
+    return Gleaned(**{**parts, "groups": [GroupsOfTask(**each) for each in parts["groups"]]})
 
 
 Load = Sequence[tuple[int, Sequence[Piece]]]  # of one task: numbers of units, and the pieces of each
@@ -75,12 +82,13 @@ Classes = Mapping[tuple[str, str], Any]  # by their modules' names and their own
 
 
 def classes_in(*modules: Any) -> dict[tuple[str, str], Any]:
-    """The classes that stand in the modules, as a pickle names them."""
+    """The classes that the modules define, as a pickle names them."""
     every = (each for module in modules for each in vars(module).values() if isinstance(each, type))
-    return {(each.__module__, each.__name__): each for each in every}
+    names = {module.__name__ for module in modules}
+    return {(each.__module__, each.__name__): each for each in every if each.__module__ in names}
 
 
-_SENT = classes_in(nodes, partials, reading, grouped) | {(Program.__module__, Program.__name__): Program}
+_SENT = classes_in(language, partials, reading, grouped, key_tasks) | {(Program.__module__, Program.__name__): Program}
 
 
 class Unpickler(pickle.Unpickler):
@@ -97,37 +105,53 @@ class Unpickler(pickle.Unpickler):
 
 def glean(program: Program, pieces: Sequence[Piece]) -> Gleaned:
     """What the pieces tell; one that cannot be read, or is not what was listed, fails all."""
-    found, groups = Partials(asked=program.asked, counted=program.counted), list(map(Gathering, program.grouped))
-    counts = list(map(nothing_in, program.binned))
+    if program.take is not None and program.rows is not None:
+        try:
+            return Gleaned(taken=program.take.gather(program.rows, _batches(program, pieces)))
+        except UnableToReadPiece as error:
+            return Gleaned(failed=str(error))
+        except UnableToTell as error:
+            return Gleaned(unable={0: str(error)})
+    partials_, groups = Partials(asked=program.asked, counted=program.counted), list(map(Gathering, program.grouped))
+    bins: list[Numbers] = [np.zeros(each.bins + 1, dtype=np.int64) for each in program.binned]
     try:
         for piece in pieces:
             for batch in batches(piece, program.columns):
-                found.add(batch)
+                partials_.add(batch)
                 for each in groups:
                     each.add(batch)
-                counts = [before + counts_in(each, batch) for before, each in zip(counts, program.binned, strict=True)]
+                bins = [before + counts_in(each, batch) for before, each in zip(bins, program.binned, strict=True)]
     except (UnableToReadPiece, UnableToTell) as error:
         return Gleaned(failed=str(error))
-    return gleaned(found, groups=[each.result() for each in groups], bins=counts)
+    return gleaned(partials_, groups=[each.result() for each in groups], bins=bins)
 
 
-def gleaned(found: Partials, groups: Sequence[GroupsOfTask] = (), bins: Sequence[Numbers] = ()) -> Gleaned:
+def _batches(program: Program, pieces: Sequence[Piece]) -> Iterator[Batch]:
+    try:
+        for piece in pieces:
+            yield from batches(piece, program.columns)
+    except UnableToTell as error:  # of how a file holds a column, rather than of what its rows hold
+        raise UnableToReadPiece(str(error)) from error
+
+
+def gleaned(partials_: Partials, groups: Sequence[GroupsOfTask] = (), bins: Sequence[Numbers] = ()) -> Gleaned:
     """What the batches of one task told."""
+    unable = partials_.unable
     return Gleaned(
-        told={at: of_batches(found.asked[at], values) for at, values in found.told.items() if at not in found.unable},
-        keys={number: _together(some) for number, some in found.keys.items()},
-        unable=found.unable,
+        told={at: of_batches(partials_.asked[at], own) for at, own in partials_.told.items() if at not in unable},
+        keys={number: _together(keys) for number, keys in partials_.keys.items()},
+        unable=unable,
         groups=groups,
         bins=bins,
     )
 
 
-def _together(found: Sequence[Keys]) -> Keys:
-    whole, without = (of_parts(parts) for parts in zip(*found, strict=True))
+def _together(keys: Sequence[Keys]) -> Keys:
+    whole, without = (of_parts(parts) for parts in zip(*keys, strict=True))
     return whole, without
 
 
 def of_parts(parts: Sequence[Part]) -> Part:
     """All of the parts of one set of keys."""
-    hashes, marks, few, times = (np.concatenate(some, axis=-1) for some in zip(*parts, strict=True))
+    hashes, marks, few, times = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
     return hashes, marks, few, times

@@ -12,18 +12,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .nodes import UnableToTell
+from .language import UnableToTell
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
 LONG_DIGITS = 18  # of a decimal that fits into 64 bits
 MOST_DIGITS = 38  # of Spark's decimals
-_TEXT = pa.string()
-_EXACT_DOUBLES = 2**53  # whole numbers up to here are doubles
+EXACT_DOUBLES = 2**53  # whole numbers up to here are doubles
 _EXACT_TENS = 22  # powers of ten up to here are doubles
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-_UNSIGNED_DIGITS = 20  # of the decimal that Spark takes 64 bits without a sign for
 
 
 class Family(StrEnum):
@@ -90,8 +88,7 @@ class Values:
         numbers = self.whole
         if self.scale == 0:
             return numbers.astype(np.float64)
-        is_long = numbers.dtype == object
-        if not is_long and self.scale <= _EXACT_TENS and not np.any(np.abs(numbers) > _EXACT_DOUBLES):
+        if numbers.dtype != object and self.scale <= _EXACT_TENS and not np.any(np.abs(numbers) > EXACT_DOUBLES):
             return numbers / np.float64(10**self.scale)  # of two doubles that are exact, the nearest to their quotient
         unit = 10**self.scale  # a quotient of Python's whole numbers is the nearest double
         return np.array([number / unit for number in numbers.tolist()], dtype=np.float64)
@@ -110,33 +107,37 @@ def values_of(array: pa.Array, type_: str) -> Values:
     family = family_of(type_)
     if family is None:
         raise UnableToTell(f"{type_} is Spark's to read")
-    null = nulls_of(array)
+    null, digits, scale, is_decimal = nulls_of(array), 0, 0, False
     match family:
         case Family.TEXT | Family.BYTES:
             if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
                 raise UnableToTell("there is a null among its texts")
             return Values(family=family, array=array, null=null)
         case Family.TRUTH:
-            return Values(family=family, array=array, numbers=_truths(array), null=null)
+            numbers: Numbers = _truths(array)
         case Family.DOUBLE:
-            return Values(family=family, array=array, numbers=_plain(array, pa.float64()), null=null)
+            numbers = _plain(array, pa.float64())
         case Family.DATE:
-            return Values(family=family, array=array, numbers=_plain(array, pa.int32()), null=null)
+            numbers = _plain(array, pa.int32())
         case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
-            return Values(family=family, array=array, numbers=_microseconds(array), null=null)
-    if pa.types.is_decimal(array.type):
-        return _decimals(array, null)
-    if pa.types.is_uint64(array.type):
-        numbers = _plain(array, pa.uint64()).astype(object)
-        return Values(family=family, array=array, numbers=numbers, null=null, digits=_UNSIGNED_DIGITS, is_decimal=True)
-    return Values(family=family, array=array, numbers=_plain(array, pa.int64()), null=null, digits=_DIGITS[type_])
+            numbers = _microseconds(array)
+        case _ if pa.types.is_decimal(array.type):
+            numbers, is_decimal = _without_point(array), True
+            digits, scale = array.type.precision, array.type.scale
+        case _ if pa.types.is_uint64(array.type):  # 20 digits of a decimal, as Spark takes 64 bits without a sign
+            numbers, digits, is_decimal = _plain(array, pa.uint64()).astype(object), 20, True
+        case _:
+            numbers, digits = _plain(array, pa.int64()), _DIGITS[type_]
+    return Values(
+        family=family, array=array, numbers=numbers, null=null, digits=digits, scale=scale, is_decimal=is_decimal
+    )
 
 
 def nulls_of(array: pa.Array) -> Flags | None:
     """The rows without a value; None where there are none."""
     if not array.null_count:
         return None
-    if pa.types.is_null(array.type) or array.null_count == len(array):
+    if array.null_count == len(array):
         return np.ones(len(array), dtype=np.bool_)
     return ~_flags(array.buffers()[0], array)
 
@@ -172,31 +173,37 @@ def _microseconds(array: pa.Array) -> Numbers:
         raise UnableToTell("instants of more than 64 bits of microseconds are Spark's to read") from error
 
 
-def _decimals(array: pa.Array, null: Flags | None) -> Values:
-    """Without their point: of 128 bits, the low half first, which holds up to 18 digits alone."""
+def _without_point(array: pa.Array) -> Numbers:
+    """Decimals of 128 bits, the low half first, which holds up to 18 digits alone."""
     if not pa.types.is_decimal128(array.type):
         raise UnableToTell(f"{array.type} is Spark's to read")
-    buffer = array.buffers()[1] if len(array) else b""
-    words = np.frombuffer(buffer, "<i8").reshape(-1, 2)[array.offset :][: len(array)]
-    numbers: Numbers = np.ascontiguousarray(words[:, 0])
-    if array.type.precision > LONG_DIGITS:
-        numbers = words[:, 1].astype(object) * 2**64 + numbers.view(np.uint64).astype(object)
-    return Values(
-        family=Family.EXACT,
-        array=array,
-        numbers=numbers,
-        null=null,
-        digits=array.type.precision,
-        scale=array.type.scale,
-        is_decimal=True,
-    )
+    words = np.frombuffer(array.buffers()[1] if len(array) else b"", "<i8").reshape(-1, 2)[array.offset :][: len(array)]
+    low: Numbers = np.ascontiguousarray(words[:, 0])
+    if array.type.precision <= LONG_DIGITS:
+        return low
+    long: Numbers = words[:, 1].astype(object) * 2**64 + low.view(np.uint64).astype(object)
+    return long
 
 
-def texts_of(texts: Sequence[str] | Sequence[bytes], type_: pa.DataType = _TEXT) -> pa.Array:
+def array_of(numbers: Numbers, type_: pa.DataType) -> pa.Array:
+    """The numbers as an array without nulls, of a type as wide as theirs."""
+    return pa.Array.from_buffers(type_, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])
+
+
+# Texts.
+
+
+def texts_of(texts: Sequence[str] | Sequence[bytes], type_: pa.DataType | None = None) -> pa.Array:
     """An array of them; Arrow's own way from Python's objects, and ``pa.scalar``, would import all of pandas."""
     content = [text.encode() if isinstance(text, str) else text for text in texts]
     ends = np.array([0, *accumulate(map(len, content))], dtype=np.int32)
-    return pa.Array.from_buffers(type_, len(content), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(content))])
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(content))]
+    return pa.Array.from_buffers(type_ or pa.string(), len(content), buffers)
+
+
+def unpacked(array: pa.Array) -> pa.Array:
+    """Without a dictionary."""
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def is_valid_text(array: pa.Array) -> bool:
@@ -211,23 +218,18 @@ def is_valid_text(array: pa.Array) -> bool:
 
 def of_texts(array: pa.Array, function: Any, *arguments: Any) -> Numbers:
     """What a function of Arrow's gives for each text, of a dictionary's texts once; anything under the nulls."""
-    if not pa.types.is_dictionary(array.type):
-        return _of_plain_texts(array, function, *arguments)
-    found = _of_plain_texts(array.dictionary, function, *arguments)
-    if not len(found):  # there are nulls alone
-        return np.zeros(len(array), dtype=found.dtype)
-    return found[places_of(array)]
+    is_packed = pa.types.is_dictionary(array.type)
+    results = function(array.dictionary if is_packed else array, *arguments)
+    numbers = _truths(results) if pa.types.is_boolean(results.type) else _plain(results, pa.int64())
+    if not is_packed:
+        return numbers
+    return numbers[places_of(array)] if len(numbers) else np.zeros(len(array), dtype=numbers.dtype)
 
 
 def places_of(array: pa.Array) -> Numbers:
     """Where each row's text is in the dictionary; 0 for a null."""
     places = array.indices.fill_null(0) if array.null_count else array.indices
     return _plain(places, places.type).astype(np.int64)
-
-
-def _of_plain_texts(texts: pa.Array, function: Any, *arguments: Any) -> Numbers:
-    found = function(texts, *arguments)
-    return _truths(found) if pa.types.is_boolean(found.type) else _plain(found, pa.int64())
 
 
 # Values as Spark casts them to texts (ANSI mode, UTC), which is how keys and groups are told apart.
@@ -237,21 +239,24 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, from 1970
 _DAY = 86_400_000_000  # microseconds
 
 
-def as_string(given: Values) -> Values:
+def as_string(values: Values) -> Values:
     """As Spark casts a column to texts; UnableToTell of what is its own to write, and of other expressions."""
-    match given.family:
+    match values.family:
         case Family.TEXT:
-            return given
-        case Family.TRUTH | Family.EXACT if given.array is not None:
-            _check_plain(given)
-            return as_texts(given.array.cast(pa.string()), given.null)
+            return values
+        case Family.TRUTH | Family.EXACT if values.array is not None:
+            if values.scale > _PLAIN_SCALE:
+                small = np.abs(values.whole) < 10 ** (values.scale - _PLAIN_SCALE)
+                if (small if values.null is None else small & ~values.null).any():
+                    raise UnableToTell("a small decimal may be written with an exponent")
+            return as_texts(values.array.cast(pa.string()), values.null)
         case Family.DATE:
-            days = _within(given, _FIRST_DAY, _LAST_DAY)
-            return as_texts(array_of(days, pa.date32()).cast(pa.string()), given.null)
+            days = array_of(_within_years(values, _FIRST_DAY, _LAST_DAY), pa.date32())
+            return as_texts(days.cast(pa.string()), values.null)
         case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
-            instants = _within(given, _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1)
-            return as_texts(without_zeros(array_of(instants, pa.timestamp("us")).cast(pa.string())), given.null)
-    raise UnableToTell(f"{given.family} is written as a text by Spark")
+            instants = _within_years(values, _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1)
+            return as_texts(without_zeros(array_of(instants, pa.timestamp("us")).cast(pa.string())), values.null)
+    raise UnableToTell(f"{values.family} is written as a text by Spark")
 
 
 def as_texts(array: pa.Array, null: Flags | None) -> Values:
@@ -259,18 +264,9 @@ def as_texts(array: pa.Array, null: Flags | None) -> Values:
     return Values(family=Family.TEXT, array=array, null=null)
 
 
-def _check_plain(given: Values) -> None:
-    """Where a small number has many places behind its point, Java may write it with an exponent."""
-    if given.scale <= _PLAIN_SCALE:
-        return
-    small = np.abs(given.whole) < 10 ** (given.scale - _PLAIN_SCALE)
-    if (small if given.null is None else small & ~given.null).any():
-        raise UnableToTell("a small decimal may be written with an exponent")
-
-
-def _within(given: Values, first: int, last: int) -> Numbers:
+def _within_years(values: Values, first: int, last: int) -> Numbers:
     """The numbers, 0 for a null; UnableToTell of years that are not written in four digits."""
-    numbers = given.whole if given.null is None else np.where(given.null, given.whole.dtype.type(0), given.whole)
+    numbers = values.whole if values.null is None else np.where(values.null, values.whole.dtype.type(0), values.whole)
     if len(numbers) and (int(numbers.min()) < first or int(numbers.max()) > last):
         raise UnableToTell("years before 1 or after 9999 are written by Spark")
     return numbers
@@ -279,8 +275,3 @@ def _within(given: Values, first: int, last: int) -> Numbers:
 def without_zeros(texts: pa.Array) -> pa.Array:
     """Each has a point, behind which zeros at the end are cut, and the point with them."""
     return pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
-
-
-def array_of(numbers: Numbers, type_: pa.DataType) -> pa.Array:
-    """The numbers as an array without nulls, of a type as wide as theirs."""
-    return pa.Array.from_buffers(type_, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])

@@ -17,11 +17,10 @@ from execution_engine.engines.columns.spec_check import check_spec
 from execution_engine.engines.files.footers import NANOSECONDS
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.gathering import AskedStatistic, Keyed, Plan, measured_of, plan
-from execution_engine.engines.native.measure import BESIDE
+from execution_engine.engines.native.measure import BESIDE, Native
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import aggregates, selected, values
-from execution_engine.engines.spark.measures.native import Native, taken_together
 from execution_engine.engines.spark.start.session import UnableToFindJava
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
@@ -30,7 +29,7 @@ from execution_engine.metrics.states.statistics import Statistic, Value, over_no
 from execution_engine.read_by import ReadBy, read_by
 
 from .failures import SPARK_ERRORS, action, counting_jobs
-from .kernels import OFF
+from .kernels import OFF, taken_together
 from .scan import Taken
 from .sources import Files, SparkSource, open_source
 

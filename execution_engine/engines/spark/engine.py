@@ -10,8 +10,6 @@ from time import monotonic
 from pyspark.sql import SparkSession
 
 from assay.catalog.profile import FILES
-from execution_engine.engines.arrow.local_scan import told_of_small
-from execution_engine.engines.arrow.profiles import profiles_told
 from execution_engine.engines.columns.column_types import quote
 from execution_engine.engines.files.listing import (
     UnableToListFiles,
@@ -21,6 +19,8 @@ from execution_engine.engines.files.listing import (
     read_fingerprints_by_key,
     read_written_at,
 )
+from execution_engine.engines.native.local_scan import told_of_small
+from execution_engine.engines.native.profiles import profiles_told
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,

@@ -1,9 +1,17 @@
-"""Kernels in Spark: a job of which each task reads some row groups itself, and sends what it found in blobs."""
+"""Kernels in Spark: a job of which each task reads some row groups itself, and sends what it found in blobs.
+
+Who reads a value is a rule of three steps:
+
+1. The footers, where they tell it.
+2. The kernels, where they know it and the rows are whole parquet files of this machine; of small files all that is
+   asked or nothing, as Spark gathers it all in one job.
+3. Spark's SQL.
+"""
 
 import gc
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2s
 from types import ModuleType
@@ -14,11 +22,36 @@ from pyspark.sql import SparkSession
 
 import execution_engine.engines.native
 from execution_engine.engines.files import sound_footers
+from execution_engine.engines.files.footers import told
+from execution_engine.engines.gathering import AskedGroups, AskedStatistic, Keyed
+from execution_engine.engines.native.local_scan import pieces_of, stored_columns
+from execution_engine.engines.native.measure import (
+    BESIDE,
+    FAILED,
+    MOST_ROWS,
+    TASK_ROWS,
+    Draft,
+    Native,
+    NativeGroups,
+    Request,
+    Wide,
+    binning,
+    drafted,
+    drafted_groups,
+    ends_asked,
+    measured_histograms,
+    native_of,
+    tasks,
+    with_groups,
+)
+from execution_engine.engines.native.reading import Piece, Stored
+from execution_engine.engines.native.task import Gleaned, Load, Program, from_bytes, gleaned_of, loads_to_bytes
+from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.metrics.keys import bits
 from execution_engine.metrics.states import hll
 from execution_engine.read_by import Kind, Left
 
-from .failures import action
+from .failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from .sources import SparkSource
 
 for _module in (execution_engine.engines.native, sound_footers, hll, bits):
@@ -26,7 +59,6 @@ for _module in (execution_engine.engines.native, sound_footers, hll, bits):
 
 BLOB = "number bigint, blob binary"
 OFF = Left(kind=Kind.OFF, why="ASSAY_SPARK_NATIVE is false")
-FAILED = Left(kind=Kind.FAILED, why="a task of the kernels failed")
 _SCHEMA = pa.schema([("number", pa.int64()), ("blob", pa.binary())])
 
 Entry = Callable[[bytes, int], Iterator[tuple[int, bytes]]]  # what all tasks are sent, and a task's place among them
@@ -40,6 +72,133 @@ def why_not_here(source: SparkSource) -> Left | None:
     if source.listing.root.prefix != "file://":
         return Left(kind=Kind.TABLE, why="it does not lie in files of this machine")
     return None if source.rows else Left(kind=Kind.TABLE, why="it has no rows")
+
+
+def comes_along(source: SparkSource, left: Collection[Request]) -> bool:
+    """Whether Spark gathers what the kernels know along with what is left to it, in its one job for small files."""
+    return source.small and bool(left)
+
+
+def taken_natively(
+    source: SparkSource,
+    asked: Sequence[AskedStatistic],
+    keyed: Sequence[Keyed],
+    groups: Sequence[AskedGroups] = (),
+    *,
+    needed: Collection[AskedStatistic] = (),
+) -> Native:
+    """What the footers do not tell, gathered by the kernels as far as it is theirs, in one job.
+
+    ``needed``: without these another job of the kernels is Spark's to do.
+    """
+    if (why := why_not_here(source)) is not None:
+        return left_to_spark(asked, keyed, groups, why)
+    assert source.footers is not None
+    footers, rows, cut = told(source.footers, asked), source.footers.rows, _cut(source)
+    columns = stored_in(source)
+    alone = len(cut) == 1 and rows <= MOST_ROWS
+    draft = drafted(columns, [one for one in asked if one not in footers], keyed, alone=alone)
+    of_groups = [drafted_groups(columns, each, rows=rows, tasks=len(cut)) for each in groups]
+    program = with_groups(draft.program, of_groups)
+    runs_anyway = program.grouped or any(one in needed for one in draft.asked)
+    no_groups = [NativeGroups(left=each.left) for each in of_groups]
+    if not runs_anyway and comes_along(source, draft.left):
+        beside: dict[Request, Left] = dict.fromkeys((*draft.asked, *draft.keyed), BESIDE)
+        return Native(left={**beside, **draft.left}, groups=no_groups)
+    if not program.asked and not program.counted and not program.grouped:
+        return Native(left=draft.left, groups=no_groups)
+    return native_of(draft, of_groups, glean_in_tasks(source, program, cut) or [Gleaned(failed=FAILED.why)])
+
+
+def left_to_spark(
+    asked: Sequence[AskedStatistic], keyed: Sequence[Keyed], groups: Sequence[AskedGroups], why: Left
+) -> Native:
+    """Nothing is native, for one reason."""
+    return Native(
+        left=dict.fromkeys((*asked, *keyed), why),
+        groups=[NativeGroups(left=dict.fromkeys((*each.asked, *each.keyed), why)) for each in groups],
+    )
+
+
+def taken_together(
+    session: SparkSession, sources: Mapping[int, SparkSource], asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]
+) -> dict[int, Native]:
+    """The same asked of several sources of one shape, by their numbers, in one job; of none where any of it is Spark's.
+
+    Raises what Spark does.
+    """
+    every: list[Request] = [*asked, *keyed]
+    if reasons := [why for source in sources.values() if source.rows != 0 and (why := why_not_here(source))]:
+        return dict.fromkeys(sources, Native(left=dict.fromkeys(every, reasons[0])))
+    draft = drafted(stored_in(next(iter(sources.values()))), asked, keyed)
+    if draft.left:
+        return dict.fromkeys(sources, Native(left={**dict.fromkeys(every, BESIDE), **draft.left}))
+    rows = sum(source.rows or 0 for source in sources.values())
+    count = max(1, min(len(sources), -(-rows // TASK_ROWS)))
+    loads: list[list[tuple[int, Sequence[Piece]]]] = [[] for _ in range(count)]
+    held = 0
+    for number, source in sources.items():
+        loads[min(held * count // max(rows, 1), count - 1)].append((number, [piece for piece, _ in pieces_in(source)]))
+        held += source.rows or 0
+    gleaned = run(session, draft.program, [load for load in loads if load], rows=rows)
+    return {number: of_draft(draft, gleaned.get(number, ())) for number in sources}
+
+
+def of_draft(draft: Draft, gleaned: Sequence[Gleaned]) -> Native:
+    """What the tasks of one unit found."""
+    return native_of(draft, (), gleaned)
+
+
+def taken_by_kernels(
+    source: SparkSource, wanted: Sequence[Wanted], native: Native, groups: Sequence[NativeGroups]
+) -> tuple[dict[str, Measured], dict[str, Left]]:
+    """The histograms that they measured, by key, and why the others are Spark's; see ``measured_histograms``.
+
+    Those of values were gathered beside all else, those of bins are counted in one job more for all.
+    """
+    ends = {**native.told, **told(source.footers, ends_asked(wanted, source.write))}
+
+    def glean_bins(wide: Wide) -> list[Gleaned]:
+        return glean_in_tasks(source, binning(wide, source.write, stored_in(source)), _cut(source))
+
+    return measured_histograms(wanted, source.write, source.name, ends, native, groups, glean_bins)
+
+
+def stored_in(source: SparkSource) -> dict[str, Stored]:
+    """The plain columns of a source that may be read here."""
+    assert source.listing is not None
+    return stored_columns(source.listing, source.columns)
+
+
+def pieces_in(source: SparkSource) -> list[tuple[Piece, Sequence[int]]]:
+    """Its files by their row groups, and the rows of each group."""
+    assert source.listing is not None
+    assert source.footers is not None
+    return list(pieces_of(source.listing, source.footers))
+
+
+def _cut(source: SparkSource) -> list[list[Piece]]:
+    return tasks(pieces_in(source), source.rows or 0, 1 if source.small else None)
+
+
+def glean_in_tasks(source: SparkSource, program: Program, cut: Sequence[Sequence[Piece]]) -> list[Gleaned]:
+    """What the tasks found; nothing if one failed for a reason that is not one of all jobs."""
+    try:
+        return run(source.session, program, [[(0, pieces)] for pieces in cut], rows=source.rows)[0]
+    except SPARK_ERRORS as error:
+        if failure_of(error, source.name).reason in OF_ALL:
+            raise
+        return []
+
+
+def run(
+    session: SparkSession, program: Program, loads: Sequence[Load], *, rows: int | None
+) -> dict[int, list[Gleaned]]:
+    """What the tasks of one job found, by the numbers of the units; raises what Spark does."""
+    gleaned: dict[int, list[Gleaned]] = {}
+    for number, blob in blobs_of(session, gleaned_of, loads_to_bytes(program, loads), len(loads), rows=rows):
+        gleaned.setdefault(number, []).append(from_bytes(blob))
+    return gleaned
 
 
 def blobs_of(

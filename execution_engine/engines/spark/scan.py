@@ -18,18 +18,11 @@ from execution_engine.engines.gathering import (
     plan,
     planned_groups,
 )
-from execution_engine.engines.native.keys.measures import OF_KEYS, counted_by_filters
-from execution_engine.engines.native.measure import ends_asked, values_asked
+from execution_engine.engines.native.key_metrics import OF_KEYS, counted_by_filters
+from execution_engine.engines.native.measure import Native, NativeGroups, ends_asked, values_asked
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.measures.frequencies import frequencies, listed, measure_by
 from execution_engine.engines.spark.measures.gather import gather
-from execution_engine.engines.spark.measures.native import (
-    Native,
-    NativeGroups,
-    left_to_spark,
-    taken_by_kernels,
-    taken_natively,
-)
 from execution_engine.metrics.definition import LAKE, SHARED
 from execution_engine.metrics.definitions.schema import SCHEMA_DRIFT, SCHEMA_MATCH
 from execution_engine.metrics.definitions.uniqueness import HISTOGRAM
@@ -37,7 +30,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.read_by import NO_VALUES, Kind, Left, ReadBy, read_by, together
 
 from .failures import SPARK_ERRORS, failure_of
-from .kernels import OFF
+from .kernels import OFF, left_to_spark, taken_by_kernels, taken_natively
 from .sources import SparkSource
 
 OF_COLUMNS = frozenset({SCHEMA_MATCH.name, SCHEMA_DRIFT.name})  # which read no rows
@@ -116,12 +109,12 @@ def _measured_by(source: SparkSource, grouped: Sequence[PlannedGroups], native: 
 
 def _histograms(source: SparkSource, wanted: Sequence[Wanted], native: Native, groups: Sequence[NativeGroups]) -> Taken:
     """By the kernels, and else by Spark, each with queries of its own; each is one value."""
-    found = taken_by_kernels(source, wanted, native, groups)
-    by = read_by(kernels=len(found.measured), left=found.left.values())
+    measured, left = taken_by_kernels(source, wanted, native, groups)
+    by = read_by(kernels=len(measured), left=left.values())
     if source.rows == 0:
         by = read_by(footers=len(wanted))
-    alone = {item.key: _measure_alone(source, item) for item in wanted if item.key in found.left}
-    return Taken(measured={**found.measured, **alone}, read_by=by)
+    alone = {item.key: _measure_alone(source, item) for item in wanted if item.key in left}
+    return Taken(measured={**measured, **alone}, read_by=by)
 
 
 def shared_read_by(source: SparkSource, planned: Plan, native: Native) -> ReadBy:

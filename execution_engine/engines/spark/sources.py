@@ -16,8 +16,14 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from execution_engine.engines.columns.column_types import expressions, is_in, measure_drift, quote, spark_type
-from execution_engine.engines.columns.nested import with_fields
+from execution_engine.engines.columns.column_types import (
+    expressions,
+    is_in,
+    measure_drift,
+    quote,
+    spark_type,
+    with_fields,
+)
 from execution_engine.engines.columns.spec_check import kinds_of
 from execution_engine.engines.files.footers import (
     NANOSECONDS,

@@ -16,14 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from execution_engine.engines.arrow.local_scan import pieces_of
+from execution_engine.engines.native.local_scan import pieces_of
+from execution_engine.engines.native.measure import Native
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Unit, Wanted
-from execution_engine.engines.spark import kernels as jobs
-from execution_engine.engines.spark import scan
+from execution_engine.engines.spark import kernels, scan
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.kernels import taken_natively
 from execution_engine.engines.spark.measures import gather
-from execution_engine.engines.spark.measures import native as kernels
-from execution_engine.engines.spark.measures.native import Native, taken_natively
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.read_by import Kind
 from tests.integration.engines.alike import alike, magnitudes_in
@@ -263,14 +262,14 @@ def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
 ) -> None:
     pq.write_table(pa.table({"id": [1, 2, None], "city": ["rome", "oslo", None]}), tmp_path / "a.parquet")
     sent: list[bytes] = []
-    task_of = jobs._task
+    task_of = kernels._task
 
     def kept(*arguments: Any) -> Any:
         task = task_of(*arguments)
         sent.append(cloudpickle.dumps(task))
         return task
 
-    monkeypatch.setattr(jobs, "_task", kept)
+    monkeypatch.setattr(kernels, "_task", kept)
     specs = [
         *(metric(name, "id") for name in ("mean", "stddev", "uniqueness", "approx_count_distinct")),
         *(metric(name, "city") for name in ("approx_count_distinct", "uniqueness")),

@@ -15,12 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from execution_engine.engines.arrow.local_scan import pieces_of, told_without_spark
+from execution_engine.engines.native.local_scan import pieces_of, told_without_spark
 from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
 from execution_engine.engines.spark import kernels as jobs
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import engine as keys_engine
-from execution_engine.engines.spark.keys import key_sql
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
@@ -308,7 +307,7 @@ def test_a_file_that_is_replaced_after_it_was_listed_is_read_by_spark(
         for piece, rows in pieces_of(*of):
             yield replace(piece, mtime_ns=piece.mtime_ns - 1), rows
 
-    monkeypatch.setattr(key_sql, "pieces_of", older)
+    monkeypatch.setattr(jobs, "pieces_of", older)
     found = both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")], here_too=False)
     assert [(left.kind, left.why) for left in found.left] == [(Kind.FAILED, "a file was replaced while it was read")]
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
+from execution_engine.engines.native.local_scan import told_without_spark
 from execution_engine.engines.protocol import WHOLE, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
@@ -73,14 +73,12 @@ def test_one_value_of_each_kind_is_told_exactly(spark_engine: SparkEngine, rides
     assert who_read(spark_engine, rides) == NO_VALUES
 
 
-def test_what_kernels_would_read_for_more_than_spark_beside_it_is_left_to_spark(
+def test_what_kernels_know_of_small_files_comes_along_where_spark_reads_them_anyway(
     spark_engine: SparkEngine, rides: Table
 ) -> None:
-    dearer = Left(kind=Kind.BESIDE, why="Spark reads the rows anyway, and gathers it along for less", values=2)
-    assert who_read(spark_engine, rides, *MIXED) == ReadBy(footers=2, left=(dearer, SKETCH))
-    clauses = [metric("sum", "fare", where=f"fare > {at}") for at in range(40)]
-    assert who_read(spark_engine, rides, *clauses, *MIXED) == ReadBy(footers=2, kernels=42, left=(SKETCH,))
-    by_city = replace(metric("sum", "fare"), by=("city",))  # a job of the kernels, whatever the rest costs
+    along = Left(kind=Kind.BESIDE, why="it shares a job with what is Spark's", values=2)
+    assert who_read(spark_engine, rides, *MIXED) == ReadBy(footers=2, left=(along, SKETCH))
+    by_city = replace(metric("sum", "fare"), by=("city",))  # a job of its own, whoever reads
     assert who_read(spark_engine, rides, by_city, *MIXED) == ReadBy(footers=2, kernels=3, left=(SKETCH,))
     in_bins = replace(metric("histogram", "fare"), options=(("bins", 2),))
     assert who_read(spark_engine, rides, in_bins, *MIXED) == ReadBy(footers=2, kernels=3, left=(SKETCH,))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.arrow.local_scan import pieces_of, stored_columns
+from execution_engine.engines.native.local_scan import pieces_of, stored_columns
 from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.engines.spark.failures import SPARK_ERRORS
 from execution_engine.engines.spark.kernels import why_not_here

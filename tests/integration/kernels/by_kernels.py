@@ -12,10 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.engines.files.footers import spark_type_of
-from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.evaluation import Batch, Met
-from execution_engine.engines.native.measure import names_in
-from execution_engine.engines.native.nodes import Column, Node, UnableToTell
+from execution_engine.engines.native.language import Column, Node, UnableToTell, compiled, names_in
 from execution_engine.engines.native.reading import Piece, Stored, batches
 from execution_engine.engines.native.values import Values, family_of, values_of
 from execution_engine.guard import UnableToAllow, read_condition

@@ -13,14 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from execution_engine.engines import gathering
 from execution_engine.engines.native import measure
 from execution_engine.engines.protocol import WHOLE, Wanted
-from execution_engine.engines.spark import kernels as jobs
-from execution_engine.engines.spark import scan
+from execution_engine.engines.spark import kernels, scan
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures import gather
-from execution_engine.engines.spark.measures import native as kernels
 from execution_engine.engines.spark.start.session import SparkOptions, use_java
 from tests.integration.engines.test_native_kernels import MORE, both, in_folder
 from tests.integration.engines.trips import metric
@@ -33,8 +30,8 @@ ASKED = (
     *(metric(name, "city") for name in ("completeness", "uniqueness", "approx_count_distinct")),
     metric("compliance", arguments=("city rlike '^c[0-4]' and id > 10",)),
 )
-_taken, _task, _tasks = kernels.taken_natively, jobs._task, measure.tasks
-_scan, _gather, _kernels, _jobs, _measure = (vars(module) for module in (scan, gather, kernels, jobs, measure))
+_taken, _task, _tasks = kernels.taken_natively, kernels._task, measure.tasks
+_scan, _gather, _kernels, _measure = (vars(module) for module in (scan, gather, kernels, measure))
 left: list[list[str]] = []
 
 
@@ -48,12 +45,12 @@ def started(root: Path, master: str) -> SparkEngine:
 def watch() -> None:
     """Footers tell nothing, the kernels take all that they can, and what they leave is kept."""
 
-    def watched(*asked: Any, **needed: Any) -> kernels.Native:
+    def watched(*asked: Any, **needed: Any) -> measure.Native:
         found = _taken(*asked, **needed)
         left.append(sorted(each.why for each in found.left.values()))
         return found
 
-    gathering.JOB = gathering.TASK = 0.0
+    _kernels["comes_along"] = lambda *_: False
     _scan["taken_natively"] = watched
     _kernels["told"] = _gather["told"] = lambda footers, asked: {}
 
@@ -73,7 +70,7 @@ def slow(folder: Path) -> None:
 
     _measure["TASK_ROWS"] = ROWS
     _kernels["tasks"] = lambda pieces, rows, most: _tasks(pieces, rows)
-    _jobs["_task"] = slowly
+    _kernels["_task"] = slowly
 
 
 def write_slow(folder: Path) -> None:

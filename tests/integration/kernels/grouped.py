@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from execution_engine.engines.arrow.local_scan import told_without_spark
+from execution_engine.engines.native.local_scan import told_without_spark
 from execution_engine.engines.protocol import WHOLE, Measured, ScanReport, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition

@@ -9,16 +9,15 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.arrow.local_scan import pieces_of, stored_columns, told_of_small
 from execution_engine.engines.columns.spec_check import sifted
 from execution_engine.engines.gathering import AskedStatistic, Plan, measured_of, plan
-from execution_engine.engines.native.measure import drafted
+from execution_engine.engines.native.local_scan import pieces_of, stored_columns, told_of_small
+from execution_engine.engines.native.measure import Native, drafted
 from execution_engine.engines.native.reading import Piece
 from execution_engine.engines.native.task import from_bytes, gleaned_of, loads_to_bytes
 from execution_engine.engines.protocol import SMALL_BYTES, WHOLE, Measured, Table, Wanted
-from execution_engine.engines.spark.kernels import why_not_here
+from execution_engine.engines.spark.kernels import of_draft, taken_natively, why_not_here
 from execution_engine.engines.spark.measures.gather import gather
-from execution_engine.engines.spark.measures.native import Native, of_draft, taken_natively
 from execution_engine.engines.spark.scan import measure_shared
 from execution_engine.engines.spark.sources import SparkSource, open_source
 from execution_engine.metrics.spec import MetricSpec

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.native import measure
+from execution_engine.engines.native.local_scan import told_without_spark
 from execution_engine.engines.protocol import Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition

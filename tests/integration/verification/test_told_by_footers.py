@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from execution_engine.engines.arrow.local_scan import told_without_spark
+from execution_engine.engines.native.local_scan import told_without_spark
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark import sources
 from execution_engine.engines.spark.engine import SparkEngine

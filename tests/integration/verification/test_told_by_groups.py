@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.arrow.local_scan import told_without_spark
+from execution_engine.engines.native.local_scan import told_without_spark
 from execution_engine.engines.protocol import Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
@@ -102,7 +102,7 @@ def test_keys_are_not_read_in_vain_where_spark_must_read_the_rest(
     one_file(tmp_path)
     digest, quantile = metric("key_digest", "id"), metric("approx_quantile", "id", arguments=(0.5,))
     read: list[str] = []
-    monkeypatch.setattr("execution_engine.engines.arrow.local_scan.measured_alone", lambda *_: read.append("keys"))
+    monkeypatch.setattr("execution_engine.engines.native.local_scan.measured_alone", lambda *_: read.append("keys"))
     wanted = [Wanted(key=spec.text, spec=spec) for spec in (digest, quantile)]
     assert told_without_spark(parquet(tmp_path), wanted) is None
     assert read == []

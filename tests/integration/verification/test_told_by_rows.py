@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from execution_engine.engines.arrow import local_scan as rows_of_files
-from execution_engine.engines.arrow.local_scan import pieces_of, stored_columns, told_without_spark
 from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import list_part
+from execution_engine.engines.native import local_scan as rows_of_files
+from execution_engine.engines.native.local_scan import pieces_of, stored_columns, told_without_spark
 from execution_engine.engines.native.reading import batches
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark import sources

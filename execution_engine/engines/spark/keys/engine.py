@@ -14,8 +14,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from execution_engine.engines.columns.column_types import is_in, key
-from execution_engine.engines.native.keys import measures
-from execution_engine.engines.native.keys.gathering import (
+from execution_engine.engines.native import key_metrics as measures
+from execution_engine.engines.native.key_metrics import (
+    NAMED_KEYS,
+    Missed,
+    Pulled,
+    filter_of_pulled,
+    missed_of_pulled,
+    pulled_of,
+    shape_of,
+)
+from execution_engine.engines.native.key_tasks import (
     Distinct,
     Filled,
     Lowest,
@@ -26,16 +35,7 @@ from execution_engine.engines.native.keys.gathering import (
     texts_in,
     there_of,
 )
-from execution_engine.engines.native.keys.measures import (
-    NAMED_KEYS,
-    Missed,
-    Pulled,
-    filter_of_pulled,
-    missed_of_pulled,
-    pulled_of,
-    shape_of,
-)
-from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.language import UnableToTell
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.sources import SparkSource

@@ -8,13 +8,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from execution_engine.engines.arrow.local_scan import pieces_of, stored_columns
 from execution_engine.engines.columns.column_types import column, length_prefixed
-from execution_engine.engines.native.keys.gathering import Take
-from execution_engine.engines.native.keys.task import from_bytes, key_program, keys_told_of, parts_of, tasks_to_bytes
-from execution_engine.engines.native.measure import tasks
-from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, failure_of
-from execution_engine.engines.spark.kernels import FAILED, OFF, blobs_of, why_not_here
+from execution_engine.engines.native.key_tasks import Take
+from execution_engine.engines.native.measure import FAILED, key_program, parts_of, tasks
+from execution_engine.engines.spark.kernels import OFF, glean_in_tasks, pieces_in, stored_in, why_not_here
 from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.keys.bits import BUCKETS, SHIFT
 from execution_engine.metrics.keys.digest import Buckets
@@ -170,18 +167,9 @@ def _why_all(source: SparkSource) -> Left | None:
 
 def _of_job(keys: KeysOf, take: Take, most: int | None) -> list[Any] | Left:
     source = keys.source
-    assert source.listing is not None
-    assert source.footers is not None
     condition = None if keys.where is None else source.write.condition(keys.where)
-    program = key_program(keys.columns, condition, take, stored_columns(source.listing, source.columns))
+    program = key_program(keys.columns, condition, take, stored_in(source))
     if isinstance(program, Left):
         return program
-    cut = tasks(list(pieces_of(source.listing, source.footers)), source.footers.rows, most)
-    sent = tasks_to_bytes(program, cut)
-    try:
-        blobs = blobs_of(source.session, keys_told_of, sent, len(cut), rows=source.rows)
-    except SPARK_ERRORS as error:
-        if failure_of(error, source.name).reason in OF_ALL:
-            raise
-        return FAILED
-    return parts_of([from_bytes(blob) for _, blob in sorted(blobs)])
+    gleaned = glean_in_tasks(source, program, tasks(pieces_in(source), source.rows or 0, most))
+    return parts_of(gleaned) if gleaned else FAILED

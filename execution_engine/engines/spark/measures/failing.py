@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from execution_engine.engines.columns.column_types import quote
 from execution_engine.engines.columns.spec_check import check_spec, settled
-from execution_engine.engines.gathering import Keyed
+from execution_engine.engines.gathering import Keyed, condition_of
 from execution_engine.engines.protocol import FailingRow, FailingRows
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from execution_engine.engines.spark.sources import SparkSource
@@ -30,11 +30,8 @@ def failing_rows(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -
     Keys that are repeated are found first, all of them by one job more.
     """
     meant = {settled(spec, source.columns): spec.text for spec in specs}
-    return _renamed(_failing(source, list(meant), limit), {spec.text: text for spec, text in meant.items()})
-
-
-def _renamed(found: FailingRows, texts: Mapping[str, str]) -> FailingRows:
-    """Under the texts of the metrics as they were asked for."""
+    found = _failing(source, list(meant), limit)
+    texts = {spec.text: text for spec, text in meant.items()}  # as they were asked for
     rows = tuple(replace(row, breaks=tuple(texts[text] for text in row.breaks)) for row in found.rows)
     return replace(found, rows=rows, failures={texts[text]: each for text, each in found.failures.items()})
 
@@ -47,7 +44,11 @@ def _failing(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -> Fa
     found = _repeated(source, [spec for spec in sound if METRICS[spec.name].repeats_break])
     wrong |= {text: each for text, each in found.items() if isinstance(each, Failure)}
     conditions = {text: each for text, each in found.items() if isinstance(each, str)}
-    conditions |= {spec.text: _broken(source, spec) for spec in sound if not METRICS[spec.name].repeats_break}
+    for spec in sound:
+        if not METRICS[spec.name].repeats_break:
+            breaks = METRICS[spec.name].breaks
+            assert breaks is not None
+            conditions[spec.text] = _with_where(source, spec, breaks(spec, source.write))
     return _isolated(source, conditions, max(0, min(limit, MOST_ROWS)), wrong)
 
 
@@ -58,24 +59,15 @@ def _refused(source: SparkSource, spec: MetricSpec) -> Failure | None:
     return Failure(reason=Reason.INVALID, detail=f"{spec.text} is of all rows together: no single row breaks it")
 
 
-def _broken(source: SparkSource, spec: MetricSpec) -> str:
-    breaks = METRICS[spec.name].breaks
-    assert breaks is not None
-    return _with_where(source, spec, breaks(spec, source.write))
-
-
 def _repeated(source: SparkSource, specs: Sequence[MetricSpec]) -> dict[str, str | Failure]:
     """For each, the condition that a row's key is among those found more than once."""
-    keyed = {spec: _keyed(source, spec) for spec in specs}
+    keyed = {}
+    for spec in specs:
+        groupings = METRICS[spec.name].groupings
+        assert groupings is not None
+        keyed[spec] = Keyed(grouping=groupings(spec)[0], where=condition_of(spec, source.write))
     counted = pulled(source, list(dict.fromkeys(keyed.values()))) if keyed else {}
     return {spec.text: _among_repeated(source, spec, counted[each]) for spec, each in keyed.items()}
-
-
-def _keyed(source: SparkSource, spec: MetricSpec) -> Keyed:
-    groupings = METRICS[spec.name].groupings
-    assert groupings is not None
-    where = None if spec.where is None else source.write.condition(spec.where)
-    return Keyed(grouping=groupings(spec)[0], where=where)
 
 
 def _among_repeated(source: SparkSource, spec: MetricSpec, counted: object) -> str | Failure:
@@ -90,7 +82,8 @@ def _among_repeated(source: SparkSource, spec: MetricSpec, counted: object) -> s
 
 
 def _with_where(source: SparkSource, spec: MetricSpec, broken: str) -> str:
-    return broken if spec.where is None else f"{source.write.condition(spec.where)} and ({broken})"
+    where = condition_of(spec, source.write)
+    return broken if where is None else f"{where} and ({broken})"
 
 
 def _isolated(source: SparkSource, conditions: Conditions, limit: int, wrong: Mapping[str, Failure]) -> FailingRows:

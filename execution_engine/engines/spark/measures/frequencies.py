@@ -6,6 +6,7 @@ Equal keys have equal hashes, so that keys found to be unique are.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -20,6 +21,7 @@ from execution_engine.engines.gathering import (
     Bins,
     Keyed,
     bins_between,
+    condition_of,
     frequencies_of,
     in_order,
     of_bins,
@@ -28,7 +30,7 @@ from execution_engine.engines.gathering import (
     plan,
 )
 from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, action, failure_of
+from execution_engine.engines.spark.failures import SPARK_ERRORS, action, failure_of
 from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.definition import ColumnKind, Grouping, Kind
@@ -39,7 +41,7 @@ from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey
 from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
 from execution_engine.outcome import Failure
 
-from .gather import aggregates, collected, mask, selected, values
+from .gather import aggregates, collected, isolated, mask, selected, values
 
 PULLED_ROWS = 50_000_000  # 400 MB a grouping
 PULLED_BYTES = 512 * 1024 * 1024  # in one job, and so at once in the driver
@@ -68,7 +70,7 @@ def listed(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, tuple[As
 
 def lists_of(source: SparkSource, keyed: Keyed) -> tuple[AskedStatistic, AskedStatistic]:
     """The keys as statistics: those without a null, and those with one."""
-    hashed, null = _hash(source, keyed.grouping), keyless(source, keyed.grouping)
+    hashed, null = source.write.hash_of(keyed.grouping.columns), keyless(source, keyed.grouping)
     present = f"not ({any_null(source, keyed.grouping.present)})"
     conditions = f"not ({null}) and {present}", f"({null}) and {present}"
     whole, with_nulls = (
@@ -83,11 +85,10 @@ def lists_of(source: SparkSource, keyed: Keyed) -> tuple[AskedStatistic, AskedSt
 def of_lists(whole: Any, with_nulls: Any) -> Found:
     """The frequencies of the keys listed."""
     failures = [each for each in (whole, with_nulls) if isinstance(each, Failure)]
-    return failures[0] if failures else Frequencies(whole=_counts(whole), with_nulls=_counts(with_nulls))
-
-
-def _counts(hashes: npt.NDArray[np.int64] | None) -> Counts:
-    return Counts() if hashes is None else Counts.of(hashes)
+    if failures:
+        return failures[0]
+    counts = (Counts() if each is None else Counts.of(each) for each in (whole, with_nulls))
+    return Frequencies(whole=next(counts), with_nulls=next(counts))
 
 
 def pulled(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
@@ -102,7 +103,7 @@ def pulled(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
     if rows > PULLED_ROWS:
         return {keyed: _grouped(source, keyed) for keyed in wanted}
     for some in batches(wanted, rows):
-        found |= _pulled(source, some)
+        found |= zip(some, isolated(source, some, partial(_pull, source)), strict=True)
     return found
 
 
@@ -115,39 +116,27 @@ def batches(wanted: Sequence[Keyed], rows: int) -> Iterator[list[Keyed]]:
         yield [keyed for keyed in wanted if keyed.grouping in some]
 
 
-def _pulled(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
-    try:
-        return _pull(source, wanted)
-    except SPARK_ERRORS as error:
-        failure = failure_of(error, source.name)
-        if len(wanted) == 1 or failure.reason in OF_ALL:
-            return dict.fromkeys(wanted, failure)
-        return {keyed: found for one in wanted for keyed, found in _pulled(source, [one]).items()}
-
-
-def _pull(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
+def _pull(source: SparkSource, wanted: Sequence[Keyed]) -> list[Found]:
     """One job: the hash of each grouping, the nulls of each column, and which clauses a row meets."""
     hashes = {grouping: f"h{at}" for at, grouping in enumerate(dict.fromkeys(keyed.grouping for keyed in wanted))}
     clauses = list(dict.fromkeys(keyed.where for keyed in wanted if keyed.where is not None))
-    nulls = {name: f"n{at}" for at, name in enumerate(_nullable(source, hashes))}
-    written = [f"{_hash(source, grouping)} as {alias}" for grouping, alias in hashes.items()]
+    names = dict.fromkeys(name for grouping in hashes for name in (*grouping.columns, *grouping.present))
+    nullable = [name for name in names if not is_full(source.footers, name)]  # footers may rule nulls out
+    nulls = {name: f"n{at}" for at, name in enumerate(nullable)}
+    written = [f"{source.write.hash_of(grouping.columns)} as {alias}" for grouping, alias in hashes.items()]
     written += [f"isnull({source.write.column(name)}) as {alias}" for name, alias in nulls.items()]
     written += [f"{mask(clauses[at : at + BITS])} as w{at // BITS}" for at in range(0, len(clauses), BITS)]
     table = action(source.frame.selectExpr(*written).toArrow, rows=source.rows)
     arrays = {name: table.column(name).to_numpy() for name in table.column_names}
     null = {name: arrays[alias] for name, alias in nulls.items()}
-    found: dict[Keyed, Found] = {}
+    found: list[Found] = []
     for keyed in wanted:
-        met = None if keyed.where is None else _met(arrays, clauses.index(keyed.where))
-        found[keyed] = frequencies_of(arrays[hashes[keyed.grouping]], keyed.grouping, null, met)
+        met: npt.NDArray[np.bool_] | None = None
+        if keyed.where is not None:
+            column, bit = divmod(clauses.index(keyed.where), BITS)
+            met = (arrays[f"w{column}"] & (1 << bit)) != 0
+        found.append(frequencies_of(arrays[hashes[keyed.grouping]], keyed.grouping, null, met))
     return found
-
-
-def _met(arrays: Mapping[str, npt.NDArray[Any]], clause: int) -> npt.NDArray[np.bool_]:
-    """Which rows meet the clause of this number."""
-    column, bit = divmod(clause, BITS)
-    met: npt.NDArray[np.bool_] = (arrays[f"w{column}"] & (1 << bit)) != 0
-    return met
 
 
 def _grouped(source: SparkSource, keyed: Keyed) -> Found:
@@ -156,7 +145,11 @@ def _grouped(source: SparkSource, keyed: Keyed) -> Found:
     kept = [f"not ({any_null(source, keyed.grouping.present)})", *([keyed.where] if keyed.where else [])]
     try:
         rows = source.frame.where(" and ".join(kept))
-        counted = rows.selectExpr(f"{_hash(source, keyed.grouping)} as h", f"{null} as n").groupBy("h", "n").count()
+        counted = (
+            rows.selectExpr(f"{source.write.hash_of(keyed.grouping.columns)} as h", f"{null} as n")
+            .groupBy("h", "n")
+            .count()
+        )
         (row,) = action(selected(counted, SUMMARY).collect, rows=source.rows)
     except SPARK_ERRORS as error:
         return failure_of(error, source.name)
@@ -180,10 +173,6 @@ SUMMARY = (  # over hashes h with nulls or not n, each count times; the fields o
 )
 
 
-def _hash(source: SparkSource, grouping: Grouping) -> str:
-    return source.write.hash_of(grouping.columns)
-
-
 def keyless(source: SparkSource, grouping: Grouping) -> str:
     """The condition that a row has no key."""
     if not grouping.partial:
@@ -196,12 +185,6 @@ def any_null(source: SparkSource, names: Sequence[str]) -> str:
     return " or ".join(f"isnull({source.write.column(name)})" for name in names) or "false"
 
 
-def _nullable(source: SparkSource, groupings: Mapping[Grouping, Any]) -> list[str]:
-    """The columns of the groupings in which the footers do not rule nulls out."""
-    names = dict.fromkeys(name for grouping in groupings for name in (*grouping.columns, *grouping.present))
-    return [name for name in names if not is_full(source.footers, name)]
-
-
 # Metrics measured ``by`` columns: one value for each group, all metrics of the same groups in one job.
 
 
@@ -212,26 +195,16 @@ def measure_by(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measu
     for by, items in groupby(ordered, key=lambda item: item.spec.by):
         alike = list(items)
         aggregated = [item for item in alike if METRICS[item.spec.name].kind is not Kind.GROUPING]
-        measured |= _isolated(source, by, aggregated)
+        results = isolated(source, aggregated, partial(_by_statistics, source, by)) if aggregated else []
+        for item, result in zip(aggregated, results, strict=True):
+            measured[item.key] = Measured(failure=result) if isinstance(result, Failure) else result
         for item in alike:
             if item not in aggregated:
                 measured[item.key] = _by_keys(source, by, item)
     return measured
 
 
-def _isolated(source: SparkSource, by: Sequence[str], wanted: Sequence[Wanted]) -> dict[str, Measured]:
-    """All in one job; if it fails, each in its own."""
-    if not wanted:
-        return {}
-    try:
-        return _by_statistics(source, by, wanted)
-    except SPARK_ERRORS as error:
-        if len(wanted) == 1:
-            return {wanted[0].key: Measured(failure=failure_of(error, source.name))}
-        return {key: found for item in wanted for key, found in _isolated(source, by, [item]).items()}
-
-
-def _by_statistics(source: SparkSource, by: Sequence[str], wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def _by_statistics(source: SparkSource, by: Sequence[str], wanted: Sequence[Wanted]) -> list[Measured]:
     planned = plan(wanted, source.write)
     asked = planned.asked
     written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
@@ -240,11 +213,11 @@ def _by_statistics(source: SparkSource, by: Sequence[str], wanted: Sequence[Want
     keys: list[GroupKey] = [tuple(row[:width]) for row in rows]
     order = in_order(keys)
     told = [dict(zip(asked, values([one.statistic for one in asked], row[width:]), strict=True)) for row in rows]
-    measured: dict[str, Measured] = {}
+    measured = []
     for item in wanted:
         named = planned.statistics[item.key]
         own = ((keys[at], {name: told[at][one] for name, one in named.items()}) for at in order)
-        measured[item.key] = of_statistics(item, own)
+        measured.append(of_statistics(item, own))
     return measured
 
 
@@ -291,7 +264,9 @@ def take_histogram(source: SparkSource, item: Wanted) -> Measured:
 
 def _of_values(source: SparkSource, item: Wanted) -> Measured:
     text = f"cast({source.write.column(item.spec.columns[0])} as string)"
-    counted = rows_of(source, _where(source, item)).selectExpr(f"{text} as value").groupBy("value").count()
+    counted = (
+        rows_of(source, condition_of(item.spec, source.write)).selectExpr(f"{text} as value").groupBy("value").count()
+    )
     told = counted.selectExpr("value", "count", "count(*) over () as values", "sum(count) over () as rows")
     found = action(told.orderBy("count", "value", ascending=[False, True]).limit(MOST_VALUES).collect, rows=source.rows)
     if not found:
@@ -306,7 +281,7 @@ def _of_bins(source: SparkSource, item: Wanted, bins: int) -> Measured:
     if problem := kind_problem(item.spec, ColumnKind.NUMERIC, source.kinds, source.name):
         return Measured(failure=problem)
     number = source.write.number(item.spec.columns[0])
-    rows = rows_of(source, _where(source, item)).selectExpr(f"{number} as x")
+    rows = rows_of(source, condition_of(item.spec, source.write)).selectExpr(f"{number} as x")
     (ends,) = action(rows.selectExpr("min(x)", "max(x)").collect, rows=source.rows)
     least, greatest = ends
     wanted = bins_between(item, source.name, least, greatest, bins)
@@ -317,7 +292,3 @@ def _of_bins(source: SparkSource, item: Wanted, bins: int) -> Measured:
     at = f"case when x is not null then cast({place} as int) end"
     counted = action(rows.selectExpr(f"{at} as at").groupBy("at").count().collect, rows=source.rows)
     return of_bins(wanted, {row["at"]: row["count"] for row in counted})
-
-
-def _where(source: SparkSource, item: Wanted) -> str | None:
-    return None if item.spec.where is None else source.write.condition(item.spec.where)

@@ -1,7 +1,7 @@
 """Gathering statistics in Spark: each select one job, one that fails not taking others along."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -15,6 +15,9 @@ from execution_engine.metrics.states import hll
 from execution_engine.metrics.states.states import merge
 from execution_engine.metrics.states.statistics import KLL_SIZE, Gather, Statistic, Value, over_nothing
 from execution_engine.outcome import Failure
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 # Statistics as aggregate functions of Spark, and their results as values.
 
@@ -104,44 +107,43 @@ def gather(source: SparkSource, asked: Sequence[AskedStatistic]) -> dict[AskedSt
     return found
 
 
-def _gathered(source: SparkSource, select: Select) -> dict[AskedStatistic, Value | Failure]:
+def isolated(
+    source: SparkSource, items: Sequence[Item], job: Callable[[Sequence[Item]], Sequence[Result]]
+) -> list[Result | Failure]:
+    """What one job gives for each item; if it fails, those of halves, so that one bad item among n costs log n jobs."""
     try:
-        return _by_mask(source, select) if select.clauses else _in_one(source, select.asked)
+        return list(job(items))
     except SPARK_ERRORS as error:
-        return _halved(source, select.asked, failure_of(error, source.name))
+        failure = failure_of(error, source.name)
+    if len(items) == 1 or failure.reason in OF_ALL:
+        return [failure] * len(items)
+    middle = len(items) // 2
+    return [*isolated(source, items[:middle], job), *isolated(source, items[middle:], job)]
 
 
-def _in_one(source: SparkSource, asked: Sequence[AskedStatistic]) -> dict[AskedStatistic, Value | Failure]:
-    written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
-    (row,) = collected(source, written)
-    return dict(zip(asked, values([one.statistic for one in asked], row), strict=True))
+def _gathered(source: SparkSource, select: Select) -> dict[AskedStatistic, Value | Failure]:
+    def job(asked: Sequence[AskedStatistic]) -> list[Value]:
+        if select.clauses and len(asked) == len(select.asked):
+            return _by_mask(source, select)
+        (row,) = collected(source, [sql for one in asked for sql in aggregates(one.statistic, one.where)])
+        return values([one.statistic for one in asked], row)
+
+    return dict(zip(select.asked, isolated(source, select.asked, job), strict=True))
 
 
-def _halved(
-    source: SparkSource, asked: Sequence[AskedStatistic], failure: Failure
-) -> dict[AskedStatistic, Value | Failure]:
-    """Halves of a select that failed, so that one bad statistic among n costs log n selects."""
-    if len(asked) == 1 or failure.reason in OF_ALL:
-        return dict.fromkeys(asked, failure)
-    middle = len(asked) // 2
-    return _gathered(source, Select(asked=tuple(asked[:middle]))) | _gathered(
-        source, Select(asked=tuple(asked[middle:]))
-    )
-
-
-def _by_mask(source: SparkSource, select: Select) -> dict[AskedStatistic, Value | Failure]:
+def _by_mask(source: SparkSource, select: Select) -> list[Value]:
     """Each statistic once for each combination of clauses that rows meet, merged over those of the wanted clause."""
     statistics = list(dict.fromkeys(one.statistic for one in select.asked))
     written = [sql for statistic in statistics for sql in aggregates(statistic)]
     rows = collected(source, written, by=[mask(select.clauses)])
     groups = [(row[0], dict(zip(statistics, values(statistics, row[1:]), strict=True))) for row in rows]
     bits = {clause: 1 << at for at, clause in enumerate(select.clauses)}
-    return {one: _over(groups, one.statistic, bits.get(one.where or "")) for one in select.asked}
-
-
-def _over(groups: Sequence[tuple[int, Mapping[Statistic, Value]]], statistic: Statistic, bit: int | None) -> Value:
-    parts = [found[statistic] for met, found in groups if bit is None or met & bit]
-    return merge(statistic, parts) if parts else over_nothing(statistic)
+    merged = []
+    for one in select.asked:
+        bit = bits.get(one.where or "")
+        parts = [group[one.statistic] for met, group in groups if bit is None or met & bit]
+        merged.append(merge(one.statistic, parts) if parts else over_nothing(one.statistic))
+    return merged
 
 
 def mask(clauses: Sequence[str]) -> str:

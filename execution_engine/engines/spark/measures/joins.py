@@ -1,7 +1,8 @@
 """Rows beside those of another table in Spark: records against their source, and foreign keys."""
 
 from execution_engine.engines.columns.spec_check import check_columns
-from execution_engine.engines.native.keys.measures import NAMED_KEYS, NamedKey, named
+from execution_engine.engines.gathering import condition_of
+from execution_engine.engines.native.key_metrics import NAMED_KEYS, NamedKey, named
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import hash_of, rows_of, text_of
@@ -44,7 +45,7 @@ def other_table(source: SparkSource, item: Wanted) -> SparkSource | Failure:
 
 def _joined(source: SparkSource, other: SparkSource, item: Wanted) -> tuple[int, int, list[NamedKey]]:
     """Rows whose key is there, rows whose key is not, and keys of the latter; texts, as types may differ."""
-    where = None if item.spec.where is None else source.write.condition(item.spec.where)
+    where = condition_of(item.spec, source.write)
     own = [source.write.column(name) for name in item.spec.columns]
     whole = rows_of(source, where).where(f"not ({any_null(source, item.spec.columns)})")
     keys = whole.selectExpr(f"{hash_of(own)} as h", f"{text_of(own)} as k").groupBy("h", "k").count()
@@ -106,7 +107,7 @@ def compare_records(source: SparkSource, item: Wanted) -> Measured:
 
 def _counted(source: SparkSource, other: SparkSource, item: Wanted) -> tuple[dict[str, int], dict[str, int]]:
     """Own rows by kind, and the keys that are twice, by the name of the side; of one aggregate over both sides."""
-    where = None if item.spec.where is None else source.write.condition(item.spec.where)
+    where = condition_of(item.spec, source.write)
     own = rows_of(source, where).selectExpr(*_record(source, item), "true as mine")
     theirs = other.frame.selectExpr(*_record(other, item), "false as mine")
     by_key = selected(own.union(theirs), _BY_KEY, ("k",)).toDF("k", "own", "others", "v", "theirs")

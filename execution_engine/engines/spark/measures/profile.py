@@ -10,8 +10,9 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 import execution_engine.profiles
-from execution_engine.engines.arrow.profiles import measured_profile
 from execution_engine.engines.columns.column_types import column
+from execution_engine.engines.gathering import condition_of
+from execution_engine.engines.native.profiles import measured_profile
 from execution_engine.engines.protocol import Measured, Wanted
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import spread_rows_of
@@ -36,22 +37,17 @@ def take_profile(source: SparkSource, item: Wanted) -> Measured:
     start = start_of(item.spec)
     if source.rows == 0:
         return measured_profile(Profile(rows=0, start=start))
-    where = None if item.spec.where is None else source.write.condition(item.spec.where)
+    where = condition_of(item.spec, source.write)
     written = _written(source, item.spec)
     selected = [f"{sql} as c{at}" for at, sql in enumerate(written.values())]  # no dots: Spark takes them for fields
-    drawn_from = _drawn_from(source, where)
+    is_large = where is None and source.rows is not None and source.rows > SAMPLED_ROWS
+    drawn_from = source.rows if is_large else None  # whose rows are sampled
     chosen = spread_rows_of(source, where if drawn_from is None else _chance(SAMPLED_ROWS / drawn_from))
     rows = chosen.selectExpr(*(selected or ["true as c"]))
     parts = action(rows.mapInArrow(_task(list(written), start), PART).collect, rows=source.rows)
     profiles = [from_bytes(bytes(part["profile"])) for part in parts]
     profile = merged_profiles(profiles) if profiles else Profile(rows=0, start=start)
     return measured_profile(replace(profile, drawn_from=drawn_from))
-
-
-def _drawn_from(source: SparkSource, where: str | None) -> int | None:
-    """The rows of a table that is so large that a sample of them is profiled; None: all are."""
-    is_large = where is None and source.rows is not None and source.rows > SAMPLED_ROWS
-    return source.rows if is_large else None
 
 
 def _chance(share: float) -> str:

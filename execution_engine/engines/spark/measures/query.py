@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from execution_engine.engines.columns.nested import with_fields
-from execution_engine.engines.gathering import measured_number
+from execution_engine.engines.columns.column_types import with_fields
+from execution_engine.engines.gathering import condition_of, measured_number
 from execution_engine.engines.protocol import Measured, Table, Wanted, failed
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import rows_of
@@ -99,7 +99,7 @@ def predict(source: SparkSource, item: Wanted) -> Measured:
 def examples(source: SparkSource, item: Wanted) -> tuple[list[Example], list[Example]]:
     """Those to learn from and those held out; of a large part a sample, by the hash of the row."""
     target, *_ = item.spec.columns
-    where = None if item.spec.where is None else source.write.condition(item.spec.where)
+    where = condition_of(item.spec, source.write)
     observed = rows_of(source, where).where(f"not ({any_null(source, (target,))})")
     rows = source.rows if source.rows is not None else action(observed.count, rows=None)
     kept = BUCKETS if rows <= MOST_ROWS else max(1, BUCKETS * MOST_ROWS // rows)

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.engines.files.footers import spark_type_of
-from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.language import UnableToTell, compiled
 from execution_engine.engines.native.values import values_of
 
 NULLABLE = pa.array([1, None, -1])

@@ -22,9 +22,9 @@ from execution_engine.engines.columns.column_types import quote
 from execution_engine.engines.gathering import AskedGroups, AskedStatistic, FoundGroups, Keyed, in_order
 from execution_engine.engines.native import measure
 from execution_engine.engines.native.grouped import REDUCTIONS, Groups, TooManyGroups, merged, spread, values
+from execution_engine.engines.native.language import UnableToTell
 from execution_engine.engines.native.measure import drafted, drafted_groups, found_of, found_of_groups, with_groups
-from execution_engine.engines.native.nodes import UnableToTell
-from execution_engine.engines.native.task import Program, from_bytes, glean
+from execution_engine.engines.native.task import from_bytes, glean
 from execution_engine.engines.native.values import values_of
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
@@ -88,7 +88,7 @@ def taken(folder: Path, wanted: AskedGroups) -> tuple[FoundGroups, Mapping[Any, 
     draft = drafted_groups(columns, wanted)
     if not draft.asked and not draft.keyed:
         return FoundGroups(), draft.left
-    program = Program(asked=(), counted=(), columns=draft.columns, grouped=(draft.grouped,))
+    program = draft.program
     gleaned = [from_bytes(glean(program, [piece]).to_bytes()) for piece in pieces]
     found, left = found_of_groups(draft, gleaned, 0)
     return found, {**draft.left, **left}
@@ -358,7 +358,7 @@ def test_what_many_tasks_would_send_of_many_groups_or_keys_is_left_to_spark(
     monkeypatch.setattr(measure, "MOST_KEYED", 30)
     for of_rows, tasks, kinds in ((30, 10, []), (31, 10, [Kind.GROUPS]), (30, 11, [Kind.ROWS] * 2)):
         draft = drafted_groups(columns, wanted, rows=of_rows, tasks=tasks)
-        found = glean(Program(asked=(), counted=(), columns=draft.columns, grouped=(draft.grouped,)), pieces)
+        found = glean(draft.program, pieces)
         left = {**draft.left, **found_of_groups(draft, [found], 0)[1]}
         assert [why.kind for why in left.values()] == kinds
     assert {why.why for why in left.values()} == {"so many groups of so many tasks are Spark's to merge"}
@@ -392,7 +392,7 @@ def test_groups_that_are_sparks_are_left_with_their_kind_and_reason(
     one = statistic(gather, "a", None)
     draft = drafted_groups(pieces_in(tmp_path)[0], AskedGroups(by=(by,), asked=(one,)))
     assert draft.left == {one: Left(kind=kind, why=why)}
-    assert (draft.asked, draft.columns) == ((), {})
+    assert (draft.asked, draft.program.columns) == ((), {})
 
 
 def test_what_is_left_of_some_groups_is_not_mistaken_for_what_is_told(tmp_path: Path) -> None:

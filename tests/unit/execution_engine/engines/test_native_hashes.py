@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.native import hashing
 from execution_engine.engines.native.hashing import AT_ONCE, MOST_BYTES, coupons_of, hashes
-from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.language import UnableToTell
 from execution_engine.engines.native.values import Values, places_of, values_of
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical, state_of
 

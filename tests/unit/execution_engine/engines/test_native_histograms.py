@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.arrow.local_scan import told_without_spark
 from execution_engine.engines.columns.column_types import expressions
 from execution_engine.engines.gathering import NOTHING, Bins, FoundGroups, bins_between, of_bins, of_values
-from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.grouped import Binned
+from execution_engine.engines.native.language import compiled
+from execution_engine.engines.native.local_scan import told_without_spark
 from execution_engine.engines.native.measure import binning, ends_asked, ends_of, in_bins, of_groups, values_asked
 from execution_engine.engines.native.reading import Stored
 from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.arrow.local_scan import told_without_spark
-from execution_engine.engines.native.keys import measures
-from execution_engine.engines.native.keys.measures import OF_KEYS, KeyReader, counted_by_filters
+from execution_engine.engines.native import key_metrics as measures
+from execution_engine.engines.native.key_metrics import OF_KEYS, KeyReader, counted_by_filters
+from execution_engine.engines.native.local_scan import told_without_spark
 from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys import filter_shape

@@ -11,18 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.native.keys.gathering import Among, Distinct, Filled, Lowest, Named, Take
-from execution_engine.engines.native.keys.task import (
-    KeyProgram,
-    KeysTold,
-    from_bytes,
-    key_program,
-    keys_told_of,
-    parts_of,
-    tasks_to_bytes,
-    tell,
-)
+from execution_engine.engines.native.key_tasks import Among, Distinct, Filled, Lowest, Named, Take
+from execution_engine.engines.native.measure import key_program, parts_of
 from execution_engine.engines.native.reading import Piece, Stored
+from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean, gleaned_of, loads_to_bytes
 from execution_engine.read_by import Kind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 from tests.unit.execution_engine.engines.key_hash import key_hash, rank
@@ -43,10 +35,14 @@ TAKES: Sequence[Take] = (
 )
 
 
-def asked(take: Take, *columns: str, where: str | None = None) -> KeyProgram:
+def asked(take: Take, *columns: str, where: str | None = None) -> Program:
     program = key_program(columns, where, take, PLAIN)
-    assert isinstance(program, KeyProgram)
+    assert isinstance(program, Program)
     return program
+
+
+def sent_back(**given: Any) -> Gleaned:
+    return Gleaned(**given, groups=[], bins=[])
 
 
 @pytest.mark.parametrize("take", TAKES, ids=repr)
@@ -84,10 +80,10 @@ def hashes_in(found: tuple[bytes, int]) -> set[int]:
 
 def test_a_task_gathers_the_keys_of_all_its_files(tmp_path: Path) -> None:
     pieces = files(tmp_path, {"a": [1, 2, None], "B": ["x", "y", "z"]}, {"a": [2, 3], "b": ["y", None]})
-    told = tell(asked(Distinct(), "b", "a", where="a < 3"), pieces)
-    assert (told.unable, told.failed, told.found[1]) == ("", "", 3)
-    assert hashes_in(told.found) == {key_hash(key) for key in (("x", "1"), ("y", "2"))}
-    lowest = tell(asked(Lowest(size=2), "a"), pieces).found
+    told = glean(asked(Distinct(), "b", "a", where="a < 3"), pieces)
+    assert (told.unable, told.failed, told.taken[1]) == ({}, "", 3)
+    assert hashes_in(told.taken) == {key_hash(key) for key in (("x", "1"), ("y", "2"))}
+    lowest = glean(asked(Lowest(size=2), "a"), pieces).taken
     ranks = {text: rank(text) for text in ("1:1", "1:2", "1:3", "-")}
     assert lowest == {text.encode(): ranks[text] for text in sorted(ranks, key=lambda text: ranks[text])[:2]}
 
@@ -96,14 +92,15 @@ def test_tasks_know_the_classes_where_no_module_has_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pieces = files(tmp_path, {"a": [1, 2]}, {"a": [3]})
-    every = [tasks_to_bytes(asked(take, "a", where="a > 0"), [[piece] for piece in pieces]) for take in TAKES]
-    expected = [[tell(asked(take, "a", where="a > 0"), [piece]) for piece in pieces] for take in TAKES]
+    loads = [[(at, [piece])] for at, piece in enumerate(pieces)]
+    every = [loads_to_bytes(asked(take, "a", where="a > 0"), loads) for take in TAKES]
+    expected = [[glean(asked(take, "a", where="a > 0"), [piece]) for piece in pieces] for take in TAKES]
     for name in [name for name in sys.modules if name.startswith("execution_engine.")]:
         monkeypatch.setitem(sys.modules, name, None)
-    told = [[list(keys_told_of(sent, at)) for at in range(2)] for sent in every]
+    told = [[list(gleaned_of(sent, at)) for at in range(2)] for sent in every]
     monkeypatch.undo()
     assert [[[(at, from_bytes(blob)) for at, blob in some] for some in each] for each in told] == [
-        [[(at, told)] for at, told in enumerate(each)] for each in expected
+        [[(at, replace(told, groups=[], bins=[]))] for at, told in enumerate(each)] for each in expected
     ]
 
 
@@ -119,10 +116,10 @@ def test_rows_that_are_sparks_to_read_are_told_with_the_reason(tmp_path: Path, c
     pq.write_table(pa.table({"a": column}), tmp_path / "0.parquet")
     columns, pieces = pieces_in(tmp_path)
     program = key_program(("a",), None, Distinct(), columns)
-    assert isinstance(program, KeyProgram)
-    sent = tasks_to_bytes(program, [[], pieces])
-    (nothing,), (left,) = ([from_bytes(blob) for _, blob in keys_told_of(sent, at)] for at in range(2))
-    assert (nothing, left) == (KeysTold(found=(b"", 0)), KeysTold(unable=why))
+    assert isinstance(program, Program)
+    sent = loads_to_bytes(program, [[(0, [])], [(0, pieces)]])
+    (nothing,), (left,) = ([from_bytes(blob) for _, blob in gleaned_of(sent, at)] for at in range(2))
+    assert (nothing, left) == (sent_back(taken=(b"", 0)), sent_back(unable={0: why}))
     assert parts_of([nothing, left]) == Left(kind=Kind.ROWS, why=why)
 
 
@@ -133,14 +130,14 @@ def test_files_that_are_not_what_was_listed_fail_the_task_with_the_reason(tmp_pa
         (replace(piece, size=1), "a file was replaced while it was read"),
         (replace(piece, path="/nowhere"), "a file cannot be read"),
     ):
-        ((_, blob),) = keys_told_of(tasks_to_bytes(asked(Distinct(), "a"), [[given]]), 0)
+        ((_, blob),) = gleaned_of(loads_to_bytes(asked(Distinct(), "a"), [[(0, [given])]]), 0)
         told = from_bytes(blob)
-        assert told == KeysTold(failed=why)
-        assert parts_of([KeysTold(found=(b"", 0)), told]) == Left(kind=Kind.FAILED, why=why)
+        assert told == sent_back(failed=why)
+        assert parts_of([Gleaned(taken=(b"", 0)), told]) == Left(kind=Kind.FAILED, why=why)
 
 
 def test_a_task_that_failed_outweighs_one_that_left_its_rows_to_spark() -> None:
-    unable, failed = KeysTold(unable="of its rows"), KeysTold(failed="of its file")
+    unable, failed = Gleaned(unable={0: "of its rows"}), Gleaned(failed="of its file")
     assert parts_of([unable, failed]) == Left(kind=Kind.FAILED, why="of its file")
-    assert parts_of([KeysTold(found=1), KeysTold(found=2)]) == [1, 2]
+    assert parts_of([Gleaned(taken=1), Gleaned(taken=2)]) == [1, 2]
     assert parts_of([]) == []

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.keys.gathering import (
+from execution_engine.engines.native.key_tasks import (
     Among,
     Distinct,
     Filled,
@@ -24,7 +24,7 @@ from execution_engine.engines.native.keys.gathering import (
     key_hashes,
     lowest_of,
 )
-from execution_engine.engines.native.nodes import Column, Compare, Compared, Literal, LiteralKind, UnableToTell
+from execution_engine.engines.native.language import Column, Compare, Compared, Literal, LiteralKind, UnableToTell
 from execution_engine.engines.native.values import Values, as_string, values_of
 from execution_engine.metrics.keys.bits import no_bits, places_of_hashes, set_bits
 from execution_engine.metrics.keys.key_text import decode, encode

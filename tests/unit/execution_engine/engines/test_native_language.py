@@ -9,9 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from execution_engine.engines.native.compiled import compiled, re2_of, re2_of_like
-from execution_engine.engines.native.measure import names_in
-from execution_engine.engines.native.nodes import UnableToTell
+from execution_engine.engines.native.language import UnableToTell, compiled, names_in, re2_of, re2_of_like
 
 OURS = (
     *("a = 1", "a <> 1.5", "1 < a", "a >= 1e3", "a between -1 and 2.5", "a in (1, 2)", "a not in (1, 2)", "a is null"),

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.nodes import Column, UnableToTell
+from execution_engine.engines.native.language import Column, UnableToTell, compiled
 from execution_engine.engines.native.partials import LARGEST_SUM, LONGEST_SUM, Gathered, Partials, of_batches
 from execution_engine.engines.native.values import values_of
 from execution_engine.metrics.states.states import merge

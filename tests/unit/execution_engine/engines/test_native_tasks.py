@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.gathering import AskedGroups, AskedStatistic, Keyed
 from execution_engine.engines.native import measure, reading
-from execution_engine.engines.native.compiled import compiled
 from execution_engine.engines.native.grouped import Binned
 from execution_engine.engines.native.hashing import hashes
+from execution_engine.engines.native.language import Column, UnableToTell, compiled
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
-from execution_engine.engines.native.nodes import Column, UnableToTell
 from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches
 from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean, gleaned_of, loads_to_bytes
 from execution_engine.metrics.definition import Grouping

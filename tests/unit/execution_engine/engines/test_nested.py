@@ -1,7 +1,6 @@
 import pytest
 
-from execution_engine.engines.columns.column_types import expressions
-from execution_engine.engines.columns.nested import with_fields
+from execution_engine.engines.columns.column_types import expressions, with_fields
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from execution_engine.engines.arrow.profiles import batches_of
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
+from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, Table
 
 

@@ -160,16 +160,17 @@ def _of_the_registry() -> Iterator[str]:
 KERNELS = """
 ## What is read by kernels
 
-Spark's tasks read parquet files themselves and gather with numpy what surely means the same there
-([why](decisions/0087-kernels.md)); so does `assay verify` of small local files, without Spark. Of the aggregates,
-sketches and groupings, plain calls of these are left to Spark's own functions. Any metric is left to Spark where its
-`where=` or its condition holds more than AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular
-expressions, lengths of texts, casts of values to texts as groups have them (below), and literals; and where its
-column is nested, of nanoseconds, or of other types in other files. `quantile` is read of up to a million rows, by one
-task. Of the compound metrics kernels read `histogram` and those of keys: `key_digest`, `bloom_filter`, `keys_found`,
-`sample` and `sample_found`, but for the format `pybloom`, doubles that are no whole numbers, years beyond four
-digits, and more than 20 million rows, of which they fill Bloom filters alone. Where Spark must read the rows anyway,
-a few statistics that kernels know are left to it too, as they cost less there.
+Footers tell what they can. Kernels read the rest of whole parquet files, as far as they know it; of files of less
+than 32 MB all of it or nothing, as Spark gathers it in one job. What is left is Spark's SQL. Spark's tasks read
+parquet files themselves and gather with numpy what surely means the same there ([why](decisions/0087-kernels.md)); so
+does `assay verify` of small local files, without Spark. Of the aggregates, sketches and groupings, plain calls of
+these are left to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more
+than AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of
+values to texts as groups have them (below), and literals; and where its column is nested, of nanoseconds, or of other
+types in other files. `quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read
+`histogram` and those of keys: `key_digest`, `bloom_filter`, `keys_found`, `sample` and `sample_found`, but for the
+format `pybloom`, doubles that are no whole numbers, years beyond four digits, and more than 20 million rows, of which
+they fill Bloom filters alone.
 `ASSAY_SPARK_NATIVE=false` leaves everything to Spark.
 
 Metrics `by` columns and histograms are read by kernels too.

@@ -1,10 +1,11 @@
 """Metrics of keys, whoever reads these: each step of a comparison is taken only where the one before differs (pure).
 
-Their formats are in ``metrics.keys``; readers are ``arrow.keys`` and, of any rows, ``spark.keys``.
+Their formats are in ``metrics.keys``; readers are ``local_scan`` and, of any rows, ``spark.keys``.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from execution_engine.metrics.definitions.sample import (
     UnableToReadSample,
 )
 from execution_engine.metrics.keys.bits import Hashes
-from execution_engine.metrics.keys.digest import Buckets, ComparedKeys, KeyDigest, compared
+from execution_engine.metrics.keys.digest import Buckets, KeyDigest, compared
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes
 from execution_engine.metrics.keys.filter_shape import (
@@ -39,7 +40,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 
-from .gathering import distinct
+from .key_tasks import distinct
 
 NAMED_KEYS = 20  # lost keys that a measurement names
 
@@ -69,40 +70,31 @@ class KeyReader(Protocol):
     @property
     def name(self) -> str:
         """The table's."""
-        ...
 
     @property
     def columns(self) -> Collection[str]:
         """The table's."""
-        ...
 
     def row_count(self) -> int:
         """All rows of the table."""
-        ...
 
     def digest(self, item: Wanted) -> KeyDigest:
         """Of the distinct keys."""
-        ...
 
     def built(self, item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
         """The filter of so many keys at most, or just so many if they were counted; UnableToShape if too large."""
-        ...
 
     def missed(self, item: Wanted, shipped: KeyFilter, own_keys: int | None) -> Missed:
         """What the filter lacks of the keys in its buckets; ``own_keys``: how many these are, where it is known."""
-        ...
 
     def texts(self, item: Wanted, hashes: Hashes) -> list[str]:
         """The texts of the keys that have one of these hashes, in order."""
-        ...
 
     def lowest(self, item: Wanted, size: int) -> list[str]:
         """The texts of the keys whose texts have the lowest hashes, these first."""
-        ...
 
     def there(self, columns: Sequence[str], texts: Sequence[str]) -> set[str]:
         """Which of the texts are those of keys of these columns."""
-        ...
 
 
 def take_digest(reader: KeyReader, item: Wanted) -> Measured:
@@ -112,14 +104,70 @@ def take_digest(reader: KeyReader, item: Wanted) -> Measured:
     return Measured(value=float(taken.keys), state=taken.to_bytes(item.state_key), detail=detail)
 
 
+Take = Callable[[KeyReader, Wanted], Measured]
+
+
+def _refusing(take: Take) -> Take:
+    @wraps(take)
+    def taken(reader: KeyReader, item: Wanted) -> Measured:
+        try:
+            return take(reader, item)
+        except KeyError as error:
+            return failed(Reason.QUERY_FAILED, f"{item.spec.text} has no {error} to build on")
+        except (UnableToReadKeys, UnableToShape, ValueError) as error:
+            return failed(Reason.QUERY_FAILED, f"{item.spec.text} of {reader.name}: {error}")
+
+    return taken
+
+
+@_refusing
 def build_filter(reader: KeyReader, item: Wanted) -> Measured:
     """A filter of the distinct keys as state; the value is their number."""
-    return _refusing(_build, reader, item)
+    sides = compared(item.inputs, item.spec.columns, item.state_key)
+    if sides is not None and sides.equal:
+        value, settled_detail = settled(sides.own.keys)
+        return Measured(value=value, detail=settled_detail)
+    if sides is None:
+        made = reader.built(item, keys=reader.row_count())
+    else:
+        made = reader.built(item, keys=sides.own_keys, counted=True, buckets=sides.differing)
+    detail = {
+        "format": made.shape.format.value,
+        "capacity": made.shape.capacity,
+        "error_rate": made.shape.error_rate,
+        "columns": list(item.spec.columns),
+        "counted": made.counted,
+        "buckets": None if made.buckets is None else len(made.buckets.numbers),
+    }
+    keys = made.keys if sides is None else sides.own.keys
+    return Measured(value=float(keys), state=made.to_bytes(item.state_key), detail=detail)
 
 
+@_refusing
 def probe_filter(reader: KeyReader, item: Wanted) -> Measured:
     """How many distinct keys are in the shipped filter; the detail counts and names those that are not."""
-    return _refusing(_probe, reader, item)
+    sides = compared(item.inputs, item.spec.columns, item.state_key)
+    if sides is not None and sides.equal:
+        value, settled_detail = settled(sides.own.keys)
+        return Measured(value=value, detail=settled_detail)
+    shipped = KeyFilter.from_bytes(item.inputs[BLOOM_FILTER.name], item.state_key)
+    # a filter of other columns, or of fewer buckets than differ, would hide what is lost
+    if shipped.columns != item.spec.columns:
+        raise UnableToReadKeys(f"it was given a filter of {', '.join(shipped.columns)}")
+    if shipped.buckets != (None if sides is None else sides.differing):
+        raise UnableToReadKeys("the filter is not of the buckets in which the digests differ")
+    found = reader.missed(item, shipped, sides.own_keys if sides else None)
+    loss = Loss(keys=found.keys, missed=found.missed, error_rate=shipped.error_rate)
+    elsewhere = sides.own.keys - sides.own_keys if sides else 0  # in buckets that are equal
+    few = found.lowest[:NAMED_KEYS]
+    detail = {
+        "missing": loss.missed,
+        "lost": named(reader.texts(item, few), item.spec.columns) if len(few) else [],
+        "error_rate": loss.error_rate,
+        "hidden": loss.hidden,
+        "hidden_at_most": loss.hidden_at_most,
+    }
+    return Measured(value=float(elsewhere + loss.found), detail=detail)
 
 
 def take_sample(reader: KeyReader, item: Wanted) -> Measured:
@@ -150,7 +198,7 @@ def find_sample(reader: KeyReader, item: Wanted) -> Measured:
     return Measured(value=float(len(there)), detail=detail)
 
 
-OF_KEYS: Mapping[str, Callable[[KeyReader, Wanted], Measured]] = {
+OF_KEYS: Mapping[str, Take] = {
     KEY_DIGEST.name: take_digest,
     BLOOM_FILTER.name: build_filter,
     KEYS_FOUND.name: probe_filter,
@@ -201,8 +249,12 @@ def counted_by_filters(
 
     ``is_full``: whether a column surely has no null. A digest takes a null for a value: with none, both counts are one.
     """
+
+    def rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
+        return item.spec.columns, item.spec.where, item.spec.by
+
     filters = {
-        _rows_of(item): found.value
+        rows_of(item): found.value
         for item in wanted
         if METRICS[item.spec.name].counts
         and (found := measured.get(item.key)) is not None
@@ -216,71 +268,5 @@ def counted_by_filters(
     return {
         item.key: Measured(value=value)
         for item in wanted
-        if item.key not in measured and counts_keys(item) and (value := filters.get(_rows_of(item))) is not None
+        if item.key not in measured and counts_keys(item) and (value := filters.get(rows_of(item))) is not None
     }
-
-
-def _rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
-    return item.spec.columns, item.spec.where, item.spec.by
-
-
-def _settled(sides: ComparedKeys) -> Measured:
-    value, detail = settled(sides.own.keys)
-    return Measured(value=value, detail=detail)
-
-
-def _refusing(take: Callable[[KeyReader, Wanted], Measured], reader: KeyReader, item: Wanted) -> Measured:
-    try:
-        return take(reader, item)
-    except KeyError as error:
-        return failed(Reason.QUERY_FAILED, f"{item.spec.text} has no {error} to build on")
-    except (UnableToReadKeys, UnableToShape, ValueError) as error:
-        return failed(Reason.QUERY_FAILED, f"{item.spec.text} of {reader.name}: {error}")
-
-
-def _build(reader: KeyReader, item: Wanted) -> Measured:
-    sides = compared(item.inputs, item.spec.columns, item.state_key)
-    if sides is not None and sides.equal:
-        return _settled(sides)
-    if sides is None:
-        made = reader.built(item, keys=reader.row_count())
-    else:
-        made = reader.built(item, keys=sides.own_keys, counted=True, buckets=sides.differing)
-    detail = {
-        "format": made.shape.format.value,
-        "capacity": made.shape.capacity,
-        "error_rate": made.shape.error_rate,
-        "columns": list(item.spec.columns),
-        "counted": made.counted,
-        "buckets": None if made.buckets is None else len(made.buckets.numbers),
-    }
-    keys = made.keys if sides is None else sides.own.keys
-    return Measured(value=float(keys), state=made.to_bytes(item.state_key), detail=detail)
-
-
-def _probe(reader: KeyReader, item: Wanted) -> Measured:
-    sides = compared(item.inputs, item.spec.columns, item.state_key)
-    if sides is not None and sides.equal:
-        return _settled(sides)
-    shipped = KeyFilter.from_bytes(item.inputs[BLOOM_FILTER.name], item.state_key)
-    _check_shipped(shipped, item, sides)
-    found = reader.missed(item, shipped, sides.own_keys if sides else None)
-    loss = Loss(keys=found.keys, missed=found.missed, error_rate=shipped.error_rate)
-    elsewhere = sides.own.keys - sides.own_keys if sides else 0  # in buckets that are equal
-    few = found.lowest[:NAMED_KEYS]
-    detail = {
-        "missing": loss.missed,
-        "lost": named(reader.texts(item, few), item.spec.columns) if len(few) else [],
-        "error_rate": loss.error_rate,
-        "hidden": loss.hidden,
-        "hidden_at_most": loss.hidden_at_most,
-    }
-    return Measured(value=float(elsewhere + loss.found), detail=detail)
-
-
-def _check_shipped(shipped: KeyFilter, item: Wanted, sides: ComparedKeys | None) -> None:
-    """A filter of other columns, or of fewer buckets than differ, would hide what is lost."""
-    if shipped.columns != item.spec.columns:
-        raise UnableToReadKeys(f"it was given a filter of {', '.join(shipped.columns)}")
-    if shipped.buckets != (None if sides is None else sides.differing):
-        raise UnableToReadKeys("the filter is not of the buckets in which the digests differ")

@@ -1,0 +1,406 @@
+"""A scan of small local files that is answered in this process: by their footers, and by the kernels as one task.
+
+No Spark, and so no Java, need be started for it. It is all that is asked for, or nothing.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+from pyarrow import ArrowException
+
+from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.columns.spec_check import kinds_of, sifted
+from execution_engine.engines.files.footers import (
+    FooterStatistics,
+    columns_told,
+    footer_statistics,
+    is_full,
+    read_columns,
+    shown_columns,
+    spark_type_of,
+    told,
+)
+from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
+from execution_engine.engines.gathering import (
+    NOTHING,
+    AskedStatistic,
+    Keyed,
+    Plan,
+    PlannedGroups,
+    measured_by,
+    measured_of,
+    of_no_rows,
+    plan,
+    planned_groups,
+)
+from execution_engine.engines.protocol import SMALL_BYTES, WHOLE, Measured, Part, ScanReport, Table, Wanted
+from execution_engine.metrics.definition import SHARED
+from execution_engine.metrics.definitions.uniqueness import HISTOGRAM
+from execution_engine.metrics.expressions import PLAIN_EXPRESSIONS, Expressions, written
+from execution_engine.metrics.keys.bits import Hashes
+from execution_engine.metrics.keys.digest import Buckets, KeyDigest, digest_of_hashes
+from execution_engine.metrics.keys.filter import KeyFilter
+from execution_engine.metrics.keys.filter_shape import Format
+from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.frequencies import Frequencies
+from execution_engine.metrics.states.statistics import Value
+from execution_engine.read_by import Left, ReadBy, together
+
+from . import key_metrics, key_tasks, measure
+from .key_tasks import Take
+from .language import UnableToTell
+from .reading import Piece, Stored
+from .task import Gleaned, Program, glean
+from .values import family_of
+
+# What the kernels are given to read of a part: its plain columns, and its files by their row groups.
+
+
+def stored_columns(listing: Listing, columns: Mapping[str, str]) -> dict[str, Stored]:
+    """The plain columns, as they are stored in the newest file, and those that the names of folders hold.
+
+    ``columns``: as assertions write them → Spark's type.
+    """
+    plain = dict(_plain_columns(listing.schema, tuple(columns.items())))
+    return plain | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in listing.folder_columns}
+
+
+@lru_cache(maxsize=64)  # many tables and windows are alike
+def _plain_columns(schema: pa.Schema, columns: tuple[tuple[str, str], ...]) -> Mapping[str, Stored]:
+    names = Counter(name.lower() for name in schema.names)
+    types = {name.lower(): type_ for name, type_ in columns}
+    return {
+        name.lower(): Stored(spark=spark, arrow=type_)
+        for name, type_ in zip(schema.names, schema.types, strict=True)
+        if (spark := spark_type_of(type_)) is not None and family_of(spark) is not None
+        if types.get(written(name).lower()) == spark and names[name.lower()] == 1 and "." not in name
+    }
+
+
+def pieces_of(listing: Listing, footers: FooterStatistics) -> Iterator[tuple[Piece, Sequence[int]]]:
+    """Each file with the row groups that have rows, and how many."""
+    for file in listing.files:
+        rows = footers.groups[file.path]
+        folders = {name.lower(): value for name, value in listing.folder_values(file).items()}
+        groups = tuple(at for at, count in enumerate(rows) if count)
+        piece = Piece(path=file.path, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders)
+        yield piece, [rows[at] for at in groups]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """The rows of a table: its name, files and columns, as assertions write them → Spark's type."""
+
+    name: str
+    listing: Listing
+    footers: FooterStatistics
+    columns: Mapping[str, str]
+
+    def are_few(self, most_bytes: int) -> bool:
+        """Whether they may be read here: fewer bytes than these, and no more rows than one task keeps."""
+        return not self.footers.rows or (self.listing.size < most_bytes and self.footers.rows <= measure.MOST_ROWS)
+
+    @cached_property
+    def stored(self) -> dict[str, Stored]:
+        """The plain columns."""
+        return stored_columns(self.listing, self.columns)
+
+    def glean(self, program: Program) -> list[Gleaned]:
+        """What one task finds in all of them; nothing is read for a program that asks for nothing."""
+        asks = program.asked or program.counted or program.grouped or program.binned
+        return [glean(program, self.pieces)] if asks else [Gleaned()]
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """All row groups of all files."""
+        newest = self.listing.newest.path
+        pieces = [piece for piece, _ in pieces_of(self.listing, self.footers)]
+        return [replace(piece, footer=self.listing.footer) if piece.path == newest else piece for piece in pieces]
+
+
+# What is asked, and its answer.
+
+
+def told_without_spark(table: Table, wanted: Sequence[Wanted], *, most_bytes: int = SMALL_BYTES) -> ScanReport | None:
+    """The report of a whole table, as Spark would give it; None where anything asked for is Spark's to answer.
+
+    By the footers of parquet files, and by their rows where the files have less than ``most_bytes``. What cannot be
+    listed or read is None too: the engine says what is wrong with it. So is what does not lie on this machine: a store
+    that hangs is left after a time by the engine alone.
+    """
+    return _report(table, WHOLE, wanted, most_bytes, is_small=False)
+
+
+def told_of_small(table: Table, part: Part, wanted: Sequence[Wanted], most_bytes: int) -> ScanReport | None:
+    """The same of a part; None of one whose files have ``most_bytes`` or more, whatever their footers tell."""
+    return _report(table, part, wanted, most_bytes, is_small=True)
+
+
+def _report(
+    table: Table, part: Part, wanted: Sequence[Wanted], most_bytes: int, *, is_small: bool
+) -> ScanReport | None:
+    started = monotonic()
+    if table.storage != "parquet" or urlsplit(table.location).scheme not in ("", "file"):
+        return None
+    try:
+        listing = list_part(table, part)
+        if not listing.files or listing.filtered or (is_small and listing.size >= most_bytes):
+            return None
+        answer = _measured(table, listing, wanted, most_bytes)
+    except (UnableToListFiles, UnableToTell, ArrowException, OSError):
+        return None
+    if answer is None:
+        return None
+    measured, read_by = answer
+    return ScanReport(
+        measured=measured,
+        spark_jobs=0,
+        seconds=monotonic() - started,
+        fingerprint=listing.fingerprint,
+        read_by=read_by,
+    )
+
+
+def _measured(
+    table: Table, listing: Listing, wanted: Sequence[Wanted], most_bytes: int
+) -> tuple[dict[str, Measured], ReadBy] | None:
+    columns = shown_columns(read_columns(listing) | dict.fromkeys(listing.folder_columns, "string"))
+    prepared = _prepared_for(table, wanted, columns)
+    if prepared.planned is None:
+        return None
+    whole = prepared.keys or prepared.histograms  # which ask for more of the columns than is listed
+    footers = footer_statistics(listing, None if whole else columns_told(prepared.asked))
+    rows = Rows(name=table.name, listing=listing, footers=footers, columns=columns) if footers else None
+    if not prepared.keys:
+        return _shared(rows, wanted, prepared, most_bytes)
+    if rows is None or not rows.are_few(most_bytes):
+        return None
+    if rows.footers.rows:  # nor read keys in vain
+        of_footers = told(rows.footers, prepared.asked)
+        asked = [one for one in prepared.asked if one not in of_footers]
+        if measure.drafted(rows.stored, asked, prepared.keyed, alone=True).left:
+            return None
+    meant = [replace(item, spec=spec) for item, spec in zip(wanted, prepared.specs, strict=True)]
+    alone, by_kernels = measured_alone(rows, [meant[at] for at in prepared.keys], prepared.write)
+    sound = [item for at, item in enumerate(meant) if at not in prepared.refused]
+    alone |= key_metrics.counted_by_filters(sound, alone, lambda name: is_full(footers, name))
+    rest = [item for item in wanted if item.key not in alone]
+    shared = _shared(rows, rest, _prepared_for(table, rest, columns), most_bytes)
+    return shared and ({**alone, **shared[0]}, together([shared[1], by_kernels]))
+
+
+def _shared(
+    rows: Rows | None, wanted: Sequence[Wanted], prepared: "_Prepared", most_bytes: int
+) -> tuple[dict[str, Measured], ReadBy] | None:
+    """All but metrics of keys; without ``rows`` the footers tell nothing."""
+    assert prepared.planned is not None
+    known: Mapping[AskedStatistic, Value] = told(rows.footers, prepared.asked) if rows else {}
+    counted: Mapping[Keyed, Frequencies] = {}
+    others: Mapping[str, Measured] = {}
+    read_by = ReadBy(footers=prepared.values)
+    if rows and rows.footers.rows == 0:
+        counted, others = dict.fromkeys(prepared.keyed, Frequencies()), prepared.of_no_rows()
+    elif len(known) != prepared.values:
+        if rows is None or not rows.are_few(most_bytes) or (answer := _by_kernels(rows, prepared, known)) is None:
+            return None
+        read_by = ReadBy(footers=len(known), kernels=prepared.values - len(known))
+        known, counted, others = answer
+    measured = {
+        item.key: prepared.refused.get(at)
+        or others.get(str(at))
+        or measured_of(_twin(at, spec, item.keep_state), prepared.planned, known, counted)
+        for at, (item, spec) in enumerate(zip(wanted, prepared.specs, strict=True))
+    }
+    return measured, read_by
+
+
+def _by_kernels(
+    rows: Rows, prepared: "_Prepared", of_footers: Mapping[AskedStatistic, Value]
+) -> tuple[Mapping[AskedStatistic, Value], Mapping[Keyed, Frequencies], dict[str, Measured]] | None:
+    """What is known of all rows, and the other measurements by their keys; None where anything is left to Spark."""
+    write, grouped = prepared.write, prepared.grouped
+    ends = measure.ends_asked(prepared.histograms, write)
+    of_footers = {**of_footers, **told(rows.footers, ends)}
+    asked = [one for one in dict.fromkeys([*prepared.asked, *ends]) if one not in of_footers]
+    draft = measure.drafted(rows.stored, asked, prepared.keyed, alone=True)
+    by = [*(each.asked for each in grouped), *measure.values_asked(prepared.histograms, write)]
+    groups = [measure.drafted_groups(rows.stored, each, rows=rows.footers.rows) for each in by]
+    if draft.left or any(each.left for each in groups):
+        return None
+    native = measure.native_of(draft, groups, rows.glean(measure.with_groups(draft.program, groups)))
+    if native.left or any(each.left for each in native.groups):
+        return None
+    known = {**of_footers, **native.told}
+    histograms, left = measure.measured_histograms(
+        prepared.histograms,
+        write,
+        rows.name,
+        known,
+        native,
+        native.groups[len(grouped) :],
+        lambda wide: rows.glean(measure.binning(wide, write, rows.stored)),
+    )
+    by_columns = {
+        item.key: measured_by(item, each.planned, groups_.found)
+        for each, groups_ in zip(grouped, native.groups, strict=False)
+        for item in each.items
+    }
+    return None if left else (known, native.counted, by_columns | histograms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    """What is asked over columns, by the places of the metrics; no plan where some of it is Spark's to answer."""
+
+    specs: tuple[MetricSpec, ...]
+    refused: Mapping[int, Measured]
+    planned: Plan | None = None  # of all rows
+    asked: Sequence[AskedStatistic] = ()
+    keyed: Sequence[Keyed] = ()
+    grouped: Sequence[PlannedGroups] = ()
+    histograms: Sequence[Wanted] = ()
+    keys: Sequence[int] = ()  # the places of metrics of keys, each of which is measured by itself
+    write: Expressions = PLAIN_EXPRESSIONS
+
+    @property
+    def values(self) -> int:
+        """How many there are but for metrics of keys, as ``read_by`` counts them."""
+        by_columns = sum(len(each.items) for each in self.grouped)
+        return len(self.asked) + len(self.keyed) + by_columns + len(self.histograms)
+
+    def of_no_rows(self) -> dict[str, Measured]:
+        """The metrics by columns and the histograms where there are no rows, by their keys."""
+        by_columns = {
+            item.key: measured_by(item, each.planned, of_no_rows(each.asked))
+            for each in self.grouped
+            for item in each.items
+        }
+        return by_columns | {item.key: NOTHING for item in self.histograms}
+
+
+def _prepared_for(table: Table, wanted: Sequence[Wanted], columns: Mapping[str, str]) -> _Prepared:
+    specs = tuple(item.spec for item in wanted)
+    alike = specs, tuple(spec.text for spec in specs), tuple(columns.items())
+    prepared = _prepared(*alike, "")
+    return _prepared(*alike, table.name) if prepared.refused else prepared
+
+
+@lru_cache(maxsize=64)  # many tables and windows are alike
+def _prepared(
+    specs: tuple[MetricSpec, ...], texts: tuple[str, ...], columns: tuple[tuple[str, str], ...], name: str
+) -> _Prepared:
+    """``texts``: of the specs, as 1 and 1.0 are equal, and told otherwise; ``name``: told of those that are refused."""
+    types = dict(columns)
+    twins = [_twin(at, spec) for at, spec in enumerate(specs)]
+    sound, failed = sifted(twins, types, kinds_of(types), name)
+    settled = {item.key: item.spec for item in sound}
+    meant = tuple(settled.get(twin.key, twin.spec) for twin in twins)
+    refused = {int(key): failure for key, failure in failed.items()}
+    histograms = [item for item in sound if item.spec.name == HISTOGRAM.name]
+    shared = [item for item in sound if METRICS[item.spec.name].kind in SHARED]
+    keys = [int(item.key) for item in sound if item.spec.name in key_metrics.OF_KEYS]
+    if len(histograms) + len(shared) + len(keys) < len(sound):
+        return _Prepared(specs=meant, refused=refused)
+    write = expressions(types)
+    planned = plan([item for item in shared if not item.spec.by], write)
+    return _Prepared(
+        specs=meant,
+        refused=refused,
+        planned=planned,
+        asked=planned.asked,
+        keyed=planned.keyed,
+        grouped=tuple(planned_groups(shared, write)),
+        histograms=histograms,
+        keys=keys,
+        write=write,
+    )
+
+
+def _twin(at: int, spec: MetricSpec, keep_state: bool = False) -> Wanted:
+    """A metric, wanted by its place."""
+    return Wanted(key=str(at), spec=spec, keep_state=keep_state)
+
+
+# Keys of small files, as one task; what the kernels cannot tell is Spark's.
+
+
+def measured_alone(rows: Rows, wanted: Sequence[Wanted], write: Expressions) -> tuple[dict[str, Measured], ReadBy]:
+    """The metrics of keys, by their keys, and who read them; UnableToTell where one is Spark's."""
+    readers = {item.key: KeysHere(rows=rows, write=write) for item in wanted}
+    measured = {item.key: key_metrics.OF_KEYS[item.spec.name](readers[item.key], item) for item in wanted}
+    if rows.footers.rows == 0:
+        return measured, ReadBy(footers=len(wanted))
+    return measured, ReadBy(kernels=sum(bool(reader.taken) for reader in readers.values()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeysHere:
+    """The keys of a few rows, as ``key_metrics.KeyReader`` has them; UnableToTell where they are Spark's."""
+
+    rows: Rows
+    write: Expressions
+    taken: list[Take] = field(default_factory=list)  # what was read of the rows
+
+    @property
+    def name(self) -> str:
+        return self.rows.name
+
+    @property
+    def columns(self) -> Collection[str]:
+        return self.rows.columns
+
+    def row_count(self) -> int:
+        return self.rows.footers.rows
+
+    def digest(self, item: Wanted) -> KeyDigest:
+        pulled = self._pulled(item)
+        return digest_of_hashes(item.spec.columns, pulled.hashes, pulled.rows)
+
+    def built(self, item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
+        shape = key_metrics.shape_of(item.spec, keys)
+        _check_ours(shape.format)
+        return key_metrics.filter_of_pulled(item.spec.columns, shape, self._pulled(item, buckets), buckets)
+
+    def missed(self, item: Wanted, shipped: KeyFilter, own_keys: int | None) -> key_metrics.Missed:
+        _check_ours(shipped.shape.format)
+        return key_metrics.missed_of_pulled(shipped, self._pulled(item, shipped.buckets).hashes)
+
+    def texts(self, item: Wanted, hashes: Hashes) -> list[str]:
+        named = key_tasks.Named(hashes=tuple(sorted(hashes.tolist())))
+        return key_tasks.texts_in(self._gathered(item.spec.columns, item.spec.where, named))
+
+    def lowest(self, item: Wanted, size: int) -> list[str]:
+        return key_tasks.lowest_of(
+            self._gathered(item.spec.columns, item.spec.where, key_tasks.Lowest(size=size)), size
+        )
+
+    def there(self, columns: Sequence[str], texts: Sequence[str]) -> set[str]:
+        return key_tasks.there_of(self._gathered(columns, None, key_tasks.among_texts(texts)), texts)
+
+    def _pulled(self, item: Wanted, buckets: Buckets | None = None) -> key_metrics.Pulled:
+        take = key_tasks.Distinct(buckets=None if buckets is None else buckets.numbers)
+        return key_metrics.pulled_of(self._gathered(item.spec.columns, item.spec.where, take))
+
+    def _gathered(self, columns: Sequence[str], where: str | None, take: Take) -> list[Any]:
+        """What one task found, as a list; nothing of no rows."""
+        if not self.rows.footers.rows:
+            return []
+        condition = None if where is None else self.write.condition(where)
+        program = measure.key_program(columns, condition, take, self.rows.stored)
+        parts = program if isinstance(program, Left) else measure.parts_of([glean(program, self.rows.pieces)])
+        if isinstance(parts, Left):
+            raise UnableToTell(parts.why)
+        self.taken.append(take)
+        return parts
+
+
+def _check_ours(format_: Format) -> None:
+    if format_ is Format.PYBLOOM:
+        raise UnableToTell("pybloom_live's digests are Spark's to make")
