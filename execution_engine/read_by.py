@@ -19,27 +19,26 @@ class Kind(StrEnum):
 
     OFF = "off"
     TABLE = "table"
-    STATISTIC = "statistic"
-    EXPRESSION = "expression"
+    UNKNOWN = "unknown"
     COLUMN = "column"
     ROWS = "rows"
     FAILED = "failed"
     BESIDE = "beside"
-    COMPOUND = "compound"
-    GROUPS = "groups"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Kind":
+        """What former scans have noted of what kernels do not know, in kinds of its own."""
+        return cls.UNKNOWN
 
 
 MEANINGS: Mapping[Kind, str] = {
     Kind.OFF: "`ASSAY_SPARK_NATIVE` is false",
     Kind.TABLE: "the data is no set of whole parquet files of this machine, or has too many footers to read",
-    Kind.STATISTIC: "no kernel gathers such a statistic",
-    Kind.EXPRESSION: "kernels do not know its condition, its expression or its nested field",
+    Kind.UNKNOWN: "kernels do not know its statistic, there or of each group, its condition or its queries",
     Kind.COLUMN: "a column is of a type, or is stored in a way, that kernels do not read so",
     Kind.ROWS: "the rows hold something of which Spark alone knows what it means there",
     Kind.FAILED: "a task failed, or a file was replaced, cannot be read, or holds a column otherwise than the newest",
     Kind.BESIDE: "it shares a job with values that are Spark's, which cost less together",
-    Kind.COMPOUND: "its metric has queries of its own",
-    Kind.GROUPS: "it is measured `by` columns, and kernels gather such a statistic of all rows alone",
 }
 
 

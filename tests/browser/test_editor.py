@@ -25,7 +25,7 @@ def test_names_of_datasets_are_those_that_the_user_may_read(riders: Dataset, pag
 
 
 def test_who_read_the_values_of_the_last_scan_is_told(riders: Dataset, page: Page, complaints: list[str]) -> None:
-    percentile = Left(kind=Kind.STATISTIC, why="percentile is Spark's to gather", values=2)
+    percentile = Left(kind=Kind.UNKNOWN, why="percentile is Spark's to gather", values=2)
     nested = Left(kind=Kind.COLUMN, why="fare lies inside another column")
     Scan.objects.create(
         dataset=riders, datacenter="sea", window_start=NOW - DAY, window_end=NOW, created_at=NOW, ended_at=NOW,

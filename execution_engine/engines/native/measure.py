@@ -54,10 +54,6 @@ BESIDE = Left(kind=Kind.BESIDE, why="it shares a job with what is Spark's")
 Request = AskedStatistic | Keyed
 
 
-class UnableToGroup(UnableToTell):
-    """The kernels gather it of all rows together, and not of each group."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Draft:
     """What is native of what is asked of all rows or of groups, in the program's order, and why the rest is not."""
@@ -153,7 +149,7 @@ def _translated(
     for each in keyed:
         with _leaving(left, each):
             if rows > MOST_KEYED:
-                raise UnableToGroup("keys of so many rows are Spark's to count by groups")
+                raise UnableToTell("keys of so many rows are Spark's to count by groups")
             grouping = each.grouping
             columns, present = (tuple(map(plain_name, names)) for names in (grouping.columns, grouping.present))
             where = None if each.where is None else compiled(each.where)
@@ -182,11 +178,8 @@ def _leave_misfits(
 def _leaving(left: dict[Request, Left], asked: Request) -> Iterator[None]:
     try:
         yield
-    except UnableToGroup as error:
-        left[asked] = Left(kind=Kind.GROUPS, why=str(error))
     except UnableToTell as error:
-        is_gathered = isinstance(asked, Keyed) or (asked.statistic.merges and asked.statistic.gather.value in GATHERS)
-        left[asked] = Left(kind=Kind.EXPRESSION if is_gathered else Kind.STATISTIC, why=str(error))
+        left[asked] = Left(kind=Kind.UNKNOWN, why=str(error))
 
 
 def _gathered_of(one: AskedStatistic, known: Container[str]) -> Gathered:
@@ -195,7 +188,7 @@ def _gathered_of(one: AskedStatistic, known: Container[str]) -> Gathered:
     if gather not in GATHERS:
         raise UnableToTell(f"{gather} is Spark's to gather")
     if gather not in known:
-        raise UnableToGroup(f"{gather} of each group is Spark's to gather")
+        raise UnableToTell(f"{gather} of each group is Spark's to gather")
     of = tuple(map(compiled, statistic.of))
     return Gathered(
         gather=gather,
@@ -241,7 +234,7 @@ def key_program(
         where = None if condition is None else compiled(condition)
         rows = Rows(columns=tuple(map(plain_name, columns)), where=where)
     except UnableToTell as error:
-        return Left(kind=Kind.EXPRESSION, why=str(error))
+        return Left(kind=Kind.UNKNOWN, why=str(error))
     names = {*rows.columns, *(names_in(where) if where else ())}
     stored = {name: each for name, each in plain.items() if name in names}
     try:

@@ -15,7 +15,6 @@ from pyarrow.fs import FileInfo
 from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, list_part
 from execution_engine.engines.files.sound_footers import sound_footer
-from execution_engine.engines.native.measure import MOST_ROWS
 from execution_engine.engines.protocol import SMALL_BYTES, Measured, Part, Table, Wanted
 from execution_engine.metrics.definitions.profile import PROFILE, profiled, start_of
 from execution_engine.metrics.spec import MetricSpec
@@ -23,6 +22,8 @@ from execution_engine.outcome import Failure, Reason
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
 from execution_engine.profiles.stored import to_bytes
+
+from .measure import MOST_ROWS
 
 # The rows of files, batch by batch, as pyarrow reads them: for profiles, which need no Spark and no SQL.
 

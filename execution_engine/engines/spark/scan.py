@@ -34,7 +34,7 @@ from .kernels import OFF, left_to_spark, taken_by_kernels, taken_natively
 from .sources import SparkSource
 
 OF_COLUMNS = frozenset({SCHEMA_MATCH.name, SCHEMA_DRIFT.name})  # which read no rows
-COMPOUND = Left(kind=Kind.COMPOUND, why="a compound metric has queries of its own")
+COMPOUND = Left(kind=Kind.UNKNOWN, why="a compound metric has queries of its own")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from tests.integration.engines.trips import metric
 
 TAKEN_BY_KERNELS = (metric("mean", "fare"), metric("uniqueness", "city"))
 MIXED = (metric("row_count"), *TAKEN_BY_KERNELS, metric("approx_quantile", "fare", arguments=(0.5,)))
-SKETCH = Left(kind=Kind.STATISTIC, why="kll is Spark's to gather")
+SKETCH = Left(kind=Kind.UNKNOWN, why="kll is Spark's to gather")
 OFF = "ASSAY_SPARK_NATIVE is false"
 
 
@@ -88,18 +88,18 @@ def test_what_kernels_know_of_small_files_comes_along_where_spark_reads_them_any
 @pytest.mark.parametrize(
     ("spec", "kind"),
     [
-        (metric("approx_quantile", "fare", arguments=(0.5,)), Kind.STATISTIC),
-        (metric("sum", "fare", where="fare * 2 > 3"), Kind.EXPRESSION),
+        (metric("approx_quantile", "fare", arguments=(0.5,)), Kind.UNKNOWN),
+        (metric("sum", "fare", where="fare * 2 > 3"), Kind.UNKNOWN),
         (metric("sum", "fare", where="city > 1"), Kind.COLUMN),
-        (metric("uniqueness", "at.hour"), Kind.EXPRESSION),
-        (replace(metric("approx_count_distinct", "fare"), by=("city",)), Kind.GROUPS),
+        (metric("uniqueness", "at.hour"), Kind.UNKNOWN),
+        (replace(metric("approx_count_distinct", "fare"), by=("city",)), Kind.UNKNOWN),
         (replace(metric("sum", "fare"), by=("fare",)), Kind.COLUMN),
-        (replace(metric("sum", "fare", where="fare * 2 > 3"), by=("city",)), Kind.EXPRESSION),
+        (replace(metric("sum", "fare", where="fare * 2 > 3"), by=("city",)), Kind.UNKNOWN),
         (replace(metric("uniqueness", "fare"), by=("at.hour",)), Kind.COLUMN),
-        (metric("bloom_filter", "at.hour"), Kind.EXPRESSION),
+        (metric("bloom_filter", "at.hour"), Kind.UNKNOWN),
         (metric("key_digest", "at"), Kind.COLUMN),
         (metric("key_digest", "fare"), Kind.ROWS),
-        (replace(metric("bloom_filter", "city"), options=(("format", "pybloom"),)), Kind.STATISTIC),
+        (replace(metric("bloom_filter", "city"), options=(("format", "pybloom"),)), Kind.UNKNOWN),
     ],
     ids=lambda given: given.text if isinstance(given, MetricSpec) else given.value,
 )
@@ -124,7 +124,7 @@ def test_what_spark_gathers_of_groups_takes_along_what_would_share_its_job(
 ) -> None:
     names = ("mean", "approx_count_distinct", "uniqueness")
     found = who_read(spark_engine, rides, *(replace(metric(name, "fare"), by=("city",)) for name in names))
-    assert (found.kernels, found.left_by_kind) == (1, {Kind.GROUPS: 1, Kind.BESIDE: 1})
+    assert (found.kernels, found.left_by_kind) == (1, {Kind.UNKNOWN: 1, Kind.BESIDE: 1})
 
 
 @pytest.mark.parametrize("format_", ["hashes", "pybloom"])
@@ -210,7 +210,7 @@ def test_tables_that_share_a_job_are_wholly_spark_s_where_one_value_is(
     assert [report.spark_jobs for report in reports] == [0 if is_connect(spark_engine.session) else 1, 0]
     for report in reports:
         assert (report.read_by.footers, report.read_by.kernels) == (0, 0)
-        assert report.read_by.left_by_kind == {Kind.BESIDE: 2, Kind.STATISTIC: 1}
+        assert report.read_by.left_by_kind == {Kind.BESIDE: 2, Kind.UNKNOWN: 1}
 
 
 def test_a_table_whose_rows_are_uncertain_is_read_apart_from_those_of_its_job(

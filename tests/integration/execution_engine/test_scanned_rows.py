@@ -89,7 +89,7 @@ def test_jobs_and_seconds_of_all_passes_are_added_up(
         report = plain(self, *args)
         return replace(report, spark_jobs=3, seconds=1.5, read_by=ReadBy(footers=1, kernels=2, left=(by_spark,)))
 
-    by_spark = Left(kind=Kind.GROUPS, why="it is measured by columns", values=4)
+    by_spark = Left(kind=Kind.UNKNOWN, why="it is measured by columns", values=4)
     monkeypatch.setattr(FakeEngine, "scan", slow)
     tasks.scan()
     scan = Scan.objects.get()

@@ -78,7 +78,7 @@ def test_a_scan_of_which_kernels_read_a_part_is_told_as_such(spark: Loop, pages:
     assert "Values read in that scan: 1 by footers, 2 by kernels, 1 by Spark." in page
     assert '<li>1: <span lang="en">kll is Spark\'s to gather</span></li>' in page
     assert read("assay_values_read_total") == {("footers",): 1, ("kernels",): 2, ("spark",): 1}
-    assert read("assay_values_left_to_spark_total") == NOTHING_LEFT | {("statistic",): 1}
+    assert read("assay_values_left_to_spark_total") == NOTHING_LEFT | {("unknown",): 1}
 
 
 @pytest.mark.usefixtures("kernels_always_pay")
@@ -88,7 +88,7 @@ def test_totals_are_of_all_scans_and_stay_when_these_are_removed(spark: Loop, tm
         measure(spark, trips(tmp_path, name), "max(fare) > 0", "approx_quantile(fare, 0.5) > 0")
     Scan.objects.all().delete()
     assert read("assay_values_read_total") == {("footers",): 0, ("kernels",): 3, ("spark",): 3}
-    assert read("assay_values_left_to_spark_total") == NOTHING_LEFT | {("statistic",): 3}
+    assert read("assay_values_left_to_spark_total") == NOTHING_LEFT | {("unknown",): 3}
 
 
 def test_where_kernels_read_all_no_reason_is_told(spark: Loop, pages: Client, tmp_path: Path) -> None:

@@ -70,11 +70,11 @@ def test_a_scan_of_before_it_was_noted_says_nothing() -> None:
 
 
 def test_the_most_frequent_reasons_are_told_and_the_rarest_of_a_kind_together() -> None:
-    rare = [Left(kind=kind, why=f"{at} is rare") for kind in (Kind.COLUMN, Kind.EXPRESSION) for at in range(8)]
+    rare = [Left(kind=kind, why=f"{at} is rare") for kind in (Kind.COLUMN, Kind.UNKNOWN) for at in range(8)]
     often = Left(kind=Kind.COLUMN, why="fare is nested", values=5)
     found = read_by(left=[*rare, often]).left
     assert found[0] == often
-    assert {(each.kind, each.values) for each in found if each.why == OTHERS} == {(Kind.EXPRESSION, 7)}
+    assert {(each.kind, each.values) for each in found if each.why == OTHERS} == {(Kind.UNKNOWN, 7)}
     assert len(found) == MOST_REASONS + 1
 
 
@@ -87,8 +87,8 @@ def test_the_most_frequent_reasons_are_told_and_the_rarest_of_a_kind_together() 
         (
             read_by(
                 kernels=12,
-                left=[Left(kind=Kind.EXPRESSION, why="arithmetic is Spark's")]
-                + [Left(kind=Kind.STATISTIC, why="kll is Spark's to gather")] * 2,
+                left=[Left(kind=Kind.UNKNOWN, why="arithmetic is Spark's")]
+                + [Left(kind=Kind.UNKNOWN, why="kll is Spark's to gather")] * 2,
             ),
             '12 values by kernels, 3 by Spark: 2 "kll is Spark\'s to gather", 1 "arithmetic is Spark\'s"',
         ),

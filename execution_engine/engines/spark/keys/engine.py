@@ -69,9 +69,9 @@ PULLED_ROWS = 20_000_000  # 160 MB, three times that while they are sorted
 DIGESTED_ROWS = PULLED_ROWS  # the hashes of a digest of more are grouped by Spark
 FILTERS_IN_FLIGHT_BYTES = 128 * 1024 * 1024  # of all partial filters on their way to the driver
 MAX_TASKS = 8
-MANY = Left(kind=Kind.STATISTIC, why="a digest of so many rows is grouped by Spark")
-SHA = Left(kind=Kind.STATISTIC, why="pybloom_live's digests are Spark's to make")
-LOOKED_UP = Left(kind=Kind.STATISTIC, why="so many keys, or pybloom_live's digests, are looked up by Spark")
+MANY = Left(kind=Kind.UNKNOWN, why="a digest of so many rows is grouped by Spark")
+SHA = Left(kind=Kind.UNKNOWN, why="pybloom_live's digests are Spark's to make")
+LOOKED_UP = Left(kind=Kind.UNKNOWN, why="so many keys, or pybloom_live's digests, are looked up by Spark")
 
 # Workers need numpy and pyarrow, but not this package.
 cloudpickle.register_pickle_by_value(bits)

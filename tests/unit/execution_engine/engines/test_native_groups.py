@@ -356,7 +356,7 @@ def test_what_many_tasks_would_send_of_many_groups_or_keys_is_left_to_spark(
     wanted, (columns, pieces) = AskedGroups(by=("a",), asked=(rows,), keyed=(keys,)), pieces_in(tmp_path)
     monkeypatch.setattr(measure, "MOST_SENT", 30)
     monkeypatch.setattr(measure, "MOST_KEYED", 30)
-    for of_rows, tasks, kinds in ((30, 10, []), (31, 10, [Kind.GROUPS]), (30, 11, [Kind.ROWS] * 2)):
+    for of_rows, tasks, kinds in ((30, 10, []), (31, 10, [Kind.UNKNOWN]), (30, 11, [Kind.ROWS] * 2)):
         draft = drafted_groups(columns, wanted, rows=of_rows, tasks=tasks)
         found = glean(draft.program, pieces)
         left = {**draft.left, **found_of_groups(draft, [found], 0)[1]}
@@ -369,7 +369,7 @@ def test_one_that_is_spark_s_takes_along_what_shares_its_job_and_no_grouping(tmp
     asked = (statistic(Gather.HLL, "n", None), statistic(Gather.SUM, "n", None))
     keys = Keyed(grouping=Grouping(columns=("n",)))
     found, left = taken(tmp_path, AskedGroups(by=("a",), asked=asked, keyed=(keys,)))
-    assert [left[one].kind for one in asked] == [Kind.GROUPS, Kind.BESIDE]
+    assert [left[one].kind for one in asked] == [Kind.UNKNOWN, Kind.BESIDE]
     assert list(found.counted) == [keys]
     found, left = taken(tmp_path, AskedGroups(by=("a",), asked=asked, keyed=(), together=False))
     assert (list(left), list(found.told)) == ([asked[0]], [asked[1]])
@@ -378,8 +378,8 @@ def test_one_that_is_spark_s_takes_along_what_shares_its_job_and_no_grouping(tmp
 @pytest.mark.parametrize(
     ("by", "gather", "kind", "why"),
     [
-        ("a", Gather.HLL, Kind.GROUPS, "hll of each group is Spark's to gather"),
-        ("a", Gather.KLL, Kind.STATISTIC, "kll is Spark's to gather"),
+        ("a", Gather.HLL, Kind.UNKNOWN, "hll of each group is Spark's to gather"),
+        ("a", Gather.KLL, Kind.UNKNOWN, "kll is Spark's to gather"),
         ("d", Gather.COUNT, Kind.COLUMN, "double is written as a text by Spark"),
         ("z", Gather.COUNT, Kind.COLUMN, "z is no plain column of the files"),
         ("a.b", Gather.COUNT, Kind.COLUMN, "a is no plain column of the files"),
@@ -419,7 +419,7 @@ def test_keys_of_many_rows_are_left_to_spark_with_the_reason(tmp_path: Path) -> 
     wanted, (columns, _) = AskedGroups(by=("a",), asked=(), keyed=(keys,)), pieces_in(tmp_path)
     assert drafted_groups(columns, wanted, rows=measure.MOST_KEYED).keyed == (keys,)
     left = drafted_groups(columns, wanted, rows=measure.MOST_KEYED + 1).left
-    assert left == {keys: Left(kind=Kind.GROUPS, why="keys of so many rows are Spark's to count by groups")}
+    assert left == {keys: Left(kind=Kind.UNKNOWN, why="keys of so many rows are Spark's to count by groups")}
 
 
 def test_one_program_gathers_groups_beside_what_is_asked_of_all_rows(tmp_path: Path) -> None:

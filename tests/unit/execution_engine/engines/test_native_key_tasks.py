@@ -54,8 +54,8 @@ def test_a_program_reads_the_columns_of_its_keys_and_of_its_condition(take: Take
 @pytest.mark.parametrize(
     ("columns", "where", "take", "kind", "why"),
     [
-        (("a", "s.x"), None, Distinct(), Kind.EXPRESSION, "s.x lies inside another column"),
-        (("a",), "a + 1 > 2", Distinct(), Kind.EXPRESSION, "Add is Spark's to answer"),
+        (("a", "s.x"), None, Distinct(), Kind.UNKNOWN, "s.x lies inside another column"),
+        (("a",), "a + 1 > 2", Distinct(), Kind.UNKNOWN, "Add is Spark's to answer"),
         (("c",), None, Distinct(), Kind.COLUMN, "c is no plain column of the files"),
         (("a",), "C > 1", Lowest(size=1), Kind.COLUMN, "c is no plain column of the files"),
         (("a",), "b > 1", Filled(slices=1, bits_per_slice=8), Kind.COLUMN, "text is not compared with exact"),
