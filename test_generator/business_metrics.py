@@ -3,7 +3,6 @@
 Their tests are in ``generation``; how a value is computed is in ``execution_engine.freshness``.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assay.catalog.profile import (
@@ -12,10 +11,11 @@ from assay.catalog.profile import (
     CatalogProfile,
     DatasetProfile,
     LineageProfile,
-    PartitionProfile,
     ReplicaProfile,
 )
 from assay.database.name_keys import name_key
+from assay.time.stored_times import Holds
+from assay.time.windows import aligned
 from execution_engine.disclosure import Privacy, objection, others_of, privacy_of
 from execution_engine.language.business_metric import histories_of, metrics_of, with_datasets
 from execution_engine.language.checking import UnableToCheck, check
@@ -24,8 +24,8 @@ from execution_engine.language.serialise import to_text
 from execution_engine.language.tree import Expression, Problem
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import SIGNATURES
-from test_generator.data_tests.alignment import aligned
-from test_generator.data_tests.services import ProfileNamed, fault_of, schema
+
+from .data_tests import ProfileNamed, fault_of, schema
 
 # A business metric completed: its expression checked against its sources, its home and partitions taken from them.
 
@@ -51,70 +51,6 @@ def completed(told: DatasetProfile, profile_named: ProfileNamed) -> DatasetProfi
                 f"the partitions of {other.full_name} do not tile those of {first.full_name}, which is its first "
                 "source: take a source whose partitions do, or put the source with the longer partitions first"
             )
-    tree = _checked(definition, first, profile_named)
-    for metric in metrics_of(tree):
-        for name in others_of(metric.spec, metric.dataset):
-            if name_key(name) not in keys:
-                raise UnableToDefine(f"its expression names {name}, and its sources do not: add it under sources")
-    canonical = with_datasets(tree, first.full_name)
-    _check_dimensions(definition, canonical, profile_named)
-    if why := _undisclosed(told, canonical, keys, profile_named):
-        raise UnableToDefine(why)
-    return replace(
-        told,
-        partition=PartitionProfile(
-            column=first.partition.column,
-            granularity=first.partition.granularity,
-            time_zone=first.partition.time_zone,
-            key_format=first.partition.key_format,
-            first=first.partition.first,
-        ),
-        replicas=(ReplicaProfile(datacenter=first.replicas[0].datacenter, storage=COMPUTED, location=""),),
-        retention=min((each.retention for each in sources if each.retention), default=None),
-        business_metric=replace(
-            definition, canonical=to_text(canonical), sources=tuple(source.full_name for source in sources)
-        ),
-    )
-
-
-def with_business_metrics(profile: CatalogProfile, profile_named: ProfileNamed) -> tuple[CatalogProfile, list[str]]:
-    """The catalog with its business metrics among the datasets and the lineage, and a sentence for each fault."""
-    metrics, faults = [], []
-    for told in profile.business_metrics:
-        try:
-            metrics.append(completed(told, profile_named))
-        except UnableToDefine as fault:
-            place = f"{told.place}: " if told.place else ""
-            faults.append(f"{place}business metric {told.full_name}: {fault}")
-    edges = [edge for metric in metrics for edge in _edges(metric)]
-    whole = replace(
-        profile,
-        datasets=(*profile.datasets, *metrics),
-        lineage=(*profile.lineage, *edges),
-        business_metrics=(),
-    )
-    return whole, faults
-
-
-def _edges(metric: DatasetProfile) -> Iterator[LineageProfile]:
-    assert metric.business_metric
-    for source in metric.business_metric.sources:
-        yield LineageProfile(upstream=source, downstream=metric.full_name, place=metric.place)
-
-
-def _source(name: str, profile_named: ProfileNamed) -> DatasetProfile:
-    source = profile_named(name)
-    if source is None:
-        raise UnableToDefine(f"there is no dataset {name!r}, which it names as a source: tell of it first")
-    if source.business_metric is not None:
-        raise UnableToDefine(f"{name} is a business metric itself: name the datasets that it is computed from")
-    if source.partition is None or not source.replicas:
-        lacks = "partitions" if source.partition is None else "replica"
-        raise UnableToDefine(f"its source {name} has no {lacks}, so there is no window to compute it of: add them")
-    return source
-
-
-def _checked(definition: BusinessMetricDefinition, first: DatasetProfile, profile_named: ProfileNamed) -> Expression:
     text = definition.expression
     try:
         tree = parse_expression(text)
@@ -132,19 +68,66 @@ def _checked(definition: BusinessMetricDefinition, first: DatasetProfile, profil
         raise UnableToDefine(str(error)) from None
     except UnableToCheck as error:
         raise UnableToDefine(str(error).replace("the assertion", "the expression")) from None
-    return tree
+    for metric in metrics_of(tree):
+        for name in others_of(metric.spec, metric.dataset):
+            if name_key(name) not in keys:
+                raise UnableToDefine(f"its expression names {name}, and its sources do not: add it under sources")
+    canonical = with_datasets(tree, first.full_name)
+    _check_dimensions(definition, canonical, profile_named)
+    if why := _undisclosed(told, canonical, keys, profile_named):
+        raise UnableToDefine(why)
+    return replace(
+        told,
+        partition=replace(first.partition, holds=Holds.KEY, stored_time_zone="UTC"),
+        replicas=(ReplicaProfile(datacenter=first.replicas[0].datacenter, storage=COMPUTED, location=""),),
+        retention=min((each.retention for each in sources if each.retention), default=None),
+        business_metric=replace(
+            definition, canonical=to_text(canonical), sources=tuple(source.full_name for source in sources)
+        ),
+    )
+
+
+def with_business_metrics(profile: CatalogProfile, profile_named: ProfileNamed) -> tuple[CatalogProfile, list[str]]:
+    """The catalog with its business metrics among the datasets and the lineage, and a sentence for each fault."""
+    metrics, faults = [], []
+    for metric in profile.business_metrics:
+        try:
+            metrics.append(completed(metric, profile_named))
+        except UnableToDefine as fault:
+            place = f"{metric.place}: " if metric.place else ""
+            faults.append(f"{place}business metric {metric.full_name}: {fault}")
+    edges = (
+        LineageProfile(upstream=source, downstream=metric.full_name, place=metric.place)
+        for metric in metrics
+        if metric.business_metric
+        for source in metric.business_metric.sources
+    )
+    datasets, lineage = (*profile.datasets, *metrics), (*profile.lineage, *edges)
+    return replace(profile, datasets=datasets, lineage=lineage, business_metrics=()), faults
+
+
+def _source(name: str, profile_named: ProfileNamed) -> DatasetProfile:
+    source = profile_named(name)
+    if source is None:
+        raise UnableToDefine(f"there is no dataset {name!r}, which it names as a source: tell of it first")
+    if source.business_metric is not None:
+        raise UnableToDefine(f"{name} is a business metric itself: name the datasets that it is computed from")
+    if source.partition is None or not source.replicas:
+        lacks = "partitions" if source.partition is None else "replica"
+        raise UnableToDefine(f"its source {name} has no {lacks}, so there is no window to compute it of: add them")
+    return source
 
 
 def _check_dimensions(definition: BusinessMetricDefinition, tree: Expression, profile_named: ProfileNamed) -> None:
     """Each dimension is a column of something that it is computed from, and what serves it has its columns."""
-    read = tuple(dict.fromkeys(metric.dataset for metric in metrics_of(tree) if metric.dataset))
-    asked = [(read, dimension) for dimension in definition.dimensions]
-    asked += [((each.dataset,), name) for each in definition.served for name in (each.column, each.dimension)]
-    for names, column in asked:
-        known = [profile for name in names if (profile := profile_named(name))]
-        if not known:
+    sources = tuple(dict.fromkeys(metric.dataset for metric in metrics_of(tree) if metric.dataset))
+    columns = [(sources, dimension) for dimension in definition.dimensions]
+    columns += [((table.dataset,), name) for table in definition.served for name in (table.column, table.dimension)]
+    for names, column in columns:
+        profiles = [profile for name in names if (profile := profile_named(name))]
+        if not profiles:
             raise UnableToDefine(f"there is no dataset {names[0]!r}, which it is served by: tell of it first")
-        if all(each.columns and schema(each).kind_of(written(column)) is None for each in known):
+        if all(profile.columns and schema(profile).kind_of(written(column)) is None for profile in profiles):
             raise UnableToDefine(f"{' or '.join(names)} has no column {column!r}: correct the name, or leave it out")
 
 
@@ -156,7 +139,4 @@ def _undisclosed(told: DatasetProfile, tree: Expression, keys: set[str], profile
         return privacy_of(other) if other else None
 
     own = privacy_of(told, upstreams=frozenset(keys))
-    found: Sequence[str | None] = [
-        objection(own, metric.spec, metric.dataset, privacy_named) for metric in metrics_of(tree)
-    ]
-    return next(filter(None, found), None)
+    return next(filter(None, (objection(own, m.spec, m.dataset, privacy_named) for m in metrics_of(tree))), None)

@@ -3,19 +3,18 @@
 What is suggested, and what a decision covers, is decided in ``suggestions``.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
 from pyarrow import ArrowException
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
-from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import by_name, home, profile_of, sensitive_columns
 from assay.command_line.command import UnableToRun
 from assay.models import Dataset, DataTest, Severity
@@ -25,7 +24,6 @@ from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_windows import FileWindow, TooLarge, dataset_named, rows_of_dataset, windows_of_dataset
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.report import may_be_key
-from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree, write_data_test
 from test_generator.suggestions.dependencies import Key, is_key, keys_of
 from test_generator.suggestions.suggest import (
     Decided,
@@ -36,6 +34,7 @@ from test_generator.suggestions.suggest import (
     suggestions,
 )
 
+from .data_tests import UnableToWrite, catalogued, checked_tree, write_data_test
 from .models import Offer, OfferState, PastReading
 
 # What is offered of a dataset, what was decided, and how far the reading of its past is.
@@ -60,16 +59,8 @@ def tells_of(offer: Offer, columns: Collection[str]) -> bool:
 
 def suggestion_of(offer: Offer) -> Suggestion:
     """The suggestion that it keeps."""
-    return Suggestion(
-        rule=offer.rule,
-        columns=tuple(offer.columns),
-        assertion=offer.assertion,
-        why=offer.why,
-        fitted=offer.fitted,
-        held=offer.held,
-        tried=offer.tried,
-        cost=offer.cost,
-    )
+    values = {field.name: getattr(offer, field.name) for field in fields(Suggestion)}
+    return Suggestion(**{**values, "columns": tuple(offer.columns)})
 
 
 def reading_of(dataset: Dataset) -> PastReading | None:
@@ -79,7 +70,9 @@ def reading_of(dataset: Dataset) -> PastReading | None:
 
 def decided_of(dataset: Dataset) -> list[Decided]:
     """What was rejected, and what was accepted and is a live test still."""
-    rows = dataset.offers.exclude(state=OfferState.OFFERED).exclude(pk__in=_over(dataset).values("pk"))
+    accepted = dataset.offers.filter(state=OfferState.ACCEPTED)
+    over = accepted.exclude(data_test__isnull=False, data_test__retired_at__isnull=True)  # they may be offered again
+    rows = dataset.offers.exclude(state=OfferState.OFFERED).exclude(pk__in=over.values("pk"))
     return [Decided(rule=row.rule, columns=tuple(row.columns), assertion=row.assertion) for row in rows]
 
 
@@ -87,12 +80,6 @@ def asserted_of(dataset: Dataset) -> set[str]:
     """What its live tests assert."""
     live = dataset.data_tests.filter(retired_at__isnull=True, revision__isnull=False)
     return set(live.values_list("revision__assertion", flat=True))
-
-
-def _over(dataset: Dataset) -> "QuerySet[Offer]":
-    """Those whose test was retired: they may be offered again."""
-    accepted = dataset.offers.filter(state=OfferState.ACCEPTED)
-    return accepted.exclude(data_test__isnull=False, data_test__retired_at__isnull=True)
 
 
 # Ask for suggestions, keep what was found, and accept or reject it; what was rejected is remembered.
@@ -130,41 +117,21 @@ def keep(dataset: Dataset, found: Sequence[Suggestion], *, now: datetime) -> int
     decided, asserted = decided_of(dataset), asserted_of(dataset)
     hidden, own = sensitive_columns(dataset), profile_of(dataset)
     dataset.offers.filter(state=OfferState.OFFERED).delete()
-    offered = [
-        Offer(
-            dataset=dataset,
-            rule=one.rule,
-            columns=list(one.columns),
-            assertion=one.assertion,
-            why=one.why,
-            cost=one.cost,
-            fitted=one.fitted,
-            held=one.held,
-            tried=one.tried,
-            offered_at=now,
-        )
-        for one in still_offered(found, decided, asserted)
-    ]
-    rows = [row for row in offered if not tells_of(row, hidden) and _can_be_test(row, own)]
+    rows = []
+    for suggestion in still_offered(found, decided, asserted):
+        row = Offer(dataset=dataset, offered_at=now, **{**vars(suggestion), "columns": list(suggestion.columns)})
+        with suppress(UnableToWrite):  # where readers may not see the other dataset that it names
+            if not tells_of(row, hidden):
+                checked_tree(own, row.assertion, catalogued)
+                rows.append(row)
     Offer.objects.bulk_create(rows, batch_size=500)
     return len(rows)
 
 
-def _can_be_test(row: Offer, own: DatasetProfile) -> bool:
-    """Whether a test may say so: not where its readers may not see the other dataset that it names."""
-    try:
-        checked_tree(own, row.assertion, catalogued)
-    except UnableToWrite:
-        return False
-    return True
-
-
 def forget_sensitive(dataset: Dataset) -> None:
     """Remove what is kept of columns that are sensitive by now: it may quote their values."""
-    hidden = sensitive_columns(dataset)
-    if hidden:
-        gone = [row.pk for row in dataset.offers.all() if tells_of(row, hidden)]
-        Offer.objects.filter(pk__in=gone).delete()
+    if hidden := sensitive_columns(dataset):
+        Offer.objects.filter(pk__in=[row.pk for row in dataset.offers.all() if tells_of(row, hidden)]).delete()
 
 
 @transaction.atomic
@@ -328,7 +295,11 @@ def _read(row: PastReading) -> Past:
         return Past(problem=f"the worker that read it ended {MOST_TRIES} times: {_elsewhere(dataset)}")
     try:
         read = windows_of_dataset(dataset, USUAL_WINDOWS, LAST_PARTITIONS, most_bytes=MOST_BYTES)
-        windows = list(_windows(row, read))
+        windows = []
+        for window in read:
+            if not extend(row, LEASE):
+                raise UnableToFinish(f"the reading {row.pk} was claimed again")
+            windows += [suggested_window(window)] if window.rows.num_rows else []
         if not windows:
             return Past(problem=f"its last {USUAL_WINDOWS} partitions have no rows to suggest anything from")
         found = suggestions(windows, other_keys(dataset))
@@ -338,25 +309,12 @@ def _read(row: PastReading) -> Past:
     except UnableToRun as error:
         return Past(problem=str(error))
     except UnableToListFiles as error:
-        is_open = not sensitive_columns(dataset)  # what a file holds may be quoted
-        said = (
-            error.failure.detail
-            if is_open
-            else f"{error.failure.reason}: `assay suggest {dataset.full_name}` says more"
-        )
-        return Past(problem=said)
+        if sensitive_columns(dataset):  # what a file holds may be quoted
+            return Past(problem=f"{error.failure.reason}: `assay suggest {dataset.full_name}` says more")
+        return Past(problem=str(error.failure.detail))
     except (ArrowException, OSError, MemoryError) as error:  # their texts may quote values
         log.exception("the past cannot be read", row=row.pk)
         return Past(problem=f"its files cannot be read ({type(error).__name__}): the log of the worker says more")
-
-
-def _windows(row: PastReading, read: Iterator[FileWindow]) -> Iterator[SuggestedWindow]:
-    """The windows that have rows, one after the other, each under a longer lease."""
-    for window in read:
-        if not extend(row, LEASE):
-            raise UnableToFinish(f"the reading {row.pk} was claimed again")
-        if window.rows.num_rows:
-            yield suggested_window(window)
 
 
 def _elsewhere(dataset: Dataset) -> str:

@@ -1,8 +1,8 @@
 """Write data tests: those that metadata leads to, and those of users."""
 
-from test_generator.data_tests.services import UnableToWrite, draft, not_edited, retire, revise, write_data_test
 from test_generator.generation.generate import reconcile_dataset
 
+from .data_tests import UnableToWrite, draft, not_edited, retire, revise, write_data_test
 from .offers import (
     UnableToDecide,
     UnableToSuggest,

@@ -24,11 +24,10 @@ from assay.catalog.profile import (
 )
 from assay.catalog.selectors import by_names, profile_of, slas
 from assay.catalog.services import Applied, UnableToApply, apply_catalog, mark_changed, removal_fault
-from assay.catalog.yaml.provider import CatalogReading, UnableToReadCatalog, read
-from assay.catalog.yaml.source_names import claim_source, default_name
+from assay.catalog.yaml.provider import UnableToReadCatalog, read, source_fault
 from assay.catalog.yaml.yaml_text import YamlProblem
 from assay.config import config
-from assay.database.name_keys import name_key
+from assay.database.name_keys import name_key, name_keys
 from assay.models import Binding, Dataset, DataTest, LineageEdge, Origin, Pull, Source
 from assay.queue.claims import attempt, claim, finish
 from assay.queue.flow import stage
@@ -36,7 +35,13 @@ from assay.time.durations import format_duration, next_time
 from execution_engine.engines.files.listing import refusal_of
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from test_generator.data_tests.services import (
+from test_generator.generation.generate import RETIRE_GRACE, changes, gap_of, generate
+from test_generator.generation.standard import WantedGap, WantedTest
+from test_generator.templates.rules import MadeChanges, MadeTest, by_template
+from test_generator.templates.services import changes_of, fault_of, tell_templates
+
+from .business_metrics import UnableToDefine, completed, with_business_metrics
+from .data_tests import (
     ProfileNamed,
     UnableToWrite,
     catalogued,
@@ -45,31 +50,21 @@ from test_generator.data_tests.services import (
     start,
     write_data_test,
 )
-from test_generator.generation.generate import RETIRE_GRACE, changes, gap_of, generate
-from test_generator.generation.standard import WantedGap, WantedTest
-from test_generator.templates.rules import MadeChanges, MadeTest, by_template
-from test_generator.templates.services import changes_of, fault_of, tell_templates
-
-from .business_metrics import UnableToDefine, completed, with_business_metrics
 from .definition import Definition
 from .models import RuleTemplate
 
-# The bindings of pipelines to tests that a source tells.
 
-Key = tuple[str, str, str]  # pipeline, key of the dataset's name, test
-
-
-def tell_bindings(told: Sequence[BindingProfile], *, source: str, full: bool) -> tuple[tuple[str, ...], list[str]]:
+def tell_bindings(bindings: Sequence[BindingProfile], *, source: str, full: bool) -> tuple[tuple[str, ...], list[str]]:
     """Write what a source tells, in place of what it told before.
 
     What came, changed or went, and a sentence for each that cannot be written.
     """
-    rows = {_key(row): row for row in Binding.objects.select_related("dataset")}
-    datasets = by_names({binding.dataset for binding in told})
+    rows = {(row.pipeline, row.dataset.name_key, row.test): row for row in Binding.objects.select_related("dataset")}
+    datasets = by_names({binding.dataset for binding in bindings})
     faults: list[str] = []
-    kept: set[int] = set()
+    present: set[int] = set()
     changed: list[Binding] = []
-    for binding in told:
+    for binding in bindings:
         place = f"{binding.place}: " if binding.place else ""
         whose = f"{place}binding of {binding.pipeline!r} to {binding.dataset}, test {binding.test!r}"
         row = rows.get((binding.pipeline, name_key(binding.dataset), binding.test))
@@ -81,12 +76,12 @@ def tell_bindings(told: Sequence[BindingProfile], *, source: str, full: bool) ->
             made = {"pipeline": binding.pipeline, "dataset": dataset, "test": binding.test, "strength": binding.gate}
             changed.append(Binding.objects.create(**made, source=source))
         else:
-            kept.add(row.pk)
+            present.add(row.pk)
             if row.strength != binding.gate:
                 row.strength = binding.gate
                 row.save(update_fields=["strength"])
                 changed.append(row)
-    gone = [row for row in rows.values() if full and row.source == source and row.pk not in kept]
+    gone = [row for row in rows.values() if full and row.source == source and row.pk not in present]
     Binding.objects.filter(pk__in=[row.pk for row in gone]).delete()
     return (*(f"{row} ({row.strength})" for row in changed), *(f"{row} (gone)" for row in gone)), faults
 
@@ -97,10 +92,6 @@ def idle_bindings(source: str) -> list[Binding]:
     live = DataTest.objects.filter(dataset__in={row.dataset_id for row in bindings}, retired_at=None)
     names = set(live.values_list("dataset_id", "name"))
     return [row for row in bindings if (row.dataset_id, row.test) not in names]
-
-
-def _key(row: Binding) -> Key:
-    return row.pipeline, row.dataset.name_key, row.test
 
 
 # A full sync with a provider: its catalog, and the tests and templates that its users wrote beside it.
@@ -121,12 +112,22 @@ def sync(
         raise UnableToWrite("\n".join(of_metrics))
     applied = apply_catalog(profile, source=source, full=full, allow_removal=allow_removal, now=now)
     templates, of_templates = tell_templates(profile.templates, source=source, full=full, now=now)
-    written, of_tests = _write_all(profile.custom, source=source, now=now)
+    datasets = by_names({custom.dataset for custom in profile.custom})
+    written, of_tests = set(), []
+    for custom in profile.custom:
+        try:
+            written.add(_write(custom, datasets.get(custom.dataset), source=source, now=now).pk)
+        except UnableToWrite as fault:
+            place = f"{custom.place}: " if custom.place else ""
+            of_tests.append(f"{place}{custom.dataset}, test {custom.name!r}: {fault}")
     bindings, of_bindings = tell_bindings(profile.bindings, source=source, full=full)
     if faults := [*of_tests, *of_templates, *of_bindings]:
         raise UnableToWrite("\n".join(faults))
-    if full:
-        _note_gone(written, source=source, now=now)
+    if full:  # the grace of the tests begins that were written in the source and are gone from it
+        live = DataTest.objects.filter(source=source, template="", missing_since__isnull=True, retired_at__isnull=True)
+        gone = dict(live.exclude(pk__in=written).values_list("pk", "dataset__full_name"))
+        DataTest.objects.filter(pk__in=gone).update(missing_since=now)
+        mark_changed(set(gone.values()), now)
     return replace(applied, templates=templates, bindings=bindings)
 
 
@@ -143,8 +144,8 @@ def refused_folders(profile: CatalogProfile) -> Iterator[tuple[str, str, str]]:
 
 def profiles_in(profile: CatalogProfile) -> ProfileNamed:
     """What is known of a dataset by its name: what the profile tells, or else what is in the catalog."""
-    told = {name_key(dataset.full_name): dataset for dataset in profile.datasets}
-    return lambda name: told.get(name_key(name)) or catalogued(name)
+    by_key = {name_key(dataset.full_name): dataset for dataset in profile.datasets}
+    return lambda name: by_key.get(name_key(name)) or catalogued(name)
 
 
 def remove_source(name: str, *, now: datetime) -> Applied:
@@ -154,46 +155,23 @@ def remove_source(name: str, *, now: datetime) -> Applied:
     return applied
 
 
-def _write_all(told: tuple[CustomProfile, ...], *, source: str, now: datetime) -> tuple[set[int], list[str]]:
-    """The ids of the tests that were written, and a sentence for each that could not be."""
-    written, faults = set(), []
-    datasets = by_names({custom.dataset for custom in told})
-    for custom in told:
-        try:
-            written.add(_write(custom, datasets.get(custom.dataset), source=source, now=now).pk)
-        except UnableToWrite as fault:
-            place = f"{custom.place}: " if custom.place else ""
-            faults.append(f"{place}{custom.dataset}, test {custom.name!r}: {fault}")
-    return written, faults
-
-
-def _note_gone(written: set[int], *, source: str, now: datetime) -> None:
-    """Mark the tests that were written in the source and are gone from it: their grace begins."""
-    known = DataTest.objects.filter(source=source, template="", missing_since__isnull=True, retired_at__isnull=True)
-    gone = dict(known.exclude(pk__in=written).values_list("pk", "dataset__full_name"))
-    DataTest.objects.filter(pk__in=gone).update(missing_since=now)
-    mark_changed(set(gone.values()), now)
-
-
 def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: datetime) -> DataTest:
     """The test as the source tells it; one that was retired lives again."""
     if dataset is None:
         raise UnableToWrite(f"the catalog has no dataset {custom.dataset!r}; tell of it first")
     row = DataTest.objects.filter(dataset=dataset, name=custom.name).select_related("dataset", "revision").first()
-    said: dict[str, Any] = {
-        name: getattr(custom, name) for name in ("assertion", "schedule", "severity", "sustain", "catch_up")
-    }
+    names = ("assertion", "schedule", "severity", "sustain", "catch_up")
+    values: dict[str, Any] = {name: getattr(custom, name) for name in names}
     if row is None:
-        row = write_data_test(
-            dataset=dataset, name=custom.name, category=custom.category, author=source, now=now, **said
-        )
+        values |= {"name": custom.name, "category": custom.category}
+        row = write_data_test(dataset=dataset, author=source, now=now, **values)
     else:
         _refuse_others(row, source)
         if row.category != custom.category:  # its standings and incidents are of the old one
             raise UnableToWrite(f"its category is {row.category} and stays so: give it another name")
         DataTest.objects.filter(pk=row.pk).update(retired_at=None, template="")
         row.retired_at = None
-        definition = Definition.by(slas(dataset), **said)  # what its source stopped saying is its dataset's again
+        definition = Definition.by(slas(dataset), **values)  # what its source stopped saying is its dataset's again
         revise(row, definition, author=source, now=now)
         if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
             start(row, now=now)
@@ -219,26 +197,56 @@ def _refuse_others(row: DataTest, source: str) -> None:
 @transaction.atomic
 def sync_files(path: Path, *, name: str = "", allow_removal: bool = False, now: datetime) -> tuple[Source, Applied]:
     """Write what a file or folder tells; raises UnableToReadCatalog, UnableToApply or UnableToWrite, and keeps none."""
-    reading = _read(path, name)
+
+    def other_datasets(source: str) -> dict[str, bool]:
+        rows = Dataset.objects.filter(missing_since__isnull=True).exclude(source=source or name or default_name(path))
+        return {key.lower(): bool(column) for key, column in rows.values_list("full_name", "partition_column")}
+
+    reading = read(path, other_datasets)
     catalog = reading.catalog
-    source = claim_source(path, catalog, told=reading.source, option=name, allow_removal=allow_removal)
+    folders = (_problem(place, whose, reason) for whose, reason, place in refused_folders(catalog))
+    if problems := [*reading.problems, *folders, *_assertion_problems(catalog)]:
+        raise UnableToReadCatalog(problems)
+    source = _claim_source(path, catalog, reading.source, name, allow_removal=allow_removal)
     return source, sync(catalog, source=source.name, allow_removal=allow_removal, now=now)
 
 
-def _read(path: Path, name: str) -> CatalogReading:
-    """What a file or folder tells; raises UnableToReadCatalog with all mistakes, by file and line."""
-    reading = read(path, lambda told: _elsewhere(told or name or default_name(path)))
-    folders = (_problem(place, whose, reason) for whose, reason, place in refused_folders(reading.catalog))
-    problems = [*reading.problems, *folders, *_assertion_problems(reading.catalog)]
-    if problems:
-        raise UnableToReadCatalog(problems)
-    return reading
+def _claim_source(path: Path, catalog: CatalogProfile, own: str, option: str, *, allow_removal: bool) -> Source:
+    """The source that ``path`` is read as, by its ``own`` name or the one of the ``option``; raises UnableToApply.
+
+    A name that nobody gave is that of the file or folder, and only the first of that name may have it. A name that
+    was given may move, as when each check-out has a folder of its own, but not to a catalog of other datasets.
+    """
+    if own and option and own != option:
+        raise UnableToApply(f"{path} says `source: {own}`, and --source says {option}: keep one of the two")
+    place, name = str(path.resolve()), own or option or default_name(path)
+    if fault := source_fault(name):
+        raise UnableToApply(f"{path}: the name of its source: {fault}; write `source: NAME` in it, or give --source")
+    source, _ = Source.objects.get_or_create(name=name)
+    if source.place == place:
+        return source
+    if source.place and not (own or option):
+        raise UnableToApply(
+            f"the source {source} is another file: write `source: NAME` in {path}, or give --source NAME; "
+            f"--source {name} if it is the same one that was moved"
+        )
+    if source.place and not allow_removal:
+        keys = name_keys([dataset.full_name for dataset in (*catalog.datasets, *catalog.business_metrics)])
+        rows = Dataset.objects.filter(source=name, missing_since__isnull=True)
+        if rows.exists() and not rows.filter(name_key__in=keys).exists():
+            raise UnableToApply(
+                f"the source {source} tells of other datasets, and {path} of none of them: take another name for it, "
+                "or say --allow-removal if it replaces them all"
+            )
+    source.place = place
+    source.save(update_fields=["place"])
+    return source
 
 
-def _elsewhere(source: str) -> Mapping[str, bool]:
-    """The datasets of other sources, by name in lower case, and whether they are partitioned."""
-    others = Dataset.objects.filter(missing_since__isnull=True).exclude(source=source)
-    return {name.lower(): bool(column) for name, column in others.values_list("full_name", "partition_column")}
+def default_name(path: Path) -> str:
+    """The name of a source that nobody named: that of the folder, or of the file without its suffix."""
+    place = path.resolve()
+    return place.name if place.is_dir() else place.stem
 
 
 def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlProblem]]:
@@ -252,7 +260,9 @@ def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlPro
         try:
             metrics[metric.full_name.lower()] = completed(metric, named)
         except UnableToDefine as error:
-            if all(map(named, _named_by(metric))):  # a name that is unknown is told already
+            definition = metric.business_metric
+            names = (*definition.sources, *(table.dataset for table in definition.served)) if definition else ()
+            if all(map(named, names)):  # a name that is unknown is told already
                 yield _problem(metric.place, f"business metric {metric.full_name!r}", str(error))
 
     def profile_named(name: str) -> DatasetProfile | None:
@@ -272,12 +282,6 @@ def _assertion_problems(catalog: CatalogProfile) -> Iterator[tuple[Path, YamlPro
         is_known = {COLUMN, *template.parameters}.issuperset(placeholders(template.assertion))
         if is_known and (why := fault_of(template)):  # what stands between braces and is unknown, is told already
             yield _problem(template.place, f"template {template.name!r}", why)
-
-
-def _named_by(metric: DatasetProfile) -> tuple[str, ...]:
-    definition = metric.business_metric
-    assert definition is not None
-    return (*definition.sources, *(each.dataset for each in definition.served))
 
 
 def _problem(place: str, whose: str, sentence: str) -> tuple[Path, YamlProblem]:
@@ -307,14 +311,13 @@ def differences(before: Picture, after: Picture) -> Iterable[Difference]:
     for kind, name in sorted({*before, *after}):
         old, new = before.get((kind, name)), after.get((kind, name))
         sign: Sign = "+" if old is None else "-" if new is None else "~"
-        fields = {} if new is None else _changed(old or {}, new)
+        values = {
+            field: ((old or {}).get(field, ""), (new or {}).get(field, ""))
+            for field in (dict.fromkeys([*new, *(old or {})]) if new is not None else ())
+        }
+        fields = {field: pair for field, pair in values.items() if pair[0] != pair[1]}
         if fields or sign != "~":
             yield Difference(sign=sign, kind=kind, name=name, fields=fields)
-
-
-def _changed(old: Fields, new: Fields) -> dict[str, tuple[str, str]]:
-    names = dict.fromkeys([*new, *old])
-    return {name: (old.get(name, ""), new.get(name, "")) for name in names if old.get(name, "") != new.get(name, "")}
 
 
 HIDDEN = frozenset({"namespace", "name", "place", "inherited_sensitive"})  # of a profile: what nobody writes there
@@ -339,15 +342,16 @@ def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
             fault = removal_fault(applied.missing, applied.known)
             changed = Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas").order_by("full_name")
             made = {dataset.pk: changes_of(dataset) for dataset in changed}
-            generated = [
-                each for dataset in changed for each in (*_generated(dataset, now), *_made(dataset, made[dataset.pk]))
-            ]
-            told = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
-            gaps = tuple(gap for dataset in told.order_by("full_name") for gap in _gaps(dataset, made.get(dataset.pk)))
-            found = (*differences(before, _picture()), *generated)
+            of_tests = [part for row in changed for part in (*_generated(row, now), *_made(row, made[row.pk]))]
+            rows = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
+            gaps: list[WantedGap] = []
+            for row in rows.order_by("full_name"):
+                lacks = (made.get(row.pk) or changes_of(row)).lacks
+                gaps += [*generate(row).gaps, *(gap_of(row, lack) for lack in by_template(lacks))]
+            parts = (*differences(before, _picture()), *of_tests)
         finally:
             transaction.set_rollback(True)
-    return Planned(source=source.name, differences=found, gaps=gaps, refused=fault)
+    return Planned(source=source.name, differences=parts, gaps=tuple(gaps), refused=fault)
 
 
 def _picture() -> Picture:
@@ -365,7 +369,7 @@ def _picture() -> Picture:
         },
         **{
             ("test", f"{row.dataset}: {row.name}"): _fields(
-                {"category": row.category, **_said(Definition.of(row.revision))}
+                {"category": row.category, **_written(Definition.of(row.revision))}
             )
             for row in live.select_related("dataset", "revision")
             if row.revision
@@ -376,53 +380,44 @@ def _picture() -> Picture:
 
 def _flat(dataset: Dataset) -> dict[str, Any]:
     """The metadata as its source writes it, SLAs and partition field by field."""
-    told = {name: value for name, value in asdict(profile_of(dataset)).items() if name not in HIDDEN}
-    parts = {name: told.pop(name) or {} for name in ("slas", "partition")}
+    values = {name: value for name, value in asdict(profile_of(dataset)).items() if name not in HIDDEN}
+    parts = {name: values.pop(name) or {} for name in ("slas", "partition")}
     inside = {f"{part}.{name}": value for part, fields in parts.items() for name, value in fields.items()}
-    columns = {column["name"]: column["type"] for column in told.pop("columns")}
-    return {**told, **inside, "columns": columns}
-
-
-def _gaps(dataset: Dataset, made: MadeChanges | None) -> Iterable[WantedGap]:
-    yield from generate(dataset).gaps
-    yield from (gap_of(dataset, lack) for lack in by_template((made or changes_of(dataset)).lacks))
+    columns = {column["name"]: column["type"] for column in values.pop("columns")}
+    return {**values, **inside, "columns": columns}
 
 
 def _made(dataset: Dataset, wanted: MadeChanges) -> Iterable[Difference]:
     """What becomes of the tests that templates make of a changed dataset."""
     live = [change for change in wanted.take if not (change.standing.is_retired or change.standing.is_leaving)]
-    before = [*(change.standing.made for change in live), *(each.made for each in wanted.leave)]
+    before = [*(change.standing.made for change in live), *(row.made for row in wanted.leave)]
     after = [*wanted.make, *(change.made for change in wanted.take)]
-    yield from differences(
-        *({("test", f"{dataset}: {test.name}"): _of_made(test) for test in each} for each in (before, after))
-    )
+    yield from differences(_pictures(dataset, before), _pictures(dataset, after))
 
 
 def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
     """What becomes of the standard tests of a changed dataset, once the grace of what is gone is over."""
     wanted = changes(dataset, generate(dataset), now + RETIRE_GRACE)
-    revised = [(change.existing.definition, change.wanted) for change in wanted.revise]
-    come = [*wanted.create, *(change.wanted for change in wanted.revive)]
-    gone = [test for test in wanted.retire if test.origin == "generated"]  # the others are in the pictures
-    before = {("test", f"{dataset}: {test.name}"): _wanted(test) for test, _ in revised if test}
-    after = {("test", f"{dataset}: {test.name}"): _wanted(test) for _, test in revised}
+    before = [existing.definition for existing, _ in wanted.revise if existing.definition]
+    gone = [test for test in wanted.retire if test.definition]  # the others are in the pictures
+    after = [*wanted.create, *(target for _, target in (*wanted.revise, *wanted.revive))]
     yield from differences(
-        {**before, **{("test", f"{dataset}: {test.name}"): {} for test in gone}},
-        {**after, **{("test", f"{dataset}: {test.name}"): _wanted(test) for test in come}},
+        {**_pictures(dataset, before), **{("test", f"{dataset}: {test.name}"): {} for test in gone}},
+        _pictures(dataset, after),
     )
 
 
-def _of_made(test: MadeTest) -> Fields:
-    own = {"category": test.category, "template": test.template, "datacenter": test.datacenter, "scope": test.scope}
-    return _fields({**own, **_said(test.definition)})
+def _pictures(dataset: Dataset, tests: Iterable[WantedTest | MadeTest]) -> Picture:
+    names = ("category", "template", "datacenter", "spoils", "scope")
+    return {
+        ("test", f"{dataset}: {test.name}"): _fields(
+            {name: getattr(test, name) for name in names if hasattr(test, name)} | _written(test.definition)
+        )
+        for test in tests
+    }
 
 
-def _wanted(test: WantedTest) -> Fields:
-    own = {name: getattr(test, name) for name in ("category", "datacenter", "spoils", "scope")}
-    return _fields({**own, **_said(test.definition)})
-
-
-def _said(definition: Definition) -> dict[str, Any]:
+def _written(definition: Definition) -> dict[str, Any]:
     """What people write of a definition."""
     return {name: value for name, value in definition.columns.items() if name != "declared"}
 
@@ -469,9 +464,9 @@ def pull(row: Pull, now: datetime) -> None:
     try:
         with transaction.atomic():
             source, applied = sync_files(conf.catalog_path, name=conf.catalog_source, now=now)
-            told = {what: getattr(applied, what) for what in ("created", "changed", "missing", "templates", "bindings")}
-            if any(told.values()):
-                record(ORIGIN, "catalog.synced", kind="catalog", key=source.name, before=None, after=told)
+            news = {what: getattr(applied, what) for what in ("created", "changed", "missing", "templates", "bindings")}
+            if any(news.values()):
+                record(ORIGIN, "catalog.synced", kind="catalog", key=source.name, before=None, after=news)
     except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
         # on-call is told of the first of the reads in a row that were refused
         tell_at = None if row.told_since else row.tell_at or now

@@ -7,8 +7,8 @@ from enum import StrEnum
 from math import ceil, floor, sqrt
 from statistics import median
 
-from assay.time.durations import StepUnit
-from assay.time.windows import Granularity, Partitioning, Step, Window, shift
+from assay.time.durations import Step, StepUnit, shift
+from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.language.tree import Assertion, Metric, operands
 from execution_engine.metrics.definitions import freshness
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from assay.time.durations import StepUnit
-from assay.time.windows import Granularity, Partitioning, Step, UnableToStep, Window, shift
+from assay.time.durations import Step, StepUnit, UnableToStep, shift
+from assay.time.windows import Granularity, Partitioning, Window
 
 _TEMPLATE = re.compile(r"\{\s*window\b[^{}]*(\}|$)")
 _BEFORE_INSTANT = re.compile(r"\btimestamp(_ltz)?\s*'$", re.IGNORECASE)

@@ -10,7 +10,8 @@ from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from assay.catalog.column_types import Declared
-from assay.time.windows import Granularity, Partitioning, Step, UnableToAlign, UnableToStep, Window, shift, zone
+from assay.time.durations import Step, UnableToStep, shift
+from assay.time.windows import Granularity, Partitioning, UnableToAlign, Window, zone
 from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand

@@ -15,7 +15,8 @@ from hashlib import blake2s
 from cronsim import CronSim, CronSimError
 
 from assay.catalog.tiers import TIERS, CatchUp
-from assay.time.windows import Granularity, Partitioning, Step, UnableToStep, Window, zone
+from assay.time.durations import Step, UnableToStep
+from assay.time.windows import Granularity, Partitioning, Window, zone
 from execution_engine.language.templates import fits, no_multiple
 from execution_engine.language.tree import History, HistoryFunction
 

@@ -36,7 +36,7 @@ from execution_engine.selectors import period
 from incident_manager.incidents.lifecycle import ENDED, REAL, How
 from incident_manager.intervals import START, Intervals, union
 from incident_manager.models import CONFIRMED, EntryKind, Incident, Resolution, SpoiltWindow
-from test_generator.data_tests.services import draft
+from test_generator.data_tests import draft
 
 from .rules import BacktestIncident, BacktestTerms, Muted, OtherBound, PastWindow, Raised, other_bounds, raised
 

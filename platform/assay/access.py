@@ -90,16 +90,8 @@ SCOPES: Mapping[TokenScope, frozenset[Action]] = MappingProxyType(
         TokenScope.GATE: frozenset({Action.ASK, Action.LEAVE}),
         TokenScope.INGEST: frozenset({Action.PUSH, Action.LEAVE}),
         TokenScope.ACT: frozenset(
-            {
-                Action.REPORT,
-                Action.ACT,
-                Action.SILENCE,
-                Action.OVERRIDE,
-                Action.RUN,
-                Action.TEST,
-                Action.LIFT,
-                Action.LEAVE,
-            }
+            {Action.REPORT, Action.ACT, Action.SILENCE, Action.OVERRIDE}
+            | {Action.RUN, Action.TEST, Action.LIFT, Action.LEAVE}
         ),
         TokenScope.MANAGE: frozenset({Action.SHOW_TOKENS, Action.MANAGE, Action.LEAVE}),
     }
@@ -143,12 +135,19 @@ def refusal(person: Person, action: Action | None, dataset: Owned | None = None)
     if action is None:
         return AccessRefusal(text="Nobody may do this: no rule allows it.")
     reach = reach_of(person.role, action)
-    is_within = reach is ANY or (reach is OWN and (dataset is None or owns(person, dataset)))
-    if not is_within:
+    if not (reach is ANY or (reach is OWN and (dataset is None or owns(person, dataset)))):
         of_what = f" of {dataset.name}" if dataset else ""
-        told = f"{person.name} has the role {person.role}, and may not {action}{of_what}. Who may: {who_may(action)}."
-        return AccessRefusal(text=told)
-    return None if person.scopes is None else _beyond(person.scopes, action)
+        role = f"{person.name} has the role {person.role}, and may not {action}{of_what}."
+        return AccessRefusal(text=f"{role} Who may: {who_may(action)}.")
+    scopes, enough = person.scopes, scopes_for(action)
+    if scopes is None or not scopes.isdisjoint(enough):
+        return None
+    if not enough:
+        return AccessRefusal(text=f"No token may {action}: sign in with your password to do this.")
+    has = f"the scope{'s' * (len(scopes) > 1)} {', '.join(sorted(scopes))}" if scopes else "no scope"
+    return AccessRefusal(
+        text=f"This token has {has}, and may not {action}. This needs the scope {' or '.join(enough)}."
+    )
 
 
 def reach_of(role: Role, action: Action) -> AllowedOn:
@@ -169,18 +168,6 @@ def scopes_for(action: Action) -> list[str]:
     return [str(scope) for scope in TokenScope if action in SCOPES[scope]]
 
 
-def _beyond(scopes: Collection[str], action: Action) -> AccessRefusal | None:
-    if any(action in SCOPES[TokenScope(scope)] for scope in scopes if scope in set(TokenScope)):
-        return None
-    enough = scopes_for(action)
-    if not enough:
-        return AccessRefusal(text=f"No token may {action}: sign in with your password to do this.")
-    has = f"the scope{'s' * (len(scopes) > 1)} {', '.join(sorted(scopes))}" if scopes else "no scope"
-    return AccessRefusal(
-        text=f"This token has {has}, and may not {action}. This needs the scope {' or '.join(enough)}."
-    )
-
-
 # Who may see what tests found of a dataset: everybody, or those whom its metadata names (pure).
 
 READER = re.compile(rf"role:({'|'.join(Role)})|(team|user):\S(.*\S)?")
@@ -191,8 +178,8 @@ def may_read(person: Person, dataset: Owned) -> bool:
     is_owner = person.role is not Role.PRODUCER and owns(person, dataset)  # a producer may name the owner
     if not dataset.readers or person.role is Role.ADMIN or is_owner:
         return True
-    known = {f"role:{person.role}", f"user:{person.name}", *(f"team:{team}" for team in person.teams)}
-    return not known.isdisjoint(dataset.readers)
+    names = {f"role:{person.role}", f"user:{person.name}", *(f"team:{team}" for team in person.teams)}
+    return not names.isdisjoint(dataset.readers)
 
 
 def readers_of(dataset: Owned) -> frozenset[str] | None:
@@ -205,8 +192,8 @@ def readers_of(dataset: Owned) -> frozenset[str] | None:
 
 def may_show(of: Owned, to: Owned) -> bool:
     """Whether all who may read what is said of one dataset may read the other too."""
-    wanted, allowed = readers_of(to), readers_of(of)
-    return allowed is None or (wanted is not None and wanted <= allowed)
+    readers, allowed = readers_of(to), readers_of(of)
+    return allowed is None or (readers is not None and readers <= allowed)
 
 
 def wrong_readers(readers: Sequence[str]) -> Collection[str]:

@@ -218,32 +218,32 @@ class Config(BaseSettings):
 
     def django_secret_key(self) -> str:
         """The secret key of the environment, else one made once and kept readable by its owner only."""
-        if given := self.secret_key.get_secret_value():
-            return given
-        kept = self.home / "secret_key"
+        if key := self.secret_key.get_secret_value():
+            return key
+        file = self.home / "secret_key"
         try:
-            return (kept.read_text().strip() if kept.exists() else "") or _new_key(kept)
+            return (file.read_text().strip() if file.exists() else "") or _write_key(file)
         except OSError as error:
             raise UnableToKeepKey(
-                f"cannot keep a secret key in {kept}: {error.strerror}. Make room there, or set ASSAY_HOME to a folder "
+                f"cannot keep a secret key in {file}: {error.strerror}. Make room there, or set ASSAY_HOME to a folder "
                 "that this user may write."
             ) from None
 
 
-def _new_key(kept: Path) -> str:
+def _write_key(file: Path) -> str:
     """Made whole beside its place, so that a full disk leaves no empty key behind; of two at once the first is kept."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    made = kept.with_name(f"secret_key.{os.getpid()}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f"secret_key.{os.getpid()}")
     try:
-        made.touch(mode=0o600)
-        made.write_text(secrets.token_urlsafe(50))
-        if kept.exists():
-            kept.unlink()  # it is empty, as a full disk of an earlier version left it
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_urlsafe(50))
+        if file.exists():
+            file.unlink()  # it is empty, as a full disk of an earlier version left it
         with suppress(FileExistsError):
-            kept.hardlink_to(made)
+            file.hardlink_to(draft)
     finally:
-        made.unlink(missing_ok=True)
-    return kept.read_text()
+        draft.unlink(missing_ok=True)
+    return file.read_text()
 
 
 @cache
@@ -252,10 +252,10 @@ def config() -> Config:
     try:
         return Config(_secrets_dir=os.environ.get("ASSAY_SECRETS_DIR") or None)
     except ValidationError as error:
-        wrong = [f"ASSAY_{str(each['loc'][0]).upper()}: {each['msg']}" for each in error.errors() if each["loc"]]
+        wrong = [f"ASSAY_{str(part['loc'][0]).upper()}: {part['msg']}" for part in error.errors() if part["loc"]]
         text = "; ".join(wrong) or "the settings contradict each other"
         raise UnableToReadSettings(text.replace("Value error, ", "")) from None
     except SettingsError as error:
-        found = re.search(r'field "(\w+)"', str(error))
-        name = f"ASSAY_{found[1].upper()}" if found else "a setting"
+        field = re.search(r'field "(\w+)"', str(error))
+        name = f"ASSAY_{field[1].upper()}" if field else "a setting"
         raise UnableToReadSettings(f"{name} is no JSON: docs/service.md shows how it is written") from None

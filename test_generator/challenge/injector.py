@@ -16,332 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as of
 
-# Columns chosen and written for an error: by type, in some rows, and how many of these differ afterwards.
-
-Rows = npt.NDArray[np.int64]  # places of rows, in order
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spoilt:
-    """A table with an error, the columns and the number of rows that have it."""
-
-    table: pa.Table
-    columns: tuple[str, ...]
-    rows: int
-    how: str = ""
-
-
-def is_number(type_: pa.DataType) -> bool:
-    """Whether values are numbers to calculate with."""
-    return bool(of.is_integer(type_) or of.is_floating(type_) or of.is_decimal(type_))
-
-
-def is_text(type_: pa.DataType) -> bool:
-    """Whether values are texts."""
-    return bool(of.is_string(type_) or of.is_large_string(type_) or type_ == pa.string_view())
-
-
-def chosen(
-    table: pa.Table, wanted: Callable[[pa.DataType], bool], generator: np.random.Generator, count: int = 1
-) -> list[str]:
-    """Names of different columns of a type that have a value; fewer than ``count`` where there are not so many."""
-    fit = [field.name for field in table.schema if wanted(field.type) and table[field.name].null_count < len(table)]
-    return [str(name) for name in generator.permutation(np.array(fit, np.object_))[:count]]
-
-
-def replaced(table: pa.Table, rows: Rows, columns: dict[str, Sequence[Any]], how: str = "") -> Spoilt:
-    """The table with other values of some columns in some rows, which fit the columns' types."""
-    differ = np.zeros(len(rows), np.bool_)
-    for name, values in columns.items():
-        at = table.schema.get_field_index(name)
-        type_ = table.schema.field(at).type
-        given = pa.array(values, type_)
-        before = table.column(at).take(pa.array(rows))
-        differ |= np.array(
-            [old != new for old, new in zip(before.to_pylist(), given.to_pylist(), strict=True)], np.bool_
-        )
-        column = table.column(at).combine_chunks()
-        column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
-        places = np.arange(len(table))
-        places[rows] = len(table) + np.arange(len(rows))
-        table = table.set_column(at, table.schema.field(at), pa.concat_arrays([column, given]).take(pa.array(places)))
-    return Spoilt(table=table, columns=tuple(columns), rows=int(differ.sum()), how=how)
-
-
-def fitted(value: float, type_: pa.DataType) -> Any:
-    """A number as the type can hold it: whole, and no larger than its largest."""
-    if of.is_floating(type_):
-        return value
-    if of.is_decimal(type_):
-        most = Decimal(10) ** (type_.precision - type_.scale) - Decimal(1).scaleb(-type_.scale)
-        return max(-most, min(most, round(Decimal(value), type_.scale)))
-    most = 2 ** (type_.bit_width - of.is_signed_integer(type_)) - 1
-    return int(max(-most - 1 if of.is_signed_integer(type_) else 0, min(most, round(value))))
-
-
-# Errors in single cells: of one column, or of two that are swapped.
-
-MISSING_NUMBER, MISSING_TEXT = 99999, "NONE"
-NOISE = (2.0, 5.0)  # standard deviations of a numeric anomaly
-TYPOS_OF_LETTERS = 0.1
-FACTORS = (1.609344, 0.3048, 2.54, 60.0, 100.0, 1000.0, 0.001)  # of units that are mixed up
-HOURS = (-8, -5, -1, 1, 2, 5, 8)  # between time zones
-_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-
-
-def explicit_missing(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """Nulls in a column of any type."""
-    names = chosen(table, lambda type_: not of.is_null(type_), generator)
-    return replaced(table, rows, {names[0]: [None] * len(rows)}) if names else None
-
-
-def implicit_missing(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """99999 in a column of numbers, or NONE in one of texts."""
-    names = chosen(table, lambda type_: is_number(type_) or is_text(type_), generator)
-    if not names:
-        return None
-    type_ = table.schema.field(names[0]).type
-    value = MISSING_TEXT if is_text(type_) else fitted(MISSING_NUMBER, type_)
-    return replaced(table, rows, {names[0]: [value] * len(rows)}, f"{value}")
-
-
-def numeric_anomaly(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """Numbers drawn about the column's mean, with 2 to 5 times its standard deviation."""
-    names = chosen(table, is_number, generator)
-    if not names:
-        return None
-    column = table[names[0]]
-    numbers = column.drop_null().cast(pa.float64(), safe=False).to_numpy()
-    numbers = numbers[np.isfinite(numbers)]
-    if not len(numbers):
-        return None
-    times = generator.uniform(*NOISE)
-    drawn = generator.normal(numbers.mean(), times * numbers.std(), len(rows))
-    return replaced(table, rows, {names[0]: [fitted(x, column.type) for x in drawn.tolist()]}, f"{times:.1f} sd")
-
-
-def swapped_numbers(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """The numbers of two columns in each other's place."""
-    return _swapped(table, rows, chosen(table, is_number, generator, 2))
-
-
-def swapped_texts(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """The texts of two columns in each other's place."""
-    return _swapped(table, rows, chosen(table, is_text, generator, 2))
-
-
-def _swapped(table: pa.Table, rows: Rows, names: list[str]) -> Spoilt | None:
-    if len(names) < 2:
-        return None
-    first, second = names
-    values = {name: table[name].take(pa.array(rows)).to_pylist() for name in names}
-    types = {name: table.schema.field(name).type for name in names}
-    return replaced(
-        table,
-        rows,
-        {first: _as(values[second], types[first]), second: _as(values[first], types[second])},
-    )
-
-
-def _as(values: list[Any], type_: pa.DataType) -> list[Any]:
-    if not is_number(type_):
-        return values
-    return [None if value is None or not isfinite(value) else fitted(float(value), type_) for value in values]
-
-
-def typos(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """One letter in ten is the one on a neighbouring key."""
-
-    def mistyped(text: str) -> str:
-        hit = generator.random(len(text)) < TYPOS_OF_LETTERS
-        return "".join(
-            _slipped(letter, generator) if is_hit else letter for letter, is_hit in zip(text, hit, strict=True)
-        )
-
-    return _of_texts(table, rows, generator, mistyped)
-
-
-def _slipped(letter: str, generator: np.random.Generator) -> str:
-    """A letter beside this one, in its case; anything else stays."""
-    near = _NEIGHBOURS.get(letter.lower(), "")
-    if not near:
-        return letter
-    typed = near[int(generator.integers(len(near)))]
-    return typed.upper() if letter.isupper() else typed
-
-
-def _neighbours() -> dict[str, str]:
-    """Of each letter those beside, above and below it; lower rows stand half a key to the right."""
-    keys = {letter: (x + y / 2, y) for y, row in enumerate(_KEYBOARD) for x, letter in enumerate(row)}
-    return {
-        letter: "".join(other for other, (u, v) in keys.items() if other != letter and abs(u - x) <= 1 >= abs(v - y))
-        for letter, (x, y) in keys.items()
-    }
-
-
-_NEIGHBOURS = _neighbours()
-
-
-def scaled(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """Numbers of a column in another unit."""
-    names = chosen(table, is_number, generator)
-    if not names:
-        return None
-    factor, type_ = float(generator.choice(FACTORS)), table.schema.field(names[0]).type
-    values = table[names[0]].take(pa.array(rows)).to_pylist()
-    return replaced(
-        table, rows, {names[0]: [x if x is None else _times(x, factor, type_) for x in values]}, f"× {factor:g}"
-    )
-
-
-def _times(number: Any, factor: float, type_: pa.DataType) -> Any:
-    product = float(number) * factor
-    return fitted(product, type_) if np.isfinite(product) else number
-
-
-def other_sign(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """Numbers of a column with the other sign."""
-    names = chosen(table, lambda type_: is_number(type_) and not of.is_unsigned_integer(type_), generator)
-    if not names:
-        return None
-    type_ = table.schema.field(names[0]).type
-    values = table[names[0]].take(pa.array(rows)).to_pylist()
-    return replaced(table, rows, {names[0]: [x if x is None else _times(x, -1.0, type_) for x in values]})
-
-
-def zero_fill(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """0 in a column of numbers."""
-    names = chosen(table, is_number, generator)
-    return replaced(table, rows, {names[0]: [0] * len(rows)}) if names else None
-
-
-def mean_fill(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """The column's mean in a column of numbers."""
-    names = chosen(table, is_number, generator)
-    if not names:
-        return None
-    numbers = table[names[0]].drop_null().cast(pa.float64(), safe=False).to_numpy()
-    numbers = numbers[np.isfinite(numbers)]
-    if not len(numbers):
-        return None
-    value = fitted(float(numbers.mean()), table.schema.field(names[0]).type)
-    return replaced(table, rows, {names[0]: [value] * len(rows)}, f"{value:g}")
-
-
-def constant(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """One value of the column everywhere."""
-    names = chosen(table, lambda type_: not of.is_nested(type_) and not of.is_null(type_), generator)
-    if not names:
-        return None
-    value = generator.choice(np.array([*table[names[0]].drop_null().unique().to_pylist(), None], np.object_)[:-1])
-    return replaced(table, rows, {names[0]: [value] * len(rows)}, f"{value}")
-
-
-def truncated(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """Texts cut to half the column's longest."""
-    names = chosen(table, is_text, generator)
-    if not names:
-        return None
-    length = max(1, int(pc.max(pc.utf8_length(table[names[0]].cast(pa.large_string()))).as_py()) // 2)
-    return _changed(table, rows, names[0], lambda text: text[:length], f"at {length} letters")
-
-
-def other_case(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """Lower case where there was upper case, and the other way round."""
-    return _of_texts(table, rows, generator, str.swapcase)
-
-
-def mojibake(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """UTF-8 read as Windows-1252; texts in ASCII lose a letter to U+FFFD, as other encodings read as UTF-8 do."""
-
-    def garbled(text: str) -> str:
-        if not text.isascii():
-            return text.encode().decode("cp1252", errors="replace")
-        at = int(generator.integers(len(text))) if text else 0
-        return f"{text[:at]}\N{REPLACEMENT CHARACTER}{text[at + 1 :]}" if text else text
-
-    return _of_texts(table, rows, generator, garbled)
-
-
-def shifted(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """Timestamps of another time zone."""
-    names = chosen(table, lambda type_: bool(of.is_timestamp(type_)), generator)
-    if not names:
-        return None
-    hours, type_ = int(generator.choice(HOURS)), table.schema.field(names[0]).type
-    step = hours * 3600 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[type_.unit]
-    moved = pc.add(table[names[0]].take(pa.array(rows)).cast(pa.int64()), step).combine_chunks().cast(type_)
-    return replaced(table, rows, {names[0]: moved}, f"{hours:+d} h")
-
-
-def _of_texts(
-    table: pa.Table, rows: Rows, generator: np.random.Generator, change: Callable[[str], str]
-) -> Spoilt | None:
-    names = chosen(table, is_text, generator)
-    return _changed(table, rows, names[0], change) if names else None
-
-
-def _changed(table: pa.Table, rows: Rows, name: str, change: Callable[[str], str], how: str = "") -> Spoilt:
-    texts = table[name].take(pa.array(rows)).to_pylist()
-    return replaced(table, rows, {name: [text if text is None else change(text) for text in texts]}, how)
-
-
-# Errors of whole rows: too many of them, too few, those of another day, or columns that stand beside wrong rows.
-
-MOST_GROUPS = 100  # different values of a column whose rows are one group each
-
-
-def duplicated(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt:
-    """As many rows as are given, one behind the other, stand in the table twice."""
-    count = len(rows)
-    start = int(generator.integers(table.num_rows - count + 1))
-    again = pa.concat_tables([table, table.slice(start, count)])
-    return Spoilt(table=again, columns=(), rows=count, how=f"from row {start}")
-
-
-def partial(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt:
-    """As many rows as are given are missing at the end."""
-    return Spoilt(table=table.slice(0, table.num_rows - len(rows)), columns=(), rows=len(rows))
-
-
-def without_a_group(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """All rows with one value of a column are missing: that value whose rows are nearest to as many as are given."""
-    names = chosen(table, lambda type_: not of.is_nested(type_) and not of.is_null(type_), generator, len(table.schema))
-    for name in names:
-        groups = pc.value_counts(table[name].drop_null())
-        counts = groups.field("counts").to_numpy()
-        if not 2 <= len(groups) <= MOST_GROUPS or len(groups) > len(table) / 2:
-            continue
-        at = int(np.argmin(np.abs(counts - len(rows))))
-        is_kept = pc.fill_null(pc.not_equal(table[name], groups.field("values")[at]), True)
-        left = table.filter(is_kept)
-        return Spoilt(table=left, columns=(), rows=len(table) - len(left), how=f"of {name}")
-    return None
-
-
-def stale(table: pa.Table, rows: Rows, generator: np.random.Generator, before: pa.Table) -> Spoilt | None:
-    """Rows of the window before in place of as many as are given; the whole window before in place of all."""
-    if before.schema != table.schema or not len(before):
-        return None
-    if len(rows) == len(table):
-        return Spoilt(table=before, columns=(), rows=0 if before == table else len(before), how="all of it")
-    count = min(len(rows), len(before))
-    places = np.arange(len(table))
-    places[rows[:count]] = len(table) + np.sort(generator.choice(len(before), count, replace=False))
-    mixed = pa.concat_tables([table, before]).take(pa.array(places))
-    return Spoilt(table=mixed, columns=(), rows=0 if mixed == table else count)
-
-
-def shifted_by_a_row(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Spoilt | None:
-    """The values of one column in a block of as many rows as are given stand one row lower, the last one first."""
-    names, count = chosen(table, lambda type_: not of.is_null(type_), generator), len(rows)
-    if not names:
-        return None
-    start = int(generator.integers(len(table) - count + 1))
-    block = np.arange(start, start + count)
-    values = table[names[0]].take(pa.array(np.roll(block, 1))).to_pylist()
-    return replaced(table, block, {names[0]: values})
-
 
 class ErrorKind(StrEnum):
     """What goes wrong."""
@@ -376,6 +50,9 @@ def shares_of(kind: ErrorKind) -> tuple[float, ...]:
     return (*SHARES, 1.0) if kind is ErrorKind.STALE else SHARES
 
 
+Rows = npt.NDArray[np.int64]  # places of rows, in order
+
+
 @dataclass(frozen=True, kw_only=True)
 class Injected:
     """The spoilt copy. ``rows``: how many were changed, added or left out; with 0 it is as good as before.
@@ -385,10 +62,8 @@ class Injected:
     """
 
     table: pa.Table
-    kind: ErrorKind
-    share: float
-    columns: tuple[str, ...]
-    rows: int
+    columns: tuple[str, ...] = ()
+    rows: int = 0
     how: str = ""
 
     @property
@@ -397,27 +72,8 @@ class Injected:
         return self.rows > 0
 
 
-_SPOILERS: Mapping[ErrorKind, Callable[[pa.Table, Rows, np.random.Generator], Spoilt | None]] = {
-    ErrorKind.EXPLICIT_MISSING: explicit_missing,
-    ErrorKind.IMPLICIT_MISSING: implicit_missing,
-    ErrorKind.NUMERIC_ANOMALY: numeric_anomaly,
-    ErrorKind.SWAPPED_NUMBERS: swapped_numbers,
-    ErrorKind.SWAPPED_TEXTS: swapped_texts,
-    ErrorKind.TYPOS: typos,
-    ErrorKind.SCALE: scaled,
-    ErrorKind.CONSTANT: constant,
-    ErrorKind.TRUNCATED: truncated,
-    ErrorKind.CASE: other_case,
-    ErrorKind.MOJIBAKE: mojibake,
-    ErrorKind.TIME_ZONE: shifted,
-    ErrorKind.DUPLICATED: duplicated,
-    ErrorKind.PARTIAL: partial,
-    ErrorKind.LOST_GROUP: without_a_group,
-    ErrorKind.SHIFTED_ROWS: shifted_by_a_row,
-    ErrorKind.SIGN: other_sign,
-    ErrorKind.ZERO_FILL: zero_fill,
-    ErrorKind.MEAN_FILL: mean_fill,
-}
+Spoiler = Callable[[pa.Table, Rows, np.random.Generator], Injected | None]  # None: no column is of the kind's type
+Values = tuple[Sequence[Any], str]  # new values of a column in the rows, and how they came about
 
 
 def inject(table: pa.Table, kind: ErrorKind, share: float, seed: int, before: pa.Table | None = None) -> Injected:
@@ -433,12 +89,263 @@ def inject(table: pa.Table, kind: ErrorKind, share: float, seed: int, before: pa
     if table.num_rows:
         count = max(1, round(share * table.num_rows))
         rows = np.sort(generator.choice(table.num_rows, count, replace=False))
-        if kind is ErrorKind.STALE:
-            spoilt = None if before is None else stale(table, rows, generator, before)
-        else:
+        if kind is not ErrorKind.STALE:
             spoilt = _SPOILERS[kind](table, rows, generator)
-    if spoilt is None or not spoilt.rows:
-        return Injected(table=table, kind=kind, share=share, columns=(), rows=0)
-    return Injected(
-        table=spoilt.table, kind=kind, share=share, columns=spoilt.columns, rows=spoilt.rows, how=spoilt.how
-    )
+        elif before is not None:
+            spoilt = _stale(table, rows, generator, before)
+    return spoilt if spoilt and spoilt.rows else Injected(table=table)
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether values are numbers to calculate with."""
+    return bool(of.is_integer(type_) or of.is_floating(type_) or of.is_decimal(type_))
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether values are texts."""
+    return bool(of.is_string(type_) or of.is_large_string(type_) or type_ == pa.string_view())
+
+
+def _is_flat(type_: pa.DataType) -> bool:
+    return not of.is_nested(type_) and not of.is_null(type_)
+
+
+def _columns(
+    table: pa.Table, accepts: Callable[[pa.DataType], bool], generator: np.random.Generator, count: int = 1
+) -> list[str]:
+    """Names of different columns of a type that have a value; fewer than ``count`` where there are not so many."""
+    fit = [field.name for field in table.schema if accepts(field.type) and table[field.name].null_count < len(table)]
+    return [str(name) for name in generator.permutation(np.array(fit, np.object_))[:count]]
+
+
+def _replace(table: pa.Table, rows: Rows, columns: Mapping[str, Sequence[Any]], how: str = "") -> Injected:
+    """The table with other values of some columns in some rows, which fit the columns' types."""
+    differ = np.zeros(len(rows), np.bool_)
+    for name, values in columns.items():
+        at = table.schema.get_field_index(name)
+        new = pa.array(values, table.schema.field(at).type)
+        before = table.column(at).take(pa.array(rows))
+        differ |= np.array([a != b for a, b in zip(before.to_pylist(), new.to_pylist(), strict=True)], np.bool_)
+        column = table.column(at).combine_chunks()
+        column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+        places = np.arange(len(table))
+        places[rows] = len(table) + np.arange(len(rows))
+        table = table.set_column(at, table.schema.field(at), pa.concat_arrays([column, new]).take(pa.array(places)))
+    return Injected(table=table, columns=tuple(columns), rows=int(differ.sum()), how=how)
+
+
+def _fit(value: float, type_: pa.DataType) -> Any:
+    """A number as the type can hold it: whole, and no larger than its largest."""
+    if of.is_floating(type_):
+        return value
+    if of.is_decimal(type_):
+        most = Decimal(10) ** (type_.precision - type_.scale) - Decimal(1).scaleb(-type_.scale)
+        return max(-most, min(most, round(Decimal(value), type_.scale)))
+    most = 2 ** (type_.bit_width - of.is_signed_integer(type_)) - 1
+    return int(max(-most - 1 if of.is_signed_integer(type_) else 0, min(most, round(value))))
+
+
+# Errors in single cells: of one column, or of two that are swapped.
+
+MISSING_NUMBER, MISSING_TEXT = 99999, "NONE"
+NOISE = (2.0, 5.0)  # standard deviations of a numeric anomaly
+TYPOS_OF_LETTERS = 0.1
+FACTORS = (1.609344, 0.3048, 2.54, 60.0, 100.0, 1000.0, 0.001)  # of units that are mixed up
+HOURS = (-8, -5, -1, 1, 2, 5, 8)  # between time zones
+_KEYS = {  # of each letter its place; lower rows stand half a key to the right
+    letter: (x + y / 2, y)
+    for y, row in enumerate(("qwertyuiop", "asdfghjkl", "zxcvbnm"))
+    for x, letter in enumerate(row)
+}
+_NEIGHBOURS = {  # of each letter those beside, above and below it
+    letter: "".join(other for other, (u, v) in _KEYS.items() if other != letter and abs(u - x) <= 1 >= abs(v - y))
+    for letter, (x, y) in _KEYS.items()
+}
+
+
+def _in_column(
+    accepts: Callable[[pa.DataType], bool],
+    change: Callable[[pa.ChunkedArray, Rows, np.random.Generator], Values | None],
+) -> Spoiler:
+    """An error in a column of a type that chance picks: ``change`` gives its new values in the rows."""
+
+    def spoil(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Injected | None:
+        if not (names := _columns(table, accepts, generator)):
+            return None
+        values = change(table[names[0]], rows, generator)
+        return _replace(table, rows, {names[0]: values[0]}, values[1]) if values else None
+
+    return spoil
+
+
+def _in_texts(change: Callable[[str, np.random.Generator], str]) -> Spoiler:
+    def each(column: pa.ChunkedArray, rows: Rows, generator: np.random.Generator) -> Values:
+        texts = column.take(pa.array(rows)).to_pylist()
+        return [text if text is None else change(text, generator) for text in texts], ""
+
+    return _in_column(is_text, each)
+
+
+def _swapped(accepts: Callable[[pa.DataType], bool]) -> Spoiler:
+    """The values of two columns in each other's place."""
+
+    def spoil(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Injected | None:
+        if len(names := _columns(table, accepts, generator, 2)) < 2:
+            return None
+        columns = {}
+        for name, other in (names, reversed(names)):
+            values, type_ = table[other].take(pa.array(rows)).to_pylist(), table.schema.field(name).type
+            if is_number(type_):
+                values = [None if x is None or not isfinite(x) else _fit(float(x), type_) for x in values]
+            columns[name] = values
+        return _replace(table, rows, columns)
+
+    return spoil
+
+
+def _implicit_missing(column: pa.ChunkedArray, rows: Rows, _: np.random.Generator) -> Values:
+    value = MISSING_TEXT if is_text(column.type) else _fit(MISSING_NUMBER, column.type)
+    return [value] * len(rows), f"{value}"
+
+
+def _finite(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    numbers: npt.NDArray[np.float64] = column.drop_null().cast(pa.float64(), safe=False).to_numpy()
+    return numbers[np.isfinite(numbers)]
+
+
+def _numeric_anomaly(column: pa.ChunkedArray, rows: Rows, generator: np.random.Generator) -> Values | None:
+    if not len(numbers := _finite(column)):
+        return None
+    times = generator.uniform(*NOISE)
+    drawn = generator.normal(numbers.mean(), times * numbers.std(), len(rows))
+    return [_fit(x, column.type) for x in drawn.tolist()], f"{times:.1f} sd"
+
+
+def _mean_fill(column: pa.ChunkedArray, rows: Rows, _: np.random.Generator) -> Values | None:
+    if not len(numbers := _finite(column)):
+        return None
+    value = _fit(float(numbers.mean()), column.type)
+    return [value] * len(rows), f"{value:g}"
+
+
+def _multiply(column: pa.ChunkedArray, rows: Rows, factor: float) -> list[Any]:
+    """The numbers times the factor, but those that would be no finite number."""
+    values = column.take(pa.array(rows)).to_pylist()
+    products = [float(x) * factor if x is not None else np.nan for x in values]
+    return [_fit(y, column.type) if isfinite(y) else x for x, y in zip(values, products, strict=True)]
+
+
+def _scaled(column: pa.ChunkedArray, rows: Rows, generator: np.random.Generator) -> Values:
+    factor = float(generator.choice(FACTORS))
+    return _multiply(column, rows, factor), f"× {factor:g}"
+
+
+def _constant(column: pa.ChunkedArray, rows: Rows, generator: np.random.Generator) -> Values:
+    value = generator.choice(np.array([*column.drop_null().unique().to_pylist(), None], np.object_)[:-1])
+    return [value] * len(rows), f"{value}"
+
+
+def _truncated(column: pa.ChunkedArray, rows: Rows, _: np.random.Generator) -> Values:
+    length = max(1, int(pc.max(pc.utf8_length(column.cast(pa.large_string()))).as_py()) // 2)
+    texts = column.take(pa.array(rows)).to_pylist()
+    return [text if text is None else text[:length] for text in texts], f"at {length} letters"
+
+
+def _mistyped(text: str, generator: np.random.Generator) -> str:
+    """One letter in ten is the one on a neighbouring key, in its case."""
+    hits = generator.random(len(text)) < TYPOS_OF_LETTERS
+    letters = list(text)
+    for at in np.flatnonzero(hits):
+        if near := _NEIGHBOURS.get(text[at].lower(), ""):
+            typed = near[int(generator.integers(len(near)))]
+            letters[at] = typed.upper() if text[at].isupper() else typed
+    return "".join(letters)
+
+
+def _garbled(text: str, generator: np.random.Generator) -> str:
+    """UTF-8 read as Windows-1252; texts in ASCII lose a letter to U+FFFD, as other encodings read as UTF-8 do."""
+    if not text.isascii():
+        return text.encode().decode("cp1252", errors="replace")
+    at = int(generator.integers(len(text))) if text else 0
+    return f"{text[:at]}\N{REPLACEMENT CHARACTER}{text[at + 1 :]}" if text else text
+
+
+def _shifted(column: pa.ChunkedArray, rows: Rows, generator: np.random.Generator) -> Values:
+    hours = int(generator.choice(HOURS))
+    step = hours * 3600 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[column.type.unit]
+    moved = pc.add(column.take(pa.array(rows)).cast(pa.int64()), step).combine_chunks().cast(column.type)
+    return moved, f"{hours:+d} h"
+
+
+# Errors of whole rows: too many of them, too few, those of another day, or columns that stand beside wrong rows.
+
+MOST_GROUPS = 100  # different values of a column whose rows are one group each
+
+
+def _duplicated(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Injected:
+    start = int(generator.integers(table.num_rows - len(rows) + 1))
+    again = pa.concat_tables([table, table.slice(start, len(rows))])
+    return Injected(table=again, rows=len(rows), how=f"from row {start}")
+
+
+def _without_group(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Injected | None:
+    """All rows with one value of a column are missing: that value whose rows are nearest to as many as ``rows``."""
+    for name in _columns(table, _is_flat, generator, len(table.schema)):
+        groups = pc.value_counts(table[name].drop_null())
+        if not 2 <= len(groups) <= MOST_GROUPS or len(groups) > len(table) / 2:
+            continue
+        at = int(np.argmin(np.abs(groups.field("counts").to_numpy() - len(rows))))
+        left = table.filter(pc.fill_null(pc.not_equal(table[name], groups.field("values")[at]), True))
+        return Injected(table=left, rows=len(table) - len(left), how=f"of {name}")
+    return None
+
+
+def _stale(table: pa.Table, rows: Rows, generator: np.random.Generator, before: pa.Table) -> Injected | None:
+    """Rows of the window before in place of as many as ``rows``; the whole window before in place of all."""
+    if before.schema != table.schema or not len(before):
+        return None
+    if len(rows) == len(table):
+        return Injected(table=before, rows=0 if before == table else len(before), how="all of it")
+    count = min(len(rows), len(before))
+    places = np.arange(len(table))
+    places[rows[:count]] = len(table) + np.sort(generator.choice(len(before), count, replace=False))
+    mixed = pa.concat_tables([table, before]).take(pa.array(places))
+    return Injected(table=mixed, rows=0 if mixed == table else count)
+
+
+def _shifted_by_row(table: pa.Table, rows: Rows, generator: np.random.Generator) -> Injected | None:
+    """The values of one column in a block of as many rows as ``rows`` stand one row lower, the last one first."""
+    if not (names := _columns(table, lambda type_: not of.is_null(type_), generator)):
+        return None
+    start = int(generator.integers(len(table) - len(rows) + 1))
+    block = np.arange(start, start + len(rows))
+    values = table[names[0]].take(pa.array(np.roll(block, 1))).to_pylist()
+    return _replace(table, block, {names[0]: values})
+
+
+_SPOILERS: Mapping[ErrorKind, Spoiler] = {
+    ErrorKind.EXPLICIT_MISSING: _in_column(
+        lambda type_: not of.is_null(type_), lambda column, rows, _: ([None] * len(rows), "")
+    ),
+    ErrorKind.IMPLICIT_MISSING: _in_column(lambda type_: is_number(type_) or is_text(type_), _implicit_missing),
+    ErrorKind.NUMERIC_ANOMALY: _in_column(is_number, _numeric_anomaly),
+    ErrorKind.SWAPPED_NUMBERS: _swapped(is_number),
+    ErrorKind.SWAPPED_TEXTS: _swapped(is_text),
+    ErrorKind.TYPOS: _in_texts(_mistyped),
+    ErrorKind.SCALE: _in_column(is_number, _scaled),
+    ErrorKind.CONSTANT: _in_column(_is_flat, _constant),
+    ErrorKind.TRUNCATED: _in_column(is_text, _truncated),
+    ErrorKind.CASE: _in_texts(lambda text, _: text.swapcase()),
+    ErrorKind.MOJIBAKE: _in_texts(_garbled),
+    ErrorKind.TIME_ZONE: _in_column(lambda type_: bool(of.is_timestamp(type_)), _shifted),
+    ErrorKind.DUPLICATED: _duplicated,
+    ErrorKind.PARTIAL: lambda table, rows, _: Injected(table=table.slice(0, len(table) - len(rows)), rows=len(rows)),
+    ErrorKind.LOST_GROUP: _without_group,
+    ErrorKind.SHIFTED_ROWS: _shifted_by_row,
+    ErrorKind.SIGN: _in_column(
+        lambda type_: is_number(type_) and not of.is_unsigned_integer(type_),
+        lambda column, rows, _: (_multiply(column, rows, -1.0), ""),
+    ),
+    ErrorKind.ZERO_FILL: _in_column(is_number, lambda column, rows, _: ([0] * len(rows), "")),
+    ErrorKind.MEAN_FILL: _in_column(is_number, _mean_fill),
+}

@@ -10,7 +10,7 @@ from assay.catalog.services import tell_again
 from assay.models import Dataset, DataTest, Origin
 from assay.queue.claims import finish
 from test_generator.business_metrics import UnableToDefine, completed
-from test_generator.data_tests.services import (
+from test_generator.data_tests import (
     UnableToWrite,
     catalogued,
     checked_tree,
@@ -26,8 +26,17 @@ from test_generator.offers import forget_sensitive
 from test_generator.templates.rules import Lack
 from test_generator.templates.services import reconcile_templates
 
-from .reconcile import Changes, ExistingTest, WantedChange, reconcile
-from .standard import Generation, Upstream, WantedGap, WantedTest, business_metric_tests, standard_tests
+from .standard import (
+    Changes,
+    ExistingTest,
+    Generation,
+    Upstream,
+    WantedGap,
+    WantedTest,
+    business_metric_tests,
+    reconcile,
+    standard_tests,
+)
 
 RETIRE_GRACE = timedelta(days=1)
 REPORT_EVERY = timedelta(days=7)
@@ -36,11 +45,17 @@ AUTHOR = "assay"
 
 def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
     """Bring generated tests, and those of templates, to what is wanted, and note the gaps; ends ``reconcile``."""
-    _follow_sources(dataset, now)
+    if dataset.business_metric is not None and not dataset.missing_since:
+        with suppress(UnableToDefine):  # it becomes a gap
+            # it takes the home and the partitions that its sources have now
+            tell_again(dataset, completed(profile_of(dataset), catalogued), now=now)
     generation = generate(dataset)
     lacks = reconcile_templates(dataset, now)
     apply(dataset, changes(dataset, generation, now), now)
-    _hold_users_tests_to_what_is_declared(dataset, now)
+    users = dataset.data_tests.filter(origin=Origin.USER, retired_at__isnull=True).exclude(revision__declared="")
+    for row in users.select_related("dataset", "revision"):  # their columns may be declared otherwise by now
+        with suppress(UnableToWrite):  # it does not fit the dataset any longer: its runs say so
+            revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
     _note_gaps(dataset, (*generation.gaps, *(gap_of(dataset, lack) for lack in lacks)), now)
     forget_sensitive(dataset)
     left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
@@ -48,14 +63,6 @@ def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
     # again though nothing changes: when a grace ends, of the dataset or of a user's test
     ends = (since + RETIRE_GRACE for since in begun if since and since + RETIRE_GRACE > now)
     finish(dataset, reconcile_at=min(ends, default=None))
-
-
-def _follow_sources(dataset: Dataset, now: datetime) -> None:
-    """A business metric takes the home and the partitions that its sources have now."""
-    if dataset.business_metric is None or dataset.missing_since:
-        return
-    with suppress(UnableToDefine):  # it becomes a gap
-        tell_again(dataset, completed(profile_of(dataset), catalogued), now=now)
 
 
 def generate(dataset: Dataset) -> Generation:
@@ -69,33 +76,29 @@ def generate(dataset: Dataset) -> Generation:
         for edge in upstream_edges(dataset)
     ]
     generation = standard_tests(profile_of(dataset), upstreams)
-    return replace(
-        generation,
-        wanted=tuple(
-            replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.wanted
-        ),
-    )
+    tests = (replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.wanted)
+    return replace(generation, wanted=tuple(tests))
 
 
-def _of_business_metric(told: DatasetProfile) -> Generation:
+def _of_business_metric(metric: DatasetProfile) -> Generation:
     """Its tests where its sources still allow them, as their columns, partitions and readers may have changed."""
+
+    def gap(fault: Exception) -> WantedGap:
+        first, *_ = str(fault).splitlines()
+        return WantedGap(dataset=metric.full_name, category="metric", reason=first[:500])
+
     try:
-        generation = business_metric_tests(completed(told, catalogued))
+        generation = business_metric_tests(completed(metric, catalogued))
     except UnableToDefine as fault:
-        return Generation(gaps=(_gap_of_fault(told, fault),))
+        return Generation(gaps=(gap(fault),))
     wanted, gaps = [], list(generation.gaps)
     for test in generation.wanted:
         try:
-            checked_tree(told, test.definition.assertion, catalogued)
+            checked_tree(metric, test.definition.assertion, catalogued)
             wanted.append(test)
         except UnableToWrite as fault:
-            gaps.append(_gap_of_fault(told, fault))
+            gaps.append(gap(fault))
     return Generation(wanted=tuple(wanted), gaps=tuple(gaps))
-
-
-def _gap_of_fault(told: DatasetProfile, fault: Exception) -> WantedGap:
-    first, *_ = str(fault).splitlines()
-    return WantedGap(dataset=told.full_name, category="metric", reason=first[:500])
 
 
 def gap_of(dataset: Dataset, lack: Lack) -> WantedGap:
@@ -116,7 +119,6 @@ def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
         ExistingTest(
             id=row.pk,
             name=row.name,
-            origin="user" if row.origin == Origin.USER else "generated",
             definition=_as_wanted(row) if row.origin == Origin.GENERATED else None,
             retired_at=row.retired_at,
             missing_since=row.missing_since if row.origin == Origin.USER else dataset.missing_since,
@@ -137,66 +139,34 @@ def _as_wanted(row: DataTest) -> WantedTest:
     )
 
 
-def apply(dataset: Dataset, wanted: Changes, now: datetime) -> None:
+def apply(dataset: Dataset, changes: Changes, now: datetime) -> None:
     """Carry the changes out."""
-    for each in wanted.create:
-        create(
-            dataset,
-            each.definition,
-            name=each.name,
-            category=each.category,
-            origin=Origin.GENERATED,
-            scope=each.scope,
-            datacenter=each.datacenter,
-            spoils=each.spoils or "",
-            author=AUTHOR,
-            now=now,
-        )
-    rows = DataTest.objects.select_related("dataset", "revision").in_bulk(
-        [change.existing.id for change in (*wanted.revise, *wanted.revive)] + [gone.id for gone in wanted.retire]
-    )
-    for change in wanted.revive:
-        DataTest.objects.filter(pk=change.existing.id).update(retired_at=None)
-        rows[change.existing.id].retired_at = None
-    for change in (*wanted.revise, *wanted.revive):
-        _revise(rows[change.existing.id], change, now)
-    for gone in wanted.retire:
-        retire(rows[gone.id], now=now)
-
-
-def _revise(row: DataTest, change: WantedChange, now: datetime) -> None:
-    wanted = change.wanted
-    row.category, row.scope = wanted.category, wanted.scope
-    row.datacenter, row.spoils = wanted.datacenter, wanted.spoils or ""
-    row.save(update_fields=["category", "scope", "datacenter", "spoils"])
-    revise(row, wanted.definition, author=AUTHOR, now=now)
-    if row.next_due_at is None:  # revived with the definition it had
-        start(row, now=now)
-
-
-def _hold_users_tests_to_what_is_declared(dataset: Dataset, now: datetime) -> None:
-    """A new revision of each users' test whose columns are declared otherwise than when it was written."""
-    rows = dataset.data_tests.filter(origin=Origin.USER, retired_at__isnull=True).exclude(revision__declared="")
-    for row in rows.select_related("dataset", "revision"):
-        with suppress(UnableToWrite):  # it does not fit the dataset any longer: its runs say so
-            revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
+    for test in changes.create:
+        values = {**vars(test), "spoils": test.spoils or ""}
+        create(dataset, values.pop("definition"), **values, origin=Origin.GENERATED, author=AUTHOR, now=now)
+    pairs = (*changes.revise, *changes.revive)
+    ids = [*(existing.id for existing, _ in pairs), *(existing.id for existing in changes.retire)]
+    rows = DataTest.objects.select_related("dataset", "revision").in_bulk(ids)
+    for existing, wanted in pairs:
+        row = rows[existing.id]
+        row.category, row.scope, row.retired_at = wanted.category, wanted.scope, None
+        row.datacenter, row.spoils = wanted.datacenter, wanted.spoils or ""
+        row.save(update_fields=["category", "scope", "datacenter", "spoils", "retired_at"])
+        revise(row, wanted.definition, author=AUTHOR, now=now)
+        if row.next_due_at is None:  # revived with the definition it had
+            start(row, now=now)
+    for existing in changes.retire:
+        retire(rows[existing.id], now=now)
 
 
 def _note_gaps(dataset: Dataset, gaps: tuple[WantedGap, ...], now: datetime) -> None:
     """Open a row for each new gap, and close the rows of gaps that are gone."""
     open_gaps = Gap.objects.filter(dataset=dataset, closed_at__isnull=True)
-    known = {(gap.category, gap.template, gap.reason): gap for gap in open_gaps}
-    wanted = {(gap.category, gap.template, gap.reason): gap for gap in gaps}
-    closed = [row.pk for key, row in known.items() if key not in wanted]
+    rows = {(gap.category, gap.template, gap.reason): gap for gap in open_gaps}
+    by_key = {(gap.category, gap.template, gap.reason): gap for gap in gaps}
+    closed = [row.pk for key, row in rows.items() if key not in by_key]
     Gap.objects.filter(pk__in=closed).update(closed_at=now, next_report_at=None)
-    for key, gap in wanted.items():
-        if key not in known:
-            Gap.objects.create(
-                dataset=dataset,
-                category=gap.category,
-                template=gap.template,
-                reason=gap.reason,
-                mendable=gap.mendable,
-                since=now,
-                next_report_at=now + REPORT_EVERY if gap.mendable else None,
-            )
+    for key, gap in by_key.items():
+        if key not in rows:
+            next_report_at = now + REPORT_EVERY if gap.mendable else None
+            Gap.objects.create(**{**vars(gap), "dataset": dataset}, since=now, next_report_at=next_report_at)

@@ -1,118 +1,34 @@
 """The standard tests: what metadata and lineage lead to, one small rule for each row of the table in the docs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Literal
 
 from assay.access import Owned, may_show
 from assay.catalog.column_types import KEYS, OTHERS
-from assay.catalog.profile import BusinessMetricDefinition, CategoryName, DatasetProfile, ReplicaProfile, ServedTable
+from assay.catalog.profile import CategoryName, DatasetProfile
 from assay.time.durations import format_duration
+from assay.time.windows import aligned
 from execution_engine.language.business_metric import expression_of, not_additive, only_where
 from execution_engine.language.parse import has_hidden
 from execution_engine.language.serialise import number_text, to_text
-from execution_engine.language.tree import Arithmetic, Expression, Metric, Operator
+from execution_engine.language.tree import Arithmetic, Metric, Operator
 from execution_engine.metrics.definitions.freshness import VALUE
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec, written_literal
-from test_generator.data_tests.alignment import aligned
 from test_generator.definition import Definition
-
-# The texts of the standard assertions, in the assertion language.
-
-_LONGEST_KEY = 1500  # bytes: it stands in one assertion twice
-_DECIMALS = 15  # no share is known better, and the language reads numbers of at most 40 characters
-_COMPLETE_AT_MOST = 0.999  # a dataset that promises all of its rows is there, for its consumers, a little sooner
-
-
-def key_problem(primary_key: Sequence[str]) -> str | None:
-    """Why no assertion can name this key, if none can."""
-    hidden = [column for column in primary_key if has_hidden(column)]
-    if hidden:
-        return f"has a hidden character in {', '.join(map(repr, hidden))}: rename the column."
-    size = len(columns(primary_key).encode())
-    return f"takes {size} bytes to name, and an assertion has room for {_LONGEST_KEY}." if size > _LONGEST_KEY else None
-
-
-def freshness(sla: timedelta, completeness: float) -> str:
-    """A partition is complete no later than ``sla`` after its end."""
-    return f"freshness(complete={number(min(_COMPLETE_AT_MOST, completeness))}) < {format_duration(sla)}"
-
-
-def completeness(upstream: str, sla: float) -> str:
-    """As many rows as the upstream has: too few are lost, too many were loaded twice."""
-    ratio = f"row_count() / row_count(dataset={text(upstream)})"
-    return f"{ratio} between {number(sla)} and {format(2 - _decimal(sla), 'f')}"
-
-
-def sampled_completeness(upstream: str, sla: float) -> str:
-    """Of a sample of the upstream's keys, enough are found here."""
-    return f"sample_found({text(upstream)}) / sample_size({text(upstream)}) >= {number(sla)}"
-
-
-def duplicates(primary_key: Sequence[str], sla: float) -> str:
-    """The share of rows whose primary key is another row's too, or is null in a part: such a row has no key."""
-    return f"1 - count_distinct({columns(primary_key)}) / row_count() <= {number(sla)}"
-
-
-def unpartitioned(sla: float | None) -> str:
-    """No row, or at most a share of all, lies in no partition."""
-    return "unpartitioned_rows() = 0" if not sla else f"unpartitioned_rows() / row_count() <= {number(sla)}"
-
-
-def consistent_count(other: str, sla: float) -> str:
-    """The other datacenter has as many rows, or more."""
-    return f"least(row_count(), row_count(datacenter={text(other)})) / row_count() >= {number(sla)}"
-
-
-def consistent_keys(primary_key: Sequence[str], other: str, sla: float) -> str:
-    """The other datacenter has the same keys, by a Bloom filter of them."""
-    keys = columns(primary_key)
-    return f"keys_found({keys}, datacenter={text(other)}) / distinct_count({keys}) >= {number(sla)}"
-
-
-def columns(names: Sequence[str]) -> str:
-    """Columns as an assertion names them, those of other names than letters, digits and _ in backticks."""
-    return ", ".join(map(written, names))
-
-
-def schema(of: str) -> str:
-    """The declared columns of the keys, or the others, are there with room for what was declared."""
-    return f"schema_drift(of={text(of)}) = 0"
-
-
-def novelty() -> str:
-    """The rows are like those of the partitions before."""
-    return "novelty() <= 1"
-
-
-def inferred_schema() -> str:
-    """The rows keep to the schema that the partitions before have in common."""
-    return "novelty(method='schema') <= 1"
-
-
-def number(value: float) -> str:
-    """A number without exponent or float noise: 0.999, 1, 0.00001."""
-    return format(_decimal(value), "f")
-
-
-def text(value: str) -> str:
-    """A string of the language: quotes inside are doubled."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _decimal(value: float) -> Decimal:
-    decimal = Decimal(repr(round(float(value), _DECIMALS)))
-    return decimal.to_integral_value() if decimal == decimal.to_integral_value() else decimal
-
-
-# What generation yields: the tests a dataset should have, and the gaps where one cannot be written.
 
 StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema", "novelty", "metric"]
 Scope = Literal["partition", "table"]
+UNPARTITIONED = "unpartitioned:whole"  # the name of the test of the rows that lie in no partition
+LONGEST_NAME = 300  # of a test, in characters
+LAST = 60  # windows whose values make the band, where the definition of a business metric names no other number
+_LONGEST_KEY = 1500  # bytes: it stands in one assertion twice
+_DECIMALS = 15  # no share is known better, and the language reads numbers of at most 40 characters
+_COMPLETE_AT_MOST = 0.999  # a dataset that promises all of its rows is there, for its consumers, a little sooner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +57,9 @@ class WantedGap:
     template: str = ""  # empty: a standard test
 
 
+Results = Iterator[WantedTest | WantedGap]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Generation:
     """Everything that the metadata of one dataset leads to."""
@@ -148,77 +67,14 @@ class Generation:
     wanted: tuple[WantedTest, ...] = ()
     gaps: tuple[WantedGap, ...] = ()
 
-    def __add__(self, other: "Generation") -> "Generation":
-        return Generation(wanted=self.wanted + other.wanted, gaps=self.gaps + other.gaps)
-
-
-# The standard tests of a business metric: it is there, in time, within its band, and its break-downs add up (pure).
-
-LONGEST_NAME = 300  # of a test, in characters
-LAST = 60  # windows whose values make the band, where the definition names no other number
-
-
-def business_metric_tests(metric: DatasetProfile) -> Generation:
-    """The tests of a business metric whose definition is complete, and the gaps where its expression allows none."""
-    definition = metric.business_metric
-    assert definition is not None
-    band = {"last": LAST, **definition.band}
-    options = ", ".join(f"{name}={_literal(value)}" for name, value in band.items())
-    wanted = (
-        _metric_test(metric, "value", "has_value() = 1"),
-        _metric_test(metric, "freshness", f"sources_freshness() < {format_duration(metric.targets.freshness)}"),
-        _metric_test(metric, "band", f"anomaly(value(), {options}) <= 1", severity="soft"),  # unusual is not yet wrong
-    )
-    return Generation(wanted=wanted) + _dimensions(metric, definition)
-
-
-def _dimensions(metric: DatasetProfile, definition: BusinessMetricDefinition) -> Generation:
-    """The parts by a dimension add up to the whole: what has no value of it is lost in a break-down."""
-    tree = expression_of(definition.canonical)
-    if not definition.dimensions and not definition.served:
-        return Generation()
-    if (why := not_additive(tree)) is not None:
-        names = ", ".join(definition.dimensions)
-        reason = f"its parts by {names} do not add up to the whole, so nothing is compared: {why}"
-        gap = WantedGap(dataset=metric.full_name, category="metric", reason=reason[:500], mendable=False)
-        return Generation(gaps=(gap,))
-    parts = {
-        f"dimension:{name}": only_where(tree, f"{written(name)} is not null") for name in definition.dimensions
-    } | {f"dimension:{each.dimension}@{each.dataset}": _served(each) for each in definition.served}
-    low, high = number(1 - definition.tolerance), number(1 + definition.tolerance)
-    whole = Metric(spec=MetricSpec(name=VALUE.name))
-    tests = [
-        _metric_test(
-            metric,
-            name,
-            f"{to_text(Arithmetic(operator=Operator.DIVIDE, left=part, right=whole))} between {low} and {high}",
+    @classmethod
+    def of(cls, results: Iterable[WantedTest | WantedGap]) -> "Generation":
+        """Tests and gaps, each in their order."""
+        every = tuple(results)
+        return cls(
+            wanted=tuple(result for result in every if isinstance(result, WantedTest)),
+            gaps=tuple(result for result in every if isinstance(result, WantedGap)),
         )
-        for name, part in parts.items()
-    ]
-    return Generation(wanted=tuple(tests))
-
-
-def _served(table: ServedTable) -> Expression:
-    column, where = written(table.column), f"{written(table.dimension)} is not null"
-    return Metric(spec=MetricSpec(name="sum", columns=(column,), where=where), dataset=table.dataset)
-
-
-def _literal(value: str | float) -> str:
-    return written_literal(value) if isinstance(value, str) else number_text(float(value))
-
-
-def _metric_test(metric: DatasetProfile, name: str, assertion: str, *, severity: str | None = None) -> WantedTest:
-    return WantedTest(
-        name=name[:LONGEST_NAME],
-        category="metric",
-        definition=Definition.by(metric.targets, assertion=assertion, schedule="partition", severity=severity),
-        datacenter=metric.replicas[0].datacenter,
-        spoils=None,
-        scope="partition",
-    )
-
-
-UNPARTITIONED = "unpartitioned:whole"  # the name of the test of the rows that lie in no partition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,9 +91,10 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
     """The tests that the dataset should have, and the gaps where its metadata leads to none."""
     if not dataset.replicas:
         categories: tuple[StandardCategory, ...] = ("freshness", "completeness", "duplicates", "consistency")
-        why = "it has no replica: say where its data lies."
-        return sum((_gap(dataset, category, why) for category in categories), Generation())
-    others = [each for each in upstreams if each.dataset.full_name != dataset.full_name]
+        return Generation.of(
+            _gap(dataset, category, "it has no replica: say where its data lies.") for category in categories
+        )
+    others = [edge for edge in upstreams if edge.dataset.full_name != dataset.full_name]
     rules = (
         _freshness(dataset),
         _completeness(dataset, others),
@@ -248,7 +105,7 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
         _inferred_schema(dataset),
         _novelty(dataset),
     )
-    return sum(rules, start=Generation())
+    return Generation.of(chain.from_iterable(rules))
 
 
 def is_comparable(dataset: DatasetProfile, upstream: DatasetProfile) -> bool:
@@ -258,56 +115,55 @@ def is_comparable(dataset: DatasetProfile, upstream: DatasetProfile) -> bool:
     return aligned(dataset.partition.partitioning, upstream.partition.partitioning)
 
 
-def _freshness(dataset: DatasetProfile) -> Generation:
+def _freshness(dataset: DatasetProfile) -> Results:
     """Every replica's partitions are complete in time; one that is not home, against home."""
     if dataset.partition is None:
-        return _gap(dataset, "freshness", "it has no partition key, so nothing says for when its data is.")
-    targets = dataset.targets
-    assertion = freshness(targets.freshness, targets.completeness)
-    wanted = (
-        _wanted(dataset, "freshness", f"freshness@{replica.datacenter}" if index else "freshness", assertion, replica)
-        for index, replica in enumerate(dataset.replicas)
-    )
-    return Generation(wanted=tuple(wanted))
+        yield _gap(dataset, "freshness", "it has no partition key, so nothing says for when its data is.")
+        return
+    complete = number(min(_COMPLETE_AT_MOST, dataset.targets.completeness))
+    assertion = f"freshness(complete={complete}) < {format_duration(dataset.targets.freshness)}"
+    for index, replica in enumerate(dataset.replicas):
+        name = f"freshness@{replica.datacenter}" if index else "freshness"
+        yield _test(dataset, "freshness", name, assertion, replica.datacenter)
 
 
-def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Generation:
-    rules = [_rows_of(dataset, each.dataset) for each in upstreams if each.one_to_one]
-    rules += [_sample_of(dataset, each) for each in upstreams if each.sampled]
-    if rules:
-        return sum(rules, start=Generation())
-    reason = "none of its upstreams is one-to-one or sampled" if upstreams else "it has no upstream"
-    return _gap(dataset, "completeness", f"{reason}, so there is nothing to compare its rows with.", mendable=False)
+def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Results:
+    """As many rows as each one-to-one upstream has, and the keys of samples of others."""
+    for edge in upstreams:
+        if edge.one_to_one:
+            yield from _same_rows(dataset, edge.dataset)
+    for edge in upstreams:
+        if edge.sampled:
+            yield from _sample(dataset, edge)
+    if not any(edge.one_to_one or edge.sampled for edge in upstreams):
+        reason = "none of its upstreams is one-to-one or sampled" if upstreams else "it has no upstream"
+        yield _gap(dataset, "completeness", f"{reason}, so there is nothing to compare its rows with.", mendable=False)
 
 
-def _unpartitioned(dataset: DatasetProfile) -> Generation:
-    """No row lies where the test of no partition sees it. Soft: such rows make no partition that is read any worse."""
-    if dataset.partition is None:
-        return Generation()
-    test = _wanted(dataset, "completeness", "unpartitioned", unpartitioned(dataset.slas.unpartitioned), scope="table")
-    return Generation(wanted=(_softly(test),))
+def _same_rows(dataset: DatasetProfile, upstream: DatasetProfile) -> Results:
+    """Partition by partition and in the whole table: too few are lost, too many were loaded twice."""
+    if reason := _obstacle(dataset, upstream):
+        yield _gap(dataset, "completeness", reason)
+        return
+    ratio, sla = f"row_count() / row_count(dataset={text(upstream.full_name)})", dataset.targets.completeness
+    bounds = f"{number(sla)} and {format(2 - _decimal(sla), 'f')}"
+    yield from _both_scopes(dataset, "completeness", f"completeness:{upstream.full_name}", f"{ratio} between {bounds}")
 
 
-def _rows_of(dataset: DatasetProfile, upstream: DatasetProfile) -> Generation:
-    """As many rows as a one-to-one upstream, partition by partition and in the whole table."""
-    obstacle = _obstacle(dataset, upstream)
-    if obstacle is not None:
-        return _gap(dataset, "completeness", obstacle)
-    assertion = completeness(upstream.full_name, dataset.targets.completeness)
-    return _both_scopes(dataset, "completeness", f"completeness:{upstream.full_name}", assertion)
-
-
-def _sample_of(dataset: DatasetProfile, upstream: Upstream) -> Generation:
+def _sample(dataset: DatasetProfile, upstream: Upstream) -> Results:
     """Keys drawn from an upstream outside the lake are found here."""
     name = upstream.dataset.full_name
     if any(replica.is_in_lake for replica in upstream.dataset.replicas[:1]):
-        reason = f"{name} is sampled but lies inside the lake, where counting is exact: mark it one-to-one instead."
-        return Generation() if upstream.one_to_one else _gap(dataset, "completeness", reason)
-    unusable = _sampling_obstacle(dataset, upstream) or _obstacle(dataset, upstream.dataset)
-    if unusable is not None:
-        return _gap(dataset, "completeness", unusable)
-    assertion = sampled_completeness(name, dataset.targets.completeness)
-    return Generation(wanted=(_wanted(dataset, "completeness", f"completeness-sample:{name}", assertion),))
+        if not upstream.one_to_one:
+            reason = f"{name} is sampled but lies inside the lake, where counting is exact: mark it one-to-one instead."
+            yield _gap(dataset, "completeness", reason)
+        return
+    if obstacle := _sampling_obstacle(dataset, upstream) or _obstacle(dataset, upstream.dataset):
+        yield _gap(dataset, "completeness", obstacle)
+        return
+    share = f"sample_found({text(name)}) / sample_size({text(name)})"
+    assertion = f"{share} >= {number(dataset.targets.completeness)}"
+    yield _test(dataset, "completeness", f"completeness-sample:{name}", assertion)
 
 
 def _obstacle(dataset: DatasetProfile, upstream: DatasetProfile) -> str | None:
@@ -332,96 +188,150 @@ def _sampling_obstacle(dataset: DatasetProfile, edge: Upstream) -> str | None:
     keys = [edge.keys.get(column, column) for column in dataset.primary_key]
     if hidden := [column for column in dict.fromkeys((*dataset.primary_key, *keys)) if column.casefold() in sensitive]:
         return f"its primary key {', '.join(hidden)} is sensitive, and a sample would keep its values."
-    if not may_show(_owned(upstream), _owned(dataset)):
+    whose = (
+        Owned(name=profile.full_name, owner=profile.owner, team=profile.team, readers=profile.readers)
+        for profile in (upstream, dataset)
+    )
+    if not may_show(*whose):
         return f"{name} is shown to its readers only, and a sample of its keys would be shown here to others."
-    columns = upstream.column_names
-    missing = [column for column in keys if upstream.columns and column not in columns]
-    if not missing:
+    if not upstream.columns or not (missing := [column for column in keys if column not in upstream.column_names]):
         return None
     reason = f"its primary key {', '.join(missing)} is no column of {name}, which is sampled by it"
     return f"{reason}: if the key has another name there, write keys: {{{dataset.primary_key[0]}: …}} at the edge."
 
 
-def _duplicates(dataset: DatasetProfile) -> Generation:
+def _unpartitioned(dataset: DatasetProfile) -> Results:
+    """No row lies where the test of no partition sees it. Soft: such rows make no partition that is read any worse."""
+    if dataset.partition is not None:
+        sla = dataset.slas.unpartitioned
+        few = f"unpartitioned_rows() / row_count() <= {number(sla)}" if sla else "unpartitioned_rows() = 0"
+        yield _test(dataset, "completeness", "unpartitioned", few, scope="table", severity="soft")
+
+
+def _duplicates(dataset: DatasetProfile) -> Results:
+    """The share of rows whose primary key is another row's too, or is null in a part: such a row has no key."""
     if reason := _key_obstacle(dataset):
-        return _gap(dataset, "duplicates", reason)
-    assertion = duplicates(dataset.primary_key, dataset.targets.duplicates)
-    return _both_scopes(dataset, "duplicates", "duplicates", assertion)
+        yield _gap(dataset, "duplicates", reason)
+        return
+    yield from _both_scopes(
+        dataset, "duplicates", "duplicates", duplicates(dataset.primary_key, dataset.targets.duplicates)
+    )
+
+
+def duplicates(primary_key: Sequence[str], sla: float) -> str:
+    """The assertion that at most a share of rows has a key that is not their own."""
+    return f"1 - count_distinct({columns(primary_key)}) / row_count() <= {number(sla)}"
 
 
 def _key_obstacle(dataset: DatasetProfile) -> str | None:
     """Why the primary key cannot be used, if it cannot."""
-    if not dataset.primary_key:
+    key = dataset.primary_key
+    if not key:
         return "it has no primary key."
-    lost = [column for column in dataset.primary_key if dataset.columns and column not in dataset.column_names]
-    if lost:
+    if lost := [column for column in key if dataset.columns and column not in dataset.column_names]:
         return f"its primary key {', '.join(lost)} is no column of it."
-    problem = key_problem(dataset.primary_key)
-    return None if problem is None else f"its primary key {problem}"
+    if hidden := [column for column in key if has_hidden(column)]:
+        return f"its primary key has a hidden character in {', '.join(map(repr, hidden))}: rename the column."
+    if (size := len(columns(key).encode())) > _LONGEST_KEY:
+        return f"its primary key takes {size} bytes to name, and an assertion has room for {_LONGEST_KEY}."
+    return None
 
 
-def _consistency(dataset: DatasetProfile) -> Generation:
+def _consistency(dataset: DatasetProfile) -> Results:
     """Each replica against each other one: the formula only sees what the other side lacks."""
     if len(dataset.replicas) < 2:
         alone = "it has one replica, so there is nothing to compare it with."
-        return _gap(dataset, "consistency", alone, mendable=False)
-    pairs = list(permutations(dataset.replicas, 2))
-    counts = sum((_same_count(dataset, here, other) for here, other in pairs), start=Generation())
-    if reason := _key_obstacle(dataset):
-        return counts + _gap(dataset, "consistency", f"{reason.removesuffix('.')}, so only its rows are counted.")
-    return sum((_same_keys(dataset, here, other) for here, other in pairs), start=counts)
+        yield _gap(dataset, "consistency", alone, mendable=False)
+    pairs, sla = list(permutations(dataset.replicas, 2)), number(dataset.targets.consistency)
+    for here, other in pairs:
+        count = f"least(row_count(), row_count(datacenter={text(other.datacenter)})) / row_count() >= {sla}"
+        name = f"consistency-count:{here.datacenter}>{other.datacenter}"
+        yield from _both_scopes(dataset, "consistency", name, count, here.datacenter, other.datacenter)
+    if pairs and (reason := _key_obstacle(dataset)):
+        yield _gap(dataset, "consistency", f"{reason.removesuffix('.')}, so only its rows are counted.")
+        return
+    keys = columns(dataset.primary_key)
+    for here, other in pairs:  # by Bloom filter, each partition alone: one of a long table would be too large to ship
+        if not (here.is_in_lake and other.is_in_lake):
+            outside = other if here.is_in_lake else here
+            reason = f"its replica in {outside.datacenter} lies outside the lake, where no Bloom filter can be built."
+            yield _gap(dataset, "consistency", reason, mendable=False)
+            continue
+        share = f"keys_found({keys}, datacenter={text(other.datacenter)}) / distinct_count({keys}) >= {sla}"
+        name = f"consistency-bloom:{here.datacenter}>{other.datacenter}"
+        yield _test(dataset, "consistency", name, share, here.datacenter, other.datacenter)
 
 
-def _same_count(dataset: DatasetProfile, here: ReplicaProfile, other: ReplicaProfile) -> Generation:
-    assertion = consistent_count(other.datacenter, dataset.targets.consistency)
-    name = f"consistency-count:{here.datacenter}>{other.datacenter}"
-    return _both_scopes(dataset, "consistency", name, assertion, here, other)
-
-
-def _same_keys(dataset: DatasetProfile, here: ReplicaProfile, other: ReplicaProfile) -> Generation:
-    """By Bloom filter, each partition on its own: a filter of all keys of a long table would be too large to ship."""
-    if not (here.is_in_lake and other.is_in_lake):
-        outside = other if here.is_in_lake else here
-        reason = f"its replica in {outside.datacenter} lies outside the lake, where no Bloom filter can be built."
-        return _gap(dataset, "consistency", reason, mendable=False)
-    assertion = consistent_keys(dataset.primary_key, other.datacenter, dataset.targets.consistency)
-    name = f"consistency-bloom:{here.datacenter}>{other.datacenter}"
-    return Generation(wanted=(_wanted(dataset, "consistency", name, assertion, here, other),))
-
-
-def _schema(dataset: DatasetProfile) -> Generation:
+def _schema(dataset: DatasetProfile) -> Results:
     """The declared columns are there as declared: those of the keys as hard as the tier, the others soft."""
     keys = {name.casefold() for name in dataset.key_columns}
     are_keys = [column.name.casefold() in keys for column in dataset.columns]
-    wanted = []
     if any(are_keys):
-        wanted.append(_wanted(dataset, "schema", "schema-keys", schema(KEYS)))
+        yield _test(dataset, "schema", "schema-keys", f"schema_drift(of={text(KEYS)}) = 0")
     if not all(are_keys):
-        wanted.append(_softly(_wanted(dataset, "schema", "schema", schema(OTHERS))))
-    return Generation(wanted=tuple(wanted))
+        yield _test(dataset, "schema", "schema", f"schema_drift(of={text(OTHERS)}) = 0", severity="soft")
 
 
-def _inferred_schema(dataset: DatasetProfile) -> Generation:
+def _inferred_schema(dataset: DatasetProfile) -> Results:
     """Each partition keeps to the schema that those before it have in common; for those who ask for it. Soft."""
-    if not dataset.inferred_schema:
-        return Generation()
-    if dataset.partition is None:
+    if dataset.inferred_schema and dataset.partition is None:
         reason = "it has no partition key, so a schema cannot be inferred from earlier partitions."
-        return _gap(dataset, "schema", reason)
-    return _from_profiles(dataset, "schema", "schema-inferred", inferred_schema())
+        yield _gap(dataset, "schema", reason)
+    elif dataset.inferred_schema:
+        yield _of_profiles(dataset, "schema", "schema-inferred", "novelty(method='schema') <= 1")
 
 
-def _novelty(dataset: DatasetProfile) -> Generation:
+def _novelty(dataset: DatasetProfile) -> Results:
     """Each partition is like those before it. Soft: it says that something is unusual, not that it is wrong."""
-    if dataset.partition is None or not dataset.targets.novelty:
-        return Generation()
-    return _from_profiles(dataset, "novelty", "novelty", novelty())
+    if dataset.partition is not None and dataset.targets.novelty:
+        yield _of_profiles(dataset, "novelty", "novelty", "novelty() <= 1")
 
 
-def _from_profiles(dataset: DatasetProfile, category: StandardCategory, name: str, assertion: str) -> Generation:
+def _of_profiles(
+    dataset: DatasetProfile, category: StandardCategory, name: str, assertion: str
+) -> WantedTest | WantedGap:
     if not dataset.replicas[0].is_in_lake:
         return _gap(dataset, category, "it lies outside the lake, where no profile is taken.", mendable=False)
-    return Generation(wanted=(_softly(_wanted(dataset, category, name, assertion)),))
+    return _test(dataset, category, name, assertion, severity="soft")
+
+
+def business_metric_tests(metric: DatasetProfile) -> Generation:
+    """The tests of a business metric whose definition is complete, and the gaps where its expression allows none.
+
+    It is there, in time, within its band, and its break-downs add up.
+    """
+    return Generation.of(_business_metric_tests(metric))
+
+
+def _business_metric_tests(metric: DatasetProfile) -> Results:
+    definition = metric.business_metric
+    assert definition is not None
+    options = ", ".join(
+        f"{name}={written_literal(value) if isinstance(value, str) else number_text(float(value))}"
+        for name, value in {"last": LAST, **definition.band}.items()
+    )
+    yield _test(metric, "metric", "value", "has_value() = 1")
+    yield _test(metric, "metric", "freshness", f"sources_freshness() < {format_duration(metric.targets.freshness)}")
+    band = f"anomaly(value(), {options}) <= 1"
+    yield _test(metric, "metric", "band", band, severity="soft")  # unusual is not yet wrong
+    if not definition.dimensions and not definition.served:
+        return
+    tree = expression_of(definition.canonical)
+    if (why := not_additive(tree)) is not None:
+        names = ", ".join(definition.dimensions)
+        reason = f"its parts by {names} do not add up to the whole, so nothing is compared: {why}"
+        yield _gap(metric, "metric", reason[:500], mendable=False)
+        return
+    parts = {f"dimension:{name}": only_where(tree, f"{written(name)} is not null") for name in definition.dimensions}
+    for table in definition.served:
+        where = f"{written(table.dimension)} is not null"
+        spec = MetricSpec(name="sum", columns=(written(table.column),), where=where)
+        parts[f"dimension:{table.dimension}@{table.dataset}"] = Metric(spec=spec, dataset=table.dataset)
+    low, high = number(1 - definition.tolerance), number(1 + definition.tolerance)
+    whole = Metric(spec=MetricSpec(name=VALUE.name))
+    for name, part in parts.items():
+        ratio = to_text(Arithmetic(operator=Operator.DIVIDE, left=part, right=whole))
+        yield _test(metric, "metric", name[:LONGEST_NAME], f"{ratio} between {low} and {high}")
 
 
 def _both_scopes(
@@ -429,46 +339,111 @@ def _both_scopes(
     category: StandardCategory,
     name: str,
     assertion: str,
-    here: ReplicaProfile | None = None,
-    other: ReplicaProfile | None = None,
-) -> Generation:
+    datacenter: str | None = None,
+    spoils: str | None = None,
+) -> Results:
     """Each partition as it comes, and weekly the whole table, where old partitions may have changed."""
     scopes: tuple[Scope, ...] = ("partition", "table") if dataset.partition else ("table",)
-    wanted = (_wanted(dataset, category, name, assertion, here, other, scope=scope) for scope in scopes)
-    return Generation(wanted=tuple(wanted))
+    return (_test(dataset, category, name, assertion, datacenter, spoils, scope=scope) for scope in scopes)
 
 
-def _wanted(
+def _test(
     dataset: DatasetProfile,
     category: StandardCategory,
     name: str,
     assertion: str,
-    here: ReplicaProfile | None = None,
-    other: ReplicaProfile | None = None,
+    datacenter: str | None = None,
+    spoils: str | None = None,
     *,
     scope: Scope | None = None,
+    severity: str | None = None,
 ) -> WantedTest:
     """One test, at home and of the partitions where nothing else is said."""
     scope = scope or ("partition" if dataset.partition else "table")
+    schedule = "partition" if scope == "partition" else "weekly"
     return WantedTest(
         name=name if scope == "partition" else f"{name}:whole",
         category=category,
-        definition=Definition.by(
-            dataset.targets, assertion=assertion, schedule="partition" if scope == "partition" else "weekly"
-        ),
-        datacenter=(here or dataset.replicas[0]).datacenter,
-        spoils=other.datacenter if other else None,
+        definition=Definition.by(dataset.targets, assertion=assertion, schedule=schedule, severity=severity),
+        datacenter=datacenter or dataset.replicas[0].datacenter,
+        spoils=spoils,
         scope=scope,
     )
 
 
-def _softly(test: WantedTest) -> WantedTest:
-    return replace(test, definition=replace(test.definition, severity="soft"))
+def _gap(dataset: DatasetProfile, category: StandardCategory, reason: str, *, mendable: bool = True) -> WantedGap:
+    return WantedGap(dataset=dataset.full_name, category=category, reason=reason, mendable=mendable)
 
 
-def _gap(dataset: DatasetProfile, category: StandardCategory, reason: str, *, mendable: bool = True) -> Generation:
-    return Generation(gaps=(WantedGap(dataset=dataset.full_name, category=category, reason=reason, mendable=mendable),))
+def columns(names: Sequence[str]) -> str:
+    """Columns as an assertion names them, those of other names than letters, digits and _ in backticks."""
+    return ", ".join(map(written, names))
 
 
-def _owned(dataset: DatasetProfile) -> Owned:
-    return Owned(name=dataset.full_name, owner=dataset.owner, team=dataset.team, readers=dataset.readers)
+def number(value: float) -> str:
+    """A number without exponent or float noise: 0.999, 1, 0.00001."""
+    return format(_decimal(value), "f")
+
+
+def text(value: str) -> str:
+    """A string of the language: quotes inside are doubled."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _decimal(value: float) -> Decimal:
+    decimal = Decimal(repr(round(float(value), _DECIMALS)))
+    return decimal.to_integral_value() if decimal == decimal.to_integral_value() else decimal
+
+
+# From the tests there are to the tests there should be.
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingTest:
+    """A test of the dataset as it stands. A user's test matters by its name, and by whether its source has it."""
+
+    id: int
+    name: str
+    definition: WantedTest | None  # None for a user's test
+    retired_at: datetime | None = None
+    missing_since: datetime | None = None  # since when it, or a generated test's dataset, is gone from its source
+
+
+Pair = tuple[ExistingTest, WantedTest]  # an existing test and the definition it should have
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What to do. A revived test takes the wanted definition, whatever it had before."""
+
+    create: tuple[WantedTest, ...] = ()
+    revise: tuple[Pair, ...] = ()
+    retire: tuple[ExistingTest, ...] = ()
+    revive: tuple[Pair, ...] = ()
+
+
+def reconcile(
+    existing: Sequence[ExistingTest], wanted: Sequence[WantedTest], *, now: datetime, retire_grace: timedelta
+) -> Changes:
+    """What turns one dataset's generated tests into the wanted ones, and retires users' tests that left their source.
+
+    A test no longer wanted is retired at once. Where the whole dataset is gone nothing is wanted, but its tests stay
+    for the grace, as a user's test does: a source that loses a table for an hour must not end them.
+    """
+    generated = [test for test in existing if test.definition is not None]
+    is_gone = any(test.missing_since for test in generated)
+    targets = {} if is_gone else {test.name: test for test in wanted}
+    pairs = [(test, targets[test.name]) for test in generated if test.name in targets]
+    left = [test for test in existing if test.definition is None and test.missing_since]
+    over = [*(test for test in generated if test.name not in targets), *left]
+    names = {test.name for test in existing}  # a user's test keeps its name
+    return Changes(
+        create=tuple(test for name, test in targets.items() if name not in names),
+        revise=tuple((test, to) for test, to in pairs if test.retired_at is None and test.definition != to),
+        retire=tuple(
+            test
+            for test in over
+            if test.retired_at is None and (test.missing_since is None or now - test.missing_since >= retire_grace)
+        ),
+        revive=tuple((test, to) for test, to in pairs if test.retired_at),
+    )

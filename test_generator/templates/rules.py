@@ -1,7 +1,7 @@
 """Which datasets and columns a template selects, the tests that it makes, and why it makes none (pure)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -18,8 +18,6 @@ from execution_engine.engines.columns.column_types import with_fields
 from execution_engine.metrics.definition import column_kind
 from execution_engine.metrics.expressions import path_of
 from test_generator.definition import Definition
-
-# Which datasets, and which of their columns, a template is applied to (pure).
 
 
 def selects(selector: Selector, *, name: str, tier: int, tags: Iterable[str]) -> bool:
@@ -45,20 +43,13 @@ def selected_columns(selector: ColumnSelector, dataset: DatasetProfile) -> tuple
 
 def in_words(selector: Selector) -> str:
     """The selector as people say it: ``tier 0 or 1, tagged finance, columns named *_id``."""
-    columns = selector.columns
-    parts = (
-        f"tier {_or(selector.tiers)}" if selector.tiers else "",
-        f"tagged {_or(selector.tags)}" if selector.tags else "",
-        f"named {_or(selector.names)}" if selector.names else "",
-    )
-    where = ", ".join(filter(None, parts)) or "every dataset"
-    but = f", except {_or(selector.excluded)}" if selector.excluded else ""
-    return f"{where}{but}{f'; {_columns(columns)}' if columns else ''}"
-
-
-def _columns(selector: ColumnSelector) -> str:
-    kinds = f"{_or(selector.kinds)} columns" if selector.kinds else "columns"
-    return f"{kinds} named {_or(selector.names)}" if selector.names else f"all {kinds}"
+    parts = (("tier", selector.tiers), ("tagged", selector.tags), ("named", selector.names))
+    where = ", ".join(f"{key} {_or(values)}" for key, values in parts if values) or "every dataset"
+    where += f", except {_or(selector.excluded)}" if selector.excluded else ""
+    if (columns := selector.columns) is None:
+        return where
+    kinds = f"{_or(columns.kinds)} columns" if columns.kinds else "columns"
+    return f"{where}; {f'{kinds} named {_or(columns.names)}' if columns.names else f'all {kinds}'}"
 
 
 def _or(values: Iterable[object]) -> str:
@@ -113,34 +104,37 @@ def making(templates: Iterable[TemplateProfile], dataset: DatasetProfile, fault_
     for template in templates:
         if not selects(template.selector, name=dataset.full_name, tier=dataset.tier, tags=dataset.tags):
             continue
-        if why := _obstacle(template, dataset):
-            lacks.append(Lack(template=template.name, category=template.category, reason=why))
-            continue
-        for test in _tests(template, dataset):
+        reasons: list[str] = []
+        if template.selector.columns is not None and not dataset.columns:
+            reasons.append("its metadata names no columns, of which the template could select some: declare them")
+        elif template.schedule == "partition" and dataset.partition is None:
+            reasons.append("it has no partitions: leave schedule out, or write 'weekly' or a cron line")
+        for test in () if reasons else _tests(template, dataset):
             if test.name in tests:
                 why = f"the template {tests[test.name].template!r} makes a test {test.name!r} already: rename one"
             elif len(test.name) > LONGEST_NAME:
                 why = f"the name {test.name[:60]!r}… is longer than {LONGEST_NAME} characters: shorten the template's"
             else:
-                why = fault_of(test.definition.assertion)
-            if why is None:
-                tests[test.name] = test
+                why = fault_of(test.definition.assertion) or ""
+            if why:
+                reasons.append(why)
             else:
-                lacks.append(Lack(template=template.name, category=template.category, reason=why))
+                tests[test.name] = test
+        lacks += [Lack(template=template.name, category=template.category, reason=reason) for reason in reasons]
     return Making(tests=tuple(tests.values()), lacks=tuple(lacks))
 
 
 def by_template(lacks: Iterable[Lack]) -> tuple[Lack, ...]:
     """One lack for each template: the first reason, and how many tests more are not made."""
-    found: dict[str, Lack] = {}
-    counts: dict[str, int] = {}
+    groups: dict[str, list[Lack]] = {}
     for lack in lacks:
-        found.setdefault(lack.template, lack)
-        counts[lack.template] = counts.get(lack.template, 0) + lack.tests
-    return tuple(
-        Lack(template=name, category=lack.category, reason=_with_more(lack.reason, counts[name]), tests=counts[name])
-        for name, lack in found.items()
-    )
+        groups.setdefault(lack.template, []).append(lack)
+    summaries = []
+    for first, *others in groups.values():
+        tests = first.tests + sum(lack.tests for lack in others)
+        more = f" (and {tests - 1} more)" if tests > 1 else ""
+        summaries.append(replace(first, reason=f"{first.reason[: 500 - len(more)]}{more}", tests=tests))
+    return tuple(summaries)
 
 
 def assertions_of(template: TemplateProfile, column: str) -> tuple[str, ...]:
@@ -150,21 +144,10 @@ def assertions_of(template: TemplateProfile, column: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _with_more(reason: str, tests: int) -> str:
-    more = f" (and {tests - 1} more)" if tests > 1 else ""
-    return f"{reason[: 500 - len(more)]}{more}"
-
-
-def _obstacle(template: TemplateProfile, dataset: DatasetProfile) -> str | None:
-    if template.selector.columns is not None and not dataset.columns:
-        return "its metadata names no columns, of which the template could select some: declare them"
-    if template.schedule == "partition" and dataset.partition is None:
-        return "it has no partitions: leave schedule out, or write 'weekly' or a cron line"
-    return None
-
-
 def _tests(template: TemplateProfile, dataset: DatasetProfile) -> Iterator[MadeTest]:
-    values = {**template.parameters, **_overrides(template, dataset)}
+    name = dataset.full_name.casefold()
+    overrides = next((values for of, values in template.overrides.items() if of.casefold() == name), {})
+    values = {**template.parameters, **overrides}
     schedule = template.schedule or ("partition" if dataset.partition else "weekly")
     selector = template.selector.columns
     for column in (None,) if selector is None else selected_columns(selector, dataset):
@@ -185,14 +168,6 @@ def _tests(template: TemplateProfile, dataset: DatasetProfile) -> Iterator[MadeT
         )
 
 
-def _overrides(template: TemplateProfile, dataset: DatasetProfile) -> Mapping[str, str]:
-    wanted = dataset.full_name.casefold()
-    return next((values for name, values in template.overrides.items() if name.casefold() == wanted), {})
-
-
-# From the tests of a dataset to those that templates make of it (pure).
-
-
 @dataclass(frozen=True, kw_only=True)
 class StandingTest:
     """A test of the dataset as it stands; ``made`` is what it would be if a template made it as it is."""
@@ -203,11 +178,6 @@ class StandingTest:
     source: str = ""  # where it is written; empty: by page or API
     is_retired: bool = False
     is_leaving: bool = False  # gone from its source, or no longer made
-
-    @property
-    def is_free(self) -> bool:
-        """Whether its name may be taken over, with its results."""
-        return not self.is_standard and (self.is_retired or self.is_leaving or bool(self.made.template))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,31 +200,31 @@ class MadeChanges:
 
 def made_changes(standing: Sequence[StandingTest], making: Making) -> MadeChanges:
     """What turns the tests there are into those that are made; a test that people wrote is never touched."""
-    known = {each.made.name.casefold(): each for each in standing} | {each.made.name: each for each in standing}
+    by_name = {row.made.name.casefold(): row for row in standing} | {row.made.name: row for row in standing}
     make: list[MadeTest] = []
     take: list[MadeChange] = []
     lacks = list(making.lacks)
-    kept: set[int] = set()
+    made: set[int] = set()
     for test in making.tests:
-        row = known.get(test.name) or known.get(test.name.casefold())
+        row = by_name.get(test.name) or by_name.get(test.name.casefold())
         if row is None:
             make.append(test)
         elif why := _clash(row, test):
             lacks.append(Lack(template=test.template, category=test.category, reason=why))
         else:
-            kept.add(row.id)
+            made.add(row.id)
             if row.is_retired or row.is_leaving or row.made != test:
                 take.append(MadeChange(standing=row, made=test))
-    over = (each for each in standing if each.made.template and each.id not in kept)
-    leave = tuple(each for each in over if not (each.is_retired or each.is_leaving))
-    return MadeChanges(make=tuple(make), take=tuple(take), leave=leave, lacks=tuple(lacks))
+    leave = (row for row in standing if row.made.template and not (row.is_retired or row.is_leaving))
+    left = tuple(row for row in leave if row.id not in made)
+    return MadeChanges(make=tuple(make), take=tuple(take), leave=left, lacks=tuple(lacks))
 
 
 def _clash(row: StandingTest, test: MadeTest) -> str | None:
     """Why a test that stands keeps its name; None where the template may take it."""
     if row.is_standard:
         return f"{test.name!r} is the name of a standard test: give the template another name"
-    if not row.is_free:
+    if not (row.is_retired or row.is_leaving or row.made.template):
         where = f"in the source {row.source!r}" if row.source else "by page or API"
         return f"a test {test.name!r} was written {where}: give the template another name, or retire that test first"
     if row.made.category != test.category:  # its standings and incidents are of the old one

@@ -17,13 +17,12 @@ from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import History, operands
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from test_generator.data_tests.services import UnableToWrite, catalogued, checked_tree, create, revise, start
+from test_generator.data_tests import UnableToWrite, catalogued, checked_tree, create, revise, start
 from test_generator.definition import Definition
 from test_generator.models import Gap, RuleTemplate
 
 from .rules import (
     Lack,
-    MadeChange,
     MadeChanges,
     MadeTest,
     Making,
@@ -77,10 +76,10 @@ def tell_templates(
             faults.append(f"{place}template {template.name!r}: {why}")
         elif row is None or template_of(row) != template:
             changed.append((template.name, template.selector))
-            told_now = {"source": source, "said": _said(template), "changed_at": now}
-            RuleTemplate.objects.update_or_create(name=template.name, defaults=told_now)
-        else:
-            RuleTemplate.objects.filter(pk=row.pk).update(said=_said(template))  # its place may have moved
+            values = {"source": source, "said": _PROFILE.dump_python(template, mode="json"), "changed_at": now}
+            RuleTemplate.objects.update_or_create(name=template.name, defaults=values)
+        else:  # its place may have moved
+            RuleTemplate.objects.filter(pk=row.pk).update(said=_PROFILE.dump_python(template, mode="json"))
     names = {template.name.casefold() for template in told}
     gone = [row for key, row in known.items() if full and row.source == source and key not in names]
     RuleTemplate.objects.filter(pk__in=[row.pk for row in gone]).delete()
@@ -101,10 +100,6 @@ def _refusal(template: TemplateProfile, row: RuleTemplate | None, source: str) -
     return None
 
 
-def _said(template: TemplateProfile) -> Any:
-    return _PROFILE.dump_python(template, mode="json")
-
-
 def _datasets_of(changed: Sequence[tuple[str, Selector | None]]) -> set[str]:
     """Those with tests or gaps of the templates, and those that they select now."""
     names = [name for name, _ in changed]
@@ -119,9 +114,8 @@ def _datasets_of(changed: Sequence[tuple[str, Selector | None]]) -> set[str]:
         *(
             name
             for name, tier, tags in datasets
-            if any(
-                selector and selects(selector, name=name, tier=tier, tags=tags.splitlines()) for _, selector in changed
-            )
+            for _, selector in changed
+            if selector and selects(selector, name=name, tier=tier, tags=tags.splitlines())
         ),
     }
 
@@ -141,36 +135,23 @@ def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[Lack, ...]:
     """Make, revise, revive, and note as gone the tests of templates; what could not be made, by template."""
     changes = changes_of(dataset)
     sources = dict(RuleTemplate.objects.values_list("name", "source"))
-    for test in changes.make:
-        row = create(
-            dataset,
-            test.definition,
-            name=test.name,
-            category=test.category,
-            origin=Origin.USER,
-            scope=test.scope,
-            datacenter=test.datacenter,
-            spoils="",
-            author=sources[test.template],
-            now=now,
-        )
-        DataTest.objects.filter(pk=row.pk).update(template=test.template, source=sources[test.template])
+    for made in changes.make:
+        values, source = {**vars(made), "spoils": ""}, sources[made.template]
+        del values["template"]
+        row = create(dataset, values.pop("definition"), **values, origin=Origin.USER, author=source, now=now)
+        DataTest.objects.filter(pk=row.pk).update(template=made.template, source=source)
     ids = [change.standing.id for change in changes.take]
     rows = DataTest.objects.select_related("dataset", "revision").in_bulk(ids)
     for change in changes.take:
-        _take(rows[change.standing.id], change, sources[change.made.template], now)
-    DataTest.objects.filter(pk__in=[each.id for each in changes.leave]).update(missing_since=now)
+        row, made, source = rows[change.standing.id], change.made, sources[change.made.template]
+        row.template, row.source, row.scope, row.datacenter = made.template, source, made.scope, made.datacenter
+        row.retired_at = row.missing_since = None
+        row.save(update_fields=["template", "source", "scope", "datacenter", "retired_at", "missing_since"])
+        revise(row, made.definition, author=source, now=now)
+        if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
+            start(row, now=now)
+    DataTest.objects.filter(pk__in=[row.id for row in changes.leave]).update(missing_since=now)
     return by_template(changes.lacks)
-
-
-def _take(row: DataTest, change: MadeChange, source: str, now: datetime) -> None:
-    made = change.made
-    row.template, row.source, row.scope, row.datacenter = made.template, source, made.scope, made.datacenter
-    row.retired_at = row.missing_since = None
-    row.save(update_fields=["template", "source", "scope", "datacenter", "retired_at", "missing_since"])
-    revise(row, made.definition, author=source, now=now)
-    if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
-        start(row, now=now)
 
 
 def _made(dataset: Dataset, templates: Sequence[TemplateProfile]) -> Making:
@@ -237,12 +218,12 @@ def shown_templates(rows: Iterable[RuleTemplate]) -> list[ShownTemplate]:
     counts = {each["template"]: each for each in counted}
     lacking: Any = Gap.objects.filter(template__in=names, closed_at__isnull=True).values("template")
     gaps = {each["template"]: each["gaps"] for each in lacking.annotate(gaps=Count("pk"))}
+    none = {"datasets": 0, "tests": 0}
     return [
         ShownTemplate(
             row=row,
             profile=template_of(row),
-            datasets=counts.get(row.name, {}).get("datasets", 0),
-            tests=counts.get(row.name, {}).get("tests", 0),
+            **{name: counts.get(row.name, none)[name] for name in none},
             gaps=gaps.get(row.name, 0),
         )
         for row in templates

@@ -29,7 +29,7 @@ OFFENCES: Mapping[str, tuple[str, str]] = {  # the module that offends, and what
         "execution_engine.engines.registry",
     ),
     "The rooms of the test generator stand in this order": (
-        "test_generator/data_tests/services.py",
+        "test_generator/data_tests.py",
         "test_generator.sync",
     ),
     "The rooms of alerting stand in this order": ("alerting/inhibition/selectors.py", "alerting.notices.send"),

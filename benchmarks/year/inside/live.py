@@ -28,7 +28,7 @@ from execution_engine.models import Scan
 from incident_manager import services
 from incident_manager.models import Incident, SpoiltWindow
 from test_generator.challenge.injector import inject
-from test_generator.data_tests.services import retire
+from test_generator.data_tests import retire
 from test_generator.models import OfferState
 from test_generator.offers import accept_suggestion, ask_for_suggestions, offers_of
 from test_generator.services import sync

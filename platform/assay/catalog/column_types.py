@@ -20,10 +20,7 @@ _LISTED = frozenset({"enum", "set", "enum8", "enum16"})  # whose parts are texts
 
 def is_column_type(text: str) -> bool:
     """Whether a text has the shape of a type: ``decimal(10,2)``, ``int unsigned``, ``map<string,array<int>>``."""
-    if len(text) > LONGEST:
-        return False
-    reader = _Reader(text)
-    return reader.is_whole and reader.type(0) and reader.is_done
+    return len(text) <= LONGEST and _Reader(text).is_type()
 
 
 class _Reader:
@@ -32,15 +29,14 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str]] = []
         self._at = place = 0
-        while found := _TOKEN.match(text, place):
-            self._tokens.append((str(found.lastgroup), found[str(found.lastgroup)]))
-            place = found.end()
-        self.is_whole = not text[place:].strip()
+        while match := _TOKEN.match(text, place):
+            self._tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
+            place = match.end()
+        self._is_whole = not text[place:].strip()
 
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing is left."""
-        return self._at == len(self._tokens)
+    def is_type(self) -> bool:
+        """Whether the whole text is one."""
+        return self._is_whole and self.type(0) and self._at == len(self._tokens)
 
     def type(self, depth: int) -> bool:
         """Words, perhaps with what stands in brackets, and words after it: ``timestamp(3) with time zone``."""
@@ -49,8 +45,7 @@ class _Reader:
         if self._takes("<"):
             return self._all(lambda: self._field(depth), ">") and self._ending()
         if self._takes("("):
-            part = self._text if word in _LISTED else lambda: self._field(depth) if word in _NESTED else self._size()
-            return self._all(part, ")") and self._ending()
+            return self._all(lambda: self._part(word, depth), ")") and self._ending()
         return self._ending()
 
     def _ending(self) -> bool:
@@ -71,11 +66,11 @@ class _Reader:
         self._kind("quoted")
         return self.type(depth + 1)
 
-    def _size(self) -> bool:
-        return self._kind("number") or self._kind("word")
-
-    def _text(self) -> bool:
-        return self._kind("text") and (not self._takes("=") or self._kind("number"))
+    def _part(self, word: str, depth: int) -> bool:
+        """What stands between parentheses: texts, fields, or sizes."""
+        if word in _LISTED:
+            return self._kind("text") and (not self._takes("=") or self._kind("number"))
+        return self._field(depth) if word in _NESTED else self._kind("number") or self._kind("word")
 
     def _all(self, part: Callable[[], bool], end: str) -> bool:
         while part():
@@ -98,9 +93,7 @@ class _Reader:
         return is_there
 
     def _takes(self, mark: str) -> bool:
-        is_there = self._at < len(self._tokens) and self._tokens[self._at] == ("mark", mark)
-        self._at += is_there
-        return is_there
+        return self._tokens[self._at : self._at + 1] == [("mark", mark)] and self._kind("mark")
 
 
 # Since when columns are declared as they are, and which of them a window of data is held to (pure).
@@ -129,12 +122,13 @@ def declared_since(
     now: datetime,
 ) -> dict[str, str]:
     """For each column its ISO time: that of ``since`` where its type is what it was ``before``, else now."""
-    types = {_key(column["name"]): column["type"] for column in before}
-    instants = {_key(name): instant for name, instant in since.items()}
+    types = {column["name"].casefold(): column["type"] for column in before}
+    instants = {name.casefold(): instant for name, instant in since.items()}
+    news = now.isoformat()
     return {
-        column["name"]: instants.get(key, now.isoformat()) if types.get(key) == column["type"] else now.isoformat()
+        column["name"]: instants.get(key, news) if types.get(key) == column["type"] else news
         for column in columns
-        if (key := _key(column["name"]))
+        if (key := column["name"].casefold())
     }
 
 
@@ -142,12 +136,12 @@ def declared_columns(
     columns: Iterable[Mapping[str, Any]], since: Mapping[str, str], keys: Iterable[str], *, otherwise: datetime
 ) -> tuple[Declared, ...]:
     """The declared columns of a dataset; ``otherwise`` is since when they are where nothing says it."""
-    key_names = {_key(name) for name in keys}
+    key_names = {name.casefold() for name in keys}
     return tuple(
         Declared(
             name=column["name"],
             type=column["type"],
-            is_key=_key(column["name"]) in key_names,
+            is_key=column["name"].casefold() in key_names,
             since=datetime.fromisoformat(since[column["name"]]) if column["name"] in since else otherwise,
         )
         for column in columns
@@ -174,7 +168,3 @@ def print_of(columns: Sequence[Declared]) -> str:
         return ""
     lines = "\n".join(f"{column.name}\0{column.type}\0{column.since.isoformat()}" for column in columns)
     return blake2s(lines.encode(), digest_size=16).hexdigest()
-
-
-def _key(name: str) -> str:
-    return name.casefold()

@@ -12,7 +12,6 @@ from assay.models import Dataset, LineageEdge, WriteMode
 
 from .column_types import declared_since
 from .openlineage import LineageEvent
-from .profile import LineageProfile
 from .selectors import by_names, home
 from .services import mark_changed, record_completion
 
@@ -51,7 +50,7 @@ def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
 
 def _names(event: LineageEvent) -> set[str]:
     ends = {name for edge in event.lineage for name in (edge.upstream, edge.downstream)}
-    return ends | {each.dataset for each in event.completed} | {*event.columns, *event.owners, *event.dropped}
+    return ends | {part.dataset for part in event.completed} | {*event.columns, *event.owners, *event.dropped}
 
 
 def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
@@ -59,35 +58,30 @@ def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:
 
     Gives the names of their downstreams.
     """
-    told = {
-        (upstream.pk, downstream.pk): (edge.downstream, _key_columns(edge, downstream))
-        for edge in event.lineage
-        if (upstream := datasets.get(edge.upstream))
-        and (downstream := datasets.get(edge.downstream))
-        and upstream != downstream
-    }
-    ends = {
-        "upstream__in": {upstream for upstream, _ in told},
-        "downstream__in": {downstream for _, downstream in told},
-    }
-    rows = LineageEdge.objects.filter(**ends) if told else LineageEdge.objects.none()
-    known = {(edge.upstream_id, edge.downstream_id): edge for edge in rows}
+    names: dict[tuple[int, int], str] = {}
+    keys: dict[tuple[int, int], dict[str, str]] = {}
+    for edge in event.lineage:
+        upstream, downstream = datasets.get(edge.upstream), datasets.get(edge.downstream)
+        if upstream and downstream and upstream != downstream:
+            pair = upstream.pk, downstream.pk
+            names[pair] = edge.downstream
+            keys[pair] = {own: name for own, name in edge.keys.items() if own in downstream.primary_key}
+    if not names:
+        return set()
+    ends = {"upstream__in": {upstream for upstream, _ in names}, "downstream__in": {down for _, down in names}}
+    rows = {(row.upstream_id, row.downstream_id): row for row in LineageEdge.objects.filter(**ends)}
     LineageEdge.objects.bulk_create(
         (
-            LineageEdge(upstream_id=pair[0], downstream_id=pair[1], source=OPENLINEAGE, keys=keys)
-            for pair, (_, keys) in told.items()
-            if pair not in known
+            LineageEdge(upstream_id=pair[0], downstream_id=pair[1], source=OPENLINEAGE, keys=keys[pair])
+            for pair in names
+            if pair not in rows
         ),
         ignore_conflicts=True,
     )
-    renamed = {pair for pair, (_, keys) in told.items() if keys and pair in known and not known[pair].keys}
+    renamed = {pair for pair in names if keys[pair] and pair in rows and not rows[pair].keys}
     for pair in renamed:
-        LineageEdge.objects.filter(pk=known[pair].pk).update(keys=told[pair][1])
-    return {told[pair][0] for pair in (told.keys() - known.keys()) | renamed}
-
-
-def _key_columns(edge: LineageProfile, downstream: Dataset) -> dict[str, str]:
-    return {own: name for own, name in edge.keys.items() if own in downstream.primary_key}
+        LineageEdge.objects.filter(pk=rows[pair].pk).update(keys=keys[pair])
+    return {names[pair] for pair in (names.keys() - rows.keys()) | renamed}
 
 
 def _end_aged_edges(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) -> set[str]:
@@ -98,13 +92,13 @@ def _end_aged_edges(event: LineageEvent, datasets: dict[str, Dataset], now: date
     upstreams: dict[str, set[str]] = defaultdict(set)
     for edge in event.lineage:
         upstreams[edge.downstream].add(edge.upstream)
-    written = {each.dataset for each in event.completed} & upstreams.keys() & datasets.keys()
-    rows = LineageEdge.objects.filter(downstream__in={datasets[name].pk for name in written}, source=OPENLINEAGE)
-    ids = {datasets[name].pk: {datasets[up].pk for up in upstreams[name] & datasets.keys()} for name in written}
+    written = {part.dataset for part in event.completed} & upstreams.keys() & datasets.keys()
     names = {datasets[name].pk: name for name in written}
+    ids = {datasets[name].pk: {datasets[up].pk for up in upstreams[name] & datasets.keys()} for name in written}
+    rows = list(LineageEdge.objects.filter(downstream__in=names, source=OPENLINEAGE))
     missed = [row for row in rows if row.upstream_id not in ids[row.downstream_id]]
-    said = [row.pk for row in rows if row.upstream_id in ids[row.downstream_id] and row.missed_since is not None]
-    LineageEdge.objects.filter(pk__in=said).update(missed_since=None)
+    back = [row.pk for row in rows if row.upstream_id in ids[row.downstream_id] and row.missed_since is not None]
+    LineageEdge.objects.filter(pk__in=back).update(missed_since=None)
     LineageEdge.objects.filter(pk__in=[row.pk for row in missed], missed_since__isnull=True).update(missed_since=now)
     dated = sorted((row.missed_since, row.pk, row.downstream_id) for row in missed if row.missed_since is not None)
     aged = [(pk, names[downstream]) for since, pk, downstream in dated if since <= now - AGED_AFTER]
@@ -120,8 +114,8 @@ def _apply_metadata(event: LineageEvent, datasets: dict[str, Dataset], now: date
     touched = set()
     for name, dataset in datasets.items():
         columns = [{"name": column.name, "type": column.type} for column in event.columns.get(name, ())]
-        told: dict[str, Any] = {"columns": columns, "owner": event.owners.get(name, "")}
-        news = {field: value for field, value in told.items() if value and not getattr(dataset, field)}
+        values: dict[str, Any] = {"columns": columns, "owner": event.owners.get(name, "")}
+        news = {field: value for field, value in values.items() if value and not getattr(dataset, field)}
         if "columns" in news:
             news["declared"] = declared_since(columns, now=now)
         if news:
@@ -133,21 +127,19 @@ def _apply_metadata(event: LineageEvent, datasets: dict[str, Dataset], now: date
 def _complete(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) -> int:
     """Record the completed windows; without one, the partition that was last to end."""
     count = 0
-    for each in event.completed:
-        dataset = datasets.get(each.dataset)
-        window = each.window
+    for part in event.completed:
+        dataset, window = datasets.get(part.dataset), part.window
         if dataset and window is None and dataset.partitioning:
             window = dataset.partitioning.previous(dataset.partitioning.at(event.at))[0]
         if dataset and window and dataset.business_metric is None:  # a metric follows its sources
-            place = home(dataset).datacenter
             record_completion(
                 dataset=dataset,
-                datacenter=place,
+                datacenter=home(dataset).datacenter,
                 window=window,
                 pipeline=event.job[:LONGEST_JOB],
                 run=event.run[:LONGEST_RUN],
-                rows=each.rows,
-                mode=WriteMode.OVERWRITE if each.overwrites else "",
+                rows=part.rows,
+                mode=WriteMode.OVERWRITE if part.overwrites else "",
                 now=now,
             )
             count += 1

@@ -89,10 +89,16 @@ def check(place: ToldLocation, rules: LocationRules) -> None:
         check_options(place.storage, place.options)
     except ValueError as error:
         raise UnableToUseLocation(str(error)) from None
-    if place.variable is not None:
-        _check_variable(place, rules)
-    else:
+    if (name := place.variable) is None:
         _find(place, place.location, rules)
+        return
+    is_named_so = place.is_trusted and name.startswith(LOCATION_PREFIX) and name != f"{LOCATION_PREFIX}VARIABLES"
+    if name not in rules.variables and not is_named_so:
+        other = f"or name it {LOCATION_PREFIX}… " if place.is_trusted else ""
+        raise UnableToUseLocation(
+            f"{place.location} names a variable that the operator does not allow: list it in ASSAY_LOCATION_VARIABLES "
+            f"{other}where the web app and the workers run"
+        )
 
 
 def find(place: ToldLocation, rules: LocationRules, environ: Mapping[str, str]) -> ReadableLocation:
@@ -107,35 +113,24 @@ def find(place: ToldLocation, rules: LocationRules, environ: Mapping[str, str]) 
     return _find(place, environ[place.variable], rules)
 
 
-def _check_variable(place: ToldLocation, rules: LocationRules) -> None:
-    name = place.variable or ""
-    is_named_so = place.is_trusted and name.startswith(LOCATION_PREFIX) and name != f"{LOCATION_PREFIX}VARIABLES"
-    if name not in rules.variables and not is_named_so:
-        other = f"or name it {LOCATION_PREFIX}… " if place.is_trusted else ""
-        raise UnableToUseLocation(
-            f"{place.location} names a variable that the operator does not allow: list it in ASSAY_LOCATION_VARIABLES "
-            f"{other}where the web app and the workers run"
-        )
-
-
 def _find(place: ToldLocation, location: str, rules: LocationRules) -> ReadableLocation:
     if _SPACE.search(location):
         raise UnableToUseLocation("a location may hold no control characters and no backslashes")
     if place.storage == "table":
         if not _NAME_OF_TABLE.fullmatch(location):
             raise UnableToUseLocation(f"{place.location!r} is no name of a table: write database.table")
-        if _are_table_roots_binding(place, rules) and not any(_holds_table(root, location) for root in rules.roots):
+        roots = [root.removeprefix(TABLES).strip("/") for root in rules.roots if root.startswith(TABLES)]
+        database = steps_of_table(location)[:-1]
+        is_allowed = any(not root or steps_of_table(f"{root}.*")[:-1] == database for root in roots)
+        if _is_bound(place, rules) and not is_allowed:
             raise UnableToUseLocation(
                 f"{place.location} is a table that the operator does not allow: add table://DATABASE, or table:// "
                 "for all tables of the catalog, to ASSAY_ALLOWED_ROOTS, where the web app and the workers run"
             )
         return ReadableLocation(location=location)
     if place.storage == "sql":
-        return _database(place, location, rules)
-    return _readable_folder(place, location, rules)
-
-
-def _readable_folder(place: ToldLocation, location: str, rules: LocationRules) -> ReadableLocation:
+        _check_database(place, location, rules)
+        return ReadableLocation(location=location)
     scheme, rest = location.split("://", 1) if "://" in location else ("file", location)
     if scheme not in SCHEMES:
         raise UnableToUseLocation(f"no file system is called {scheme}://; there are {', '.join(sorted(SCHEMES))}")
@@ -147,11 +142,17 @@ def _readable_folder(place: ToldLocation, location: str, rules: LocationRules) -
     path = unquote(rest) if "://" in location else rest
     if ".." in path.split("/"):
         raise UnableToUseLocation(f"{place.location} holds '..': write where the folder lies")
-    if scheme != "file":
-        if _are_roots_binding(place, rules) and not any(_is_below(location, root) for root in rules.roots):
-            raise _outside(place)
-        return ReadableLocation(location=location)
-    return ReadableLocation(location=path, within=_local(place, path, rules))
+    if scheme == "file":
+        return ReadableLocation(location=path, within=_local(place, path, rules))
+    if _is_bound(place, rules) and not any(_is_below(location, root) for root in rules.roots):
+        raise _outside(place)
+    return ReadableLocation(location=location)
+
+
+def _is_bound(place: ToldLocation, rules: LocationRules) -> bool:
+    """A variable is the operator's own word; a catalog file is bound only where there are roots of its kind at all."""
+    has_roots = any(root.startswith(TABLES) is (place.storage == "table") for root in rules.roots)
+    return place.variable is None and (has_roots or not place.is_trusted)
 
 
 def _local(place: ToldLocation, path: str, rules: LocationRules) -> tuple[str, ...]:
@@ -159,10 +160,12 @@ def _local(place: ToldLocation, path: str, rules: LocationRules) -> tuple[str, .
     if not os.path.isabs(path):
         raise UnableToUseLocation(f"{place.location} must be absolute: begin with / or a scheme such as s3://")
     real = os.path.realpath(path)
-    if is_own(real, rules.own_paths) or any(_shows(real, own) for own in rules.own_paths):
+    # reading all of a folder would come upon what is ours in it, but for names with a dot
+    inside = [own[len(real) :].split("/") for own in rules.own_paths if _is_inside(own, real)]
+    if is_own(real, rules.own_paths) or any(not any(n.startswith((".", "_")) for n in names) for names in inside):
         raise UnableToUseLocation(f"{place.location} is or holds what is Assay's own, and no data: name another")
     roots = tuple(os.path.realpath(root) for root in rules.roots if root.startswith("/"))
-    if _are_roots_binding(place, rules) and not any(_is_inside(real, root) for root in roots):
+    if _is_bound(place, rules) and not any(_is_inside(real, root) for root in roots):
         raise _outside(place)
     return (real, *roots)
 
@@ -172,13 +175,7 @@ def is_own(real: str, own_paths: tuple[str, ...]) -> bool:
     return any(_is_inside(real, own) for own in own_paths)
 
 
-def _shows(folder: str, own: str) -> bool:
-    """Whether reading all of a folder would come upon what is ours; names with a dot are not read."""
-    inside = own[len(folder) :].split("/") if _is_inside(own, folder) else ["."]
-    return not any(name.startswith((".", "_")) for name in inside)
-
-
-def _database(place: ToldLocation, location: str, rules: LocationRules) -> ReadableLocation:
+def _check_database(place: ToldLocation, location: str, rules: LocationRules) -> None:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -189,7 +186,11 @@ def _database(place: ToldLocation, location: str, rules: LocationRules) -> Reada
             f"{place.location if place.variable else 'a sql location'} is no database URL: "
             "write dialect://user@host/name, or env:NAME"
         ) from None
-    _check_query(place, url)
+    # drivers take files to read and commands to run from what stands after the question mark
+    if wrong := sorted(key for key in url.query if place.variable is None or _NEVER_IN_A_QUERY.fullmatch(key)):
+        raise UnableToUseLocation(f"a database URL may not hold {', '.join(wrong)} after the question mark")
+    if url.password and place.variable is None:
+        raise UnableToUseLocation("the location holds a password: put the URL in a variable and write env:NAME")
     backend, driver = url.get_backend_name(), url.drivername.partition("+")[2]
     if backend in MYSQL and driver not in MYSQL_DRIVERS | {""}:
         raise UnableToUseLocation(f"mysql+{driver} is not known to send no files: write mysql+mysqldb")
@@ -198,50 +199,20 @@ def _database(place: ToldLocation, location: str, rules: LocationRules) -> Reada
         if ".." in (url.database or "").split("/"):
             raise UnableToUseLocation(f"{place.location} holds '..': write where the file lies")
         _local(place, path, rules)
-        if any(_is_same_file(path, own) for own in rules.own_paths):
-            raise UnableToUseLocation(f"{place.location} is Assay's own database: name another")
-        return ReadableLocation(location=location)
-    if _are_roots_binding(place, rules) and not any(_is_server(url, root) for root in rules.roots):
-        raise _outside(place)
-    if _is_own_database(url, place.options.get("schema", ""), rules.own_database):
+        is_ours = any(_is_same_file(path, own) for own in rules.own_paths)
+    else:
+        if _is_bound(place, rules) and not any(_is_server(url, root) for root in rules.roots):
+            raise _outside(place)
+        is_ours = _is_own_database(url, place.options.get("schema", ""), rules.own_database)
+    if is_ours:
         raise UnableToUseLocation(f"{place.location} is Assay's own database: name another")
-    return ReadableLocation(location=location)
-
-
-def _check_query(place: ToldLocation, url: "URL") -> None:
-    """Drivers take files to read and commands to run from what stands after the question mark."""
-    wrong = sorted(key for key in url.query if place.variable is None or _NEVER_IN_A_QUERY.fullmatch(key))
-    if wrong:
-        raise UnableToUseLocation(f"a database URL may not hold {', '.join(wrong)} after the question mark")
-    if url.password and place.variable is None:
-        raise UnableToUseLocation("the location holds a password: put the URL in a variable and write env:NAME")
-
-
-def _are_roots_binding(place: ToldLocation, rules: LocationRules) -> bool:
-    """A variable is the operator's own word; a catalog file is bound only where there are roots at all."""
-    has_roots = any(not root.startswith(TABLES) for root in rules.roots)
-    return place.variable is None and (has_roots or not place.is_trusted)
-
-
-def _are_table_roots_binding(place: ToldLocation, rules: LocationRules) -> bool:
-    """A catalog file is bound only where there are roots of tables, as other roots say nothing of them."""
-    has_roots = any(root.startswith(TABLES) for root in rules.roots)
-    return place.variable is None and (has_roots or not place.is_trusted)
-
-
-def _holds_table(root: str, location: str) -> bool:
-    """Whether a root, as ``table://mart``, holds a catalog table."""
-    if not root.startswith(TABLES):
-        return False
-    allowed, steps = root.removeprefix(TABLES).strip("/"), steps_of_table(location)
-    return not allowed or steps[:-1] == tuple(steps_of_table(f"{allowed}.*")[:-1])
 
 
 def steps_of_table(location: str) -> tuple[str, ...]:
     """The parts of the name of a catalog table in lower case, without the name of Spark's own catalog."""
-    found = tuple((quoted or bare).casefold() for quoted, bare in _STEP_OF_TABLE.findall(location))
-    found = found[1:] if len(found) > 2 and found[0] == "spark_catalog" else found
-    return found if len(found) > 1 else ("default", *found)
+    steps = tuple((quoted or bare).casefold() for quoted, bare in _STEP_OF_TABLE.findall(location))
+    steps = steps[1:] if len(steps) > 2 and steps[0] == "spark_catalog" else steps
+    return steps if len(steps) > 1 else ("default", *steps)
 
 
 def _outside(place: ToldLocation) -> UnableToUseLocation:
@@ -257,10 +228,10 @@ def _is_inside(path: str, folder: str) -> bool:
 
 def _is_below(location: str, root: str) -> bool:
     """Whether a URL lies below the URL of a root; the three names of S3 are one."""
-    one, other = urlsplit(location), urlsplit(root)
-    if _S3.get(one.scheme, one.scheme) != _S3.get(other.scheme, other.scheme) or one.netloc != other.netloc:
+    url, above = urlsplit(location), urlsplit(root)
+    if _S3.get(url.scheme, url.scheme) != _S3.get(above.scheme, above.scheme) or url.netloc != above.netloc:
         return False
-    return _is_inside(unquote(one.path).rstrip("/"), unquote(other.path).rstrip("/"))
+    return _is_inside(unquote(url.path).rstrip("/"), unquote(above.path).rstrip("/"))
 
 
 def _is_server(url: "URL", root: str) -> bool:
@@ -288,13 +259,10 @@ def _is_own_database(url: "URL", schema: str, own: str) -> bool:
         return False
     if (ours.database or "").casefold() not in names:
         return False
-    is_by_socket = (url.host or "localhost") == "localhost" or (ours.host or "localhost") == "localhost"
-    same_port = is_by_socket or _port(url) == _port(ours)
-    return same_port and is_same_machine(url.host or "localhost", ours.host or "localhost")
-
-
-def _port(url: "URL") -> int | None:
-    return url.port or {"mysql": 3306, "postgresql": 5432}.get(_family(url))
+    hosts = url.host or "localhost", ours.host or "localhost"
+    usual = {"mysql": 3306, "postgresql": 5432}.get(_family(url))
+    is_same_port = "localhost" in hosts or (url.port or usual) == (ours.port or usual)  # a socket has no port
+    return is_same_port and is_same_machine(*hosts)
 
 
 def _family(url: "URL") -> str:
@@ -302,23 +270,23 @@ def _family(url: "URL") -> str:
     return "mysql" if backend in MYSQL else backend
 
 
-def _is_same_file(one: str, other: str) -> bool:
+def _is_same_file(path: str, own: str) -> bool:
     """Two names of one file are the same, by a hard link too."""
     try:
-        return Path(one).samefile(other)
+        return Path(path).samefile(own)
     except OSError:
         return False
 
 
-def is_same_machine(one: str, other: str) -> bool:
+def is_same_machine(host: str, other: str) -> bool:
     """Whether both have an address in common, or both are this machine; a name that has none is nobody's."""
-    ours, theirs = _addresses(one), _addresses(other)
+    ours, theirs = _addresses(host), _addresses(other)
     return bool(ours & theirs) or (any(map(_is_here, ours)) and any(map(_is_here, theirs)))
 
 
 def _addresses(host: str) -> set[str]:
     try:
-        return {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
+        return {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
         return set()
 
@@ -368,19 +336,22 @@ def place_of(storage: str, location: str, options: Mapping[str, str], environ: M
     return _table_of_database(location, options) if storage == "sql" else _folder_place(location)
 
 
-def overlap(one: Place, other: Place) -> bool:
+def overlap(place: Place, other: Place) -> bool:
     """Whether one place is the other, or lies above or below it."""
-    if one.system != other.system:
-        return _is_in_warehouse(one, other) or _is_in_warehouse(other, one)
-    if one.system == "table":
-        return _share_a_table(one.steps, other.steps) or _share_a_table(other.steps, one.steps)
-    agree = all(a == b or _ANY in (a, b) for a, b in zip(one.steps, other.steps, strict=False))
-    return agree and _is_same_host(one, other)
+    if place.system != other.system:
+        return _is_in_warehouse(place, other) or _is_in_warehouse(other, place)
+    if place.system == "table":
+        return _share_table(place.steps, other.steps) or _share_table(other.steps, place.steps)
+    if not all(a == b or _ANY in (a, b) for a, b in zip(place.steps, other.steps, strict=False)):
+        return False
+    if place.host == other.host or _ANY in (place.host, other.host):
+        return True
+    return place.system.startswith("sql ") and is_same_machine(place.host, other.host)
 
 
-def _share_a_table(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _share_table(steps: tuple[str, ...], others: tuple[str, ...]) -> bool:
     """Whether the names agree where they meet: ``hr.pay``, ``prod.hr.pay`` and Iceberg's ``hr.pay.files`` do."""
-    meetings = (list(zip(one[start:], other, strict=False)) for start in range(len(one)))
+    meetings = (list(zip(steps[start:], others, strict=False)) for start in range(len(steps)))
     return any(len(pairs) > 1 and all(a == b for a, b in pairs) for pairs in meetings)
 
 
@@ -394,12 +365,6 @@ def _is_in_warehouse(table: Place, folder: Place) -> bool:
         for at, step in enumerate(folder.steps)
         for database, name in tables
     )
-
-
-def _is_same_host(one: Place, other: Place) -> bool:
-    if one.host == other.host or _ANY in (one.host, other.host):
-        return True
-    return one.system.startswith("sql ") and is_same_machine(one.host, other.host)
 
 
 def _folder_place(location: str) -> Place:
@@ -421,22 +386,18 @@ def _table_of_database(location: str, options: Mapping[str, str]) -> Place:
     from sqlalchemy.engine import make_url  # large, and wanted only where there are databases
 
     url = make_url(location)
-    backend, table = url.get_backend_name(), _plain(options.get("table", ""))
-    family = "mysql" if backend in MYSQL else backend
+    family, table = _family(url), _plain(options.get("table", ""))
     if family == "sqlite":
-        return Place(system="sql sqlite", steps=(_file(os.path.realpath(url.database or "")), table))
+        path = os.path.realpath(url.database or "")
+        try:  # a file by what it is, so that hard links to it are the same; by its path where it is not there
+            status = os.stat(path)
+            path = f"{status.st_dev}:{status.st_ino}"
+        except OSError:
+            pass
+        return Place(system="sql sqlite", steps=(path, table))
     database, schema = _plain(url.database or ""), _plain(options.get("schema", ""))
     names = (schema or database,) if family == "mysql" else (database, schema)
     return Place(system=f"sql {family}", host=_host(url.host or "localhost"), steps=(*names, table))
-
-
-def _file(path: str) -> str:
-    """A file by what it is, so that hard links to it are the same; by its path where it is not there."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return path
-    return f"{found.st_dev}:{found.st_ino}"
 
 
 def _host(authority: str) -> str:

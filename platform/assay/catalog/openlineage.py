@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from assay.edge.control_characters import name_fault
 from assay.time.durations import UnableToTakeInstant, taken
@@ -12,7 +12,6 @@ from assay.time.windows import UnableToReadWindow, Window
 from .column_types import is_column_type
 from .profile import Column, LineageProfile
 
-V = TypeVar("V")
 REPLACING = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})  # lifecycle states after which nothing older is there
 MOST_ROWS = 2**63 - 1
 
@@ -62,65 +61,51 @@ def read_event(event: object) -> LineageEvent:
     kind = str(body.get("eventType")).upper()
     job, run = _mapping(body.get("job"), "job"), _mapping(body.get("run"), "run")
     inputs, outputs = _datasets(body, "inputs"), _datasets(body, "outputs")
-    _demand_few(len(inputs), len(outputs))
-    dropped = tuple(name for name, facets in outputs.items() if _lifecycle(facets) == "DROP")
+    if len(inputs) + len(outputs) > MOST_DATASETS or len(inputs) * len(outputs) > MOST_EDGES:
+        raise UnableToReadEvent(
+            f"The event names {len(inputs)} inputs and {len(outputs)} outputs: at most {MOST_DATASETS} datasets and "
+            f"{MOST_EDGES} pairs of an input and an output may be in one. Send an event for each part of the job."
+        )
+    facets_by_name = {**inputs, **outputs}
+    states = {
+        name: _facet(facets, "lifecycleStateChange").get("lifecycleStateChange") for name, facets in outputs.items()
+    }
+    dropped = tuple(name for name, state in states.items() if state == "DROP")
     window, counts = _nominal_window(run), _row_counts(body)
     return LineageEvent(
         job=_full_name(job, "job"),
         at=_instant(body.get("eventTime"), "eventTime"),
         run=_name(str(run.get("runId") or ""), "run.runId"),
-        lineage=() if kind in ("FAIL", "ABORT") else _edges(inputs, _without(outputs, dropped)),
-        columns=_known({name: _columns(facets) for name, facets in {**inputs, **outputs}.items()}),
-        owners=_known({name: _owner(facets) for name, facets in {**inputs, **outputs}.items()}),
+        lineage=tuple(
+            LineageProfile(upstream=upstream, downstream=downstream, keys=renamed.get(upstream, {}))
+            for downstream, facets in outputs.items()
+            if kind not in ("FAIL", "ABORT") and downstream not in dropped
+            for renamed in (_renamed(facets),)
+            for upstream in inputs
+            if upstream != downstream
+        ),
+        columns={name: columns for name, facets in facets_by_name.items() if (columns := _columns(facets))},
+        owners={name: owner for name, facets in facets_by_name.items() if (owner := _owner(facets))},
         dropped=dropped if kind == "COMPLETE" else (),
         completed=tuple(
-            Completion(dataset=name, window=window, rows=counts.get(name), overwrites=_lifecycle(facets) in REPLACING)
-            for name, facets in outputs.items()
+            Completion(dataset=name, window=window, rows=counts.get(name), overwrites=state in REPLACING)
+            for name, state in states.items()
             if kind == "COMPLETE" and name not in dropped
         ),
-    )
-
-
-def _demand_few(inputs: int, outputs: int) -> None:
-    if inputs + outputs > MOST_DATASETS or inputs * outputs > MOST_EDGES:
-        raise UnableToReadEvent(
-            f"The event names {inputs} inputs and {outputs} outputs: at most {MOST_DATASETS} datasets and {MOST_EDGES} "
-            f"pairs of an input and an output may be in one. Send an event for each part of the job."
-        )
-
-
-def _without(outputs: Mapping[str, Any], dropped: tuple[str, ...]) -> dict[str, Any]:
-    return {name: facets for name, facets in outputs.items() if name not in dropped}
-
-
-def _edges(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> tuple[LineageProfile, ...]:
-    renamed = {name: _renamed(facets) for name, facets in outputs.items()}
-    return tuple(
-        LineageProfile(upstream=upstream, downstream=downstream, keys=renamed[downstream].get(upstream, {}))
-        for downstream in outputs
-        for upstream in inputs
-        if upstream != downstream
     )
 
 
 def _renamed(facets: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Columns that are just one column of an input under another name, by input (the facet ``columnLineage``)."""
     fields = _facet(facets, "columnLineage").get("fields")
-    found: dict[str, dict[str, str]] = {}
+    renamed: dict[str, dict[str, str]] = {}
     for own, field_ in fields.items() if isinstance(fields, dict) else ():
-        sources = field_.get("inputFields") if isinstance(field_, dict) else None
-        if isinstance(sources, list) and len(sources) == 1 and isinstance(sources[0], dict):
-            source = sources[0]
-            name = source.get("field")
-            if isinstance(name, str) and name != own and _is_copied(source):
-                found.setdefault(f"{source.get('namespace')}.{source.get('name')}", {})[own] = name
-    return found
-
-
-def _is_copied(source: Mapping[str, Any]) -> bool:
-    """Whether an input field's values come through as they are, as far as its transformations say."""
-    steps = source.get("transformations") or []
-    return all(isinstance(step, dict) and step.get("subtype") in (None, "IDENTITY") for step in steps)
+        match field_:
+            case {"inputFields": [{"field": str(name)} as source]} if name != own:
+                steps = source.get("transformations") or []
+                if all(isinstance(step, dict) and step.get("subtype") in (None, "IDENTITY") for step in steps):
+                    renamed.setdefault(f"{source.get('namespace')}.{source.get('name')}", {})[own] = name
+    return renamed
 
 
 def _datasets(body: Mapping[str, Any], side: str) -> dict[str, Mapping[str, Any]]:
@@ -129,43 +114,39 @@ def _datasets(body: Mapping[str, Any], side: str) -> dict[str, Mapping[str, Any]
     if not isinstance(items, list):
         raise UnableToReadEvent(f"{side} must be a list of datasets.")
     read = [_mapping(item, f"{side}[{index}]") for index, item in enumerate(items)]
-    return {_full_name(item, f"{side}[{index}]"): _facets(item) for index, item in enumerate(read)}
+    return {_full_name(item, f"{side}[{index}]"): _facet(item, "facets") for index, item in enumerate(read)}
 
 
 def _columns(facets: Mapping[str, Any]) -> tuple[Column, ...]:
     fields = _facet(facets, "schema").get("fields") or []
-    named = [each for each in fields if isinstance(each, dict) and isinstance(each.get("name"), str)]
-    return tuple(Column(name=_name(each["name"], "a field"), type=_type(each.get("type"))) for each in named)
-
-
-def _type(told: object) -> str:
-    """The type of a field; none where it is no type, as some clients send what they do not know."""
-    return told if isinstance(told, str) and is_column_type(told) else ""
+    columns = []
+    for field_ in fields:
+        if isinstance(field_, dict) and isinstance(field_.get("name"), str):
+            type_ = field_.get("type")  # none where it is no type, as some clients send what they do not know
+            type_ = type_ if isinstance(type_, str) and is_column_type(type_) else ""
+            columns.append(Column(name=_name(field_["name"], "a field"), type=type_))
+    return tuple(columns)
 
 
 def _owner(facets: Mapping[str, Any]) -> str:
     """The first owner, and of several the one of type OWNER."""
-    owners = [each for each in _facet(facets, "ownership").get("owners") or [] if isinstance(each, dict)]
-    owners.sort(key=lambda each: str(each.get("type")).upper() != "OWNER")
+    owners = [owner for owner in _facet(facets, "ownership").get("owners") or [] if isinstance(owner, dict)]
+    owners.sort(key=lambda owner: str(owner.get("type")).upper() != "OWNER")
     return _name(str(owners[0].get("name") or ""), "an owner") if owners else ""
-
-
-def _lifecycle(facets: Mapping[str, Any]) -> object:
-    return _facet(facets, "lifecycleStateChange").get("lifecycleStateChange")
 
 
 def _row_counts(body: Mapping[str, Any]) -> dict[str, int]:
     """How many rows the run says that it wrote to each output."""
-    found = {}
+    counts = {}
     for index, item in enumerate(body.get("outputs") or []):
-        count = _facet(_facets(item, "outputFacets"), "outputStatistics").get("rowCount")
+        count = _facet(_facet(item, "outputFacets"), "outputStatistics").get("rowCount")
         if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_ROWS:
-            found[_full_name(item, f"outputs[{index}]")] = count
-    return found
+            counts[_full_name(item, f"outputs[{index}]")] = count
+    return counts
 
 
 def _nominal_window(run: Mapping[str, Any]) -> Window | None:
-    nominal = _facet(_facets(run), "nominalTime")
+    nominal = _facet(_facet(run, "facets"), "nominalTime")
     start, end = nominal.get("nominalStartTime"), nominal.get("nominalEndTime")
     if start is None or end is None:
         return None
@@ -175,18 +156,9 @@ def _nominal_window(run: Mapping[str, Any]) -> Window | None:
         return None  # some schedulers give the same instant twice: a nominal time, but no window
 
 
-def _facets(item: Mapping[str, Any], key: str = "facets") -> Mapping[str, Any]:
-    facets = item.get(key)
-    return facets if isinstance(facets, dict) else {}
-
-
 def _facet(facets: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     facet = facets.get(name)
     return facet if isinstance(facet, dict) else {}
-
-
-def _known(values: Mapping[str, V]) -> dict[str, V]:
-    return {name: value for name, value in values.items() if value}
 
 
 def _mapping(value: object, place: str) -> Mapping[str, Any]:

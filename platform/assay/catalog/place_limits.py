@@ -56,35 +56,37 @@ class PlaceLimits:
 
 def limits_of(dataset: PlacedDataset, others: Iterable[PlacedDataset]) -> PlaceLimits:
     """The limits of a dataset with those that it inherits from ``others`` by its place."""
-    limiting = sorted((each for each in others if _limits(each, dataset)), key=lambda each: each.name)
+    shared = {}  # the ways in which both read a place that they share, by the dataset that limits it
+    for limit in others:
+        if limit.is_limited and limit.name != dataset.name and _binds(limit, dataset):
+            pairs = product(dataset.places, limit.places)
+            if ways := [(own, other) for (here, own), (there, other) in pairs if overlap(here, there)]:
+                shared[limit.name] = limit, ways
+    limiting = [shared[name] for name in sorted(shared)]
     readers, fault = dataset.readers, ""
-    closed = [each for each in limiting if each.readers]
-    for each in closed:
+    closed = [limit for limit, _ in limiting if limit.readers]
+    for limit in closed:
         if not readers:
-            readers = each.readers
-        elif not set(readers) <= each.allowed:
+            readers = limit.readers
+        elif not set(readers) <= limit.allowed:
             if dataset.readers and not dataset.is_pushed:
-                fault = f"its readers are not those of {each.name}, which lies in the same place: name the same readers"
-            readers = tuple(reader for reader in readers if reader in each.allowed) or NOBODY
+                fault = (
+                    f"its readers are not those of {limit.name}, which lies in the same place: name the same readers"
+                )
+            readers = tuple(reader for reader in readers if reader in limit.allowed) or NOBODY
     owner, team = dataset.owner, dataset.team
     if closed and dataset.is_pushed:  # a producer names the owner of what it pushes
-        (owner, team), *more = dict.fromkeys((each.owner, each.team) for each in closed)
+        (owner, team), *more = dict.fromkeys((limit.owner, limit.team) for limit in closed)
         owner, team = ("", "") if more else (owner, team)
-    for each in limiting:
-        if each.sensitive and not _is_read_alike(dataset, each):
+    for limit, ways in limiting:
+        if limit.sensitive and any(own != other for own, other in ways):  # columns may have other names
             fault = fault or (
-                f"it reads the place of {each.name}, which has sensitive columns, in another way than that: "
+                f"it reads the place of {limit.name}, which has sensitive columns, in another way than that: "
                 "name the same storage, options and columns"
             )
-    hidden = frozenset().union(*(each.sensitive for each in limiting)) - dataset.sensitive
-    return PlaceLimits(
-        owner=owner,
-        team=team,
-        readers=readers,
-        sensitive=hidden,
-        sources=tuple(each.name for each in limiting),
-        fault=fault,
-    )
+    hidden = frozenset().union(*(limit.sensitive for limit, _ in limiting)) - dataset.sensitive
+    sources = tuple(limit.name for limit, _ in limiting)
+    return PlaceLimits(owner=owner, team=team, readers=readers, sensitive=hidden, sources=sources, fault=fault)
 
 
 def closed_folders(dataset: PlacedDataset, limits: PlaceLimits, others: Iterable[PlacedDataset]) -> tuple[str, ...]:
@@ -92,32 +94,16 @@ def closed_folders(dataset: PlacedDataset, limits: PlaceLimits, others: Iterable
     hidden = dataset.sensitive | limits.sensitive
     return tuple(
         place.path
-        for each in others
-        if each.is_limited and each.name not in (dataset.name, *limits.sources) and _binds(each, dataset)
-        if not (each.sensitive <= hidden and (not each.readers or set(limits.readers or ("",)) <= each.allowed))
-        for place, _ in each.places
+        for limit in others
+        if limit.is_limited and limit.name not in (dataset.name, *limits.sources) and _binds(limit, dataset)
+        if not (limit.sensitive <= hidden and (not limit.readers or set(limits.readers or ("",)) <= limit.allowed))
+        for place, _ in limit.places
         if place.path
-    )
-
-
-def _limits(limited: PlacedDataset, dataset: PlacedDataset) -> bool:
-    """Whether the limits of one dataset hold for another by its place."""
-    return (
-        limited.is_limited
-        and limited.name != dataset.name
-        and _binds(limited, dataset)
-        and any(overlap(a, b) for (a, _), (b, _) in product(limited.places, dataset.places))
     )
 
 
 def _binds(limited: PlacedDataset, dataset: PlacedDataset) -> bool:
     return dataset.is_pushed or not (limited.is_pushed or limited.is_gone)
-
-
-def _is_read_alike(dataset: PlacedDataset, limited: PlacedDataset) -> bool:
-    """Whether columns have the same names in both wherever they share a place."""
-    pairs = product(dataset.places, limited.places)
-    return all(a == b for (here, a), (there, b) in pairs if overlap(here, there))
 
 
 def way_of_reading(storage: str, options: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ...]:

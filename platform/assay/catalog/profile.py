@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, Partitioning
@@ -23,8 +23,6 @@ CategoryName = Literal[
     "freshness", "completeness", "duplicates", "consistency", "schema",
     "column", "anomaly", "novelty", "metric", "custom",
 ]  # fmt: skip
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,18 +183,20 @@ class DatasetProfile:
     def targets(self) -> Targets:
         """Its SLAs and periods, from its own metadata or else its tier."""
         tier = TIERS[self.tier]
-        return Targets(
-            freshness=_first(self.slas.freshness, tier.freshness),
-            completeness=_first(self.slas.completeness, tier.completeness),
-            duplicates=_first(self.slas.duplicates, tier.duplicates),
-            consistency=_first(self.slas.consistency, tier.consistency),
-            sustain=_first(self.sustain, tier.sustain),
-            grace=_first(self.grace, tier.grace),
-            severity=self.severity or tier.severity,
-            catch_up=self.catch_up or tier.catch_up,
-            fail_closed=self.unknown_policy == "closed" if self.unknown_policy else tier.fail_closed,
-            novelty=_first(self.novelty, tier.novelty),
-        )
+        fail_closed = None if self.unknown_policy is None else self.unknown_policy == "closed"
+        own = {**vars(self.slas), **vars(self), "fail_closed": fail_closed}
+        names = [target.name for target in fields(Targets)]
+        return Targets(**{name: getattr(tier, name) if own[name] is None else own[name] for name in names})
+
+
+# fields of a dataset's profile by how its row holds them: alike, empty where the tier decides, or as lines of a text
+SAME = (
+    *("description", "owner", "team", "tier", "sustain", "grace", "allow_empty", "novelty", "inferred_schema"),
+    *("retention", "gate_on"),
+)
+TIERS_WHERE_EMPTY = ("severity", "catch_up", "unknown_policy")
+LISTS = ("readers", "tags")
+SLAS = ("freshness", "completeness", "duplicates", "consistency", "unpartitioned")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,10 +294,6 @@ class CatalogProfile:
     templates: tuple[TemplateProfile, ...] = ()
     bindings: tuple[BindingProfile, ...] = ()
     business_metrics: tuple[DatasetProfile, ...] = ()  # as they are written: home and partitions follow from sources
-
-
-def _first(own: T | None, default: T) -> T:
-    return default if own is None else own
 
 
 # What a replica may be stored as, and the options that each storage takes.

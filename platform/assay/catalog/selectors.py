@@ -3,34 +3,29 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any, cast
-
-from django.db import connection
 
 from assay.access import Owned
 from assay.database.name_keys import name_key, name_keys
-from assay.database.statements import Prepared, rows_of
 from assay.models import Dataset, LineageEdge, Replica
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, UnableToPartition, UnableToReadWindow, Window
 
 from .column_types import Declared, declared_columns
 from .profile import (
+    LISTS,
+    SAME,
+    SLAS,
+    TIERS_WHERE_EMPTY,
     BusinessMetricDefinition,
     Column,
     DatasetProfile,
-    GateOn,
     PartitionProfile,
     ReplicaProfile,
     SlaProfile,
     Storage,
     Targets,
-    UnknownPolicy,
 )
-from .tiers import CatchUp, Severity
-
-NAME = "a name's key"  # where the prepared statement has one
 
 
 def profile_of(dataset: Dataset) -> DatasetProfile:
@@ -58,57 +53,34 @@ def slas(dataset: Dataset) -> Targets:
 
 def _metadata_of(dataset: Dataset) -> DatasetProfile:
     """All but its replicas and columns, of which there may be thousands."""
+    values: dict[str, Any] = {name: getattr(dataset, name) for name in SAME}
+    values |= {name: getattr(dataset, name) or None for name in TIERS_WHERE_EMPTY}
+    values |= {name: tuple(getattr(dataset, name).splitlines()) for name in LISTS}
+    values["slas"] = SlaProfile(**{name: getattr(dataset, f"{name}_sla") for name in SLAS})
+    if dataset.partition_column:
+        values["partition"] = PartitionProfile(
+            column=dataset.partition_column,
+            granularity=Granularity(dataset.granularity),
+            holds=Holds(dataset.partition_holds),
+            stored_time_zone=dataset.stored_time_zone,
+            time_zone=dataset.time_zone,
+            key_format=dataset.key_format,
+            first=dataset.first_partition or None,
+        )
     return DatasetProfile(
-        namespace=dataset.namespace,
         name=dataset.name,
-        owner=dataset.owner,
-        tier=dataset.tier,
-        replicas=(),
-        description=dataset.description,
-        team=dataset.team,
+        namespace=dataset.namespace,
         primary_key=tuple(dataset.primary_key),
-        partition=_partition_of(dataset),
-        slas=SlaProfile(
-            freshness=dataset.freshness_sla,
-            completeness=dataset.completeness_sla,
-            duplicates=dataset.duplicates_sla,
-            consistency=dataset.consistency_sla,
-            unpartitioned=dataset.unpartitioned_sla,
-        ),
-        sustain=dataset.sustain,
-        grace=dataset.grace,
-        severity=cast(Severity | None, dataset.severity or None),
-        catch_up=cast(CatchUp | None, dataset.catch_up or None),
-        allow_empty=dataset.allow_empty,
-        novelty=dataset.novelty,
-        inferred_schema=dataset.inferred_schema,
-        retention=dataset.retention,
-        gate_on=cast(GateOn, dataset.gate_on),
-        unknown_policy=cast(UnknownPolicy | None, dataset.unknown_policy or None),
-        readers=tuple(dataset.readers.splitlines()),
-        tags=tuple(dataset.tags.splitlines()),
+        replicas=(),
         business_metric=definition_of(dataset),
+        **values,
     )
 
 
 def definition_of(dataset: Dataset) -> BusinessMetricDefinition | None:
     """How a business metric is computed; None for a table."""
-    said = dataset.business_metric
-    return None if said is None else BusinessMetricDefinition.from_json(said)
-
-
-def _partition_of(dataset: Dataset) -> PartitionProfile | None:
-    if not dataset.partition_column:
-        return None
-    return PartitionProfile(
-        column=dataset.partition_column,
-        granularity=Granularity(dataset.granularity),
-        holds=Holds(dataset.partition_holds),
-        stored_time_zone=dataset.stored_time_zone,
-        time_zone=dataset.time_zone,
-        key_format=dataset.key_format,
-        first=dataset.first_partition or None,
-    )
+    definition = dataset.business_metric
+    return None if definition is None else BusinessMetricDefinition.from_json(definition)
 
 
 def begins_at(dataset: Dataset) -> datetime | None:
@@ -123,44 +95,19 @@ def begins_at(dataset: Dataset) -> datetime | None:
 
 def by_name(full_name: str) -> Dataset | None:
     """The dataset called ``namespace.name``, in whatever case, if the catalog has it."""
-    found = _named(connection.vendor).rows(name_key(full_name))
-    for dataset in found:
-        _set_replicas(dataset, rows_of(Replica, [dataset.pk], "dataset"))
-    return found[0] if found else None
-
-
-@lru_cache(maxsize=4)
-def _named(vendor: str) -> Prepared[Dataset]:
-    return Prepared(Dataset.objects.filter(name_key=NAME), NAME)
+    return Dataset.objects.filter(name_key=name_key(full_name)).prefetch_related("replicas").first()
 
 
 def by_names(full_names: Collection[str]) -> dict[str, Dataset]:
     """The datasets of these names that the catalog has, each by the spelling that was asked for."""
     rows = Dataset.objects.filter(name_key__in=name_keys(full_names)).prefetch_related("replicas")
-    found = {row.name_key: row for row in rows}
-    return {name: found[key] for name in full_names if (key := name_key(name)) in found}
+    by_key = {row.name_key: row for row in rows}
+    return {name: by_key[key] for name in full_names if (key := name_key(name)) in by_key}
 
 
 def with_replicas(ids: Collection[int]) -> dict[int, Dataset]:
-    """The datasets of these ids, each with its replicas, in one statement where each has one."""
-    found: dict[int, Dataset] = {}
-    replicas: dict[int, list[Replica]] = {}
-    for row in rows_of(Replica, ids, "dataset", related=("dataset",)):
-        row.dataset = found.setdefault(row.dataset_id, row.dataset)
-        replicas.setdefault(row.dataset_id, []).append(row)
-    found |= {dataset.pk: dataset for dataset in rows_of(Dataset, set(ids) - found.keys())}
-    for pk, dataset in found.items():
-        _set_replicas(dataset, replicas.get(pk, []))
-    return found
-
-
-def _set_replicas(dataset: Dataset, replicas: list[Replica]) -> None:
-    """Leave them as Django leaves what it has prefetched, which the stubs do not know."""
-    for each in replicas:
-        each.dataset = dataset
-    known: Any = dataset.replicas.all()
-    known._result_cache, known._prefetch_done = replicas, True
-    dataset._prefetched_objects_cache = {"replicas": known}  # type: ignore[attr-defined]
+    """The datasets of these ids, each with its replicas."""
+    return Dataset.objects.prefetch_related("replicas").in_bulk(ids)
 
 
 def owned(dataset: Dataset) -> Owned:
@@ -209,24 +156,23 @@ def downstreams(dataset: Dataset) -> list[Dataset]:
 
 def lineage_above(dataset_id: int) -> dict[int, tuple[int, ...]]:
     """The direct upstreams of a dataset and of all that feeds it, by id: a query for each step up."""
-    found: dict[int, tuple[int, ...]] = {}
-    edge = {dataset_id}
-    while edge:
-        found |= dict.fromkeys(edge, ())
-        for downstream, upstream in LineageEdge.objects.filter(downstream__in=edge).values_list(
-            "downstream_id", "upstream_id"
-        ):
-            found[downstream] += (upstream,)
-        edge = {up for each in edge for up in found[each]} - found.keys()
-    return found
+    upstreams: dict[int, tuple[int, ...]] = {}
+    ids = {dataset_id}
+    while ids:
+        upstreams |= dict.fromkeys(ids, ())
+        edges = LineageEdge.objects.filter(downstream__in=ids).values_list("downstream_id", "upstream_id")
+        for downstream, upstream in edges:
+            upstreams[downstream] += (upstream,)
+        ids = {upstream for downstream in ids for upstream in upstreams[downstream]} - upstreams.keys()
+    return upstreams
 
 
 def upstream_map() -> dict[int, tuple[int, ...]]:
     """Every dataset's direct upstreams, by id: the whole lineage in one query."""
-    found: dict[int, tuple[int, ...]] = {}
+    upstreams: dict[int, tuple[int, ...]] = {}
     for downstream, upstream in LineageEdge.objects.values_list("downstream_id", "upstream_id"):
-        found[downstream] = (*found.get(downstream, ()), upstream)
-    return found
+        upstreams[downstream] = (*upstreams.get(downstream, ()), upstream)
+    return upstreams
 
 
 # The window that a person or a pipeline means: a partition's key, or two instants.

@@ -21,13 +21,12 @@ from .place_limits import (
     MOST,
     NOBODY,
     PlacedDataset,
-    PlaceLimits,
     closed_folders,
     is_too_wide,
     limits_of,
     way_of_reading,
 )
-from .profile import CatalogProfile, DatasetProfile, LineageProfile
+from .profile import LISTS, SAME, SLAS, TIERS_WHERE_EMPTY, CatalogProfile, DatasetProfile, LineageProfile
 
 # Write the limits that datasets inherit by their places, and judge again where a dataset is read.
 
@@ -44,10 +43,14 @@ def inherit_limits(names: Collection[str], *, source: str) -> set[str]:
     Raises UnableToLimit where limits contradict each other, and where a push would limit what others declare.
     """
     keys = set(name_keys(names))
-    told = [row for row in Dataset.objects.filter(name_key__in=keys) if row.business_metric is None]
-    _note_limited(told)
+    named = [row for row in Dataset.objects.filter(name_key__in=keys) if row.business_metric is None]
+    for row in named:
+        is_limited = bool(_own_limits(row)["readers"]) or bool(_own_sensitive(row))
+        if row.is_limited != is_limited:
+            row.is_limited = is_limited
+            Dataset.objects.filter(pk=row.pk).update(is_limited=is_limited)
     limited = limited_datasets()
-    is_limiting = any(row.is_limited for row in told)
+    is_limiting = any(row.is_limited for row in named)
     if not limited and not Dataset.objects.exclude(place_limits={}).exists():
         return set()
     rows = Dataset.objects.filter(business_metric__isnull=True).prefetch_related("replicas")
@@ -59,8 +62,16 @@ def inherit_limits(names: Collection[str], *, source: str) -> set[str]:
         is_judged = row.name_key in keys or (row.source != PUSHED and row.missing_since is None)
         if limits.fault and is_judged:
             raise UnableToLimit(f"{row.full_name}: {limits.fault}")
-        if not _write(row, limits):
+        own = _own_limits(row)
+        effective = {"readers": "\n".join(limits.readers), "owner": limits.owner, "team": limits.team}
+        inherited = {
+            **({"own": own} if own != effective else {}),
+            **({"sensitive": sorted(limits.sensitive)} if limits.sensitive else {}),
+        }
+        values = {**effective, "place_limits": inherited}
+        if all(getattr(row, name) == value for name, value in values.items()):
             continue
+        Dataset.objects.filter(pk=row.pk).update(**values)
         if source == PUSHED and row.name_key not in keys and is_limiting:
             raise UnableToLimit(
                 f"{row.full_name} reads the same place, and a push may not limit it: "
@@ -81,7 +92,7 @@ def limited_datasets() -> list[PlacedDataset]:
 
 def placed(dataset: Dataset, replicas: Iterable[Replica]) -> PlacedDataset:
     """A dataset as its provider declares it, with the places that these replicas read."""
-    own = {name: getattr(dataset, name) for name in OWN} | dataset.place_limits.get("own", {})
+    own = _own_limits(dataset)
     columns = [column["name"] for column in dataset.columns]
     return PlacedDataset(
         name=dataset.full_name,
@@ -90,7 +101,11 @@ def placed(dataset: Dataset, replicas: Iterable[Replica]) -> PlacedDataset:
         readers=tuple(own["readers"].splitlines()),
         sensitive=_own_sensitive(dataset),
         places=[
-            (place_of(each.storage, each.location, each.options, os.environ), _way(each, columns)) for each in replicas
+            (
+                place_of(replica.storage, replica.location, replica.options, os.environ),
+                way_of_reading(replica.storage, replica.options, columns),
+            )
+            for replica in replicas
         ],
         is_pushed=dataset.source == PUSHED,
         is_gone=dataset.missing_since is not None,
@@ -119,34 +134,12 @@ def closed_to(dataset: Dataset, replica: Replica, limited: Sequence[PlacedDatase
     return closed_folders(own, limits, limited)
 
 
-def _way(replica: Replica, columns: Sequence[str]) -> tuple[str, ...]:
-    return way_of_reading(replica.storage, replica.options, columns)
+def _own_limits(dataset: Dataset) -> dict[str, Any]:
+    return {**{name: getattr(dataset, name) for name in OWN}, **dataset.place_limits.get("own", {})}
 
 
 def _own_sensitive(dataset: Dataset) -> frozenset[str]:
     return frozenset(column["name"].casefold() for column in dataset.columns if column.get("sensitive"))
-
-
-def _note_limited(rows: Iterable[Dataset]) -> None:
-    for row in rows:
-        own = row.place_limits.get("own", {}).get("readers", row.readers)
-        if row.is_limited != (is_limited := bool(own) or bool(_own_sensitive(row))):
-            row.is_limited = is_limited
-            Dataset.objects.filter(pk=row.pk).update(is_limited=is_limited)
-
-
-def _write(row: Dataset, limits: PlaceLimits) -> bool:
-    """Write the limits of a dataset; whether they are others than before."""
-    own = {name: getattr(row, name) for name in OWN} | row.place_limits.get("own", {})
-    effective = {"readers": "\n".join(limits.readers), "owner": limits.owner, "team": limits.team}
-    inherited = {
-        **({"own": own} if own != effective else {}),
-        **({"sensitive": sorted(limits.sensitive)} if limits.sensitive else {}),
-    }
-    values = {**effective, "place_limits": inherited}
-    if all(getattr(row, name) == value for name, value in values.items()):
-        return False
-    return bool(Dataset.objects.filter(pk=row.pk).update(**values))
 
 
 UNOWNED = ("openlineage", "push")  # whose edges a catalog may take over
@@ -202,21 +195,28 @@ def apply_catalog(
     """
     check_locations(profile, source=source)
     _refuse_others(profile, source)
+    names = [dataset.full_name for dataset in profile.datasets]
     known = Dataset.objects.filter(source=source, missing_since__isnull=True).count()
-    created, changed = [], []
-    for told in profile.datasets:
-        is_new, is_changed = _apply_dataset(told, source=source, now=now)
-        created += [told.full_name] if is_new else []
-        changed += [told.full_name] if is_changed and not is_new else []
+    results = {
+        name: _apply_dataset(dataset, source, now) for name, dataset in zip(names, profile.datasets, strict=True)
+    }
+    created = [name for name, (is_new, _) in results.items() if is_new]
+    changed = [name for name, (is_new, is_changed) in results.items() if is_changed and not is_new]
     touched = _apply_lineage(profile.lineage, source=source, full=full)
-    missing = _note_missing(profile, source=source, now=now) if full else ()
+    missing: tuple[str, ...] = ()
+    if full:
+        gone = Dataset.objects.filter(source=source, missing_since__isnull=True).exclude(name_key__in=name_keys(names))
+        missing = tuple(gone.order_by("full_name").values_list("full_name", flat=True))
+        Dataset.objects.filter(name_key__in=name_keys(missing)).update(missing_since=now)
     if not allow_removal and (fault := removal_fault(missing, known)):
         raise UnableToRemove(f"{source!r}: {fault}; if that is meant, say --allow-removal")
     try:
-        limited = inherit_limits([told.full_name for told in profile.datasets], source=source)
+        limited = inherit_limits(names, source=source)
     except UnableToLimit as unable:
         raise UnableToApply(str(unable)) from None
-    mark_changed({*created, *changed, *touched, *missing, *limited} | _downstreams_of({*created, *changed}), now)
+    edges = LineageEdge.objects.filter(upstream__name_key__in=name_keys([*created, *changed]))
+    compared = edges.values_list("downstream__full_name", flat=True)  # their tests compare them with what changed
+    mark_changed({*created, *changed, *touched, *missing, *limited, *compared}, now)
     return Applied(created=tuple(created), changed=tuple(changed), missing=missing, known=known)
 
 
@@ -225,22 +225,22 @@ def _refuse_others(profile: CatalogProfile, source: str) -> None:
 
     A name stays that of a table, or of a business metric: what was found of the one says nothing of the other.
     """
-    told = {name_key(dataset.full_name): dataset for dataset in profile.datasets}
-    rows = Dataset.objects.filter(name_key__in=told).order_by("full_name")
-    changed = [row for row in rows if (row.business_metric is None) != (told[row.name_key].business_metric is None)]
-    if changed:
-        said = [
-            f"{_at(told[row.name_key].place)}{row.full_name} is known as "
-            f"{'a table' if row.business_metric is None else 'a business metric'}, and names are shared"
-            for row in changed
-        ]
-        raise UnableToShare("\n".join([*said, "give one of the two another name"]))
-    others = Dataset.objects.filter(name_key__in=told, missing_since__isnull=True).exclude(source=source)
+    by_key = {name_key(dataset.full_name): dataset for dataset in profile.datasets}
+    rows = list(Dataset.objects.filter(name_key__in=by_key).order_by("full_name"))
+    swaps = [
+        f"{_at(by_key[row.name_key].place)}{row.full_name} is known as "
+        f"{'a table' if row.business_metric is None else 'a business metric'}, and names are shared"
+        for row in rows
+        if (row.business_metric is None) != (by_key[row.name_key].business_metric is None)
+    ]
+    if swaps:
+        raise UnableToShare("\n".join([*swaps, "give one of the two another name"]))
     places = {row.name: str(row) for row in Source.objects.all()}
     clashes = [
-        f"{_at(told[row.name_key].place)}{row.full_name} belongs to the source "
+        f"{_at(by_key[row.name_key].place)}{row.full_name} belongs to the source "
         f"{places.get(row.source, repr(row.source))}, and {source!r} tells of it too"
-        for row in others.order_by("full_name")
+        for row in rows
+        if row.missing_since is None and row.source != source
     ]
     if clashes:
         mend = "keep each in one of the two; what leaves a source, or whose source is removed, is free for another"
@@ -255,58 +255,63 @@ def check_locations(profile: CatalogProfile, *, source: str) -> None:
     """Raise UnableToApply with every location that may not be read."""
     rules, wrong = rules_of(config()), []
     for dataset in profile.datasets:
-        for one in dataset.replicas if dataset.business_metric is None else ():
-            place = ToldLocation(
-                storage=one.storage, location=one.location, options=one.options, is_trusted=source != PUSHED
-            )
+        for replica in dataset.replicas if dataset.business_metric is None else ():
+            values = {name: getattr(replica, name) for name in ("storage", "location", "options")}
             try:
-                check(place, rules)
+                check(ToldLocation(**values, is_trusted=source != PUSHED), rules)
             except UnableToUseLocation as error:
-                wrong.append(f"{_at(dataset.place)}{dataset.full_name} in {one.datacenter}: {error}")
+                wrong.append(f"{_at(dataset.place)}{dataset.full_name} in {replica.datacenter}: {error}")
     if wrong:
         raise UnableToApply("\n".join(wrong))
 
 
-def _apply_dataset(told: DatasetProfile, *, source: str, now: datetime) -> tuple[bool, bool]:
-    wanted = {**_columns_of(told), "source": source, "missing_since": None}
-    declared = declared_since(wanted["columns"], now=now)
-    named = {"namespace": told.namespace, "name": told.name}
-    defaults = {**wanted, **named, "declared": declared, "created_at": now, "changed_at": now}
-    dataset, is_new = Dataset.objects.get_or_create(name_key=name_key(told.full_name), defaults=defaults)
-    if source == PUSHED:
-        _keep_private(dataset, wanted)
+def _apply_dataset(profile: DatasetProfile, source: str, now: datetime) -> tuple[bool, bool]:
+    """Write a dataset; whether it is new, and whether it changed."""
+    values = {**_columns_of(profile), "source": source, "missing_since": None}
+    names = {"namespace": profile.namespace, "name": profile.name}
+    declared = declared_since(values["columns"], now=now)
+    defaults = {**values, **names, "declared": declared, "created_at": now, "changed_at": now}
+    dataset, is_new = Dataset.objects.get_or_create(name_key=name_key(profile.full_name), defaults=defaults)
+    if source == PUSHED:  # a request opens nothing that a catalog file has closed: it must not unmask what it copies
+        own = _own_limits(dataset)
+        values |= own if own["readers"] else {}
+        columns = {column["name"].casefold(): column for column in values["columns"]}
+        for column in dataset.columns:
+            if column.get("sensitive"):
+                columns.setdefault(column["name"].casefold(), column)["sensitive"] = True
+        values["columns"] = list(columns.values())
     if "own" in dataset.place_limits:
-        wanted["place_limits"] = {**dataset.place_limits, "own": {name: wanted[name] for name in OWN}}
-        wanted |= {name: getattr(dataset, name) for name in OWN}
-    wanted["declared"] = declared_since(wanted["columns"], dataset.columns, dataset.declared, now=now)
-    changed = {name: value for name, value in wanted.items() if getattr(dataset, name) != value}
+        values["place_limits"] = {**dataset.place_limits, "own": {name: values[name] for name in OWN}}
+        values |= {name: getattr(dataset, name) for name in OWN}
+    values["declared"] = declared_since(values["columns"], dataset.columns, dataset.declared, now=now)
+    changed = {name: value for name, value in values.items() if getattr(dataset, name) != value}
     if changed:
         for name, value in changed.items():
             setattr(dataset, name, value)
         dataset.save(update_fields=[*changed])
-    return is_new, _apply_replicas(dataset, told) or bool(changed)
+    return is_new, _apply_replicas(dataset, profile) or bool(changed)
 
 
-def tell_again(dataset: Dataset, told: DatasetProfile, *, now: datetime) -> None:
+def tell_again(dataset: Dataset, profile: DatasetProfile, *, now: datetime) -> None:
     """Write what has become of a dataset by what others tell, such as the sources of a business metric."""
-    is_new, is_changed = _apply_dataset(told, source=dataset.source, now=now)
-    if is_new or is_changed:
+    if any(_apply_dataset(profile, dataset.source, now)):
         dataset.refresh_from_db()
 
 
-def _columns_of(told: DatasetProfile) -> dict[str, Any]:
+def _columns_of(profile: DatasetProfile) -> dict[str, Any]:
     """The values of the model's own columns that a profile gives."""
-    part = told.partition
+    part = profile.partition
+    columns = [
+        {"name": column.name, "type": column.type} | ({"sensitive": True} if column.sensitive else {})
+        for column in profile.columns
+    ]
     return {
-        "description": told.description,
-        "owner": told.owner,
-        "team": told.team,
-        "tier": told.tier,
-        "columns": [
-            {"name": column.name, "type": column.type} | ({"sensitive": True} if column.sensitive else {})
-            for column in told.columns
-        ],
-        "primary_key": list(told.primary_key),
+        **{name: getattr(profile, name) for name in SAME},
+        **{name: getattr(profile, name) or "" for name in TIERS_WHERE_EMPTY},
+        **{name: "\n".join(getattr(profile, name)) for name in LISTS},
+        **{f"{name}_sla": getattr(profile.slas, name) for name in SLAS},
+        "columns": columns,
+        "primary_key": list(profile.primary_key),
         "partition_column": part.column if part else "",
         "granularity": part.granularity.value if part else "",
         "partition_holds": (part.holds if part else Holds.KEY).value,
@@ -314,110 +319,58 @@ def _columns_of(told: DatasetProfile) -> dict[str, Any]:
         "time_zone": part.time_zone if part else "UTC",
         "key_format": part.key_format if part else "",
         "first_partition": (part.first or "") if part else "",
-        "freshness_sla": told.slas.freshness,
-        "completeness_sla": told.slas.completeness,
-        "duplicates_sla": told.slas.duplicates,
-        "consistency_sla": told.slas.consistency,
-        "unpartitioned_sla": told.slas.unpartitioned,
-        "sustain": told.sustain,
-        "grace": told.grace,
-        "severity": told.severity or "",
-        "catch_up": told.catch_up or "",
-        "allow_empty": told.allow_empty,
-        "novelty": told.novelty,
-        "inferred_schema": told.inferred_schema,
-        "retention": told.retention,
-        "gate_on": told.gate_on,
-        "unknown_policy": told.unknown_policy or "",
-        "readers": "\n".join(told.readers),
-        "tags": "\n".join(told.tags),
-        "business_metric": told.business_metric.to_json() if told.business_metric else None,
+        "business_metric": profile.business_metric.to_json() if profile.business_metric else None,
     }
 
 
-def _keep_private(dataset: Dataset, wanted: dict[str, Any]) -> None:
-    """What a request tells opens nothing that a catalog file has closed: a producer must not unmask what it copies."""
-    own = {name: getattr(dataset, name) for name in OWN} | dataset.place_limits.get("own", {})
-    if own["readers"]:
-        wanted |= own
-    told = {column["name"].casefold(): column for column in wanted["columns"]}
-    for column in dataset.columns:
-        if column.get("sensitive"):
-            told.setdefault(column["name"].casefold(), column)["sensitive"] = True
-    wanted["columns"] = list(told.values())
-
-
-def _apply_replicas(dataset: Dataset, told: DatasetProfile) -> bool:
-    wanted = {
-        replica.datacenter: (position, replica.storage, replica.location, dict(replica.options))
-        for position, replica in enumerate(told.replicas)
-    }
-    existing = {r.datacenter: (r.position, r.storage, r.location, r.options) for r in dataset.replicas.all()}
-    if wanted == existing:
-        return False
-    dataset.replicas.exclude(datacenter__in=wanted).delete()
-    for datacenter, (position, storage, location, options) in wanted.items():
-        Replica.objects.update_or_create(
-            dataset=dataset,
-            datacenter=datacenter,
-            defaults={"position": position, "storage": storage, "location": location, "options": options},
+def _apply_replicas(dataset: Dataset, profile: DatasetProfile) -> bool:
+    names = ("position", "storage", "location", "options")
+    replicas = {
+        replica.datacenter: dict(
+            zip(names, (at, replica.storage, replica.location, dict(replica.options)), strict=True)
         )
+        for at, replica in enumerate(profile.replicas)
+    }
+    if replicas == {row.datacenter: {name: getattr(row, name) for name in names} for row in dataset.replicas.all()}:
+        return False
+    dataset.replicas.exclude(datacenter__in=replicas).delete()
+    for datacenter, values in replicas.items():
+        Replica.objects.update_or_create(dataset=dataset, datacenter=datacenter, defaults=values)
     return True
 
 
-def _apply_lineage(told: tuple[LineageProfile, ...], *, source: str, full: bool) -> set[str]:
+def _apply_lineage(edges: tuple[LineageProfile, ...], *, source: str, full: bool) -> set[str]:
     """Write the edges; the names of the downstreams whose upstreams changed."""
     rows_of_names = Dataset.objects.values_list("name_key", "id", "full_name")
-    ids = {key: id_ for key, id_, _ in rows_of_names}
-    names = {id_: name for _, id_, name in rows_of_names}
+    ids, names = {key: id_ for key, id_, _ in rows_of_names}, {id_: name for _, id_, name in rows_of_names}
     if unknown := sorted(
-        {name for edge in told for name in (edge.upstream, edge.downstream) if name_key(name) not in ids}
+        {end for edge in edges for end in (edge.upstream, edge.downstream) if name_key(end) not in ids}
     ):
         raise UnableToApply(f"lineage names datasets that the catalog lacks: {', '.join(unknown)}; tell of them first")
-    pairs = [(ids[name_key(edge.upstream)], ids[name_key(edge.downstream)]) for edge in told]
-    wanted = {pair: (edge.one_to_one, edge.sampled, dict(edge.keys)) for pair, edge in zip(pairs, told, strict=True)}
-    rows = {(edge.upstream_id, edge.downstream_id): edge for edge in LineageEdge.objects.all()}
+    values = {
+        (ids[name_key(edge.upstream)], ids[name_key(edge.downstream)]): {
+            "one_to_one": edge.one_to_one, "sampled": edge.sampled, "keys": dict(edge.keys),
+        }
+        for edge in edges
+    }  # fmt: skip
+    rows = {(row.upstream_id, row.downstream_id): row for row in LineageEdge.objects.all()}
     touched = {
         pair
-        for pair, flags in wanted.items()
-        if pair not in rows or (rows[pair].one_to_one, rows[pair].sampled, rows[pair].keys) != flags
+        for pair, flags in values.items()
+        if pair not in rows or any(getattr(rows[pair], name) != value for name, value in flags.items())
     }
-    taken = {pair for pair in wanted.keys() & rows.keys() - touched if rows[pair].source in UNOWNED}
-    if taken and source not in UNOWNED:  # whoever keeps an edge in a file may end it there
-        LineageEdge.objects.filter(pk__in=[rows[pair].pk for pair in taken]).update(source=source, missed_since=None)
+    free = [rows[pair].pk for pair in values.keys() & rows.keys() - touched if rows[pair].source in UNOWNED]
+    if free and source not in UNOWNED:  # whoever keeps an edge in a file may end it there
+        LineageEdge.objects.filter(pk__in=free).update(source=source, missed_since=None)
     if others := [pair for pair in touched if pair in rows and rows[pair].source not in (source, *UNOWNED)]:
-        told_of = "; ".join(f"{names[a]} to {names[b]} by {rows[a, b].source!r}" for a, b in sorted(others))
-        raise UnableToApply(f"other sources tell otherwise of lineage: {told_of}; keep each edge in one source")
+        clashes = "; ".join(f"{names[a]} to {names[b]} by {rows[a, b].source!r}" for a, b in sorted(others))
+        raise UnableToApply(f"other sources tell otherwise of lineage: {clashes}; keep each edge in one source")
     for upstream, downstream in touched:
-        one_to_one, sampled, keys = wanted[upstream, downstream]
-        LineageEdge.objects.update_or_create(
-            upstream_id=upstream,
-            downstream_id=downstream,
-            defaults={
-                "one_to_one": one_to_one,
-                "sampled": sampled,
-                "keys": keys,
-                "source": source,
-                "missed_since": None,
-            },
-        )
-    gone = {pair for pair, edge in rows.items() if full and edge.source == source and pair not in wanted}
+        defaults = {**values[upstream, downstream], "source": source, "missed_since": None}
+        LineageEdge.objects.update_or_create(upstream_id=upstream, downstream_id=downstream, defaults=defaults)
+    gone = {pair for pair, row in rows.items() if full and row.source == source and pair not in values}
     LineageEdge.objects.filter(pk__in=[rows[pair].pk for pair in gone]).delete()
     return {names[downstream] for _, downstream in touched | gone}
-
-
-def _note_missing(profile: CatalogProfile, *, source: str, now: datetime) -> tuple[str, ...]:
-    told = name_keys([dataset.full_name for dataset in profile.datasets])
-    gone = Dataset.objects.filter(source=source, missing_since__isnull=True).exclude(name_key__in=told)
-    names = tuple(gone.order_by("full_name").values_list("full_name", flat=True))
-    Dataset.objects.filter(name_key__in=name_keys(names)).update(missing_since=now)
-    return names
-
-
-def _downstreams_of(names: set[str]) -> set[str]:
-    """Those whose tests compare them with one of ``names``, by full name."""
-    edges = LineageEdge.objects.filter(upstream__name_key__in=name_keys(names))
-    return set(edges.values_list("downstream__full_name", flat=True))
 
 
 def mark_changed(names: set[str], now: datetime) -> None:
@@ -449,14 +402,9 @@ def record_completion(
             f"{window.text} has more than {MOST} partitions of {dataset.full_name}: complete it in parts."
         )
     return DataChange.objects.create(
-        dataset=dataset,
-        datacenter=datacenter,
+        **{"dataset": dataset, "datacenter": datacenter, "pipeline": pipeline, "run": run, "rows": rows, "mode": mode},
         kind=ChangeKind.COMPLETED,
         window_start=window.start,
         window_end=window.end,
-        pipeline=pipeline,
-        run=run,
-        rows=rows,
-        mode=mode,
         at=now,
     )

@@ -108,11 +108,8 @@ def run(arguments: list[str]) -> int:
         ManagementUtility(["assay", *arguments]).execute()
     except BrokenPipeError:
         raise
-    except (DatabaseError, OSError) as error:
-        print(f"assay: {of_storage(error)}", file=sys.stderr)
-        return ExitCode.UNABLE
-    except UnableToMigrate as error:
-        print(f"assay: {error}", file=sys.stderr)
+    except (DatabaseError, OSError, UnableToMigrate) as error:
+        print(f"assay: {error if isinstance(error, UnableToMigrate) else of_storage(error)}", file=sys.stderr)
         return ExitCode.UNABLE
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else ExitCode.UNABLE

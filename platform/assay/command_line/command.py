@@ -7,9 +7,10 @@ import socket
 import sys
 import time
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, NoReturn, TypeVar
@@ -40,8 +41,8 @@ BARE_DATE = "ISO 8601; a bare date is midnight in the dataset's time zone, or in
 def instant(text: str) -> datetime:
     """An instant in ISO 8601; without a time zone it is in UTC."""
     try:
-        found = datetime.fromisoformat(text)
-        return taken(found if found.tzinfo else found.replace(tzinfo=UTC))
+        time = datetime.fromisoformat(text)
+        return taken(time if time.tzinfo else time.replace(tzinfo=UTC))
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
 
@@ -67,14 +68,11 @@ def length(text: str) -> timedelta:
 
 def command_origin() -> RequestOrigin:
     """The account of the machine that runs it."""
-    return RequestOrigin(actor=f"{_account()}@{socket.gethostname()}", via="command")
-
-
-def _account() -> str:
     try:
-        return getpass.getuser()
+        account = getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name
-        return "nobody"
+        account = "nobody"
+    return RequestOrigin(actor=f"{account}@{socket.gethostname()}", via="command")
 
 
 # A wait of a command: ask again and again, more and more rarely, where somebody may watch.
@@ -105,37 +103,23 @@ def wait_for(
     ``told`` says for people what is waited for. A terminal shows it in one line that lives; a log gets a line for each
     change.
     """
-    end, asked = time.monotonic() + longest.total_seconds(), 0
-    with _teller() as tell:
-        while True:
-            found, asked = ask(), asked + 1
+    end, last = time.monotonic() + longest.total_seconds(), ""
+    is_live = sys.stderr.isatty()
+    with Console(stderr=True, emoji=False).status("waiting") if is_live else nullcontext() as status:
+        for number in count(1):
+            answer = ask()
             left = timedelta(seconds=end - time.monotonic())
-            if is_settled(found) or left <= timedelta(0):
-                return found
-            tell(told(found), left)
-            time.sleep(next_pause(asked, left=left, poll=poll).total_seconds())
-
-
-@contextmanager
-def _teller() -> Iterator[Callable[[str, timedelta], None]]:
-    """Something that says on the standard error what is waited for."""
-    if sys.stderr.isatty():
-        with Console(stderr=True, emoji=False).status("waiting") as status:
-            yield lambda text, left: status.update(f"{escape(text)} ({_rough(left)} left)")
-        return
-    said: set[str] = set()
-
-    def write(text: str, left: timedelta) -> None:
-        if text not in said:
-            print(f"assay: waiting, at most {_rough(left)}: {text}", file=sys.stderr, flush=True)
-        said.clear()
-        said.add(text)
-
-    yield write
-
-
-def _rough(left: timedelta) -> str:
-    return format_duration(timedelta(seconds=max(1, round(left.total_seconds()))))
+            if is_settled(answer) or left <= timedelta(0):
+                break
+            text = told(answer)
+            seconds = format_duration(timedelta(seconds=max(1, round(left.total_seconds()))))
+            if status is not None:
+                status.update(f"{escape(text)} ({seconds} left)")
+            elif text != last:
+                print(f"assay: waiting, at most {seconds}: {text}", file=sys.stderr, flush=True)
+            last = text
+            time.sleep(next_pause(number, left=left, poll=poll).total_seconds())
+    return answer
 
 
 # Whether the database has the tables of this version; the embedded one is brought there by the command that asks.
@@ -148,7 +132,7 @@ class UnableToMigrate(Exception):
 def missing_migrations() -> int:
     """How many migrations the database still lacks."""
     homes = {app.label: Path(app.path) / "migrations" for app in apps.get_app_configs()}
-    shipped = {(label, each.name) for label, home in homes.items() for each in iter_modules([str(home)])}
+    shipped = {(label, module.name) for label, home in homes.items() for module in iter_modules([str(home)])}
     if shipped <= set(MigrationRecorder(connection).applied_migrations()):
         return 0  # found by their names: to import all of them takes longer than most commands
     executor = MigrationExecutor(connection)
@@ -175,15 +159,8 @@ def bring_up_to_date() -> None:
 WIDTH = 120  # of tables that go to a file or a pipe
 
 # What Django's own machinery reads of the options; no command of ours offers them.
-DJANGO_DEFAULTS = {
-    "settings": None,
-    "pythonpath": None,
-    "traceback": False,
-    "no_color": False,
-    "force_color": False,
-    "skip_checks": True,
-    "verbosity": 1,
-}
+DJANGO_DEFAULTS = {"skip_checks": True, "verbosity": 1, "settings": None, "pythonpath": None}
+DJANGO_DEFAULTS |= dict.fromkeys(("traceback", "no_color", "force_color"), False)
 
 
 class UnableToRun(Exception):
@@ -192,7 +169,7 @@ class UnableToRun(Exception):
 
 def key_values(given: Sequence[str]) -> dict[str, str]:
     """What ``--option KEY=VALUE`` says; raises UnableToRun."""
-    pairs = [each.partition("=") for each in given]
+    pairs = [option.partition("=") for option in given]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise UnableToRun(f"--option {wrong[0]!r} gives no value: write it as {wrong[0]}=VALUE")
     return {name: value for name, _, value in pairs}

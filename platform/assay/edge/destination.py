@@ -1,6 +1,7 @@
 """Where the service may call: a URL that somebody wrote down must not lead to machines that only we can reach."""
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
@@ -55,8 +56,11 @@ class Destination:
 
 def rules_for(url: str, hosts: Collection[str] = (), *, permits_private: bool = False) -> DestinationRules:
     """Rules with these hosts; without any, the host of the URL itself is the only one."""
-    own = () if hosts else (_host(url),)
-    return DestinationRules(hosts=frozenset(host.lower() for host in (*hosts, *own)), permits_private=permits_private)
+    own = ""
+    with suppress(ValueError, UnableToCall):  # ``destination`` says what is wrong with the URL
+        own = "" if hosts else _ascii(urlsplit(url).hostname or "")
+    names = frozenset(host.lower() for host in hosts or (own,))
+    return DestinationRules(hosts=names, permits_private=permits_private)
 
 
 def destination(url: str, rules: DestinationRules) -> Destination:
@@ -73,14 +77,22 @@ def destination(url: str, rules: DestinationRules) -> Destination:
         raise UnableToCall(f"{scheme or 'a URL without a scheme'} is not permitted: use https")
     if "@" in parts.netloc:
         raise UnableToCall("a name or password in the URL is not permitted: they are shown wherever the URL is")
-    found = Destination(scheme=scheme, host=_ascii(host), port=port or PORTS[scheme], target=_target(parts[2:4]))
-    _demand_listed(found, rules)
-    return found
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    name = _ascii(host)
+    if not target.isascii():
+        raise UnableToCall("the URL's path holds characters beyond ASCII: write them as %XX")
+    place = Destination(scheme=scheme, host=name, port=port or PORTS[scheme], target=target)
+    # a host is listed with its port, or alone for its scheme's own port; in private any port will do
+    is_usual = rules.permits_private or place.port == PORTS[scheme]
+    if f"{name}:{place.port}" not in rules.hosts and not (is_usual and name in rules.hosts):
+        listed = ", ".join(sorted(rules.hosts))
+        raise UnableToCall(f"{name}:{place.port} is not among the permitted hosts: {listed}")
+    return place
 
 
-def judged(found: Iterable[str], rules: DestinationRules) -> list[str]:
+def judged(resolved: Iterable[str], rules: DestinationRules) -> list[str]:
     """The addresses of one name, if every one may be connected to; raises UnableToCall."""
-    addresses = list(found)
+    addresses = list(resolved)
     if not addresses:
         raise UnableToCall("the name has no address")
     if refused := [address for address in addresses if not is_permitted(address, private=rules.permits_private)]:
@@ -116,21 +128,6 @@ def _meant(address: Address) -> Address:
     return address.ipv4_mapped or isatap or address.sixtofour or teredo or nat or compatible or address
 
 
-def _demand_listed(found: Destination, rules: DestinationRules) -> None:
-    """A host is listed with its port, or alone for its scheme's own port; in private any port will do."""
-    is_usual = rules.permits_private or found.port == PORTS[found.scheme]
-    if f"{found.host}:{found.port}" in rules.hosts or (is_usual and found.host in rules.hosts):
-        return
-    raise UnableToCall(f"{found.host}:{found.port} is not among the permitted hosts: {', '.join(sorted(rules.hosts))}")
-
-
-def _host(url: str) -> str:
-    try:
-        return _ascii(urlsplit(url).hostname or "")
-    except (ValueError, UnableToCall):
-        return ""  # ``destination`` says what is wrong with it
-
-
 def _ascii(host: str) -> str:
     """The host as name servers know it; raises UnableToCall."""
     try:
@@ -140,11 +137,3 @@ def _ascii(host: str) -> str:
     if not name:
         raise UnableToCall("the URL names no host")
     return name.lower().removesuffix(".")
-
-
-def _target(path_and_query: tuple[str, ...]) -> str:
-    path, query = path_and_query
-    target = (path or "/") + (f"?{query}" if query else "")
-    if not target.isascii():
-        raise UnableToCall("the URL's path holds characters beyond ASCII: write them as %XX")
-    return target

@@ -25,8 +25,8 @@ Resolve = Callable[[str, int], Iterable[str]]
 
 def resolved(host: str, port: int) -> list[str]:
     """The addresses of a name, each once; the system's resolver has time-outs of its own."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,17 +115,13 @@ def _connected(place: Destination, addresses: Iterable[str], deadline: Deadline)
         except OSError as error:
             failure = error
             continue
-        return _encrypted(wire, place.host, deadline) if place.is_encrypted else wire
+        try:
+            wire.settimeout(deadline.left())
+            return trust().wrap_socket(wire, server_hostname=place.host) if place.is_encrypted else wire
+        except BaseException:
+            wire.close()
+            raise
     raise failure
-
-
-def _encrypted(wire: socket.socket, host: str, deadline: Deadline) -> socket.socket:
-    wire.settimeout(deadline.left())
-    try:
-        return trust().wrap_socket(wire, server_hostname=host)
-    except BaseException:
-        wire.close()
-        raise
 
 
 @cache
@@ -139,7 +135,10 @@ def trust() -> ssl.SSLContext:
 def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: Deadline, most: int) -> Answer:
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_BYTES)
     for part_of_ours in (request, h11.Data(data=body), h11.EndOfMessage()):
-        _send(wire, http.send(part_of_ours) or b"", deadline)
+        view = memoryview(http.send(part_of_ours) or b"")
+        while view:  # ``sendall`` would start its time-out anew for each part of an encrypted message
+            wire.settimeout(deadline.left())
+            view = view[wire.send(view[:16384]) :]
     read = 0
     while not isinstance(event := http.next_event(), h11.Response):
         if event is h11.NEED_DATA:
@@ -152,27 +151,14 @@ def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: 
         if read > MOST_BYTES:
             raise UnableToCall(f"more than {MOST_BYTES} bytes before an answer")
     headers = {name.decode().lower(): value.decode("latin-1") for name, value in event.headers}
-    return Answer(status=event.status_code, headers=headers, body=_body(wire, http, deadline, most))
-
-
-def _body(wire: socket.socket, http: h11.Connection, deadline: Deadline, most: int) -> bytes:
-    """What is read of a body, up to ``most`` bytes."""
-    found = b""
-    while len(found) < most:
-        event = http.next_event()
-        if event is h11.NEED_DATA:
+    reply = b""
+    while len(reply) < most:
+        part_of_body = http.next_event()
+        if part_of_body is h11.NEED_DATA:
             wire.settimeout(deadline.left())
             http.receive_data(wire.recv(8192))
-        elif isinstance(event, h11.Data):
-            found += bytes(event.data)
+        elif isinstance(part_of_body, h11.Data):
+            reply += bytes(part_of_body.data)
         else:  # its end
             break
-    return found[:most]
-
-
-def _send(wire: socket.socket, data: bytes, deadline: Deadline) -> None:
-    """All of it; ``sendall`` would start its time-out anew for each part of an encrypted message."""
-    view = memoryview(data)
-    while view:
-        wire.settimeout(deadline.left())
-        view = view[wire.send(view[:16384]) :]
+    return Answer(status=event.status_code, headers=headers, body=reply[:most])

@@ -54,7 +54,7 @@ def scheduler() -> Scheduler | None:
     return Scheduler(swept_at=last.swept_at, interval=last.interval, now=database_now())
 
 
-# Have teams told of their week from now on: whatever runs for long says so when it starts.
+# What runs once a day or by a cadence has one row that its stage claims: whatever runs for long makes it as it starts.
 
 MORNING = 6  # o'clock UTC
 
@@ -70,15 +70,9 @@ def next_morning(now: datetime) -> datetime:
     return morning if morning > now else morning + timedelta(days=1)
 
 
-# Have rows that have had their time removed from now on: whatever runs for long says so when it starts.
-
-
 def begin_pruning(now: datetime) -> None:
     """Make the row that the stage *prune* claims, unless it is there."""
     Pruning.objects.get_or_create(pk=1, defaults={"due_at": now})
-
-
-# Have a catalog read by itself, where the settings name one: whatever runs for long says so when it starts.
 
 
 def begin_pulling(now: datetime) -> None:

@@ -1,7 +1,7 @@
 """Find what is pending and unclaimed, and tell the workers to look; what a lost message left is found here."""
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from threading import Thread
 from typing import Any
@@ -33,27 +33,23 @@ def sweep(*, unless_told_within: float = 0.0) -> int:
     Of what this process has told within so many seconds it does not tell again: a worker of that may be on its way.
     Where the broker is away, or full, the rows wait in the database for the next sweep.
     """
-    told_before = time.monotonic() - unless_told_within
-    found = _claimable(clock.now(), clock.database_now())
-    claimable = [(stage, place) for stage, place in found if told_at.get((stage.name, place), 0.0) <= told_before]
+    before = time.monotonic() - unless_told_within
+    places = _claimable(clock.now(), clock.database_now())
+    claimable = [(stage, place) for stage, place in places if told_at.get((stage.name, place), 0.0) <= before]
     if not claimable:
         return 0
     with app.connection_for_write() as broker:
         lost: tuple[type[BaseException], ...] = (OperationalError, *broker.connection_errors, *broker.channel_errors)
         try:
-            return _tell(broker, claimable)
+            room = {queue: _has_room(broker, queue) for queue in {queue_name(*place) for place in claimable}}
+            hints = [place for place in claimable if room[queue_name(*place)]]
+            for stage, datacenter in hints:
+                hint(stage, datacenter)
+                told_at[stage.name, datacenter] = time.monotonic()
+            return len(hints)
         except lost as error:
             log.warning("hints not sent", stages=[stage.name for stage, _ in claimable], why=str(error))
             return 0
-
-
-def _tell(broker: Connection, places: Collection[tuple[Stage, str]]) -> int:
-    room = {queue: _room(broker, queue) for queue in {queue_name(*place) for place in places}}
-    told = [place for place in places if room[queue_name(*place)]]
-    for stage, datacenter in told:
-        hint(stage, datacenter)
-        told_at[stage.name, datacenter] = time.monotonic()
-    return len(told)
 
 
 def _claimable(now: datetime, real_now: datetime) -> Iterator[tuple[Stage, str]]:
@@ -66,7 +62,7 @@ def _claimable(now: datetime, real_now: datetime) -> Iterator[tuple[Stage, str]]
             yield stage, ""
 
 
-def _room(broker: Connection, queue: str) -> bool:
+def _has_room(broker: Connection, queue: str) -> bool:
     """Whether a queue can take another hint."""
     try:
         declared = broker.default_channel.queue_declare(queue=queue, passive=True)  # type: ignore[attr-defined]

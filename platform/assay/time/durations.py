@@ -2,6 +2,7 @@
 
 import re
 from calendar import monthrange
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -110,7 +111,7 @@ def shift(instant: datetime, step: Step, zone: ZoneInfo) -> datetime:
     """``instant`` moved by ``step``, in UTC; a local time that the zone skips moves on by the length of the gap."""
     try:
         if not step.unit.is_calendar:
-            return instant.astimezone(UTC) + step.amount * _length(step.unit)
+            return instant.astimezone(UTC) + step.amount * _UNITS[step.unit]
         local = instant.astimezone(zone)
         return shift_wall(local.replace(tzinfo=None), step).replace(tzinfo=zone, fold=local.fold).astimezone(UTC)
     except OverflowError:
@@ -119,13 +120,8 @@ def shift(instant: datetime, step: Step, zone: ZoneInfo) -> datetime:
 
 def shift_wall(wall: datetime, step: Step) -> datetime:
     """A naive local time moved by a calendar step; the 31st becomes the last day of a shorter month."""
-    match step.unit:
-        case StepUnit.MONTH:
-            return add_months(wall, step.amount)
-        case StepUnit.YEAR:
-            return add_months(wall, 12 * step.amount)
-        case _:
-            return wall + step.amount * _length(step.unit)
+    months = {StepUnit.MONTH: 1, StepUnit.YEAR: 12}.get(step.unit)
+    return wall + step.amount * _UNITS[step.unit] if months is None else add_months(wall, months * step.amount)
 
 
 def add_months(wall: datetime, months: int) -> datetime:
@@ -134,18 +130,6 @@ def add_months(wall: datetime, months: int) -> datetime:
     if not 1 <= year <= 9999:
         raise UnableToStep(f"{months} months from {wall} leave the years 1 to 9999: take a smaller step.")
     return wall.replace(year=year, month=month + 1, day=min(wall.day, monthrange(year, month + 1)[1]))
-
-
-def _length(unit: StepUnit) -> timedelta:
-    match unit:
-        case StepUnit.MINUTE:
-            return timedelta(minutes=1)
-        case StepUnit.HOUR:
-            return timedelta(hours=1)
-        case StepUnit.WEEK:
-            return timedelta(weeks=1)
-        case _:
-            return timedelta(days=1)
 
 
 # How often something is done: every so long (``15m``), or by a cron line in UTC.
@@ -157,12 +141,9 @@ class UnableToReadCadence(ValueError):
 
 def next_time(cadence: str, after: datetime) -> datetime:
     """The first time after ``after``; raises UnableToReadCadence."""
-    try:
-        length = parse_duration(cadence)
-    except UnableToReadDuration:
-        length = None
-    if length is not None and length.total_seconds() >= 1:
-        return after + length
+    with suppress(UnableToReadDuration):
+        if (length := parse_duration(cadence)) >= timedelta(seconds=1):
+            return after + length
     try:
         return next(CronSim(cadence, after.astimezone(UTC)))
     except (CronSimError, StopIteration):

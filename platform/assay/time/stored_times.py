@@ -38,14 +38,13 @@ class StoredTimes:
         Raises UnableToPartition inside an hour that the zone's clocks show twice: its rows cannot be told apart.
         Where partitions are cut in the same zone, such an hour is one partition, and nothing needs to be.
         """
-        of = zone(self.time_zone)
-        shown = self.local(instant)
-        first = shown.replace(tzinfo=of, fold=0).astimezone(UTC)
+        own, wall = zone(self.time_zone), self.local(instant)
+        first = wall.replace(tzinfo=own, fold=0).astimezone(UTC)
         is_first = first == instant or self.time_zone == self.partitioning.time_zone
-        if is_first and boundary(shown, of) == instant:
-            return shown
+        if is_first and boundary(wall, own) == instant:
+            return wall
         raise UnableToPartition(
-            f"the times are those of {self.time_zone}, whose clocks showed {shown:%Y-%m-%d %H:%M} twice, so that rows "
+            f"the times are those of {self.time_zone}, whose clocks showed {wall:%Y-%m-%d %H:%M} twice, so that rows "
             f"before and after {instant.astimezone(UTC):%Y-%m-%d %H:%M} UTC cannot be told apart"
         )
 
@@ -64,16 +63,14 @@ class StoredTimes:
         """
         try:
             if self.holds in TICKS:
-                found = [_EPOCH + int(text) * TICKS[self.holds]]
+                instants = [_EPOCH + int(text) * TICKS[self.holds]]
             else:
-                shown = datetime.fromisoformat(text)
-                told = (
-                    [shown] if shown.tzinfo else [shown.replace(tzinfo=zone(self.time_zone), fold=at) for at in (0, 1)]
-                )
-                found = [each.astimezone(UTC) for each in told]
+                wall = datetime.fromisoformat(text)
+                own = [wall] if wall.tzinfo else [wall.replace(tzinfo=zone(self.time_zone), fold=n) for n in (0, 1)]
+                instants = [time.astimezone(UTC) for time in own]
         except (ValueError, OverflowError):
             return None
-        near = [min(max(instant, EARLIEST), LATEST) for instant in found]
+        near = [min(max(instant, EARLIEST), LATEST) for instant in instants]
         return min(near), max(near)
 
     def instant(self, value: datetime | int) -> datetime:

@@ -1,7 +1,6 @@
 """Windows of time and the partitions that tile it: a key on one side, ``[start, end)`` in UTC on the other."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from enum import StrEnum
@@ -10,8 +9,6 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from .durations import Step, StepUnit, UnableToStep, UnableToTakeInstant, add_months, shift, shift_wall, taken
-
-# The lengths a partition can have, as periods of local time.
 
 
 class Granularity(StrEnum):
@@ -25,45 +22,26 @@ class Granularity(StrEnum):
     @property
     def default_key_format(self) -> str:
         """The key format of partitions whose metadata gives none."""
-        return _KEY_FORMATS[self]
+        return {"hour": "%Y-%m-%d-%H", "day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m"}[self]
 
     def floor(self, wall: datetime) -> datetime:
         """The start of the local period that holds the naive ``wall``."""
-        day = wall.replace(hour=0, minute=0, second=0, microsecond=0)
+        hour = wall.replace(minute=0, second=0, microsecond=0)
         match self:
             case Granularity.HOUR:
-                return wall.replace(minute=0, second=0, microsecond=0)
+                return hour
             case Granularity.DAY:
-                return day
+                return hour.replace(hour=0)
             case Granularity.WEEK:
-                return day - timedelta(days=day.weekday())
+                return hour.replace(hour=0) - timedelta(days=hour.weekday())
             case Granularity.MONTH:
-                return day.replace(day=1)
+                return hour.replace(hour=0, day=1)
 
     def after(self, wall: datetime, periods: int = 1) -> datetime:
         """The start of the local period that comes ``periods`` after the one starting at ``wall``."""
-        match self:
-            case Granularity.HOUR:
-                return wall + timedelta(hours=periods)
-            case Granularity.DAY:
-                return wall + timedelta(days=periods)
-            case Granularity.WEEK:
-                return wall + timedelta(weeks=periods)
-            case Granularity.MONTH:
-                return add_months(wall, periods)
-
-
-_KEY_FORMATS = {
-    Granularity.HOUR: "%Y-%m-%d-%H",
-    Granularity.DAY: "%Y-%m-%d",
-    Granularity.WEEK: "%G-W%V",
-    Granularity.MONTH: "%Y-%m",
-}
-
-
-# Where a local time lies in UTC, in zones that skip, double or even drop whole days of it.
-
-_SECOND = timedelta(seconds=1)
+        if self is Granularity.MONTH:
+            return add_months(wall, periods)
+        return wall + periods * timedelta(**{f"{self.value}s": 1})
 
 
 @lru_cache(maxsize=4096)
@@ -90,8 +68,7 @@ def transition(low: datetime, high: datetime, zone: tzinfo) -> datetime:
     return second + changed * _SECOND
 
 
-# Partition keys as text: which formats name a partition, and how a key is read.
-
+_SECOND = timedelta(seconds=1)
 _ODD = datetime(2012, 2, 29, 22)  # no part of it is what strptime takes for one that a format leaves out
 
 
@@ -129,19 +106,6 @@ def check_key_format(granularity: Granularity, key_format: str) -> None:
             f"The key format {key_format!r} does not tell one {granularity.value} from another: {wall} becomes "
             f"{key!r}, which reads as {read}. Try {granularity.default_key_format!r}."
         )
-
-
-__all__ = [
-    "Granularity",
-    "Partitioning",
-    "Step",
-    "UnableToAlign",
-    "UnableToPartition",
-    "UnableToReadWindow",
-    "UnableToStep",
-    "Window",
-    "shift",
-]
 
 
 class UnableToReadWindow(ValueError):
@@ -240,14 +204,14 @@ class Partitioning:
         """The window of a key; raises UnableToPartition for one that no partition can have."""
         try:
             wall = self.granularity.floor(parse_key(key, self.key_format).replace(tzinfo=None))
-            found = [window for window in self._pieces(wall) if self._name(wall, window) == key]
+            pieces = [window for window in self._pieces(wall) if self._name(wall, window) == key]
         except (ValueError, OverflowError):
             raise UnableToPartition(f"{key!r} does not have the key format {self.key_format!r}.") from None
-        if not found:
+        if not pieces:
             raise UnableToPartition(
                 f"No {self.granularity.value} in {self.time_zone} has the key {key!r} (format {self.key_format!r})."
             )
-        return found[0]
+        return pieces[0]
 
     def at(self, instant: datetime) -> Window:
         """The window that holds an instant."""
@@ -255,22 +219,24 @@ class Partitioning:
 
     def between(self, start: datetime, end: datetime, most: int | None = None) -> tuple[Window, ...]:
         """All windows that start in ``[start, end)``, or so many of them, oldest first."""
-        found: list[Window] = []
-        for window in self._from(start):
-            if window.start >= end or len(found) == most:
-                break
-            if window.start >= start:
-                found.append(window)
-        return tuple(found)
+        windows: list[Window] = []
+        wall = self._locate(start)[0]
+        while True:
+            for window in self._pieces(wall):
+                if window.start >= end or len(windows) == most:
+                    return tuple(windows)
+                if window.start >= start:
+                    windows.append(window)
+            wall = self.granularity.after(wall)
 
     def previous(self, window: Window, n: int = 1) -> tuple[Window, ...]:
         """The ``n`` windows before this one, oldest first."""
         wall = self._wall(window)
-        found = [piece for piece in self._pieces(wall) if piece.start < window.start]
-        while len(found) < n:
+        earlier = [piece for piece in self._pieces(wall) if piece.start < window.start]
+        while len(earlier) < n:
             wall = self.granularity.after(wall, -1)
-            found = [*self._pieces(wall), *found]
-        return tuple(found[-n:]) if n else ()
+            earlier = [*self._pieces(wall), *earlier]
+        return tuple(earlier[-n:]) if n else ()
 
     def next(self, window: Window) -> Window:
         """The window after this one."""
@@ -285,7 +251,12 @@ class Partitioning:
         """
         wall = self._wall(window)
         if not step.unit.is_calendar:
-            return self._step_hours(window, step)
+            if self.granularity is not Granularity.HOUR or step.unit is not StepUnit.HOUR:
+                raise UnableToStep(
+                    f"{step} is no whole number of {self.granularity.value}s: step by 1h only through hourly "
+                    "partitions, by d, w, mo or y through longer ones."
+                )
+            return self.at(shift(window.start, step, self.zone))
         target = shift_wall(wall, step)
         pieces = self._pieces(target) if target == self.granularity.floor(target) else ()
         if not pieces:
@@ -314,14 +285,6 @@ class Partitioning:
             )
         return tuple(self.key(tile) for tile in tiles)
 
-    def _step_hours(self, window: Window, step: Step) -> Window:
-        if self.granularity is not Granularity.HOUR or step.unit is not StepUnit.HOUR:
-            raise UnableToStep(
-                f"{step} is no whole number of {self.granularity.value}s: step by 1h only through hourly partitions, "
-                f"by d, w, mo or y through longer ones."
-            )
-        return self.at(shift(window.start, step, self.zone))
-
     def _name(self, wall: datetime, window: Window) -> str:
         """The key of a window of the local period that starts at ``wall``."""
         if "%z" in self.key_format:
@@ -336,12 +299,6 @@ class Partitioning:
                 f"{window.text} is no {self.granularity.value} of {self.time_zone}; the nearest is {own.text}."
             )
         return wall
-
-    def _from(self, instant: datetime) -> Iterator[Window]:
-        wall = self._locate(instant)[0]
-        while True:
-            yield from self._pieces(wall)
-            wall = self.granularity.after(wall)
 
     def _locate(self, instant: datetime) -> tuple[datetime, Window]:
         # Local time is not monotone, so the clock only says where to begin to look.
@@ -364,7 +321,19 @@ class Partitioning:
         return (Window(start=start, end=end),)
 
 
-# Windows under the keys of their partitions, as people name them. Pure.
+# 29 hours apart, so that a year of them meets every hour of the day, both sides of every change of clocks, and
+# almost every day of the year; a leap year, so that its extra day is met too.
+_YEAR = tuple(datetime(2024, 1, 1, tzinfo=UTC) + n * timedelta(hours=29) for n in range(303))
+
+
+@lru_cache(maxsize=4096)
+def aligned(downstream: Partitioning, upstream: Partitioning) -> bool:
+    """Whether upstream partitions tile every downstream one, so far as a year of them shows."""
+    if downstream == upstream:
+        return True
+    windows = {downstream.at(instant).start: downstream.at(instant) for instant in _YEAR}
+    return all(upstream.tile(window) is not None for window in windows.values())
+
 
 INSTANT = timedelta(microseconds=1)
 WHOLE_TABLE = "the whole table"
@@ -401,8 +370,6 @@ def _keys(window: Window, partitioning: Partitioning | None) -> str:
     except (UnableToAlign, OverflowError):  # at the ends of the calendar local times run out
         return ""
 
-
-# Ends of a range as people write them: an instant, or a bare date, which is midnight in a time zone (pure).
 
 EndOfRange = date | datetime  # a datetime is an instant; a bare date waits for its zone
 

@@ -19,34 +19,22 @@ from execution_engine import storage
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.protocol import Table
 from execution_engine.file_windows import (
-    FileWindow,
     add_window_arguments,
     dataset_named,
     hidden_columns,
     windows_of_dataset,
     windows_of_files,
 )
-from execution_engine.novelty.days import LAST_BATCHES, Day, day_of
+from execution_engine.novelty.days import LAST_BATCHES, day_of
 from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
 from execution_engine.verification.constraints import AssertionConstraint
 from execution_engine.verification.data import name_of, names_files
-from test_generator.challenge.challenge import (
-    Asked,
-    ChallengedWindow,
-    Challenger,
-    LiveTests,
-    Moment,
-    Upstreams,
-    Verifier,
-    live_tests,
-    moment_of,
-)
+from test_generator.challenge.challenge import ChallengedWindow, Challenger, Verifier
 from test_generator.challenge.injector import ErrorKind
+from test_generator.challenge.live_tests import Beside, CopyTest, Moment, Upstreams, has_past, live_tests, moment_of
 from test_generator.challenge.report import as_json, show
-from test_generator.challenge.tally import Beside, has_past
 
 FIRST_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # of windows that no day names: only their order counts
-NO_TESTS = LiveTests(asked=(), unjudged={})
 
 
 class Command(Base):
@@ -100,83 +88,82 @@ class Command(Base):
 
 
 def _challenged(dataset: Dataset | None, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
-    written = _checks(options["checks"])
-    live = live_tests(dataset) if dataset is not None and dataset.partitioning is not None else NO_TESTS
-    name = dataset.full_name if dataset is not None else name_of(options["table"])
-    upstreams = (
-        Upstreams(folder=folder, partitioning=dataset.partitioning) if dataset and dataset.partitioning else None
-    )
+    written = ChecksFile(checks=(), lines=())
+    if options["checks"]:
+        try:
+            written = read_checks(options["checks"])
+        except UnableToReadChecks as error:
+            raise UnableToRun(str(error)) from None
+    partitioning = dataset.partitioning if dataset else None
+    tests, unjudged = live_tests(dataset) if dataset and partitioning else ([], {})
+    upstreams = Upstreams(folder=folder, partitioning=partitioning) if partitioning else None
 
     def others(beside: Beside, moment: Moment) -> dict[str, Table | Path]:
-        found = {} if upstreams is None else upstreams(beside, moment)
-        return {**{name: Path(where) for name, where in written.tables.items()}, **found}
+        tables: dict[str, Table | Path] = {name: Path(where) for name, where in written.tables.items()}
+        return tables | dict(upstreams(beside, moment) if upstreams else {})
 
     challenger = Challenger(
-        verifier=Verifier(folder=folder, table=name, engine=storage.engine_of_storage("parquet"), others=others),
-        asked=[*live.asked, *_asked(written)],
+        verifier=Verifier(
+            folder=folder,
+            table=dataset.full_name if dataset else name_of(options["table"]),
+            engine=storage.engine_of_storage("parquet"),
+            others=others,
+        ),
+        tests=[*tests, *_copy_tests(written)],
         kinds=options["kinds"],
         seed=options["seed"],
-        fixed=[dataset.partition_column] if dataset is not None and dataset.partition_column else [],
+        fixed=[dataset.partition_column] if dataset and dataset.partition_column else [],
     )
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=options["json"] or not console.is_terminal) as progress:
         task = progress.add_task("judging spoilt copies", total=None)
-        found = challenger.run(
+        challenge = challenger.run(
             _windows(dataset, options),
             options["windows"],
             lambda done, total: progress.update(task, completed=done, total=total),
         )
-    if not found.sound:
+    if not challenge.sound:
         raise UnableToRun(f"{options['table']} has no windows with rows to spoil")
-    found.unjudged = {**live.unjudged, **found.unjudged}
-    return as_json(found, table=options["table"], seed=options["seed"], asked=[each.name for each in challenger.asked])
+    challenge.unjudged = {**unjudged, **challenge.unjudged}
+    names = [test.name for test in challenger.tests]
+    return as_json(challenge, table=options["table"], seed=options["seed"], tests=names)
 
 
 def _windows(dataset: Dataset | None, options: dict[str, Any]) -> Iterator[ChallengedWindow]:
     """Those that have rows."""
     if dataset is None:
-        for at, window in enumerate(windows_of_files(options)):
-            days = timedelta(days=at) if window.start is None else timedelta(0)
-            at_ = FIRST_DAY + days if window.start is None else datetime.fromtimestamp(window.start, UTC)
-            if window.rows.num_rows:
-                yield ChallengedWindow(
-                    moment=Moment(key=window.key, at=at_), rows=window.rows, start=window.start, day=_day(window)
-                )
-        return
-    partitioning = dataset.partitioning
-    for window in windows_of_dataset(dataset, LAST_BATCHES + options["windows"], options, in_full=True):
-        assert partitioning is not None
-        if window.rows.num_rows:
-            hidden = hidden_columns(dataset, window.rows.column_names)
-            moment = moment_of(partitioning.window(window.key), partitioning)
-            yield ChallengedWindow(moment=moment, rows=window.rows, hidden=hidden, start=window.start, day=_day(window))
+        windows = windows_of_files(options)
+    else:
+        windows = windows_of_dataset(dataset, LAST_BATCHES + options["windows"], options, in_full=True)
+    for number, window in enumerate(windows):
+        if not window.rows.num_rows:
+            continue
+        if dataset and dataset.partitioning:
+            moment = moment_of(dataset.partitioning.window(window.key), dataset.partitioning)
+        elif window.start is None:
+            moment = Moment(key=window.key, at=FIRST_DAY + timedelta(days=number))
+        else:
+            moment = Moment(key=window.key, at=datetime.fromtimestamp(window.start, UTC))
+        yield ChallengedWindow(
+            moment=moment,
+            rows=window.rows,
+            hidden=hidden_columns(dataset, window.rows.column_names) if dataset else (),
+            start=window.start,
+            day=None if window.day is None else day_of(window.day),
+        )
 
 
-def _day(window: FileWindow) -> Day | None:
-    return None if window.day is None else day_of(window.day)
-
-
-def _checks(path: Path | None) -> ChecksFile:
-    if path is None:
-        return ChecksFile(checks=(), lines=())
-    try:
-        return read_checks(path)
-    except UnableToReadChecks as error:
-        raise UnableToRun(str(error)) from None
-
-
-def _asked(written: ChecksFile) -> Iterator[Asked]:
+def _copy_tests(written: ChecksFile) -> Iterator[CopyTest]:
     for check in written.checks:
         for constraint in check.constraints:
-            one = replace(check, constraints=(constraint,))
+            part = replace(check, constraints=(constraint,))
             is_assertion = isinstance(constraint, AssertionConstraint)
             past = is_assertion and has_past(constraint.assertion)  # type: ignore[attr-defined]
-            yield Asked(name=constraint.text, check=lambda _, one=one: one, has_past=past)  # type: ignore[misc]
+            yield CopyTest(name=constraint.text, check=lambda _, part=part: part, has_past=past)  # type: ignore[misc]
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
+    if (number := int(text)) < 1:
         raise ValueError(text)
     return number
 

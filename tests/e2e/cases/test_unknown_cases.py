@@ -11,7 +11,7 @@ from alerting.models import Notice, Standing
 from assay import clock
 from assay.catalog.profile import SlaProfile
 from execution_engine.outcome import Failure, Reason
-from test_generator.data_tests.services import retire
+from test_generator.data_tests import retire
 from tests.e2e.cases.people import body, told
 from tests.e2e.scenario import Scenario, data_test, dataset, runs, standing, state
 

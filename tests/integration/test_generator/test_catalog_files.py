@@ -7,9 +7,9 @@ import pytest
 
 from assay.catalog.services import UnableToApply, UnableToRemove
 from assay.catalog.yaml.provider import UnableToReadCatalog
-from assay.catalog.yaml.source_names import default_name
 from assay.models import Dataset, DataTest, LineageEdge, Source
 from test_generator.services import sync_files
+from test_generator.sync import default_name
 from tests.factories import HOUR, NOW, DatasetFactory
 from tests.integration.test_generator.written import newest
 

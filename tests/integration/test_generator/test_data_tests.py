@@ -9,7 +9,7 @@ from assay.models import Dataset, DataTest, Origin, Revision
 from assay.time.windows import Window
 from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
-from test_generator.data_tests.services import catalogued, create, start
+from test_generator.data_tests import catalogued, create, start
 from test_generator.definition import Definition
 from test_generator.services import UnableToWrite, retire, write_data_test
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised

@@ -8,8 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from assay.models import Dataset, DataTest, LineageEdge, Replica, Revision
 from test_generator.generation.generate import changes, generate
-from test_generator.generation.reconcile import ExistingTest
-from test_generator.generation.standard import Generation
+from test_generator.generation.standard import Changes, ExistingTest, Generation
 from test_generator.models import Gap
 from test_generator.services import reconcile_dataset, write_data_test
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised
@@ -126,7 +125,7 @@ def test_where_nothing_has_changed_nothing_is_written() -> None:
     tests, count = named(dataset), Revision.objects.count()
     stood = {name: row(test) for name, test in tests.items()}
     left = changes(dataset, generate(dataset), NOW)
-    assert (left.is_empty, {each.name for each in left.keep}) == (True, set(tests))
+    assert left == Changes()
     brought(dataset, NOW + DAY)
     assert {name: row(test) for name, test in named(dataset).items()} == stood
     assert (DataTest.objects.count(), Revision.objects.count()) == (len(tests), count)
@@ -316,10 +315,9 @@ def test_a_users_test_is_known_by_its_name_and_by_when_it_left_in_one_statement(
         found = changes(dataset, Generation(), NOW)
 
     def users(name: str, since: datetime) -> ExistingTest:
-        return ExistingTest(id=ids[name], name=name, origin="user", definition=None, missing_since=since)
+        return ExistingTest(id=ids[name], name=name, definition=None, missing_since=since)
 
-    assert found.keep == (users("fares", NOW),)
-    assert [each for each in found.retire if each.origin == "user"] == [users("tips", NOW - DAY)]
+    assert [each for each in found.retire if each.definition is None] == [users("tips", NOW - DAY)]
     assert {each.name for each in found.retire} == STANDARD | {"tips"}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.catalog.column_types import Declared, print_of
 from assay.models import Dataset, Scope
-from test_generator.data_tests.services import declared_print, judges_from
+from test_generator.data_tests import declared_print, judges_from
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from dateutil import tz
 
-from assay.time.windows import Granularity, Partitioning, Step, UnableToStep, Window, shift
+from assay.time.durations import Step, UnableToStep, shift
+from assay.time.windows import Granularity, Partitioning, Window
 from tests.unit.assay.test_windows_in_every_zone import changes_of_clocks
 
 LABEL = "%Y-%m-%dT%H%z"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.time.windows import Granularity, Partitioning, Step, UnableToStep
+from assay.time.durations import Step, UnableToStep
+from assay.time.windows import Granularity, Partitioning
 from execution_engine.language.parse import parse
 from execution_engine.language.tree import History, operands
 from execution_engine.outcome import Reason

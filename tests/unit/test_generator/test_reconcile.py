@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from test_generator.definition import Definition
-from test_generator.generation.reconcile import Changes, ExistingTest, WantedChange, reconcile
-from test_generator.generation.standard import WantedTest
+from test_generator.generation.standard import Changes, ExistingTest, WantedTest, reconcile
 
 NOW = datetime(2013, 2, 1, tzinfo=UTC)
 GRACE = timedelta(days=7)
+NOTHING = Changes()
 
 
 def wanted(name: str, assertion: str = "row_count() > 0") -> WantedTest:
@@ -28,11 +28,11 @@ def wanted(name: str, assertion: str = "row_count() > 0") -> WantedTest:
 
 
 def existing(name: str, assertion: str = "row_count() > 0", **changes: datetime | None) -> ExistingTest:
-    return ExistingTest(id=1, name=name, origin="generated", definition=wanted(name, assertion), **changes)
+    return ExistingTest(id=1, name=name, definition=wanted(name, assertion), **changes)
 
 
 def users(name: str) -> ExistingTest:
-    return ExistingTest(id=2, name=name, origin="user", definition=None)
+    return ExistingTest(id=2, name=name, definition=None)
 
 
 def changes(there: list[ExistingTest], targets: list[WantedTest], now: datetime = NOW) -> Changes:
@@ -41,7 +41,7 @@ def changes(there: list[ExistingTest], targets: list[WantedTest], now: datetime 
 
 def apply(there: list[ExistingTest], change: Changes, now: datetime) -> list[ExistingTest]:
     """What the tests are once the changes are made."""
-    new = {each.existing.name: each.wanted for each in (*change.revise, *change.revive)}
+    new = {test.name: target for test, target in (*change.revise, *change.revive)}
     retired = {each.name for each in change.retire}
     after = [
         replace(each, definition=new[each.name], retired_at=None)
@@ -51,13 +51,13 @@ def apply(there: list[ExistingTest], change: Changes, now: datetime) -> list[Exi
         else each
         for each in there
     ]
-    return after + [ExistingTest(id=9, name=w.name, origin="generated", definition=w) for w in change.create]
+    return after + [ExistingTest(id=9, name=w.name, definition=w) for w in change.create]
 
 
 def test_nothing_is_done_unless_it_is_said() -> None:
-    assert Changes() == Changes(create=(), revise=(), retire=(), revive=(), keep=(), clash=())
-    assert ExistingTest(id=1, name="a", origin="user", definition=None) == ExistingTest(
-        id=1, name="a", origin="user", definition=None, retired_at=None, missing_since=None
+    assert Changes() == Changes(create=(), revise=(), retire=(), revive=()) == NOTHING
+    assert ExistingTest(id=1, name="a", definition=None) == ExistingTest(
+        id=1, name="a", definition=None, retired_at=None, missing_since=None
     )
 
 
@@ -75,24 +75,9 @@ def test_what_is_done_is_told_wholly_and_in_order() -> None:
     targets = [wanted("new"), wanted("same"), wanted("mine"), wanted("old"), wanted("back")]
     change = changes([*there, left, leaving, ended], targets)
     assert change.create == (wanted("new"),)
-    assert [(each.existing, each.wanted) for each in change.revise] == [(there[1], wanted("old"))]
-    assert [(each.existing, each.wanted) for each in change.revive] == [(there[2], wanted("back"))]
+    assert change.revise == ((there[1], wanted("old")),)
+    assert change.revive == ((there[2], wanted("back")),)
     assert change.retire == (there[3], left)
-    assert change.keep == (there[0], leaving)
-    assert change.clash == (wanted("mine"),)
-    assert not change.is_empty
-
-
-def test_each_kind_of_change_alone_is_something_to_do() -> None:
-    pair = WantedChange(existing=existing("a"), wanted=wanted("a"))
-    some = [
-        Changes(create=(wanted("a"),)),
-        Changes(revise=(pair,)),
-        Changes(retire=(existing("a"),)),
-        Changes(revive=(pair,)),
-    ]
-    assert [each.is_empty for each in some] == [False] * 4
-    assert Changes(keep=(existing("a"),), clash=(wanted("a"),)).is_empty
 
 
 def test_a_new_test_is_created() -> None:
@@ -100,25 +85,23 @@ def test_a_new_test_is_created() -> None:
 
 
 def test_a_test_that_is_as_it_should_be_is_kept() -> None:
-    change = changes([existing("duplicates")], [wanted("duplicates")])
-    assert change.is_empty
-    assert change.keep == (existing("duplicates"),)
+    assert changes([existing("duplicates")], [wanted("duplicates")]) == NOTHING
 
 
 def test_changed_metadata_revises_the_test_under_its_own_name() -> None:
     change = changes([existing("duplicates", "old")], [wanted("duplicates", "new")])
-    assert [(each.existing.name, each.wanted.definition.assertion) for each in change.revise] == [("duplicates", "new")]
+    assert [(test.name, target.definition.assertion) for test, target in change.revise] == [("duplicates", "new")]
     assert not change.create
 
 
 def test_a_test_no_longer_wanted_is_retired_once() -> None:
     assert changes([existing("duplicates")], []).retire == (existing("duplicates"),)
-    assert changes([existing("duplicates", retired_at=NOW)], []).is_empty
+    assert changes([existing("duplicates", retired_at=NOW)], []) == NOTHING
 
 
 def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now() -> None:
     change = changes([existing("duplicates", "old", retired_at=NOW)], [wanted("duplicates", "new")])
-    assert [each.wanted.definition.assertion for each in change.revive] == ["new"]
+    assert [target.definition.assertion for _, target in change.revive] == ["new"]
     assert not change.revise
     assert not change.create
 
@@ -126,19 +109,18 @@ def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now(
 def test_a_retired_test_that_is_wanted_again_as_it_was_is_revived_too() -> None:
     retired, live = existing("duplicates", retired_at=NOW), existing("freshness")
     change = changes([retired, live, users("mine")], [wanted("duplicates"), wanted("freshness")])
-    assert [each.existing for each in change.revive] == [retired]
-    assert (change.keep, change.revise, change.create, change.clash) == ((live,), (), (), ())
+    assert [test for test, _ in change.revive] == [retired]
+    assert (change.revise, change.create, change.retire) == ((), (), ())
 
 
 def test_the_tests_of_a_dataset_gone_from_its_source_retire_after_the_grace() -> None:
     gone = existing("duplicates", missing_since=NOW)
-    assert changes([gone], [wanted("duplicates")], NOW + GRACE - timedelta(seconds=1)).keep == (gone,)
+    assert changes([gone], [wanted("duplicates")], NOW + GRACE - timedelta(seconds=1)) == NOTHING
     assert changes([gone], [wanted("duplicates")], NOW + GRACE).retire == (gone,)
 
 
 def test_a_dataset_gone_from_its_source_gets_no_new_tests() -> None:
-    change = changes([existing("duplicates", missing_since=NOW)], [wanted("freshness")])
-    assert change.is_empty
+    assert changes([existing("duplicates", missing_since=NOW)], [wanted("freshness")]) == NOTHING
 
 
 def test_a_users_test_that_left_its_source_is_retired_after_the_grace_and_others_are_not() -> None:
@@ -149,10 +131,7 @@ def test_a_users_test_that_left_its_source_is_retired_after_the_grace_and_others
 
 
 def test_a_users_test_is_never_touched_even_where_its_name_is_wanted() -> None:
-    change = changes([users("duplicates"), users("mine")], [wanted("duplicates")])
-    assert change.is_empty
-    assert change.clash == (wanted("duplicates"),)
-    assert not change.keep
+    assert changes([users("duplicates"), users("mine")], [wanted("duplicates")]) == NOTHING
 
 
 NAMES = st.sampled_from("abcdef")
@@ -169,8 +148,8 @@ EXISTING = st.builds(existing, NAMES, TEXTS, retired_at=st.none() | st.just(NOW)
 )
 def test_reconciling_twice_changes_nothing_more(there: list[ExistingTest], targets: list[WantedTest]) -> None:
     after = apply(there, changes(there, targets), NOW)
-    assert changes(after, targets).is_empty
-    live = {each.name: each.definition for each in after if each.origin == "generated" and not each.retired_at}
-    taken = {each.name for each in there if each.origin == "user"}
+    assert changes(after, targets) == NOTHING
+    live = {each.name: each.definition for each in after if each.definition and not each.retired_at}
+    taken = {each.name for each in there if each.definition is None}
     assert live == {each.name: each for each in targets if each.name not in taken}
-    assert [each for each in after if each.origin == "user"] == [each for each in there if each.origin == "user"]
+    assert [each for each in after if each.definition is None] == [each for each in there if each.definition is None]

@@ -1,4 +1,4 @@
-"""The shape of a catalog file, part by part; what parts say of each other is checked in yaml_checks."""
+"""The shape of a catalog file, part by part; what parts say of each other is checked in ``profiles``."""
 
 import re
 from datetime import timedelta
@@ -72,9 +72,7 @@ _NAMED = AfterValidator(_name)
 Name = Annotated[str, _NAMED]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^\S(.*\S)?$"), _NAMED]
 # a space may stand at its end
-ColumnName = Annotated[
-    str, StringConstraints(min_length=1, max_length=128, pattern=r"\S"), _NAMED
-]  # a space at its end too
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"\S"), _NAMED]
 FullName = Annotated[str, StringConstraints(max_length=240, pattern=r"^[A-Za-z0-9_][\w:/@-]*(\.[\w:/@-]+)+$")]
 Place = Annotated[str, StringConstraints(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Length = Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))]
@@ -125,25 +123,23 @@ class ReplicaPart(YamlPart):
     @model_validator(mode="after")
     def _can_be_read(self) -> "ReplicaPart":
         if self.storage == "sql":
-            _check_url(self.location)
+            if not self.location.startswith(PREFIX):
+                self._check_url()
             if not self.options.get("table"):
                 raise ValueError("a sql replica needs the name of its table: add options: {table: …}")
         check_options(self.storage, self.options)
         return self
 
+    def _check_url(self) -> None:
+        from sqlalchemy.engine import make_url  # large, and needed by few of those who import this
+        from sqlalchemy.exc import ArgumentError
 
-def _check_url(location: str) -> None:
-    from sqlalchemy.engine import make_url  # large, and wanted by few of those who import this
-    from sqlalchemy.exc import ArgumentError
-
-    if location.startswith(PREFIX):
-        return
-    try:
-        url = make_url(location)
-    except (ArgumentError, ValueError):
-        raise ValueError("a sql location is an SQLAlchemy URL such as sqlite:////data/x.db, or env:NAME") from None
-    if url.password:
-        raise ValueError("the location holds a password: put the URL in the environment and write env:NAME here")
+        try:
+            url = make_url(self.location)
+        except (ArgumentError, ValueError):
+            raise ValueError("a sql location is an SQLAlchemy URL such as sqlite:////data/x.db, or env:NAME") from None
+        if url.password:
+            raise ValueError("the location holds a password: put the URL in the environment and write env:NAME here")
 
 
 class SlaPart(YamlPart):
@@ -172,12 +168,9 @@ class ColumnPart(YamlPart):
     sensitive: bool = False
 
 
-def _kind_of_column(value: object) -> str:
-    return "column" if isinstance(value, dict | ColumnPart) else "type"
-
-
 TypeOrColumn = Annotated[
-    Annotated[ColumnType, Choice("type")] | Annotated[ColumnPart, Choice("column")], Discriminator(_kind_of_column)
+    Annotated[ColumnType, Choice("type")] | Annotated[ColumnPart, Choice("column")],
+    Discriminator(lambda value: "column" if isinstance(value, dict | ColumnPart) else "type"),
 ]
 
 

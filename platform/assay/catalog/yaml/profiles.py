@@ -1,10 +1,11 @@
 """From the checked parts of a catalog file to the profile they describe."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from assay.catalog.profile import (
     COLUMN,
@@ -30,16 +31,14 @@ from assay.time.stored_times import Holds
 from .parts import (
     BindingPart,
     BusinessMetricPart,
-    ColumnPart,
     CustomPart,
     DatasetPart,
     LineagePart,
     ReplicaPart,
     TemplatePart,
+    YamlPart,
 )
 from .yaml_text import Path as YamlPath
-
-# What the parts of a catalog file must say of each other.
 
 Finding = tuple[YamlPath, str]
 
@@ -65,9 +64,8 @@ class YamlParts:
     @cached_property
     def partitioned(self) -> dict[str, bool]:
         """Whether each dataset that is known is partitioned, by name in lower case."""
-        told = {dataset.name.lower(): dataset.partition is not None for dataset in self.datasets.values()}
-        computed = dict.fromkeys((metric.name.lower() for metric in self.business_metrics.values()), True)
-        return {**self.elsewhere, **told, **computed}
+        tables = {dataset.name.lower(): dataset.partition is not None for dataset in self.datasets.values()}
+        return {**self.elsewhere, **tables, **{metric.name.lower(): True for metric in self.business_metrics.values()}}
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -81,10 +79,15 @@ class YamlParts:
 
 def cross_check(parts: YamlParts) -> Iterator[Finding]:
     """Everything that is wrong between parts: where, and a sentence that says how to mend it."""
-    yield from _doubled_names(parts)
-    for index, dataset in parts.datasets.items():
-        for path, sentence in _check_dataset(dataset):
-            yield ("datasets", index, *path), sentence
+    first: dict[str, int] = {}
+    for number, dataset in parts.datasets.items():
+        if (earlier := first.setdefault(dataset.name.lower(), number)) != number:
+            place, name = parts.place("datasets", earlier), parts.datasets[earlier].name
+            how = "again" if name == dataset.name else f"beside {name!r}, and names are one without regard to case"
+            sentence = f"found {dataset.name!r} {how}, first at {place}: keep one of the two."
+            yield ("datasets", number, "name"), sentence
+    for number, dataset in parts.datasets.items():
+        yield from ((("datasets", number, *path), sentence) for path, sentence in _check_dataset(dataset))
     yield from _lineage(parts)
     yield from _custom(parts)
     yield from _templates(parts)
@@ -92,26 +95,21 @@ def cross_check(parts: YamlParts) -> Iterator[Finding]:
     yield from _business_metrics(parts)
 
 
-def _doubled_names(parts: YamlParts) -> Iterator[Finding]:
-    first: dict[str, int] = {}
-    for number, dataset in parts.datasets.items():
-        if (earlier := first.setdefault(dataset.name.lower(), number)) != number:
-            place, told = parts.place("datasets", earlier), parts.datasets[earlier].name
-            found = "again" if told == dataset.name else f"beside {told!r}, and names are one without regard to case"
-            yield (
-                ("datasets", number, "name"),
-                f"found {dataset.name!r} {found}, first at {place}: keep one of the two.",
-            )
-
-
 def _check_dataset(dataset: DatasetPart) -> Iterator[Finding]:
-    seen: set[str] = set()
-    for index, replica in enumerate(dataset.replicas):
-        if replica.datacenter in seen:
-            sentence = f"found a second replica in {replica.datacenter!r}: a datacenter holds one replica."
+    datacenters = [replica.datacenter for replica in dataset.replicas]
+    for index, datacenter in enumerate(datacenters):
+        if datacenter in datacenters[:index]:
+            sentence = f"found a second replica in {datacenter!r}: a datacenter holds one replica."
             yield ("replicas", index, "datacenter"), sentence
-        seen.add(replica.datacenter)
-    yield from _ranges(dataset)
+    holds = dataset.partition.holds if dataset.partition else Holds.KEY
+    for replica in dataset.replicas:  # only databases are asked for ranges of time; the lake has partitions with keys
+        if holds is not Holds.KEY and replica.storage != "sql":
+            yield (
+                ("partition", "holds"),
+                f"found {holds.value!r}, but the replica in {replica.datacenter!r} is stored as "
+                f"{replica.storage}, and only a sql table is cut by ranges of time: name the column, or Hive folder, "
+                "that holds the partition's key, or tell of the copy as a dataset of its own.",
+            )
     if not dataset.columns:
         return
     key = dataset.partition.column if dataset.partition else None  # may be a folder's name, and no declared column
@@ -120,21 +118,8 @@ def _check_dataset(dataset: DatasetPart) -> Iterator[Finding]:
             yield ("primary_key", index), _unknown("column", column, list(dataset.columns), "columns")
 
 
-def _ranges(dataset: DatasetPart) -> Iterator[Finding]:
-    """Only databases are asked for ranges of time; the lake has partitions with keys."""
-    if dataset.partition is None or dataset.partition.holds is Holds.KEY:
-        return
-    for replica in dataset.replicas:
-        if replica.storage != "sql":
-            yield (
-                ("partition", "holds"),
-                f"found {dataset.partition.holds.value!r}, but the replica in {replica.datacenter!r} is stored as "
-                f"{replica.storage}, and only a sql table is cut by ranges of time: name the column, or Hive folder, "
-                "that holds the partition's key, or tell of the copy as a dataset of its own.",
-            )
-
-
 def _lineage(parts: YamlParts) -> Iterator[Finding]:
+    tables = {dataset.name.lower(): dataset for dataset in parts.datasets.values()}
     seen: set[tuple[str, str]] = set()
     for index, edge in parts.lineage.items():
         for end, name in (("upstream", edge.upstream), ("downstream", edge.downstream)):
@@ -146,18 +131,12 @@ def _lineage(parts: YamlParts) -> Iterator[Finding]:
         if pair[0] == pair[1]:
             yield ("lineage", index), f"found an edge from {edge.upstream} to itself: remove it."
         seen.add(pair)
-        yield from _keys(parts, index, edge)
-
-
-def _keys(parts: YamlParts, index: int, edge: LineagePart) -> Iterator[Finding]:
-    """Which columns are one key is told by names that both sides have."""
-    tables = {dataset.name.lower(): dataset for dataset in parts.datasets.values()}
-    upstream, downstream = tables.get(edge.upstream.lower()), tables.get(edge.downstream.lower())
-    for own, name in edge.keys.items():
-        if downstream is not None and own not in downstream.primary_key:
-            yield ("lineage", index, "keys", own), _unknown("column", own, downstream.primary_key, "primary_key")
-        if upstream is not None and upstream.columns and name not in upstream.columns:
-            yield ("lineage", index, "keys", own), _unknown("column", name, list(upstream.columns), "columns")
+        upstream, downstream = tables.get(pair[0]), tables.get(pair[1])
+        for own, name in edge.keys.items():
+            if downstream is not None and own not in downstream.primary_key:
+                yield ("lineage", index, "keys", own), _unknown("column", own, downstream.primary_key, "primary_key")
+            if upstream is not None and upstream.columns and name not in upstream.columns:
+                yield ("lineage", index, "keys", own), _unknown("column", name, list(upstream.columns), "columns")
 
 
 def _custom(parts: YamlParts) -> Iterator[Finding]:
@@ -254,136 +233,77 @@ def _unknown(kind: str, name: str, known: Sequence[str] | Mapping[str, str], sec
 
 def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogProfile:
     """The catalog; relative folders of data are taken from where the file of the dataset's number lies."""
-    place = parts.places.get
+
+    def place(*path: str | int) -> str:
+        return parts.places.get(path, "")
+
     return CatalogProfile(
         datasets=tuple(
-            replace(_dataset(part, folder_of(number)), place=place(("datasets", number), ""))
-            for number, part in parts.datasets.items()
+            _dataset(part, folder_of(number), place("datasets", number)) for number, part in parts.datasets.items()
         ),
         lineage=tuple(
-            LineageProfile(**part.model_dump(), place=place(("lineage", number), ""))
-            for number, part in parts.lineage.items()
+            LineageProfile(**_values(part), place=place("lineage", number)) for number, part in parts.lineage.items()
         ),
         custom=tuple(
-            CustomProfile(
-                dataset=part.dataset,
-                name=part.name,
-                assertion=part.assertion.strip(),
-                severity=part.severity,
-                catch_up=part.catch_up,
-                schedule=part.schedule or ("partition" if parts.partitioned.get(part.dataset.lower()) else "weekly"),
-                sustain=part.sustain,
-                category=part.category,
-                place=place(("tests", number, "assertion"), ""),
-            )
+            CustomProfile(**_custom_values(part, parts), place=place("tests", number, "assertion"))
             for number, part in parts.tests.items()
         ),
         templates=tuple(
-            replace(_template(part), place=place(("templates", number, "assertion"), ""))
-            for number, part in parts.templates.items()
+            _template(part, place("templates", number, "assertion")) for number, part in parts.templates.items()
         ),
         bindings=tuple(
-            BindingProfile(**dict(part), place=place(("bindings", number), ""))
-            for number, part in parts.bindings.items()
+            BindingProfile(**dict(part), place=place("bindings", number)) for number, part in parts.bindings.items()
         ),
         business_metrics=tuple(
-            replace(business_metric(part), place=place(("business_metrics", number, "expression"), ""))
+            business_metric(part, place("business_metrics", number, "expression"))
             for number, part in parts.business_metrics.items()
         ),
     )
 
 
-def _dataset(part: DatasetPart, folder: Path) -> DatasetProfile:
-    namespace, _, name = part.name.rpartition(".")
-    return DatasetProfile(
-        namespace=namespace,
-        name=name,
-        description=part.description,
-        owner=part.owner,
-        team=part.team,
-        tier=part.tier,
-        columns=tuple(_column(name, said) for name, said in part.columns.items()),
-        primary_key=tuple(part.primary_key),
-        partition=PartitionProfile(**part.partition.model_dump()) if part.partition else None,
-        replicas=tuple(_replica(replica, folder) for replica in part.replicas),
-        slas=SlaProfile(**part.slas.model_dump()),
-        sustain=part.sustain,
-        grace=part.grace,
-        severity=part.severity,
-        catch_up=part.catch_up,
-        allow_empty=part.allow_empty,
-        novelty=part.novelty,
-        inferred_schema=part.inferred_schema,
-        retention=part.retention,
-        gate_on=part.gate_on,
-        unknown_policy=part.unknown_policy,
-        readers=tuple(part.readers),
-        tags=tuple(part.tags),
+def _values(part: YamlPart) -> dict[str, Any]:
+    """The fields of a part under the names that profiles have for them too; their lists are tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in part}
+
+
+def _dataset(part: DatasetPart, folder: Path, place: str) -> DatasetProfile:
+    values = _values(part)
+    values["namespace"], _, values["name"] = part.name.rpartition(".")
+    values["columns"] = tuple(
+        Column(name=name, **({"type": column} if isinstance(column, str) else dict(column)))
+        for name, column in part.columns.items()
     )
+    values["replicas"] = tuple(
+        ReplicaProfile(**{**dict(replica), "location": _location(replica, folder)}) for replica in part.replicas
+    )
+    values["partition"] = PartitionProfile(**dict(part.partition)) if part.partition else None
+    return DatasetProfile(**{**values, "slas": SlaProfile(**dict(part.slas))}, place=place)
 
 
-def business_metric(part: BusinessMetricPart) -> DatasetProfile:
+def _location(replica: ReplicaPart, folder: Path) -> str:
+    is_relative = "://" not in replica.location and not replica.location.startswith("env:")
+    return str((folder / replica.location).resolve()) if replica.storage in FILES and is_relative else replica.location
+
+
+def business_metric(part: BusinessMetricPart, place: str = "") -> DatasetProfile:
     """What is written of a business metric; its home and its partitions are not known yet."""
-    namespace, _, name = part.name.rpartition(".")
-    return DatasetProfile(
-        namespace=namespace,
-        name=name,
-        description=part.description,
-        owner=part.owner,
-        team=part.team,
-        tier=part.tier,
-        replicas=(),
-        slas=SlaProfile(freshness=part.freshness),
-        sustain=part.sustain,
-        grace=part.grace,
-        severity=part.severity,
-        catch_up=part.catch_up,
-        gate_on=part.gate_on,
-        unknown_policy=part.unknown_policy,
-        readers=tuple(part.readers),
-        tags=tuple(part.tags),
-        business_metric=BusinessMetricDefinition(
-            expression=part.expression.strip(),
-            canonical="",
-            sources=tuple(part.sources),
-            dimensions=tuple(part.dimensions),
-            served=tuple(ServedTable(**each.model_dump()) for each in part.served),
-            band=dict(part.band),
-            tolerance=part.tolerance,
-        ),
-    )
+    values = _values(part)
+    values["namespace"], _, values["name"] = part.name.rpartition(".")
+    definition = {name: values.pop(name) for name in ("sources", "dimensions", "band", "tolerance")}
+    definition["expression"] = values.pop("expression").strip()
+    definition["served"] = tuple(ServedTable(**dict(table)) for table in values.pop("served"))
+    values["business_metric"] = BusinessMetricDefinition(**definition, canonical="")
+    values["slas"] = SlaProfile(freshness=values.pop("freshness"))
+    return DatasetProfile(**values, replicas=(), place=place)
 
 
-def _template(part: TemplatePart) -> TemplateProfile:
-    selector, columns = part.selector, part.selector.columns
-    return TemplateProfile(
-        name=part.name,
-        assertion=part.assertion.strip(),
-        selector=Selector(
-            tiers=tuple(selector.tiers),
-            tags=tuple(selector.tags),
-            names=tuple(selector.names),
-            excluded=tuple(selector.excluded),
-            columns=ColumnSelector(names=tuple(columns.names), kinds=tuple(columns.kinds)) if columns else None,
-        ),
-        parameters=part.parameters,
-        overrides=part.overrides,
-        severity=part.severity,
-        schedule=part.schedule,
-        sustain=part.sustain,
-        catch_up=part.catch_up,
-        category=part.category,
-    )
+def _custom_values(part: CustomPart, parts: YamlParts) -> dict[str, Any]:
+    usual = "partition" if parts.partitioned.get(part.dataset.lower()) else "weekly"
+    return {**dict(part), "assertion": part.assertion.strip(), "schedule": part.schedule or usual}
 
 
-def _column(name: str, said: str | ColumnPart) -> Column:
-    if isinstance(said, str):
-        return Column(name=name, type=said)
-    return Column(name=name, type=said.type, sensitive=said.sensitive)
-
-
-def _replica(part: ReplicaPart, folder: Path) -> ReplicaProfile:
-    location = part.location
-    if part.storage in FILES and "://" not in location and not location.startswith("env:"):
-        location = str((folder / location).resolve())
-    return ReplicaProfile(datacenter=part.datacenter, storage=part.storage, location=location, options=part.options)
+def _template(part: TemplatePart, place: str) -> TemplateProfile:
+    selector, columns = _values(part.selector), part.selector.columns
+    selector["columns"] = ColumnSelector(**_values(columns)) if columns else None
+    values = {**_values(part), "assertion": part.assertion.strip(), "selector": Selector(**selector)}
+    return TemplateProfile(**values, place=place)

@@ -94,7 +94,9 @@ def read(path: Path, elsewhere: Callable[[str], Mapping[str, bool]] = lambda sou
     source = next(iter(sources), "")
     parts, findings = _read_parts(files, elsewhere(source))
     problems += [(file.path, doubled) for file in files for doubled in file.text.doubled_keys]
-    problems += [_file_of(files, finding).problem(finding) for finding in cross_check(parts)]
+    for finding in cross_check(parts):
+        section, number, *_ = finding[0]
+        problems.append(_file_at(files, str(section), int(number)).problem(finding))
     problems += [file.problem(finding) for file, finding in findings]
     catalog = to_profile(parts, lambda number: _file_at(files, "datasets", number).path.parent)
     return CatalogReading(catalog=catalog, source=source, problems=(*problems, *wrong))
@@ -104,8 +106,8 @@ def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, YamlProblem]]]:
     """The files that are YAML, and what is wrong with the others."""
     paths = [path]
     if path.is_dir():
-        found = [each for each in sorted(path.rglob("*")) if each.suffix in SUFFIXES and each.is_file()]
-        paths = [each for each in found if not any(part.startswith(".") for part in each.relative_to(path).parts)]
+        files_below = [file for file in sorted(path.rglob("*")) if file.suffix in SUFFIXES and file.is_file()]
+        paths = [file for file in files_below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
         if not paths:
             return [], [_wrong(path, 1, "is a folder without a *.yaml file: name the folder of the catalog.")]
     files: list[_File] = []
@@ -128,11 +130,6 @@ def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, YamlProblem]]]:
 
 def _wrong(path: Path, line: int, sentence: str) -> tuple[Path, YamlProblem]:
     return path, YamlProblem(line=line, path="", sentence=sentence)
-
-
-def _file_of(files: list[_File], finding: Finding) -> _File:
-    section, number, *_ = finding[0]
-    return _file_at(files, str(section), int(number))
 
 
 def _file_at(files: list[_File], section: str, number: int) -> _File:
@@ -182,7 +179,9 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Yaml
                 except ValidationError as error:
                     wrong = error.errors()
                     findings += [(file, ((section, number, *each["loc"]), sentence_of(each, part))) for each in wrong]
-    names = [name for file in files for section in NAMED for name in _names(file.items(section))]
+    # the names of wrong datasets too, so that one mistake is not reported again by whoever names it
+    items = [item for file in files for section in NAMED for item in file.items(section) if isinstance(item, dict)]
+    names = [item["name"] for item in items if isinstance(item.get("name"), str)]
     return YamlParts(**read, names=names, places=places, elsewhere=elsewhere), findings
 
 
@@ -197,12 +196,6 @@ def _misplaced(content: Any) -> Iterator[Finding]:
     for section in PARTS:
         if (items := content.get(section) or []) and not isinstance(items, list):
             yield (section,), f"found {reprlib.repr(items)}: {_HINTS['list_type']}."
-
-
-def _names(datasets: list[Any]) -> list[str]:
-    """The names written, those of wrong datasets too, so that one mistake is not reported again by whoever names it."""
-    written = [item.get("name") for item in datasets if isinstance(item, dict)]
-    return [name for name in written if isinstance(name, str)]
 
 
 def sentence_of(details: ErrorDetails, part: type[YamlPart]) -> str:

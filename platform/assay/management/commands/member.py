@@ -40,9 +40,12 @@ class Command(Base):
         changes = {"teams": options["teams"], "is_active": options["active"]}
         role = Role(options["role"]) if options["role"] else None
         user = User.objects.filter(username=options["user"]).first()
+        if user is None and role is None:  # a role must be said, so that a mistyped name adds nobody
+            name = options["user"]
+            raise UnableToRun(f"Nobody is called {name!r} here; `assay member {name} --role viewer` adds them.")
+        user = user or User.objects.create_user(options["user"])
         if role is None and all(value is None for value in changes.values()):
-            return ExitCode.HELD, member_as_json(_demand(user, options["user"]))
-        user = user or _added(options["user"], role)
+            return ExitCode.HELD, member_as_json(user)
         if role and user.is_superuser and role is not Role.ADMIN:
             raise UnableToRun(f"{user} is a superuser, and so an admin: take that away first, in Python's shell.")
         return ExitCode.HELD, set_member(user, role=role, **changes, origin=command_origin())
@@ -51,16 +54,3 @@ class Command(Base):
         """One line."""
         teams = f", teams {', '.join(result['teams'])}" if result["teams"] else ""
         console.print(f"{result['name']}: {result['role']}{teams}{'' if result['active'] else ', shut out'}")
-
-
-def _added(name: str, role: Role | None) -> User:
-    """A user without a password; a role must be said, so that a mistyped name adds nobody."""
-    if role is None:
-        return _demand(None, name)
-    return User.objects.create_user(name)
-
-
-def _demand(user: User | None, name: str) -> User:
-    if user is None:
-        raise UnableToRun(f"Nobody is called {name!r} here; `assay member {name} --role viewer` adds them.")
-    return user

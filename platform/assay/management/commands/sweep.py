@@ -46,7 +46,12 @@ class Command(Base):
             )
         interval, pinger = timedelta(seconds=options["every"]), Pinger()
         while not options["once"]:
-            _sweep_again(interval, pinger)
+            close_old_connections()
+            try:
+                _sweep(interval)
+                pinger.call()
+            except DatabaseError as error:  # one that is away for a while is looked for again by the next sweep
+                log.warning("sweep failed", why=str(error))
             time.sleep(options["every"])
         return ExitCode.HELD, {"hints": _sweep(interval)}
 
@@ -64,13 +69,3 @@ def _sweep(interval: timedelta) -> int:
     hints = sweep()
     beat(interval)
     return hints
-
-
-def _sweep_again(interval: timedelta, pinger: Pinger) -> None:
-    """One sweep of many: a database that is away for a while is looked for again by the next."""
-    close_old_connections()
-    try:
-        _sweep(interval)
-        pinger.call()
-    except DatabaseError as error:
-        log.warning("sweep failed", why=str(error))

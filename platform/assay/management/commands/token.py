@@ -69,14 +69,14 @@ def _create(options: dict[str, Any]) -> dict[str, Any]:
 
 def _list(options: dict[str, Any]) -> dict[str, Any]:
     rows = AccessToken.objects.order_by("-created")
-    wanted = rows.filter(user__username=options["user"]) if options["user"] else rows
-    return {"tokens": [token_as_json(row) for row in wanted]}
+    rows = rows.filter(user__username=options["user"]) if options["user"] else rows
+    return {"tokens": [token_as_json(row) for row in rows]}
 
 
 def _revoke(options: dict[str, Any]) -> dict[str, Any]:
-    found = list(AccessToken.objects.filter(token_key=options["id"]))
-    if not found:
+    rows = list(AccessToken.objects.filter(token_key=options["id"]))
+    if not rows:
         raise UnableToRun(f"No token has the id {options['id']!r}; `assay token list` shows them.")
-    for row in found:
+    for row in rows:
         revoke_token(row, origin=command_origin())
-    return {"tokens": [token_as_json(row) for row in found]}
+    return {"tokens": [token_as_json(row) for row in rows]}

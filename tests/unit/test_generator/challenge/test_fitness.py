@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assay.time.windows import Granularity, Partitioning
-from test_generator.challenge.tally import ALONE, Beside, beside, for_window, has_past, why_not
+from test_generator.challenge.live_tests import ALONE, Beside, beside, for_window, has_past, why_not
 
 DAYS = Partitioning(granularity=Granularity.DAY, time_zone="America/New_York")
 MONDAY = DAYS.at(datetime(2026, 3, 9, 12, tzinfo=UTC))

@@ -1,7 +1,7 @@
 """What was caught is counted once, by the first of tests, suggestions and novelty that speaks."""
 
 from test_generator.challenge.injector import ErrorKind
-from test_generator.challenge.tally import ROWS, Caught, Gain, Trial, by_cell, by_column, by_kind, caught, gains
+from test_generator.challenge.report import ROWS, Caught, Gain, Trial, by_cell, by_column, by_kind, caught, gains
 
 
 def trial(

@@ -12,7 +12,7 @@ from assay.catalog.column_types import ALL, Declared, counts_from, in_force, pri
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import by_name, declared_by, home, profile_of, slas, upstream_keys
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
-from assay.time.windows import Granularity, Partitioning
+from assay.time.windows import Granularity, Partitioning, aligned
 from execution_engine.disclosure import Privacy, full_name_of, objection, others_of, privacy_of
 from execution_engine.engines.columns.column_types import with_fields
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
@@ -28,16 +28,18 @@ from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
-from test_generator.definition import Definition
 
-from .alignment import aligned
+from .definition import Definition
 
 # Which of its dataset's declared columns an assertion holds the data to.
 
 
 def held_to_declared(definition: Definition, dataset: Dataset) -> Definition:
-    """The definition with the print of the columns that the dataset declares now; raises UnableToParse."""
-    return replace(definition, declared=declared_print(definition.assertion, dataset))
+    """The definition with the print of the columns that the dataset declares now; raises UnableToWrite."""
+    try:
+        return replace(definition, declared=declared_print(definition.assertion, dataset))
+    except UnableToParse as error:
+        raise UnableToWrite(str(error)) from None
 
 
 def declared_print(assertion: str, dataset: Dataset) -> str:
@@ -47,17 +49,14 @@ def declared_print(assertion: str, dataset: Dataset) -> str:
 
 def judges_from(data_test: DataTest) -> datetime | None:
     """From when on any of its columns is declared as it is; None where that does not limit what a test judges."""
-    revision = data_test.revision
-    if data_test.dataset.partitioning is None or revision is None or not revision.declared:
-        return None
-    if data_test.scope == Scope.TABLE:
+    revision, dataset = data_test.revision, data_test.dataset
+    if not revision or not revision.declared or dataset.partitioning is None or data_test.scope == Scope.TABLE:
         return None
     return counts_from(_held_columns(from_json(revision.tree), data_test.dataset))
 
 
 def _held_columns(tree: Assertion, dataset: Dataset) -> tuple[Declared, ...]:
-    metrics = [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
-    own = [metric.spec for metric in metrics if metric.dataset is None and metric.spec.name == SCHEMA_DRIFT.name]
+    own = [m.spec for m in _metrics(tree) if m.dataset is None and m.spec.name == SCHEMA_DRIFT.name]
     selections = [str(spec.option(OF, ALL)) for spec in own if spec.option(DECLARED) is None]
     columns = declared_by(dataset) if selections else ()
     return tuple(dict.fromkeys(column for of in selections for column in in_force(columns, of)))
@@ -78,8 +77,8 @@ def unmeasurable(tree: Assertion, home: DatasetProfile, profile_named: ProfileNa
         if of is None or (of.business_metric is not None) is (metric.spec.name in OF_BUSINESS_METRIC):
             continue
         if of.business_metric is None:
-            known = ", ".join(sorted(OF_BUSINESS_METRIC))
-            return f"{of.full_name} is no business metric, and only one has {known}: take another metric"
+            names = ", ".join(sorted(OF_BUSINESS_METRIC))
+            return f"{of.full_name} is no business metric, and only one has {names}: take another metric"
         sources = ", ".join(of.business_metric.sources)
         return (
             f"{metric.text:.200} reads rows, and {of.full_name} is a business metric, which has none: "
@@ -107,8 +106,7 @@ def undisclosed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNam
         return privacy_of(other) if other else None
 
     own = privacy_of(home, upstreams=upstream_keys(home.full_name))
-    found = (objection(own, metric.spec, metric.dataset, privacy_named) for metric in _metrics(tree))
-    return next((why for why in found if why), None)
+    return next(filter(None, (objection(own, m.spec, m.dataset, privacy_named) for m in _metrics(tree))), None)
 
 
 def _metrics(tree: Assertion) -> list[Metric]:
@@ -124,10 +122,8 @@ _QUOTED = re.compile("`([^`]+)`")
 
 def not_allowed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
     """The sentence that says why the guard refuses a condition or a query of the assertion, if it does."""
-    for operand in operands(tree):
-        metric = operand.metric if isinstance(operand, History) else operand
-        measured = metric.dataset or home.full_name
-        if fault := _fault(metric.spec, measured, profile_named):
+    for metric in _metrics(tree):
+        if fault := _fault(metric.spec, metric.dataset or home.full_name, profile_named):
             return f"{metric.text:.200}: {fault}"
     return None
 
@@ -147,8 +143,8 @@ def _fault(spec: MetricSpec, measured: str, profile_named: ProfileNamed) -> str 
         for text in queries:
             query = render(text, _DAY, _DAILY)
             tables = {name: profile_named(full_name_of(name, measured)) for name in tables_of(query)}
-            known = {name: profile for name, profile in tables.items() if profile is not None}
-            read_query(query, known, _query_columns(query, known.values()))
+            profiles = {name: profile for name, profile in tables.items() if profile is not None}
+            read_query(query, profiles, _query_columns(query, profiles.values()))
     except UnableToRender:
         return None  # said of the assertion itself
     except UnableToAllow as error:
@@ -162,9 +158,8 @@ def _query_columns(query: str, tables: Iterable[DatasetProfile]) -> set[str]:
     for table in tables:
         if not table.columns:
             return set(_QUOTED.findall(query))
-        names |= {
-            part for column in with_fields({each.name: each.type for each in table.columns}) for part in path_of(column)
-        }
+        fields = with_fields({column.name: column.type for column in table.columns})
+        names |= {part for column in fields for part in path_of(column)}
         names |= {table.partition.column} if table.partition else set()
     return names
 
@@ -221,16 +216,8 @@ def create(
     now: datetime,
 ) -> DataTest:
     """A new data test with its first revision and its first due window."""
-    data_test = DataTest.objects.create(
-        dataset=dataset,
-        name=name,
-        category=category,
-        origin=origin,
-        scope=scope,
-        datacenter=datacenter,
-        spoils=spoils,
-        created_at=now,
-    )
+    names = {"name": name, "category": category, "origin": origin, "datacenter": datacenter}
+    data_test = DataTest.objects.create(dataset=dataset, **names, scope=scope, spoils=spoils, created_at=now)
     # Nothing has been judged by an earlier revision, so there is nothing to judge anew.
     return _write_revision(data_test, definition, author=author, now=now, rejudged_at=now)
 
@@ -238,16 +225,9 @@ def create(
 @transaction.atomic
 def revise(data_test: DataTest, definition: Definition, *, author: str, now: datetime) -> DataTest:
     """The data test with a new revision, if anything differs; what is broken is then judged anew by it."""
-    if _held(definition, data_test.dataset) == Definition.of(data_test.revision):
+    if held_to_declared(definition, data_test.dataset) == Definition.of(data_test.revision):
         return data_test
     return _write_revision(data_test, definition, author=author, now=now, rejudged_at=None)
-
-
-def _held(definition: Definition, dataset: Dataset) -> Definition:
-    try:
-        return held_to_declared(definition, dataset)
-    except UnableToParse as error:
-        raise UnableToWrite(str(error)) from None
 
 
 def _write_revision(
@@ -257,7 +237,7 @@ def _write_revision(
         check_line(definition.schedule)
     except UnableToSchedule as error:
         raise UnableToWrite(str(error)) from None
-    definition = _held(definition, data_test.dataset)
+    definition = held_to_declared(definition, data_test.dataset)
     number = data_test.revision.number + 1 if data_test.revision else 1
     data_test.revision = Revision.objects.create(
         data_test=data_test,

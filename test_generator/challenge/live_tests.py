@@ -1,0 +1,199 @@
+"""The live tests of a dataset as assertions on copies of one window, what they read of others, and why some cannot."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from assay.catalog.selectors import by_name, home
+from assay.command_line.command import UnableToRun
+from assay.models import Category, Dataset, DataTest, Scope
+from assay.time.windows import Partitioning, Window
+from execution_engine.engines.files.listing import UnableToListFiles
+from execution_engine.engines.protocol import Table
+from execution_engine.file_windows import files_of, rows_of
+from execution_engine.language.parse import parse
+from execution_engine.language.serialise import to_text
+from execution_engine.language.templates import UnableToRender, render, templates
+from execution_engine.language.tree import By, History, HistoryFunction, Metric, Operand, operands, postorder
+from execution_engine.metrics.definition import ArgumentType, At, Kind
+from execution_engine.metrics.registry import METRICS, SIGNATURES
+from execution_engine.verification import Check, UnableToAssert
+
+JUDGED_ANYWAY = "novelty is judged by itself, beside the windows before"
+_OF_METRICS = {
+    "freshness": "it asks when the data came, and a copy has no such time",
+    "query": "its query names tables by itself, and a copy has no name",
+    "schema_drift": "it compares names and types with the catalog, and no error here changes these",
+    "unpartitioned_rows": "it looks at the keys of all partitions, and a copy is of one",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """The other datasets that an assertion reads: those in the same window, and those as a whole."""
+
+    windows: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+
+
+ALONE = Beside()
+
+
+def why_not(assertion: str) -> str | None:
+    """Why the assertion cannot be judged on a copy of a window; None where it can."""
+    tree = parse(assertion)
+    return next((why for operand in operands(tree) for why in _obstacles(operand, by=isinstance(tree, By))), None)
+
+
+def _obstacles(operand: Operand, *, by: bool) -> Iterator[str]:
+    metric = operand.metric if isinstance(operand, History) else operand
+    name, definition = metric.spec.name, METRICS[metric.spec.name]
+    if str(getattr(operand, "function", "")) == "novelty" or name in ("novelty", "profile"):
+        yield JUDGED_ANYWAY
+    if name in _OF_METRICS:
+        yield _OF_METRICS[name]
+    if metric.datacenter is not None or definition.signature.needs_datacenter:
+        yield f"it compares with datacenter {metric.datacenter or 'another'}, and nothing is read there"
+    if definition.kind in (Kind.DERIVED, Kind.LAYOUT) or any(part.at is not At.HERE for part in definition.inputs):
+        yield f"{name}() is measured by the service alone"
+    if metric.dataset is not None and metric.ago is not None:
+        yield f"it compares with an earlier window of {metric.dataset}, and only the same window is read there"
+    if metric.dataset is not None and isinstance(operand, History):
+        yield f"it compares with the past of {metric.dataset}, and only the same window is read there"
+    if metric.ago is not None and by:
+        yield "it compares groups with those of an earlier window, whose groups nobody keeps"
+    if isinstance(operand, History) and (metric.ago is not None or templates(to_text(metric))):
+        yield "its SQL names the window, so each window of the past would have another"
+
+
+def for_window(assertion: str, window: Window | None, partitioning: Partitioning | None) -> str:
+    """The assertion as it reads for one window: its templates filled in, and ``ago=`` as a history of one value.
+
+    Raises UnableToRender for a template that cannot be read.
+    """
+    for metric in reversed([node for node in postorder(parse(assertion)) if isinstance(node, Metric)]):
+        if metric.ago is not None:
+            earlier = History(function=HistoryFunction.LAG, metric=replace(metric, ago=None), last=1, every=metric.ago)
+            assertion = assertion[: metric.place.start] + earlier.call + assertion[metric.place.end :]
+    return render(assertion, window, partitioning) if window and partitioning else assertion
+
+
+def beside(assertion: str) -> Beside:
+    """What it reads of others."""
+    metrics = [operand.metric if isinstance(operand, History) else operand for operand in operands(parse(assertion))]
+    whole = {
+        str(argument)
+        for metric in metrics
+        for argument, kind in zip(metric.spec.arguments, SIGNATURES[metric.spec.name].arguments, strict=False)
+        if kind is ArgumentType.DATASET
+    }
+    windows = {metric.dataset for metric in metrics if metric.dataset is not None}
+    return Beside(windows=frozenset(windows), whole=frozenset(whole))
+
+
+def has_past(assertion: str) -> bool:
+    """Whether it compares with windows before; so does what ``for_window`` makes of ``ago=``."""
+    return any(isinstance(node, History) for node in postorder(parse(assertion)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """One window: its key, and the time that histories are in the order of: that of its start, by the local clock."""
+
+    key: str
+    at: datetime
+
+
+def moment_of(window: Window, partitioning: Partitioning) -> Moment:
+    """The moment of a partition, by the dataset's own clock, so that steps of days find their days."""
+    local = window.start.astimezone(partitioning.zone)
+    return Moment(key=partitioning.key(window), at=local.replace(tzinfo=UTC))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyTest:
+    """Something that is asserted of copies of windows; ``check`` writes it down for one window."""
+
+    name: str
+    check: Callable[[Moment], Check]
+    has_past: bool = False
+    beside: Beside = ALONE
+    is_suggested: bool = False
+
+
+def live_tests(dataset: Dataset) -> tuple[list[CopyTest], dict[str, str]]:
+    """Every test that is not retired and can be judged on copies, and by name why the others cannot."""
+    rows = DataTest.objects.filter(dataset=dataset, retired_at__isnull=True, revision__isnull=False)
+    partitioning, judged, unjudged = dataset.partitioning, [], {}
+    assert partitioning is not None
+    for row in rows.select_related("dataset", "revision").order_by("name"):
+        assert row.revision is not None
+        assertion = row.revision.assertion
+        if (why := _why_not_judged(row, assertion, partitioning)) is not None:
+            unjudged[row.name] = why
+            continue
+
+        def check(moment: Moment, assertion: str = assertion, partitioning: Partitioning = partitioning) -> Check:
+            return Check().holds(for_window(assertion, partitioning.window(moment.key), partitioning))
+
+        past = has_past(for_window(assertion, None, None))
+        judged.append(CopyTest(name=row.name, check=check, has_past=past, beside=beside(assertion)))
+    return judged, unjudged
+
+
+def _why_not_judged(test: DataTest, assertion: str, partitioning: Partitioning) -> str | None:
+    here = home(test.dataset).datacenter
+    if test.category == Category.NOVELTY:
+        return JUDGED_ANYWAY
+    if test.scope == Scope.TABLE:
+        return "it judges the whole table, and a copy is of one window"
+    if test.datacenter != here:
+        return f"it runs in {test.datacenter}, and the copies are of {here}"
+    if (why := why_not(assertion)) is not None:
+        return why
+    others = beside(assertion)
+    try:
+        Check().holds(for_window(assertion, partitioning.at(test.created_at), partitioning))
+        for name in sorted(others.windows | others.whole):
+            _files_named(name)
+    except (UnableToAssert, UnableToRender, UnableToRun) as error:
+        return str(error)
+    return None
+
+
+def _files_named(name: str) -> tuple[Dataset, Table]:
+    dataset = by_name(name)
+    if dataset is None:
+        raise UnableToRun(f"there is no dataset {name}")
+    return dataset, files_of(dataset)
+
+
+@dataclass(kw_only=True)
+class Upstreams:
+    """Sound windows of other datasets, each written once into the folder of the copies."""
+
+    folder: Path
+    partitioning: Partitioning
+    _written: dict[tuple[str, str], Path | None] = field(default_factory=dict)
+
+    def __call__(self, others: Beside, moment: Moment) -> Mapping[str, Table | Path]:
+        """What an assertion reads beside the copy of a window; a dataset that has no rows there is left out."""
+        whole = {name: _files_named(name)[1] for name in others.whole}
+        windows = {name: self._window_of(name, moment) for name in others.windows}
+        return whole | {name: path for name, path in windows.items() if path is not None}
+
+    def _window_of(self, name: str, moment: Moment) -> Path | None:
+        if (name, moment.key) not in self._written:
+            dataset, table = _files_named(name)
+            try:
+                rows = rows_of(dataset, table, self.partitioning.window(moment.key))
+            except UnableToListFiles as error:
+                raise UnableToRun(str(error.failure.detail)) from None
+            path = self.folder / f"beside-{len(self._written)}.parquet"
+            if rows is not None:
+                pq.write_table(rows, path)
+            self._written[name, moment.key] = None if rows is None else path
+        return self._written[name, moment.key]
