@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 
 from assay.catalog.column_types import ALL, Declared, counts_from, in_force, print_of
-from assay.catalog.profile import DatasetProfile
+from assay.catalog.profile import CategoryName, DatasetProfile
 from assay.catalog.selectors import by_name, declared_by, home, profile_of, slas, upstream_keys
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
 from assay.time.windows import Granularity, Partitioning, aligned
@@ -29,7 +29,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
 
-from .definition import Definition
+from .definition import Definition, WantedTest
 
 # Which of its dataset's declared columns an assertion holds the data to.
 
@@ -203,23 +203,25 @@ def catalogued(name: str) -> DatasetProfile | None:
 
 @transaction.atomic
 def create(
-    dataset: Dataset,
-    definition: Definition,
-    *,
-    name: str,
-    category: str,
-    origin: Origin,
-    scope: str,
-    datacenter: str,
-    spoils: str,
-    author: str,
-    now: datetime,
+    dataset: Dataset, wanted: WantedTest, *, origin: Origin, source: str = "", author: str, now: datetime
 ) -> DataTest:
     """A new data test with its first revision and its first due window."""
-    names = {"name": name, "category": category, "origin": origin, "datacenter": datacenter}
-    data_test = DataTest.objects.create(dataset=dataset, **names, scope=scope, spoils=spoils, created_at=now)
+    values = {name: value for name, value in vars(wanted).items() if name != "definition"}
+    data_test = DataTest.objects.create(dataset=dataset, **values, origin=origin, source=source, created_at=now)
     # Nothing has been judged by an earlier revision, so there is nothing to judge anew.
-    return _write_revision(data_test, definition, author=author, now=now, rejudged_at=now)
+    return _write_revision(data_test, wanted.definition, author=author, now=now, rejudged_at=now)
+
+
+def rewrite(data_test: DataTest, wanted: WantedTest, *, source: str = "", author: str, now: datetime) -> None:
+    """Let a test that is live, was retired or has left its source be this one from now on."""
+    values = {name: value for name, value in vars(wanted).items() if name not in ("name", "definition")}
+    values |= {"source": source, "retired_at": None, "missing_since": None}
+    for name, value in values.items():
+        setattr(data_test, name, value)
+    data_test.save(update_fields=[*values])
+    revise(data_test, wanted.definition, author=author, now=now)
+    if data_test.next_due_at is None:  # it was retired, and comes back with the definition that it had
+        start(data_test, now=now)
 
 
 @transaction.atomic
@@ -322,19 +324,14 @@ def write_data_test(
         sustain=sustain,
         catch_up=catch_up,
     )
-    scope = Scope.PARTITION if dataset.partitioning and schedule != "weekly" else Scope.TABLE
-    return create(
-        dataset,
-        definition,
+    wanted = WantedTest(
         name=name,
-        category=category,
-        origin=Origin.USER,
-        scope=scope,
+        category=cast(CategoryName, category),
+        definition=definition,
         datacenter=home(dataset).datacenter,
-        spoils="",
-        author=author,
-        now=now,
+        scope="partition" if dataset.partitioning and schedule != "weekly" else "table",
     )
+    return create(dataset, wanted, origin=Origin.USER, author=author, now=now)
 
 
 def draft(

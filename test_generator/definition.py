@@ -1,10 +1,13 @@
-"""What a revision of a data test holds (pure): the one list of its fields."""
+"""What a revision of a data test holds, and the tests and gaps that a dataset should have (pure)."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from assay.catalog.profile import Targets
+from assay.catalog.profile import CategoryName, Targets
+
+Scope = Literal["partition", "table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,3 +55,47 @@ class Definition:
     def columns(self) -> dict[str, Any]:
         """The columns of a revision that holds it."""
         return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedTest:
+    """A test that metadata or a template leads to. Its name is its identity within the dataset."""
+
+    name: str
+    category: CategoryName
+    definition: Definition
+    datacenter: str  # where it runs
+    spoils: str = ""  # the datacenter in which what it finds missing is spoilt; empty: where it runs
+    scope: Scope
+    template: str = ""  # that makes it; empty: a standard test
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedGap:
+    """A test that cannot be written, with the reason as a sentence for the owner.
+
+    ``mendable``: metadata would mend it, so it counts against coverage; the others are only shown.
+    """
+
+    dataset: str
+    category: CategoryName
+    reason: str
+    mendable: bool = True
+    template: str = ""  # empty: a standard test
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """Everything that metadata, or templates, lead to on one dataset."""
+
+    wanted: tuple[WantedTest, ...] = ()
+    gaps: tuple[WantedGap, ...] = ()
+
+    @classmethod
+    def of(cls, results: Iterable[WantedTest | WantedGap]) -> Self:
+        """Tests and gaps, each in their order."""
+        every = tuple(results)
+        return cls(
+            wanted=tuple(result for result in every if isinstance(result, WantedTest)),
+            gaps=tuple(result for result in every if isinstance(result, WantedGap)),
+        )

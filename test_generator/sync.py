@@ -35,9 +35,8 @@ from assay.time.durations import format_duration, next_time
 from execution_engine.engines.files.listing import refusal_of
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from test_generator.generation.generate import RETIRE_GRACE, changes, gap_of, generate
-from test_generator.generation.standard import WantedGap, WantedTest
-from test_generator.templates.rules import MadeChanges, MadeTest, by_template
+from test_generator.generation.generate import RETIRE_GRACE, changes, generate
+from test_generator.templates.rules import MadeChanges, by_template
 from test_generator.templates.services import changes_of, fault_of, tell_templates
 
 from .business_metrics import UnableToDefine, completed, with_business_metrics
@@ -50,7 +49,7 @@ from .data_tests import (
     start,
     write_data_test,
 )
-from .definition import Definition
+from .definition import Definition, WantedGap, WantedTest
 from .models import RuleTemplate
 
 
@@ -346,8 +345,7 @@ def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
             rows = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
             gaps: list[WantedGap] = []
             for row in rows.order_by("full_name"):
-                lacks = (made.get(row.pk) or changes_of(row)).lacks
-                gaps += [*generate(row).gaps, *(gap_of(row, lack) for lack in by_template(lacks))]
+                gaps += [*generate(row).gaps, *by_template((made.get(row.pk) or changes_of(row)).gaps)]
             parts = (*differences(before, _picture()), *of_tests)
         finally:
             transaction.set_rollback(True)
@@ -389,9 +387,9 @@ def _flat(dataset: Dataset) -> dict[str, Any]:
 
 def _made(dataset: Dataset, wanted: MadeChanges) -> Iterable[Difference]:
     """What becomes of the tests that templates make of a changed dataset."""
-    live = [change for change in wanted.take if not (change.standing.is_retired or change.standing.is_leaving)]
-    before = [*(change.standing.made for change in live), *(row.made for row in wanted.leave)]
-    after = [*wanted.make, *(change.made for change in wanted.take)]
+    live = [row for row, _ in wanted.take if not (row.is_retired or row.is_leaving)]
+    before = [row.made for row in (*live, *wanted.leave)]
+    after = [*wanted.make, *(made for _, made in wanted.take)]
     yield from differences(_pictures(dataset, before), _pictures(dataset, after))
 
 
@@ -407,11 +405,11 @@ def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
     )
 
 
-def _pictures(dataset: Dataset, tests: Iterable[WantedTest | MadeTest]) -> Picture:
+def _pictures(dataset: Dataset, tests: Iterable[WantedTest]) -> Picture:
     names = ("category", "template", "datacenter", "spoils", "scope")
     return {
         ("test", f"{dataset}: {test.name}"): _fields(
-            {name: getattr(test, name) for name in names if hasattr(test, name)} | _written(test.definition)
+            {name: getattr(test, name) for name in names} | _written(test.definition)
         )
         for test in tests
     }

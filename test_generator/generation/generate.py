@@ -18,25 +18,14 @@ from test_generator.data_tests import (
     held_to_declared,
     retire,
     revise,
-    start,
+    rewrite,
 )
-from test_generator.definition import Definition
+from test_generator.definition import Definition, Generation, WantedGap, WantedTest
 from test_generator.models import Gap
 from test_generator.offers import forget_sensitive
-from test_generator.templates.rules import Lack
 from test_generator.templates.services import reconcile_templates
 
-from .standard import (
-    Changes,
-    ExistingTest,
-    Generation,
-    Upstream,
-    WantedGap,
-    WantedTest,
-    business_metric_tests,
-    reconcile,
-    standard_tests,
-)
+from .standard import Changes, ExistingTest, Upstream, business_metric_tests, reconcile, standard_tests
 
 RETIRE_GRACE = timedelta(days=1)
 REPORT_EVERY = timedelta(days=7)
@@ -50,13 +39,13 @@ def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
             # it takes the home and the partitions that its sources have now
             tell_again(dataset, completed(profile_of(dataset), catalogued), now=now)
     generation = generate(dataset)
-    lacks = reconcile_templates(dataset, now)
+    gaps = reconcile_templates(dataset, now)
     apply(dataset, changes(dataset, generation, now), now)
     users = dataset.data_tests.filter(origin=Origin.USER, retired_at__isnull=True).exclude(revision__declared="")
     for row in users.select_related("dataset", "revision"):  # their columns may be declared otherwise by now
         with suppress(UnableToWrite):  # it does not fit the dataset any longer: its runs say so
             revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
-    _note_gaps(dataset, (*generation.gaps, *(gap_of(dataset, lack) for lack in lacks)), now)
+    _note_gaps(dataset, (*generation.gaps, *gaps), now)
     forget_sensitive(dataset)
     left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
     begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
@@ -101,17 +90,6 @@ def _of_business_metric(metric: DatasetProfile) -> Generation:
     return Generation(wanted=tuple(wanted), gaps=tuple(gaps))
 
 
-def gap_of(dataset: Dataset, lack: Lack) -> WantedGap:
-    """What a template lacks on a dataset; it counts against no coverage, which is that of standard tests."""
-    return WantedGap(
-        dataset=dataset.full_name,
-        category=lack.category,
-        reason=lack.reason,
-        mendable=False,
-        template=lack.template,
-    )
-
-
 def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
     """What turns the dataset's tests into those that were generated."""
     rows = DataTest.objects.filter(dataset=dataset).select_related("revision")
@@ -134,7 +112,7 @@ def _as_wanted(row: DataTest) -> WantedTest:
         category=row.category,  # type: ignore[arg-type]
         definition=Definition.of(row.revision),
         datacenter=row.datacenter,
-        spoils=row.spoils or None,
+        spoils=row.spoils,
         scope=row.scope,  # type: ignore[arg-type]
     )
 
@@ -142,19 +120,12 @@ def _as_wanted(row: DataTest) -> WantedTest:
 def apply(dataset: Dataset, changes: Changes, now: datetime) -> None:
     """Carry the changes out."""
     for test in changes.create:
-        values = {**vars(test), "spoils": test.spoils or ""}
-        create(dataset, values.pop("definition"), **values, origin=Origin.GENERATED, author=AUTHOR, now=now)
+        create(dataset, test, origin=Origin.GENERATED, author=AUTHOR, now=now)
     pairs = (*changes.revise, *changes.revive)
     ids = [*(existing.id for existing, _ in pairs), *(existing.id for existing in changes.retire)]
     rows = DataTest.objects.select_related("dataset", "revision").in_bulk(ids)
     for existing, wanted in pairs:
-        row = rows[existing.id]
-        row.category, row.scope, row.retired_at = wanted.category, wanted.scope, None
-        row.datacenter, row.spoils = wanted.datacenter, wanted.spoils or ""
-        row.save(update_fields=["category", "scope", "datacenter", "spoils", "retired_at"])
-        revise(row, wanted.definition, author=AUTHOR, now=now)
-        if row.next_due_at is None:  # revived with the definition it had
-            start(row, now=now)
+        rewrite(rows[existing.id], wanted, author=AUTHOR, now=now)
     for existing in changes.retire:
         retire(rows[existing.id], now=now)
 

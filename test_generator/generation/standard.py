@@ -1,6 +1,6 @@
 """The standard tests: what metadata and lineage lead to, one small rule for each row of the table in the docs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -9,7 +9,7 @@ from typing import Literal
 
 from assay.access import Owned, may_show
 from assay.catalog.column_types import KEYS, OTHERS
-from assay.catalog.profile import CategoryName, DatasetProfile
+from assay.catalog.profile import DatasetProfile
 from assay.time.durations import format_duration
 from assay.time.windows import aligned
 from execution_engine.language.business_metric import expression_of, not_additive, only_where
@@ -19,10 +19,9 @@ from execution_engine.language.tree import Arithmetic, Metric, Operator
 from execution_engine.metrics.definitions.freshness import VALUE
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec, written_literal
-from test_generator.definition import Definition
+from test_generator.definition import Definition, Generation, Scope, WantedGap, WantedTest
 
 StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema", "novelty", "metric"]
-Scope = Literal["partition", "table"]
 UNPARTITIONED = "unpartitioned:whole"  # the name of the test of the rows that lie in no partition
 LONGEST_NAME = 300  # of a test, in characters
 LAST = 60  # windows whose values make the band, where the definition of a business metric names no other number
@@ -31,50 +30,7 @@ _DECIMALS = 15  # no share is known better, and the language reads numbers of at
 _COMPLETE_AT_MOST = 0.999  # a dataset that promises all of its rows is there, for its consumers, a little sooner
 
 
-@dataclass(frozen=True, kw_only=True)
-class WantedTest:
-    """One standard test. Its name is its identity within the dataset; all else may change with the metadata."""
-
-    name: str
-    category: StandardCategory
-    definition: Definition
-    datacenter: str  # where it runs
-    spoils: str | None  # the datacenter in which what it finds missing is spoilt; None: where it runs
-    scope: Scope
-
-
-@dataclass(frozen=True, kw_only=True)
-class WantedGap:
-    """A standard test, or one of a template, that cannot be written, with the reason as a sentence for the owner.
-
-    ``mendable``: metadata would mend it, so it counts against coverage; the others are only shown.
-    """
-
-    dataset: str
-    category: CategoryName
-    reason: str
-    mendable: bool = True
-    template: str = ""  # empty: a standard test
-
-
 Results = Iterator[WantedTest | WantedGap]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Generation:
-    """Everything that the metadata of one dataset leads to."""
-
-    wanted: tuple[WantedTest, ...] = ()
-    gaps: tuple[WantedGap, ...] = ()
-
-    @classmethod
-    def of(cls, results: Iterable[WantedTest | WantedGap]) -> "Generation":
-        """Tests and gaps, each in their order."""
-        every = tuple(results)
-        return cls(
-            wanted=tuple(result for result in every if isinstance(result, WantedTest)),
-            gaps=tuple(result for result in every if isinstance(result, WantedGap)),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +296,7 @@ def _both_scopes(
     name: str,
     assertion: str,
     datacenter: str | None = None,
-    spoils: str | None = None,
+    spoils: str = "",
 ) -> Results:
     """Each partition as it comes, and weekly the whole table, where old partitions may have changed."""
     scopes: tuple[Scope, ...] = ("partition", "table") if dataset.partition else ("table",)
@@ -353,7 +309,7 @@ def _test(
     name: str,
     assertion: str,
     datacenter: str | None = None,
-    spoils: str | None = None,
+    spoils: str = "",
     *,
     scope: Scope | None = None,
     severity: str | None = None,

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Literal
 
 from assay.catalog.profile import (
     COLUMN,
-    CategoryName,
     ColumnSelector,
     DatasetProfile,
     Selector,
@@ -17,7 +15,7 @@ from assay.catalog.profile import (
 from execution_engine.engines.columns.column_types import with_fields
 from execution_engine.metrics.definition import column_kind
 from execution_engine.metrics.expressions import path_of
-from test_generator.definition import Definition
+from test_generator.definition import Definition, Generation, WantedGap, WantedTest
 
 
 def selects(selector: Selector, *, name: str, tier: int, tags: Iterable[str]) -> bool:
@@ -67,40 +65,10 @@ LONGEST_NAME = 300  # characters of a test's name
 FaultOf = Callable[[str], str | None]  # why an assertion cannot be a test of the dataset; None where it can
 
 
-@dataclass(frozen=True, kw_only=True)
-class MadeTest:
-    """A test that a template makes. Its name is its identity within the dataset."""
-
-    template: str
-    name: str
-    category: CategoryName
-    definition: Definition
-    scope: Literal["partition", "table"]
-    datacenter: str  # where it runs
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lack:
-    """A template that selects a dataset and makes less of it than it should: why, and of how many tests."""
-
-    template: str
-    category: CategoryName
-    reason: str
-    tests: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Making:
-    """All that templates lead to on one dataset."""
-
-    tests: tuple[MadeTest, ...] = ()
-    lacks: tuple[Lack, ...] = ()
-
-
-def making(templates: Iterable[TemplateProfile], dataset: DatasetProfile, fault_of: FaultOf) -> Making:
-    """The tests of every template that selects the dataset; an assertion that does not fit it becomes a lack."""
-    tests: dict[str, MadeTest] = {}
-    lacks: list[Lack] = []
+def making(templates: Iterable[TemplateProfile], dataset: DatasetProfile, fault_of: FaultOf) -> Generation:
+    """The tests of every template that selects the dataset; an assertion that does not fit it becomes a gap."""
+    tests: dict[str, WantedTest] = {}
+    gaps: list[WantedGap] = []
     for template in templates:
         if not selects(template.selector, name=dataset.full_name, tier=dataset.tier, tags=dataset.tags):
             continue
@@ -120,20 +88,24 @@ def making(templates: Iterable[TemplateProfile], dataset: DatasetProfile, fault_
                 reasons.append(why)
             else:
                 tests[test.name] = test
-        lacks += [Lack(template=template.name, category=template.category, reason=reason) for reason in reasons]
-    return Making(tests=tuple(tests.values()), lacks=tuple(lacks))
+        gaps += [_gap(dataset.full_name, template, reason) for reason in reasons]
+    return Generation(wanted=tuple(tests.values()), gaps=tuple(gaps))
 
 
-def by_template(lacks: Iterable[Lack]) -> tuple[Lack, ...]:
-    """One lack for each template: the first reason, and how many tests more are not made."""
-    groups: dict[str, list[Lack]] = {}
-    for lack in lacks:
-        groups.setdefault(lack.template, []).append(lack)
+def _gap(dataset: str, template: TemplateProfile, reason: str) -> WantedGap:
+    """It counts against no coverage, which is that of standard tests."""
+    return WantedGap(dataset=dataset, category=template.category, reason=reason, mendable=False, template=template.name)
+
+
+def by_template(gaps: Iterable[WantedGap]) -> tuple[WantedGap, ...]:
+    """One gap for each template: the first reason, and how many tests more are not made."""
+    groups: dict[str, list[WantedGap]] = {}
+    for gap in gaps:
+        groups.setdefault(gap.template, []).append(gap)
     summaries = []
     for first, *others in groups.values():
-        tests = first.tests + sum(lack.tests for lack in others)
-        more = f" (and {tests - 1} more)" if tests > 1 else ""
-        summaries.append(replace(first, reason=f"{first.reason[: 500 - len(more)]}{more}", tests=tests))
+        more = f" (and {len(others)} more)" if others else ""
+        summaries.append(replace(first, reason=f"{first.reason[: 500 - len(more)]}{more}"))
     return tuple(summaries)
 
 
@@ -144,14 +116,14 @@ def assertions_of(template: TemplateProfile, column: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _tests(template: TemplateProfile, dataset: DatasetProfile) -> Iterator[MadeTest]:
+def _tests(template: TemplateProfile, dataset: DatasetProfile) -> Iterator[WantedTest]:
     name = dataset.full_name.casefold()
     overrides = next((values for of, values in template.overrides.items() if of.casefold() == name), {})
     values = {**template.parameters, **overrides}
     schedule = template.schedule or ("partition" if dataset.partition else "weekly")
     selector = template.selector.columns
     for column in (None,) if selector is None else selected_columns(selector, dataset):
-        yield MadeTest(
+        yield WantedTest(
             template=template.name,
             name=template.name if column is None else f"{template.name}: {column}",
             category=template.category,
@@ -173,7 +145,7 @@ class StandingTest:
     """A test of the dataset as it stands; ``made`` is what it would be if a template made it as it is."""
 
     id: int
-    made: MadeTest  # its template is empty where none makes it
+    made: WantedTest  # its template is empty where none makes it
     is_standard: bool = False
     source: str = ""  # where it is written; empty: by page or API
     is_retired: bool = False
@@ -181,46 +153,39 @@ class StandingTest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MadeChange:
-    """A test that stands, and what it should be."""
-
-    standing: StandingTest
-    made: MadeTest
-
-
-@dataclass(frozen=True, kw_only=True)
 class MadeChanges:
     """What to do; ``take`` also has tests that were retired or leaving, which live again."""
 
-    make: tuple[MadeTest, ...] = ()
-    take: tuple[MadeChange, ...] = ()
+    make: tuple[WantedTest, ...] = ()
+    take: tuple[tuple[StandingTest, WantedTest], ...] = ()  # a test that stands, and what it should be
     leave: tuple[StandingTest, ...] = ()  # no longer made: their grace begins
-    lacks: tuple[Lack, ...] = ()
+    gaps: tuple[WantedGap, ...] = ()
 
 
-def made_changes(standing: Sequence[StandingTest], making: Making) -> MadeChanges:
+def made_changes(standing: Sequence[StandingTest], making: Generation, dataset: str) -> MadeChanges:
     """What turns the tests there are into those that are made; a test that people wrote is never touched."""
     by_name = {row.made.name.casefold(): row for row in standing} | {row.made.name: row for row in standing}
-    make: list[MadeTest] = []
-    take: list[MadeChange] = []
-    lacks = list(making.lacks)
+    make: list[WantedTest] = []
+    take: list[tuple[StandingTest, WantedTest]] = []
+    gaps = list(making.gaps)
     made: set[int] = set()
-    for test in making.tests:
+    for test in making.wanted:
         row = by_name.get(test.name) or by_name.get(test.name.casefold())
         if row is None:
             make.append(test)
         elif why := _clash(row, test):
-            lacks.append(Lack(template=test.template, category=test.category, reason=why))
+            gap = WantedGap(dataset=dataset, category=test.category, reason=why, mendable=False, template=test.template)
+            gaps.append(gap)
         else:
             made.add(row.id)
             if row.is_retired or row.is_leaving or row.made != test:
-                take.append(MadeChange(standing=row, made=test))
+                take.append((row, test))
     leave = (row for row in standing if row.made.template and not (row.is_retired or row.is_leaving))
     left = tuple(row for row in leave if row.id not in made)
-    return MadeChanges(make=tuple(make), take=tuple(take), leave=left, lacks=tuple(lacks))
+    return MadeChanges(make=tuple(make), take=tuple(take), leave=left, gaps=tuple(gaps))
 
 
-def _clash(row: StandingTest, test: MadeTest) -> str | None:
+def _clash(row: StandingTest, test: WantedTest) -> str | None:
     """Why a test that stands keeps its name; None where the template may take it."""
     if row.is_standard:
         return f"{test.name!r} is the name of a standard test: give the template another name"

@@ -17,15 +17,12 @@ from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import History, operands
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from test_generator.data_tests import UnableToWrite, catalogued, checked_tree, create, revise, start
-from test_generator.definition import Definition
+from test_generator.data_tests import UnableToWrite, catalogued, checked_tree, create, rewrite
+from test_generator.definition import Definition, Generation, WantedGap, WantedTest
 from test_generator.models import Gap, RuleTemplate
 
 from .rules import (
-    Lack,
     MadeChanges,
-    MadeTest,
-    Making,
     StandingTest,
     assertions_of,
     by_template,
@@ -127,36 +124,28 @@ def changes_of(dataset: Dataset) -> MadeChanges:
     """What turns the dataset's tests into those that the templates make of it, and what they lack."""
     templates = RuleTemplate.objects.order_by("name")
     rows = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("revision")
-    made = _made(dataset, [template_of(row) for row in templates]) if templates else Making()
-    return made_changes([_standing(row) for row in rows], made)
+    made = _made(dataset, [template_of(row) for row in templates]) if templates else Generation()
+    return made_changes([_standing(row) for row in rows], made, dataset.full_name)
 
 
-def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[Lack, ...]:
+def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[WantedGap, ...]:
     """Make, revise, revive, and note as gone the tests of templates; what could not be made, by template."""
     changes = changes_of(dataset)
     sources = dict(RuleTemplate.objects.values_list("name", "source"))
     for made in changes.make:
-        values, source = {**vars(made), "spoils": ""}, sources[made.template]
-        del values["template"]
-        row = create(dataset, values.pop("definition"), **values, origin=Origin.USER, author=source, now=now)
-        DataTest.objects.filter(pk=row.pk).update(template=made.template, source=source)
-    ids = [change.standing.id for change in changes.take]
-    rows = DataTest.objects.select_related("dataset", "revision").in_bulk(ids)
-    for change in changes.take:
-        row, made, source = rows[change.standing.id], change.made, sources[change.made.template]
-        row.template, row.source, row.scope, row.datacenter = made.template, source, made.scope, made.datacenter
-        row.retired_at = row.missing_since = None
-        row.save(update_fields=["template", "source", "scope", "datacenter", "retired_at", "missing_since"])
-        revise(row, made.definition, author=source, now=now)
-        if row.next_due_at is None:  # it was retired, and comes back with the definition that it had
-            start(row, now=now)
+        source = sources[made.template]
+        create(dataset, made, origin=Origin.USER, source=source, author=source, now=now)
+    rows = DataTest.objects.select_related("dataset", "revision").in_bulk([row.id for row, _ in changes.take])
+    for standing, made in changes.take:
+        source = sources[made.template]
+        rewrite(rows[standing.id], made, source=source, author=source, now=now)
     DataTest.objects.filter(pk__in=[row.id for row in changes.leave]).update(missing_since=now)
-    return by_template(changes.lacks)
+    return by_template(changes.gaps)
 
 
-def _made(dataset: Dataset, templates: Sequence[TemplateProfile]) -> Making:
+def _made(dataset: Dataset, templates: Sequence[TemplateProfile]) -> Generation:
     if dataset.missing_since or dataset.business_metric is not None:  # templates are of tables
-        return Making()
+        return Generation()
     own = profile_of(dataset)
 
     def fault_of(assertion: str) -> str | None:
@@ -175,7 +164,7 @@ def _standing(row: DataTest) -> StandingTest:
     assert revision is not None
     return StandingTest(
         id=row.pk,
-        made=MadeTest(
+        made=WantedTest(
             template=row.template,
             name=row.name,
             category=cast(CategoryName, row.category),

@@ -7,8 +7,9 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from assay.models import Dataset, DataTest, LineageEdge, Replica, Revision
+from test_generator.definition import Generation
 from test_generator.generation.generate import changes, generate
-from test_generator.generation.standard import Changes, ExistingTest, Generation
+from test_generator.generation.standard import Changes, ExistingTest
 from test_generator.models import Gap
 from test_generator.services import reconcile_dataset, write_data_test
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised

@@ -8,11 +8,10 @@ import pytest
 
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
 from assay.time.windows import Granularity
+from test_generator.definition import WantedGap, WantedTest
 from test_generator.generation.standard import (
     UNPARTITIONED,
     Upstream,
-    WantedGap,
-    WantedTest,
     is_comparable,
     standard_tests,
 )
@@ -46,7 +45,7 @@ PART, WHOLE = ("partition", "partition"), ("table", "weekly")  # what is tested,
 
 
 def told(test: WantedTest) -> tuple[object, ...]:
-    where = (test.datacenter, test.spoils)
+    where = (test.datacenter, test.spoils or None)
     return (
         test.name,
         test.category,

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.definition import Definition
-from test_generator.generation.standard import Changes, ExistingTest, WantedTest, reconcile
+from test_generator.definition import Definition, WantedTest
+from test_generator.generation.standard import Changes, ExistingTest, reconcile
 
 NOW = datetime(2013, 2, 1, tzinfo=UTC)
 GRACE = timedelta(days=7)
@@ -22,7 +22,7 @@ def wanted(name: str, assertion: str = "row_count() > 0") -> WantedTest:
             assertion=assertion, severity="hard", schedule="partition", sustain=timedelta(0), catch_up="all"
         ),
         datacenter="sea",
-        spoils=None,
+        spoils="",
         scope="partition",
     )
 

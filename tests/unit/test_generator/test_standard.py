@@ -9,7 +9,8 @@ import pytest
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
 from assay.time.windows import Granularity
 from execution_engine.language.parse import parse
-from test_generator.generation.standard import Generation, Upstream, WantedTest, standard_tests
+from test_generator.definition import Generation, WantedTest
+from test_generator.generation.standard import Upstream, standard_tests
 from tests.unit.test_generator.profiles import dataset, days, replica
 
 RAW = dataset("raw.trips")
@@ -149,7 +150,7 @@ def test_what_one_side_finds_missing_is_spoilt_on_the_other() -> None:
     generation = generate(dataset(replicas=TWO_REPLICAS))
     test = named(generation, "consistency-bloom:phx>sea")
     assert (test.datacenter, test.spoils) == ("phx", "sea")
-    assert {each.spoils for each in generation.wanted if each.category != "consistency"} == {None}
+    assert {each.spoils for each in generation.wanted if each.category != "consistency"} == {""}
 
 
 def test_three_replicas_are_compared_in_every_direction() -> None:

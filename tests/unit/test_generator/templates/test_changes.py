@@ -8,28 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.templates.rules import MadeChanges, MadeTest, Making, StandingTest, made_changes
+from test_generator.definition import Generation, WantedTest
+from test_generator.templates.rules import MadeChanges, StandingTest, made_changes
 from tests.unit.test_generator.templates.written import made, table, template
 
-(ROWS,) = made(table(), template()).tests
+(ROWS,) = made(table(), template()).wanted
 
 
-def wanted(name: str = "a", assertion: str = "1 > 0", of: str = "t", category: str = "custom") -> MadeTest:
+def wanted(name: str = "a", assertion: str = "1 > 0", of: str = "t", category: str = "custom") -> WantedTest:
     definition = replace(ROWS.definition, assertion=assertion)
     return replace(ROWS, name=name, template=of, category=category, definition=definition)  # type: ignore[arg-type]
 
 
-def standing(test: MadeTest, **more: Any) -> StandingTest:
+def standing(test: WantedTest, **more: Any) -> StandingTest:
     return StandingTest(**{"id": 1, "made": test, **more})
 
 
-def changes(there: list[StandingTest], *tests: MadeTest) -> MadeChanges:
-    return made_changes(there, Making(tests=tests))
+def changes(there: list[StandingTest], *tests: WantedTest) -> MadeChanges:
+    return made_changes(there, Generation(wanted=tests), "raw.trips")
 
 
 def carried_out(there: list[StandingTest], found: MadeChanges) -> list[StandingTest]:
     """The tests that stand after the changes."""
-    taken = {change.standing.id: change.made for change in found.take}
+    taken = {row.id: made for row, made in found.take}
     left, ids = {each.id for each in found.leave}, count(1000)
     after = [
         replace(each, made=taken[each.id], is_retired=False, is_leaving=False) if each.id in taken else each
@@ -42,15 +43,15 @@ def carried_out(there: list[StandingTest], found: MadeChanges) -> list[StandingT
 def test_a_test_is_made_revised_and_left() -> None:
     assert changes([], wanted()).make == (wanted(),)
     assert changes([standing(wanted())], wanted()) == MadeChanges()
-    (change,) = changes([standing(wanted())], wanted(assertion="2 > 0")).take
-    assert (change.standing.id, change.made.definition.assertion) == (1, "2 > 0")
+    ((row, made_of_it),) = changes([standing(wanted())], wanted(assertion="2 > 0")).take
+    assert (row.id, made_of_it.definition.assertion) == (1, "2 > 0")
     assert changes([standing(wanted())]).leave == (standing(wanted()),)
 
 
 @pytest.mark.parametrize("state", ["is_retired", "is_leaving"])
 def test_what_is_made_again_lives_again_and_what_has_left_is_not_left_twice(state: str) -> None:
     gone = standing(wanted(), **{state: True})
-    assert [change.standing for change in changes([gone], wanted()).take] == [gone]
+    assert [row for row, _ in changes([gone], wanted()).take] == [gone]
     assert changes([gone]) == MadeChanges()
 
 
@@ -67,7 +68,7 @@ def test_what_is_made_again_lives_again_and_what_has_left_is_not_left_twice(stat
 def test_a_test_of_peoples_own_is_never_touched(row: StandingTest, reason: str) -> None:
     found = changes([row], wanted())
     assert (found.make, found.take, found.leave) == ((), (), ())
-    assert [lack.reason[: len(reason)] for lack in found.lacks] == [reason]
+    assert [gap.reason[: len(reason)] for gap in found.gaps] == [reason]
 
 
 @pytest.mark.parametrize("state", ["is_retired", "is_leaving"])
@@ -92,13 +93,13 @@ STANDING = st.builds(
     targets=st.lists(st.builds(wanted, NAMES, TEXTS, st.sampled_from("tu")), unique_by=lambda each: each.name),
 )
 def test_applying_twice_changes_nothing_more_and_leaves_exactly_what_is_made(
-    there: list[StandingTest], targets: list[MadeTest]
+    there: list[StandingTest], targets: list[WantedTest]
 ) -> None:
     found = changes(there, *targets)
     after = carried_out(there, found)
     again = changes(after, *targets)
     assert (again.make, again.take, again.leave) == ((), (), ())
-    refused = {lack.reason.split("'")[1] for lack in found.lacks}
+    refused = {gap.reason.split("'")[1] for gap in found.gaps}
     live = {each.made.name: each.made for each in after if not (each.is_retired or each.is_leaving)}
     of_templates = {name: test for name, test in live.items() if test.template}
     assert {name: test for name, test in of_templates.items() if name not in refused} == {

@@ -3,7 +3,8 @@
 from typing import Any
 
 from assay.catalog.profile import Column, ColumnSelector, DatasetProfile, Selector, TemplateProfile
-from test_generator.templates.rules import Making, making
+from test_generator.definition import Generation
+from test_generator.templates.rules import making
 from tests.unit.test_generator.profiles import dataset
 
 EVERY = ColumnSelector()
@@ -24,11 +25,11 @@ def table(name: str = "raw.trips", **columns: str) -> DatasetProfile:
     return dataset(name, columns=tuple(Column(name=key, type=type_) for key, type_ in told.items()))
 
 
-def made(of: DatasetProfile, *templates: TemplateProfile) -> Making:
+def made(of: DatasetProfile, *templates: TemplateProfile) -> Generation:
     """What templates come to where every assertion but ``wrong()`` fits."""
     return making(templates, of, lambda assertion: f"no {assertion}" if "wrong" in assertion else None)
 
 
 def texts(of: DatasetProfile, *templates: TemplateProfile) -> dict[str, str]:
     """The assertions that are made, by the names of their tests."""
-    return {test.name: test.definition.assertion for test in made(of, *templates).tests}
+    return {test.name: test.definition.assertion for test in made(of, *templates).wanted}
