@@ -55,18 +55,17 @@ def coverage(datasets: Iterable[DatasetCoverage]) -> tuple[TierCoverage, ...]:
     by_tier: dict[int, list[DatasetCoverage]] = {tier.level: [] for tier in TIERS}
     for dataset in datasets:
         by_tier[dataset.tier].append(dataset)
-    return tuple(_tier_coverage(level, members) for level, members in by_tier.items())
-
-
-def _tier_coverage(level: int, members: list[DatasetCoverage]) -> TierCoverage:
-    return TierCoverage(
-        tier=level,
-        datasets=len(members),
-        live=sum(each.live for each in members),
-        wanted=sum(each.wanted for each in members),
-        gaps=sum(each.gaps for each in members),
-        target=TIERS[level].coverage,
-        uncovered=tuple(sorted(each.dataset for each in members if each.live < each.wanted + each.gaps)),
-        reachable=sum(each.is_reachable for each in members),
-        unreachable=tuple(sorted({each.owner for each in members if not each.is_reachable})),
+    return tuple(
+        TierCoverage(
+            tier=level,
+            datasets=len(rows),
+            live=sum(row.live for row in rows),
+            wanted=sum(row.wanted for row in rows),
+            gaps=sum(row.gaps for row in rows),
+            target=TIERS[level].coverage,
+            uncovered=tuple(sorted(row.dataset for row in rows if row.live < row.wanted + row.gaps)),
+            reachable=sum(row.is_reachable for row in rows),
+            unreachable=tuple(sorted({row.owner for row in rows if not row.is_reachable})),
+        )
+        for level, rows in by_tier.items()
     )

@@ -50,7 +50,7 @@ def fault_of(template: TemplateProfile) -> str | None:
         trees = [parse(text) for text in assertions_of(template, ANY_COLUMN)]
     except (UnableToSchedule, UnableToParse) as error:
         return str(error)
-    metrics = [each.metric if isinstance(each, History) else each for tree in trees for each in operands(tree)]
+    metrics = [node.metric if isinstance(node, History) else node for tree in trees for node in operands(tree)]
     unknown = [metric.spec.name for metric in metrics if metric.spec.name not in SIGNATURES]
     return f"there is no metric {unknown[0]}{nearest(unknown[0], SIGNATURES)}" if unknown else None
 
@@ -204,9 +204,9 @@ def shown_templates(rows: Iterable[RuleTemplate]) -> list[ShownTemplate]:
     names = [row.name for row in templates]
     live = DataTest.objects.filter(template__in=names, retired_at__isnull=True, missing_since__isnull=True)
     counted: Any = live.values("template").annotate(tests=Count("pk"), datasets=Count("dataset", distinct=True))
-    counts = {each["template"]: each for each in counted}
+    counts = {row["template"]: row for row in counted}
     lacking: Any = Gap.objects.filter(template__in=names, closed_at__isnull=True).values("template")
-    gaps = {each["template"]: each["gaps"] for each in lacking.annotate(gaps=Count("pk"))}
+    gaps = {row["template"]: row["gaps"] for row in lacking.annotate(gaps=Count("pk"))}
     none = {"datasets": 0, "tests": 0}
     return [
         ShownTemplate(

@@ -123,7 +123,7 @@ class BusinessMetricDefinition:
     def from_json(cls, data: Mapping[str, Any]) -> "BusinessMetricDefinition":
         """The definition that ``to_json`` wrote."""
         listed = {name: tuple(data[name]) for name in ("sources", "dimensions")}
-        served = tuple(ServedTable(**each) for each in data["served"])
+        served = tuple(ServedTable(**table) for table in data["served"])
         return cls(**{**data, **listed, "served": served})
 
 
@@ -318,12 +318,12 @@ MODES = ("FAILFAST", "PERMISSIVE")
 
 def check_options(storage: str, options: Mapping[str, str]) -> None:
     """Raise ValueError for the first option that the storage does not take, or not so."""
-    known = OPTIONS[storage]
+    names = OPTIONS[storage]
     for name, value in options.items():
-        if name not in known:
-            near = get_close_matches(name, known)
+        if name not in names:
+            near = get_close_matches(name, names)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise ValueError(f"{storage} takes no option {name!r}: {hint}known here: {', '.join(known) or 'none'}")
+            raise ValueError(f"{storage} takes no option {name!r}: {hint}known here: {', '.join(names) or 'none'}")
         if name == "mode" and value not in MODES:
             raise ValueError(f"mode is {value!r}: write {' or '.join(MODES)}")
 
@@ -344,4 +344,4 @@ def placeholders(assertion: str) -> tuple[str, ...]:
 
 def filled(assertion: str, values: Mapping[str, str]) -> str:
     """The assertion with a value in place of each name that has one."""
-    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), assertion)
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), assertion)

@@ -84,10 +84,10 @@ def inherit_limits(names: Collection[str], *, source: str) -> set[str]:
 def limited_datasets() -> list[PlacedDataset]:
     """The datasets that have limits of their own."""
     rows = Replica.objects.filter(dataset__is_limited=True).select_related("dataset")
-    found: dict[int, list[Replica]] = {}
+    by_dataset: dict[int, list[Replica]] = {}
     for replica in rows:
-        found.setdefault(replica.dataset_id, []).append(replica)
-    return [placed(replicas[0].dataset, replicas) for replicas in found.values()]
+        by_dataset.setdefault(replica.dataset_id, []).append(replica)
+    return [placed(replicas[0].dataset, replicas) for replicas in by_dataset.values()]
 
 
 def placed(dataset: Dataset, replicas: Iterable[Replica]) -> PlacedDataset:

@@ -39,8 +39,8 @@ def is_unavailable(error: BaseException | None) -> bool:
 def of_database(error: DatabaseError) -> str:
     """The sentence for an error of the database; SQLite's own are told with their file and how to mend them."""
     name = getattr(error.__cause__, "sqlite_errorname", "")
-    told = next((text for kind, text in MENDS.items() if name.startswith(kind)), "{error}")
-    return told.format(file=connection.settings_dict["NAME"], error=error)
+    sentence = next((text for kind, text in MENDS.items() if name.startswith(kind)), "{error}")
+    return sentence.format(file=connection.settings_dict["NAME"], error=error)
 
 
 def of_disk(error: OSError) -> str:

@@ -17,8 +17,8 @@ def visible(text: str) -> str:
 
 def name_fault(name: str) -> str | None:
     """Why a text is no name, whoever sends it; None where it may be one: a name stands on one line, as it looks."""
-    found = CONTROLS.search(name)
-    return None if found is None else f"a name may hold no control character, and this one holds {_escape(found)}"
+    match = CONTROLS.search(name)
+    return None if match is None else f"a name may hold no control character, and this one holds {_escape(match)}"
 
 
 def without_controls(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -33,6 +33,6 @@ def without_controls(logger: Any, method: str, event: MutableMapping[str, Any]) 
     return event
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

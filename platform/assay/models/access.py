@@ -28,8 +28,8 @@ class AccessTokens(AuthTokenManager):  # type: ignore[misc]
 
     def get_queryset(self) -> models.QuerySet[Any]:
         """The rows, each with its user and the user's role."""
-        found: models.QuerySet[Any] = super().get_queryset()
-        return found.select_related("user__member")
+        rows: models.QuerySet[Any] = super().get_queryset()
+        return rows.select_related("user__member")
 
 
 def every_scope() -> list[str]:

@@ -1,6 +1,5 @@
 """``assay plan``: what a sync would change."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -54,21 +53,17 @@ class Command(Base):
         for change in result["changes"]:
             colour, head = COLOURS[change["sign"]], f"{change['sign']} {change['kind']:<7} {change['name']}"
             console.print(f"[{colour}]{escape(head)}[/{colour}]", soft_wrap=True, highlight=False)
-            for line in _lines(change["fields"], is_new=change["sign"] == "+"):
+            lines = [f"{name}: {old or '(none)'} → {new or '(none)'}" for name, (old, new) in change["fields"].items()]
+            if change["sign"] == "+":  # of what comes only the assertion: its file says the rest
+                lines = [change["fields"]["assertion"][1]] if "assertion" in change["fields"] else []
+            for line in lines:
                 console.print(f"      {line}", soft_wrap=True, highlight=False, markup=False)
         for gap in result["gaps"]:
             what = f"template {gap['template']!r}" if gap["template"] else gap["category"]
-            said = f"not testable: {gap['dataset']}, {what}: {gap['reason']}"
-            console.print(said, soft_wrap=True, highlight=False, markup=False)
-        counts = ", ".join(f"{sum(each['sign'] == sign for each in result['changes'])} {sign}" for sign in COLOURS)
+            line = f"not testable: {gap['dataset']}, {what}: {gap['reason']}"
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
+        counts = ", ".join(f"{sum(row['sign'] == sign for row in result['changes'])} {sign}" for sign in COLOURS)
         console.print(f"source {result['source']}: {counts}; what is removed is retired after a day", highlight=False)
         if result["refused"]:
             refusal = f"`assay sync` would refuse this without --allow-removal: {result['refused']}"
             console.print(refusal, style="red", soft_wrap=True, highlight=False, markup=False)
-
-
-def _lines(fields: Mapping[str, tuple[str, str]], *, is_new: bool) -> list[str]:
-    """What is said of a thing's fields; of what comes, only the assertion: its file says the rest."""
-    if is_new:
-        return [fields["assertion"][1]] if "assertion" in fields else []
-    return [f"{name}: {old or '(none)'} → {new or '(none)'}" for name, (old, new) in fields.items()]

@@ -14,7 +14,6 @@ from assay.accounts import record
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun, command_origin
 from assay.command_line.exit_codes import ExitCode
-from assay.models import Dataset
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_windows import add_window_arguments, dataset_named, windows_of_dataset, windows_of_files
 from execution_engine.verification.data import names_files
@@ -45,7 +44,10 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Every suggestion with the share of windows that it held on, but for those that somebody has decided of."""
         name = options["table"]
-        dataset = None if names_files(name) else self._dataset(name)
+        dataset = None
+        if not names_files(name):
+            super().prepare()
+            dataset = dataset_named(name)
         if dataset is None and options["keep"]:
             raise UnableToRun("--keep is of a dataset of the catalog: of files, --write FILE writes checks")
         if dataset is None and options["references"]:
@@ -59,30 +61,34 @@ class Command(Base):
         if not windows:
             raise UnableToRun(f"{name} has no rows to suggest anything from")
         every = suggestions(windows, keys, has_past=dataset is not None)
-        found = still_offered(every, decided_of(dataset), asserted_of(dataset)) if dataset else every
+        offered = still_offered(every, decided_of(dataset), asserted_of(dataset)) if dataset else every
         catalogued = dataset.full_name if dataset else None
         result = {
             "table": name,
             "windows": [window.key for window in windows],
-            "suggestions": [as_json(one, catalogued) for one in found],
-            "left_out": len(every) - len(found),
+            "suggestions": [as_json(suggestion, catalogued) for suggestion in offered],
+            "left_out": len(every) - len(offered),
         }
         if options["write"]:
-            always = [one for one in found if one.is_sound]
+            always = [suggestion for suggestion in offered if suggestion.is_sound]
             options["write"].write_text(as_yaml(always, catalogued))
             result["written"] = len(always)
         if dataset and options["keep"]:
-            read = tuple(window.key for window in windows)
-            result["kept"] = self._keep(dataset, Past(keys=read, found=tuple(found)))
+            reading = Past(keys=tuple(window.key for window in windows), found=tuple(offered))
+            origin = command_origin()
+            with transaction.atomic():
+                count = note(dataset, reading, author=origin.actor, now=clock.now())
+                record(origin, "suggestion.keep", kind="dataset", key=dataset, before=None, after={"kept": count})
+            result["kept"] = count
         return ExitCode.HELD, result
 
     def show(self, console: Console, result: Any) -> None:
         """A line for each, those that did not always hold marked."""
         printed = Printed("held", "assertion", "as", title=f"{result['table']}, {len(result['windows'])} windows")
-        for one in result["suggestions"]:
-            share = "untried" if one["held_share"] is None else f"{one['held']} of {one['tried']}"
-            mark = "" if one["held_share"] in (1, None) else "[yellow]"
-            printed.add_row(f"{mark}{share}", escape(one["assertion"]), escape(f"{one['why']} ({one['cost']})"))
+        for row in result["suggestions"]:
+            share = "untried" if row["held_share"] is None else f"{row['held']} of {row['tried']}"
+            mark = "" if row["held_share"] in (1, None) else "[yellow]"
+            printed.add_row(f"{mark}{share}", escape(row["assertion"]), escape(f"{row['why']} ({row['cost']})"))
         console.print(printed)
         if result["left_out"]:
             console.print(f"left out {result['left_out']} that are tests already, or that somebody rejected")
@@ -90,14 +96,3 @@ class Command(Base):
             console.print(f"wrote {result['written']} that held on every window that tried them")
         if "kept" in result:
             console.print(f"kept {result['kept']} for the dataset's page, to be accepted or rejected there")
-
-    def _dataset(self, name: str) -> Dataset:
-        super().prepare()
-        return dataset_named(name)
-
-    def _keep(self, dataset: Dataset, past: Past) -> int:
-        now, origin = clock.now(), command_origin()
-        with transaction.atomic():
-            kept = note(dataset, past, author=origin.actor, now=now)
-            record(origin, "suggestion.keep", kind="dataset", key=dataset, before=None, after={"kept": kept})
-        return kept

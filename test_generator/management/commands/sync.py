@@ -52,11 +52,11 @@ class Command(Base):
             pass
         return ExitCode.HELD, {
             "source": name,
-            **_told(applied),
+            **{what: list(getattr(applied, what)) for what in WHATS},
             "datasets": Dataset.objects.filter(missing_since__isnull=True).count(),
             "data_tests": DataTest.objects.filter(retired_at__isnull=True).count(),
-            "templates": [as_json(each) for each in shown_templates(RuleTemplate.objects.filter(source=name))],
-            "idle_bindings": [str(each) for each in idle_bindings(name)],
+            "templates": [as_json(template) for template in shown_templates(RuleTemplate.objects.filter(source=name))],
+            "idle_bindings": [str(binding) for binding in idle_bindings(name)],
             "idle_datacenters": idle_datacenters(),
         }
 
@@ -67,12 +67,12 @@ class Command(Base):
         for template in result["templates"]:
             console.print(f"template {template['name']}: {counts_of(template)}", highlight=False, markup=False)
         for binding in result["idle_bindings"]:
-            said = f"binding {binding}: there is no live test of that name, so it changes nothing"
-            console.print(said, style="yellow", soft_wrap=True, highlight=False, markup=False)
+            line = f"binding {binding}: there is no live test of that name, so it changes nothing"
+            console.print(line, style="yellow", soft_wrap=True, highlight=False, markup=False)
         if places := result["idle_datacenters"]:
             needed = "nothing is tested there until a worker runs beside that data, with -Q assay.DATACENTER"
-            said = f"no worker has taken anything yet in {', '.join(places)}: {needed} (`make service` starts them)"
-            console.print(said, style="yellow", soft_wrap=True, highlight=False, markup=False)
+            line = f"no worker has taken anything yet in {', '.join(places)}: {needed} (`make service` starts them)"
+            console.print(line, style="yellow", soft_wrap=True, highlight=False, markup=False)
         datasets, tests = result["datasets"], result["data_tests"]
         console.print(f"{datasets} dataset{'s' * (datasets != 1)} with {tests} live test{'s' * (tests != 1)}")
 
@@ -82,19 +82,15 @@ def _synced(options: dict[str, Any]) -> tuple[str, Applied]:
     """The source as it is now, and in the audit who brought it there."""
     now, name = clock.now(), options["remove_source"]
     if name:
-        known = {*Source.objects.values_list("name", flat=True), *Dataset.objects.values_list("source", flat=True)}
-        if name not in known:
-            raise UnableToRun(f"there is no source {name!r}; known are {', '.join(sorted(known)) or 'none'}")
+        names = {*Source.objects.values_list("name", flat=True), *Dataset.objects.values_list("source", flat=True)}
+        if name not in names:
+            raise UnableToRun(f"there is no source {name!r}; known are {', '.join(sorted(names)) or 'none'}")
         applied, action = remove_source(name, now=now), "catalog.removed"
     else:
         removal = options["allow_removal"]
         source, applied = sync_files(options["path"], name=options["source"], allow_removal=removal, now=now)
         name, action = source.name, "catalog.synced"
     given = {"path": str(options["path"])} if options["path"] else {}
-    after = {**_told(applied), "templates": list(applied.templates), "bindings": list(applied.bindings)}
+    after = {what: list(getattr(applied, what)) for what in (*WHATS, "templates", "bindings")}
     record(command_origin(), action, kind="catalog", key=name, before=None, after=after, given=given)
     return name, applied
-
-
-def _told(applied: Applied) -> dict[str, list[str]]:
-    return {what: list(getattr(applied, what)) for what in WHATS}

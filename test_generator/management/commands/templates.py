@@ -24,14 +24,14 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The templates by name; of one also its gaps."""
         name, rows = options["template"], RuleTemplate.objects.order_by("name")
-        found = [row for row in rows if name is None or row.name.casefold() == name.casefold()]
-        if name is not None and not found:
-            known = ", ".join(row.name for row in rows) or "none"
-            raise UnableToRun(f"there is no template {name!r}; known are {known}")
-        open_gaps = Gap.objects.filter(template__in=[row.name for row in found], closed_at__isnull=True)
+        selected = [row for row in rows if name is None or row.name.casefold() == name.casefold()]
+        if name is not None and not selected:
+            names = ", ".join(row.name for row in rows) or "none"
+            raise UnableToRun(f"there is no template {name!r}; known are {names}")
+        open_gaps = Gap.objects.filter(template__in=[row.name for row in selected], closed_at__isnull=True)
         gaps = open_gaps.select_related("dataset").order_by("dataset__full_name") if name else ()
         return ExitCode.HELD, {
-            "templates": [as_json(each) for each in shown_templates(found)],
+            "templates": [as_json(template) for template in shown_templates(selected)],
             "gaps": [{"dataset": gap.dataset.full_name, "reason": gap.reason} for gap in gaps],
         }
 

@@ -180,13 +180,13 @@ def _business_metrics(parts: YamlParts) -> Iterator[Finding]:
             yield at, f"found a second business metric {metric.name!r}, first at {place}: keep one of the two."
         sources = enumerate(metric.sources)
         named: list[tuple[YamlPath, str]] = [(("sources", index), source) for index, source in sources]
-        named += [(("served", index, "dataset"), each.dataset) for index, each in enumerate(metric.served)]
+        named += [(("served", index, "dataset"), table.dataset) for index, table in enumerate(metric.served)]
         for path, dataset in named:
             if dataset.lower() not in parts.known:
                 yield ("business_metrics", number, *path), _unknown("dataset", dataset, parts.names, "datasets")
-        for index, each in enumerate(metric.served):
-            if each.dimension not in metric.dimensions:
-                sentence = _unknown("dimension", each.dimension, metric.dimensions, "dimensions")
+        for index, table in enumerate(metric.served):
+            if table.dimension not in metric.dimensions:
+                sentence = _unknown("dimension", table.dimension, metric.dimensions, "dimensions")
                 yield ("business_metrics", number, "served", index, "dimension"), sentence
 
 
@@ -225,8 +225,8 @@ def _placeholders(template: TemplatePart) -> Iterator[Finding]:
         yield ("selector", "columns"), sentence
 
 
-def _unknown(kind: str, name: str, known: Sequence[str] | Mapping[str, str], section: str) -> str:
-    near = get_close_matches(name, list(known), n=1)
+def _unknown(kind: str, name: str, names: Sequence[str] | Mapping[str, str], section: str) -> str:
+    near = get_close_matches(name, list(names), n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"add it under {section}, or correct the name."
     return f"found {name!r}, a {kind} that {section} does not name: {hint}"
 

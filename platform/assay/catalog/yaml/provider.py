@@ -39,9 +39,9 @@ class UnableToReadCatalog(ValueError):
     """A catalog that cannot be used, with one line for everything that is wrong in it, by file and line."""
 
     def __init__(self, problems: Iterable[tuple[Path, YamlProblem]]) -> None:
-        found = sorted(problems, key=lambda each: (str(each[0]), each[1].line))
-        self.problems = tuple(problem for _, problem in found)
-        lines = [f"{path}:{each.line}: {each.path + ': ' if each.path else ''}{each.sentence}" for path, each in found]
+        by_place = sorted(problems, key=lambda pair: (str(pair[0]), pair[1].line))
+        self.problems = tuple(problem for _, problem in by_place)
+        lines = [f"{path}:{at.line}: {at.path + ': ' if at.path else ''}{at.sentence}" for path, at in by_place]
         super().__init__("\n".join(lines))
 
 
@@ -113,16 +113,16 @@ def _parsed(path: Path) -> tuple[list[_File], list[tuple[Path, YamlProblem]]]:
     files: list[_File] = []
     problems: list[tuple[Path, YamlProblem]] = []
     first = dict.fromkeys(PARTS, 0)
-    for each in paths:
+    for file in paths:
         try:
-            files.append(_File(path=each, text=parse_yaml(each.read_text(encoding="utf-8")), first=first))
+            files.append(_File(path=file, text=parse_yaml(file.read_text(encoding="utf-8")), first=first))
         except OSError as error:
-            problems.append(_wrong(each, 1, f"cannot be read: {error.strerror}. Check the path and its permissions."))
+            problems.append(_wrong(file, 1, f"cannot be read: {error.strerror}. Check the path and its permissions."))
         except UnicodeDecodeError as error:
-            problems.append(_wrong(each, 1, f"is no UTF-8 text at byte {error.start}: save it as UTF-8."))
+            problems.append(_wrong(file, 1, f"is no UTF-8 text at byte {error.start}: save it as UTF-8."))
         except UnableToParseYaml as error:
             sentence = f"no YAML, from column {error.column}: {error.sentence}. Check quotes and indentation."
-            problems.append(_wrong(each, error.line, sentence))
+            problems.append(_wrong(file, error.line, sentence))
         else:
             first = {section: number + len(files[-1].items(section)) for section, number in first.items()}
     return files, problems
@@ -138,7 +138,7 @@ def _file_at(files: list[_File], section: str, number: int) -> _File:
 
 def _sources(files: list[_File]) -> tuple[set[str], list[tuple[Path, YamlProblem]]]:
     """The name that the files give their source, and what is wrong with it."""
-    told: dict[str, Path] = {}
+    names: dict[str, Path] = {}
     problems = []
     for file in files:
         if not isinstance(file.text.content, dict) or "source" not in file.text.content:
@@ -146,12 +146,12 @@ def _sources(files: list[_File]) -> tuple[set[str], list[tuple[Path, YamlProblem
         name = file.text.content["source"]
         if fault := source_fault(name):
             problems.append(file.problem((("source",), f"found {reprlib.repr(name)}: {fault}.")))
-        elif told and name not in told:
-            (other, path), *_ = told.items()
+        elif names and name not in names:
+            (other, path), *_ = names.items()
             problems.append(file.problem((("source",), f"found {name!r}, and {path} says {other!r}: keep one.")))
         else:
-            told[name] = file.path
-    return set(told), problems
+            names[name] = file.path
+    return set(names), problems
 
 
 def source_fault(name: object) -> str | None:
@@ -177,8 +177,8 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Yaml
                 try:
                     read[section][number] = part.model_validate(item)
                 except ValidationError as error:
-                    wrong = error.errors()
-                    findings += [(file, ((section, number, *each["loc"]), sentence_of(each, part))) for each in wrong]
+                    for wrong in error.errors():
+                        findings.append((file, ((section, number, *wrong["loc"]), sentence_of(wrong, part))))
     # the names of wrong datasets too, so that one mistake is not reported again by whoever names it
     items = [item for file in files for section in NAMED for item in file.items(section) if isinstance(item, dict)]
     names = [item["name"] for item in items if isinstance(item.get("name"), str)]
@@ -200,15 +200,15 @@ def _misplaced(content: Any) -> Iterator[Finding]:
 
 def sentence_of(details: ErrorDetails, part: type[YamlPart]) -> str:
     """What was found, what is allowed and how to mend it."""
-    kind, found = details["type"], hide_passwords(reprlib.repr(details["input"]))
+    kind, value = details["type"], hide_passwords(reprlib.repr(details["input"]))
     if kind == "missing":
         return f"is missing: add {details['loc'][-1]}: …"
     if kind == "extra_forbidden":
-        return _unknown_key(str(details["loc"][-1]), _known_keys(part, details["loc"][:-1]))
+        return _unknown_key(str(details["loc"][-1]), _keys_at(part, details["loc"][:-1]))
     if kind == "value_error":
-        return f"found {found}: {str(details['ctx']['error']).rstrip('.')}."
+        return f"found {value}: {str(details['ctx']['error']).rstrip('.')}."
     message = _HINTS.get(kind) or details["msg"][:1].lower() + details["msg"][1:]
-    return f"found {found}: {message}."
+    return f"found {value}: {message}."
 
 
 def hide_passwords(text: str) -> str:
@@ -216,13 +216,13 @@ def hide_passwords(text: str) -> str:
     return _AFTER_A_USER.sub(r"\1:…", text)
 
 
-def _unknown_key(key: str, known: list[str]) -> str:
-    near = get_close_matches(key, known)
+def _unknown_key(key: str, keys: list[str]) -> str:
+    near = get_close_matches(key, keys)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"found the unknown key {key!r}: {hint}Known here: {', '.join(known)}."
+    return f"found the unknown key {key!r}: {hint}Known here: {', '.join(keys)}."
 
 
-def _known_keys(part: type[YamlPart], path: tuple[int | str, ...]) -> list[str]:
+def _keys_at(part: type[YamlPart], path: tuple[int | str, ...]) -> list[str]:
     """The keys of the part at ``path`` inside ``part``."""
     schema = part.model_json_schema()
     node = schema
@@ -233,8 +233,7 @@ def _known_keys(part: type[YamlPart], path: tuple[int | str, ...]) -> list[str]:
             node = node["items"]
         else:
             node = node["properties"].get(step, node)  # which of several parts was tried is no step
-        reference = next(
-            (each["$ref"] for each in (node, *node.get("anyOf", ()), *node.get("oneOf", ())) if "$ref" in each), None
-        )
+        choices = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
+        reference = next((choice["$ref"] for choice in choices if "$ref" in choice), None)
         node = schema["$defs"][reference.rpartition("/")[2]] if reference else node
     return list(node["properties"])

@@ -75,10 +75,16 @@ class YamlText:
         """The line (from 1) on which the deepest written part of ``path`` stands."""
         node, line = self.root, 1
         for step in path:
-            found = _child(node, step)
-            if found is None:
+            if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+                mark = node = node.value[step]
+            elif isinstance(node, yaml.MappingNode):
+                pairs = (pair for pair in reversed(node.value) if pair[0].value == step)
+                mark, node = next(pairs, (None, None))
+            else:
                 break
-            node, line = found[1], found[0].start_mark.line + 1
+            if mark is None:
+                break
+            line = mark.start_mark.line + 1
         return line
 
 
@@ -104,37 +110,22 @@ def path_text(path: Path) -> str:
     return text.removeprefix(".")
 
 
-def _child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
-    """The node to point at and the node to go on from."""
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step], node.value[step]
-    if isinstance(node, yaml.MappingNode):
-        return next(((key, value) for key, value in reversed(node.value) if key.value == step), None)
-    return None
-
-
 def _doubled_keys(root: yaml.Node | None) -> Iterator[YamlProblem]:
     """A problem for each key that a mapping holds twice, as YAML would silently drop the first."""
-    for mapping in _mappings(root):
-        seen: dict[str, int] = {}
-        for key, _ in mapping.value:
-            name, line = str(key.value), key.start_mark.line + 1
-            if name in seen:
-                sentence = f"the key is written twice, first on line {seen[name]}: keep one of the two."
-                yield YamlProblem(line=line, path=name, sentence=sentence)
-            seen.setdefault(name, line)
-
-
-def _mappings(root: yaml.Node | None) -> Iterator[yaml.MappingNode]:
-    """Every mapping once, however many aliases lead to it."""
     waiting, seen = [root], set()
-    while waiting:
+    while waiting:  # every mapping once, however many aliases lead to it
         node = waiting.pop()
         if node is None or id(node) in seen:
             continue
         seen.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            yield node
-            waiting += [each for pair in reversed(node.value) for each in reversed(pair)]
-        elif isinstance(node, yaml.SequenceNode):
+        if isinstance(node, yaml.SequenceNode):
             waiting += reversed(node.value)
+        elif isinstance(node, yaml.MappingNode):
+            waiting += [part for pair in reversed(node.value) for part in reversed(pair)]
+            lines: dict[str, int] = {}
+            for key, _ in node.value:
+                name, line = str(key.value), key.start_mark.line + 1
+                if name in lines:
+                    sentence = f"the key is written twice, first on line {lines[name]}: keep one of the two."
+                    yield YamlProblem(line=line, path=name, sentence=sentence)
+                lines.setdefault(name, line)
