@@ -197,9 +197,7 @@ def apply_catalog(
     _refuse_others(profile, source)
     names = [dataset.full_name for dataset in profile.datasets]
     known = Dataset.objects.filter(source=source, missing_since__isnull=True).count()
-    results = {
-        name: _apply_dataset(dataset, source, now) for name, dataset in zip(names, profile.datasets, strict=True)
-    }
+    results = {dataset.full_name: _apply_dataset(dataset, source, now) for dataset in profile.datasets}
     created = [name for name, (is_new, _) in results.items() if is_new]
     changed = [name for name, (is_new, is_changed) in results.items() if is_changed and not is_new]
     touched = _apply_lineage(profile.lineage, source=source, full=full)
