@@ -19,7 +19,6 @@ from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import with_replicas
 from assay.catalog.services import limited_datasets
-from assay.database.statements import set_all
 from assay.models import ChangeKind, DataChange, Dataset
 from assay.queue.claims import claims, in_one_transaction, in_transaction
 from assay.queue.flow import stage
@@ -123,7 +122,7 @@ def _note_looks(looks: Sequence[Look], now: datetime) -> None:
                 Watch.objects.filter(pk=watch.pk).update(fingerprint=print_, changed_at=now)
     _tell([watch for watch in changed if watch.fingerprint or watch.seen_at], now)  # else it is the first look
     for due, keys in by_instant.items():
-        set_all(Watch, keys, seen_at=now, next_look_at=due, lease_until=None, attempts=0)
+        Watch.objects.filter(pk__in=keys).update(seen_at=now, next_look_at=due, lease_until=None, attempts=0)
     if expired := [pk for look in looks for pk in look.expired]:
         Watch.objects.filter(pk__in=expired).update(next_look_at=None, lease_until=None, attempts=0)
 
@@ -190,7 +189,7 @@ def note_fingerprints(seen: Sequence[Seen], now: datetime) -> None:
     # where nothing can be seen, what was seen last stays: it tells when it is back
     as_before = [row.pk for place, row in known.items() if place not in changed]
     if as_before := [*as_before, *(each.watch_id for each in seen if each.watch_id is not None)]:
-        set_all(Watch, as_before, seen_at=now)
+        Watch.objects.filter(pk__in=as_before).update(seen_at=now)
 
 
 def _watch_from_now_on(new: Sequence[Seen], now: datetime) -> dict[Place, Watch]:

@@ -1,14 +1,12 @@
 """Many rows in few statements: rows written by the thousand, and query sets that are compiled once."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from django.db import connection
-from django.db.models import Model, Prefetch, QuerySet, prefetch_related_objects
-from django.db.models.query import get_related_populators
+from django.db.models import Model, QuerySet
 
 T = TypeVar("T")
 
@@ -40,57 +38,17 @@ def update_each(rows: Sequence[Model], names: Sequence[str], *, unchanged: Seque
         return int(cursor.rowcount)
 
 
-def set_all(
-    model: type[Model], keys: Sequence[int], *, unchanged: Mapping[str, Any] = MappingProxyType({}), **values: Any
-) -> int:
-    """Write these values to the rows of these keys whose fields are what ``unchanged`` says; how many there were."""
-    return model._default_manager.filter(pk__in=keys, **unchanged).update(**values)
-
-
 # Query sets that are asked all the time: compiled once, as to build and compile one costs more than its answer.
 
 M = TypeVar("M", bound=Model)
 
 
-class Prepared(Generic[M]):
-    """A query set of whole rows of one model, which is asked again and again with other values.
+class PreparedValues:
+    """A query set of values (``values_list``) that is asked again and again, with other values.
 
     ``places`` stand in the query set where each answer is given values of its own, in this order; nothing else in it
-    may be equal to one of them. What it selects of related rows comes with them.
+    may be equal to one of them.
     """
-
-    def __init__(self, rows: QuerySet[M], *places: Any) -> None:
-        self._compiler = rows.query.get_compiler(connection=connection)
-        self._sql, given = self._compiler.as_sql()
-        select: Any = self._compiler.select
-        klass: Any = self._compiler.klass_info
-        self._model, self._own = rows.model, slice(klass["select_fields"][0], klass["select_fields"][-1] + 1)
-        self._names = [column.target.attname for column, _, _ in select[self._own]]
-        # the stubs are of a later Django, which wants one argument more
-        self._related = get_related_populators(klass, select, connection.alias)  # type: ignore[call-arg]
-        self._converters = self._compiler.get_converters([column for column, _, _ in select])
-        number = {_written(place): at for at, place in enumerate(places)}
-        self._given = [(number.get(value), value) for value in given]
-
-    def rows(self, *values: Any) -> list[M]:
-        """The rows, as the query set would give them with these values in its places."""
-        written = [_written(value) for value in values]
-        with connection.cursor() as cursor:
-            cursor.execute(self._sql, [value if at is None else written[at] for at, value in self._given])
-            found: Any = cursor.fetchall()
-        if self._converters:
-            found = self._compiler.apply_converters(found, self._converters)
-        return [self._built(row) for row in found]
-
-    def _built(self, row: Sequence[Any]) -> M:
-        built = self._model.from_db(connection.alias, self._names, row[self._own])
-        for each in self._related:
-            each.populate(row, built)
-        return built
-
-
-class PreparedValues:
-    """A query set of values (``values_list``) that is asked again and again, with places as in ``Prepared``."""
 
     def __init__(self, rows: QuerySet[Any, tuple[Any, ...]], *places: Any) -> None:
         self._compiler = rows.query.get_compiler(connection=connection)
@@ -114,11 +72,6 @@ def rows_of(model: type[M], keys: Collection[int], column: str = "pk", related: 
     """The rows with these values of a column of keys, and what they refer to: ``related`` as in ``select_related``."""
     rows = model._default_manager.filter(**{f"{column}__in": keys})
     return list(rows.select_related(*related) if related else rows) if keys else []
-
-
-def fetch_related(rows: Sequence[Model], path: "str | Prefetch[Any]") -> None:
-    """Read what rows of one model refer to, each object once."""
-    prefetch_related_objects(rows, path)
 
 
 def _written(value: Any) -> Any:

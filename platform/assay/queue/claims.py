@@ -13,13 +13,13 @@ from typing import Any, TypeVar, Union
 import structlog
 from django.apps import apps
 from django.db import DatabaseError, OperationalError, connection, connections, transaction
-from django.db.models import F, Model, Prefetch, Q, QuerySet, Sum
+from django.db.models import F, Model, Prefetch, Q, QuerySet, Sum, prefetch_related_objects
 from structlog.contextvars import bound_contextvars
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from assay import clock
 from assay.config import config
-from assay.database.statements import fetch_related, set_all, update_each
+from assay.database.statements import update_each
 from assay.models import Claimable, Tallied, Tally
 
 from .flow import Stage, stage
@@ -198,7 +198,7 @@ def is_in_rounds() -> bool:
 def finish(row: Claimable, **changes: Any) -> None:
     """Write a stage's end and give the lease back, or raise ``UnableToFinish`` when the lease was lost."""
     ended = {"lease_until": None, "attempts": 0, **changes}
-    if set_all(type(row), [row.pk], unchanged={"epoch": row.epoch}, **ended) != 1:
+    if type(row)._default_manager.filter(pk=row.pk, epoch=row.epoch).update(**ended) != 1:
         raise UnableToFinish(f"{type(row).__name__} {row.pk}: claimed again since epoch {row.epoch}")
     for name, value in changes.items():
         setattr(row, name, value)
@@ -270,7 +270,7 @@ def _fetch(rows: Sequence[Any], prefetch: Sequence[Related]) -> None:
         if callable(path):
             path(rows)
         else:
-            fetch_related(rows, path)
+            prefetch_related_objects(rows, path)
 
 
 def _still_held(name: str, rows: Sequence[Any]) -> list[Any]:

@@ -21,7 +21,7 @@ from tests.fakes import FakeEngine, rows
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
-TOGETHER = 36  # statements of scans that read something, however many they are
+TOGETHER = 37  # statements of scans that read something, however many they are
 HUNG = Failure(reason=Reason.TIMEOUT, detail="it passed its deadline")
 
 
