@@ -18,13 +18,13 @@ from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import Profile
 from execution_engine.verification import (
     Check,
+    ConstraintResult,
     ConstraintStatus,
     InMemoryRepository,
     ResultKey,
     StoredMetrics,
     VerificationSuite,
 )
-from execution_engine.verification.results import ConstraintResult
 from test_generator.suggestions.suggest import SuggestedWindow, Suggestion, suggestions
 
 from .injector import SHARES, ErrorKind, inject, shares_of

@@ -14,7 +14,7 @@ from tests.integration.execution_engine.conftest import Loop
 from tests.integration.execution_engine.test_schedule import scheduled
 
 # Setting the clock; the rows claimed; the tables and where they lie; what was seen; which stages have work, and when.
-LOOK = 13 if connection.vendor == "sqlite" else 14  # a server is asked what time it is, and reads what it leases
+LOOK = 14 if connection.vendor == "sqlite" else 15  # a server is asked what time it is, and reads what it leases
 
 
 @pytest.fixture
