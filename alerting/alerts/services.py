@@ -13,7 +13,16 @@ from alerting.inhibition.selectors import Around, around, decide_waiting, measur
 from alerting.models import Alert, Notice
 from alerting.notices.messages import IncidentText, Message, assigned, led_by, opened, renamed
 from alerting.notices.policy import Address, AlertFacts, Event, Hush, NewTests, NoticeStep, SilencedTime, plan_notices
-from alerting.notices.services import addresses, ask, own_addresses, silences_of, take_back, tell, told, write_down
+from alerting.notices.services import (
+    addressees,
+    addresses,
+    ask,
+    own_addresses,
+    silences_of,
+    take_back,
+    tell,
+    write_down,
+)
 from alerting.routes import routes
 from alerting.state import State
 from alerting.verdicts.evidence import of_the_past
@@ -22,7 +31,7 @@ from assay.models import Dataset, DataTest, Severity
 from assay.queue.claims import finish
 from assay.time.windows import Window
 
-from .texts import NAMING, facts_of, failing, message, text_of, told_to
+from .texts import NAMING, facts_of, failing, message, redact_for, text_of
 
 OPENINGS = (Event.OPENED, Event.DOWNSTREAM)
 ASKING = (Event.ASSIGNED,)
@@ -53,7 +62,7 @@ def close_alert(alert: Alert, *, how: str, now: datetime) -> None:
         return
     alert.closed_at, alert.closing, alert.open_key = now, how, None
     take_back(alert, Hush.TOO_LATE, now=now)
-    carry_out(alert, known_facts(alert, last_decision(alert)), now)
+    carry_out(alert, alert_facts(alert, last_decision(alert)), now)
     alert.next_notice_at = None
     alert.save(update_fields=["closed_at", "closing", "open_key", "next_notice_at"])
     for other in Alert.objects.filter(dataset=alert.dataset_id, closed_at__isnull=True, told_at__isnull=True):
@@ -93,7 +102,7 @@ def assign_alert(alert: Alert, *, to: str, author: str, now: datetime) -> tuple[
     tell_progress(alert, Event.PROGRESS, now=now, besides=to, text=text)
     if not to:
         return ()
-    said = assigned(told_to(to, text), author=author)
+    said = assigned(redact_for(to, text), author=author)
     facts = facts_of(alert, Event.ASSIGNED, text)
     key = f"alert:{alert.pk}:{now:%Y%m%dT%H%M%S%f}"
     return ask(
@@ -124,7 +133,7 @@ def _tell_notified(
     takers = {channel.name for channel in channels() if channel.takes(event)}
     for recipient, reached in notified_addresses(alert).items():
         if recipient != besides:
-            said = say(told_to(recipient, text))
+            said = say(redact_for(recipient, text))
             at = [address for address in reached if address.channel in takers]
             tell(event=event, recipient=recipient, subject=said.title, body=said.body, alert=alert, at=at, **more)
 
@@ -152,7 +161,7 @@ def decide_soon(alert: Alert, at: datetime) -> None:
     Alert.objects.filter(later, pk=alert.pk, closed_at__isnull=True).update(next_notice_at=at)
 
 
-def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) -> AlertFacts:
+def alert_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) -> AlertFacts:
     """What the plan of an alert's notices rests on."""
     owner, downstream = owner_of(alert), downstream_of(alert)
     return AlertFacts(
@@ -166,10 +175,10 @@ def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
             SilencedTime(start=row.starts_at, end=row.ends_at, recipient=row.owner or None)
             for row in silences_of(alert)
         ),
-        told=told(alert, OPENINGS),
-        asked=told(alert, ASKING),
-        told_of_cause=frozenset(a.recipient for a in told(alert.cause, OPENINGS)) if alert.cause else frozenset(),
-        told_of_twin=frozenset(a.recipient for a in told(twin, OPENINGS)) if twin else frozenset(),
+        addressees=addressees(alert, OPENINGS),
+        assignees=addressees(alert, ASKING),
+        cause_recipients=_recipients(alert.cause),
+        twin_recipients=_recipients(twin),
         twin_key=f"alert:{twin.pk}" if twin else "",
         closed_at=alert.closed_at,
         withdrawn=alert.closing not in ("", REPAIRED),
@@ -177,6 +186,10 @@ def known_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
         is_soft=any(address.quiet for address in (*owner, *downstream)) and is_soft(alert),
         new_tests=new_tests(alert) if alert.closed_at is None else {},
     )
+
+
+def _recipients(alert: Alert | None) -> frozenset[str]:
+    return frozenset(address.recipient for address in addressees(alert, OPENINGS)) if alert else frozenset()
 
 
 def new_tests(alert: Alert) -> dict[Address, NewTests]:
@@ -217,9 +230,9 @@ def notified_addresses(alert: Alert) -> dict[str, list[Address]]:
     known = (*owner_of(alert), *downstream_of(alert))
     holders: dict[object, str] = {address.where: address.recipient for address in reversed(known)}
     reached: dict[str, list[Address]] = {}
-    for who in sorted({address.recipient for address in told(alert, OPENINGS)}):
+    for who in sorted({address.recipient for address in addressees(alert, OPENINGS)}):
         reached[who] = list(dict.fromkeys(address for address in known if address.recipient == who) or addresses(who))
-    for who in sorted({address.recipient for address in told(alert, ASKING)} - set(reached)):
+    for who in sorted({address.recipient for address in addressees(alert, ASKING)} - set(reached)):
         reached[who] = list(own_addresses(who, event=Event.ASSIGNED))
     return {
         who: [address for address in found if holders.setdefault(address.where, who) == who]
@@ -284,7 +297,7 @@ def decide_alert(alert: Alert, now: datetime) -> None:
     decided = decide_now(alert, now)
     silent = decided.decision.action is not AlertAction.NOTIFY
     alert.cause = decided.cause or (None if decided.twin else alert.cause)
-    waits_until = carry_out(alert, known_facts(alert, decided.decision, twin=decided.twin), now)
+    waits_until = carry_out(alert, alert_facts(alert, decided.decision, twin=decided.twin), now)
     if decided.decision.why is Why.CAUSE_OUTLASTED and alert.cause is not None and alert.told_at is None:
         _update(alert.cause, alert, opened, text_of(alert.cause), now)
     if decided.twin is not None and alert.told_at is None:
@@ -297,7 +310,7 @@ def decide_alert(alert: Alert, now: datetime) -> None:
         cause=alert.cause,
         release_after=alert.release_after,
         inhibited_at=(alert.inhibited_at or now) if silent else None,
-        told_at=alert.told_at or (now if told(alert, OPENINGS) else None),
+        told_at=alert.told_at or (now if addressees(alert, OPENINGS) else None),
         next_notice_at=waits_until,
     )
     if silent and alert.cause is not None and alert.cause.told_at is not None and alert.cause_id != before:
@@ -340,7 +353,7 @@ def decide_now(alert: Alert, now: datetime) -> Decided:
 
 def _twin(alert: Alert, twin: Alert | None) -> Alert | None:
     """The alert that has told of the same rows: of rows that come after all, one that kept freshness silent."""
-    if twin is None or not told(twin, OPENINGS):
+    if twin is None or not addressees(twin, OPENINGS):
         return None
     is_known = (
         alert.category != FRESHNESS

@@ -18,12 +18,12 @@ from alerting.notices.messages import (
     InhibitedAlert,
     Message,
     also_fails,
-    as_told,
     downstream,
     ended,
     led_by,
     opened,
     recovered,
+    redact_incident,
     withdrawn,
 )
 from alerting.notices.policy import Event
@@ -143,7 +143,7 @@ def message(
     event: Event, text: IncidentText, *, recipient: str, alert: Alert, now: datetime, tests: Collection[str] = ()
 ) -> Message:
     """The text of one event for one recipient; ``tests`` are those that they have not read of yet."""
-    text = told_to(recipient, text)
+    text = redact_for(recipient, text)
     match event:
         case Event.ALSO_FAILS:
             return also_fails(text, tests=tests)
@@ -159,14 +159,14 @@ def message(
     return opened(text)
 
 
-def told_to(recipient: str, text: IncidentText) -> IncidentText:
+def redact_for(recipient: str, text: IncidentText) -> IncidentText:
     """The text without the values of datasets that the recipient may not read."""
     named = by_names({text.dataset, *(effect.dataset for effect in text.inhibited)})
     limited = [owned(dataset) for dataset in named.values() if dataset.readers]
     if not limited:
         return text
     person = person_called(recipient)
-    return as_told(text, hidden={each.name for each in limited if not may_read(person, each)})
+    return redact_incident(text, hidden={each.name for each in limited if not may_read(person, each)})
 
 
 def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:

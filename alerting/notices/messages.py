@@ -77,7 +77,7 @@ def led_by(incident: IncidentText, windows: Sequence[BrokenWindow]) -> IncidentT
     )
 
 
-def as_told(incident: IncidentText, *, hidden: Collection[str]) -> IncidentText:
+def redact_incident(incident: IncidentText, *, hidden: Collection[str]) -> IncidentText:
     """The incident for somebody who may not read what is said of the ``hidden`` datasets: that they fail, no value."""
     windows = tuple(replace(w, value=HIDDEN, lost_keys=None, share=None) for w in incident.windows)
     return replace(

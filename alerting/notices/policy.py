@@ -21,7 +21,7 @@ class Audience(StrEnum):
     NOBODY = "nobody"
 
 
-def told_of_unknown(reason: Reason | None, *, freshness_broken: bool) -> Audience:
+def audience_of_unknown(reason: Reason | None, *, freshness_broken: bool) -> Audience:
     """Who hears of an UNKNOWN with this cause; None, a run that gave nothing at all, is the platform's own fault."""
     if reason in (Reason.NOT_DUE, Reason.WARMING_UP) or (reason is Reason.NO_DATA and freshness_broken):
         return Audience.NOBODY
@@ -119,10 +119,10 @@ class NewTests:
 class AlertFacts:
     """What the plan of an alert's notices rests on.
 
-    ``incident_key`` names one open episode of the incident: a re-opened one has another. ``told`` are the addresses
-    whose opening notice was handed out before, ``asked`` those of people asked to work on it. ``told_of_cause``
-    are the recipients who know of its root cause, and ``told_of_twin`` those who know of the same rows under another
-    alert, which ``twin_key`` names. ``new_tests`` are those that addresses that were told have not read of.
+    ``incident_key`` names one open episode of the incident: a re-opened one has another. ``addressees`` are those whose
+    opening notice was handed out before, ``assignees`` those of people asked to work on it. ``cause_recipients`` know
+    of its root cause, and ``twin_recipients`` of the same rows under another alert, which ``twin_key`` names.
+    ``new_tests`` are those that addresses that were told have not read of.
     """
 
     incident_key: str
@@ -132,10 +132,10 @@ class AlertFacts:
     downstream: tuple[Address, ...] = ()
     decision: Decision
     silences: tuple[SilencedTime, ...] = ()
-    told: frozenset[Address] = frozenset()
-    asked: frozenset[Address] = frozenset()
-    told_of_cause: frozenset[str] = frozenset()
-    told_of_twin: frozenset[str] = frozenset()
+    addressees: frozenset[Address] = frozenset()
+    assignees: frozenset[Address] = frozenset()
+    cause_recipients: frozenset[str] = frozenset()
+    twin_recipients: frozenset[str] = frozenset()
     twin_key: str = ""
     closed_at: datetime | None = None
     withdrawn: bool = False
@@ -190,16 +190,16 @@ def _once_per_place(notices: Iterable[PlannedNotice]) -> Iterator[PlannedNotice]
 def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -> PlannedNotice:
     due_at, reason = _due(alert, address, alert.opened_at)
     notice = _notice(alert, event, address, due_at)
-    if address in alert.told:
+    if address in alert.addressees:
         return notice
     if address.channel is None:
         return _suppressed(notice, Hush.NO_CHANNEL)
     if alert.decision.why is Why.OF_THE_PAST:
         # Under a key of its own: once a window fails that is not of the past, this alert may speak yet.
         return _suppressed(replace(notice, key=f"{notice.key}:past"), Hush.OF_THE_PAST)
-    if alert.decision.why is Why.CAUSE_OUTLASTED and address.recipient in alert.told_of_cause:
+    if alert.decision.why is Why.CAUSE_OUTLASTED and address.recipient in alert.cause_recipients:
         return _suppressed(notice, Hush.ALREADY_TOLD)
-    if alert.decision.action is AlertAction.NOTIFY and address.recipient in alert.told_of_twin:
+    if alert.decision.action is AlertAction.NOTIFY and address.recipient in alert.twin_recipients:
         # Under a key of its own: should the twin end first, this alert may speak yet.
         return _suppressed(replace(notice, key=f"{notice.key}:{alert.twin_key}"), Hush.ALREADY_TOLD)
     if alert.closed_at is not None:
@@ -211,7 +211,7 @@ def _additions(alert: AlertFacts, now: datetime) -> Iterator[PlannedNotice]:
     """To each of the owner's addresses that were told: the tests that have begun to fail since."""
     for address in dict.fromkeys(alert.owner):
         new = alert.new_tests.get(address)
-        if new is None or address not in alert.told or alert.closed_at is not None:
+        if new is None or address not in alert.addressees or alert.closed_at is not None:
             continue
         due_at, reason = _due(alert, address, new.since)
         digest = blake2s("\n".join(sorted(new.tests)).encode(), digest_size=8).hexdigest()
@@ -241,7 +241,7 @@ def _audible_at(alert: AlertFacts, address: Address, at: datetime) -> datetime:
 def _closings(alert: AlertFacts, closed_at: datetime) -> Iterator[PlannedNotice]:
     """One closing per address: sent to all who were told and only to them, silence or not, after quiet hours."""
     event = Event.WITHDRAWN if alert.withdrawn else Event.RECOVERED
-    notified = alert.told | alert.asked
+    notified = alert.addressees | alert.assignees
     for address in dict.fromkeys((*alert.owner, *alert.downstream, *sorted(notified, key=str))):
         closing = _notice(alert, event, address, _audible_at(alert, address, closed_at))
         yield closing if address in notified else _suppressed(closing, Hush.NEVER_TOLD)

@@ -150,7 +150,7 @@ def take_back(alert: Alert, reason: Hush, *, now: datetime) -> None:
         tally(Tallied.SUPPRESSED, str(reason), taken)
 
 
-def told(alert: Alert, events: Iterable[str]) -> frozenset[Address]:
+def addressees(alert: Alert, events: Iterable[str]) -> frozenset[Address]:
     """The addresses that have had a notice of one of ``events`` of the alert."""
     rows = Notice.objects.filter(alert=alert, event__in=list(events), suppressed="")
     return frozenset(

@@ -81,7 +81,7 @@ def _evidence(places: Iterable[Place]) -> dict[Place, Evidence]:
 
 def locked_standings(due: Mapping[Place, datetime | None], now: datetime) -> dict[Place, Standing]:
     """The standing of each window, locked until the transaction ends; a new one is PENDING, and due then or now."""
-    found = _lock(due)
+    standings = _lock(due)
     new = [
         Standing(
             data_test=test,
@@ -93,12 +93,12 @@ def locked_standings(due: Mapping[Place, datetime | None], now: datetime) -> dic
             due_at=instant or now,
         )
         for (test, window), instant in due.items()
-        if (test, window) not in found
+        if (test, window) not in standings
     ]
     if new:
         Standing.objects.bulk_create(new, ignore_conflicts=True)  # another worker may be first
-        found |= _lock([place for place in due if place not in found])
-    return {place: found[place] for place in due}
+        standings |= _lock([place for place in due if place not in standings])
+    return {place: standings[place] for place in due}
 
 
 def _lock(places: Iterable[Place]) -> dict[Place, Standing]:

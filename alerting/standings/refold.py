@@ -10,7 +10,7 @@ from django.db.models import Q
 from alerting.inhibition.selectors import decide_again
 from alerting.models import Flip, Notice, Standing, Waiver
 from alerting.notices.messages import Message, known_again, unknown
-from alerting.notices.policy import Audience, Event, told_of_unknown
+from alerting.notices.policy import Audience, Event, audience_of_unknown
 from alerting.notices.services import tell
 from alerting.state import BROKEN, TROUBLED, State, WaiverKind
 from alerting.verdicts.evidence import Evidence, due_at, of_the_past, verdict_of
@@ -40,7 +40,7 @@ class Batch:
         Flip.objects.bulk_create(self.flips)
 
 
-def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime, batch: Batch | None = None) -> None:
+def refold(standing: Standing, test: DataTest, evidence: Evidence, now: datetime, batch: Batch | None = None) -> None:
     """Bring a standing up to what its evidence says at ``now``; written at once, or with the batch if it is calm.
 
     A standing of an older revision stays until a run of the newest has held or broken: an error changes nothing.
@@ -50,17 +50,17 @@ def refold(standing: Standing, test: DataTest, found: Evidence, now: datetime, b
         withdraw(standing, test, now)
         return
     if standing.revision_id != test.revision_id:
-        if standing.state in (State.PASS, *BROKEN) and not found.judged:
+        if standing.state in (State.PASS, *BROKEN) and not evidence.judged:
             _cover_older_verdict(standing, test, now)
             return
         standing.streak_at = None
-    verdict = verdict_of(standing, test, found, now)
-    waiver = waiver_of(standing, test, verdict, found)
-    end_held_waivers(test, standing, verdict, found)
+    verdict = verdict_of(standing, test, evidence, now)
+    waiver = waiver_of(standing, test, verdict, evidence)
+    end_held_waivers(test, standing, verdict, evidence)
     if waiver is not None and verdict.state is State.UNKNOWN:
         # Nobody checks what is waived, so that silence says nothing.
         verdict = replace(verdict, state=State.WARN, since=verdict.t0)
-    _write(standing, test, verdict, waiver, found, now, batch)
+    _write(standing, test, verdict, waiver, evidence, now, batch)
 
 
 def _cover_older_verdict(standing: Standing, test: DataTest, now: datetime) -> None:
@@ -109,15 +109,15 @@ def _write(
     test: DataTest,
     verdict: Verdict,
     waiver: Waiver | None,
-    found: Evidence,
+    evidence: Evidence,
     now: datetime,
     batch: Batch | None,
 ) -> None:
     """Write the standing, and whatever follows from its change."""
     old, was_waived, was_watched = standing.state, standing.waiver_id is not None, asks_for_looks(standing)
-    newest = found.newest
+    newest = evidence.newest
     has_moved = test.scope == Scope.TABLE and newest is not None and newest.window != standing.window
-    changes = _changes(standing, test, verdict, waiver, found, now)
+    changes = _changes(standing, test, verdict, waiver, evidence, now)
     if newest is not None and has_moved:
         changes |= {"window_start": newest.window_start, "window_end": newest.window_end}
     for name, value in changes.items():
@@ -145,9 +145,9 @@ def _write(
 
 
 def _changes(
-    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, found: Evidence, now: datetime
+    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, evidence: Evidence, now: datetime
 ) -> dict[str, Any]:
-    newest = found.newest
+    newest = evidence.newest
     instants = [verdict.next_change_at, waiver.ends_at if waiver else None]
     if verdict.state in TROUBLED:
         instants.append(expires_at(test.dataset, standing.window))
@@ -157,7 +157,7 @@ def _changes(
         "since": verdict.since or (standing.since if verdict.state == standing.state else now),
         "window_start": standing.window_start,
         "window_end": standing.window_end,
-        "due_at": due_at(test, standing.window, found.runs) or standing.due_at,
+        "due_at": due_at(test, standing.window, evidence.runs) or standing.due_at,
         "broken_since": verdict.t0,
         "streak_at": standing.streak_at,
         "last_run_id": newest.pk if newest else None,
@@ -165,7 +165,7 @@ def _changes(
         "error_reason": verdict.reason.value if verdict.reason else "",
         "value": verdict.value,
         "excess": verdict.excess,
-        "sentence": found.sentence(found.run(verdict.run_id)),
+        "sentence": evidence.sentence(evidence.run(verdict.run_id)),
         "waiver_id": waiver.pk if waiver else None,
         "next_age_at": min((at for at in instants if at is not None and at > now), default=None),
         "attempt": standing.attempt,
@@ -198,11 +198,11 @@ def new_flip(standing: Standing, old: str, now: datetime) -> Flip:
 # Which waiver covers what a standing says, and when one has served.
 
 
-def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, found: Evidence) -> Waiver | None:
+def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, evidence: Evidence) -> Waiver | None:
     """The waiver that covers the latest result, if that is broken."""
     if verdict.outcome is not Outcome.BROKEN or verdict.measured_at is None:
         return None
-    return waiver_over(standing, test, measured_at=verdict.measured_at, excess=verdict.excess, held_at=found.held_at)
+    return waiver_over(standing, test, measured_at=verdict.measured_at, excess=verdict.excess, held_at=evidence.held_at)
 
 
 def waiver_over(
@@ -247,11 +247,11 @@ def covers(
     return (held_at is None or held_at <= waiver.starts_at) and (is_forced or is_late or is_no_worse)
 
 
-def end_held_waivers(test: DataTest, standing: Standing, verdict: Verdict, found: Evidence) -> None:
+def end_held_waivers(test: DataTest, standing: Standing, verdict: Verdict, evidence: Evidence) -> None:
     """Mark the end of a window's own waiver once the window has held."""
     if standing.waiver_id is None or verdict.outcome is not Outcome.HELD:
         return
-    own = Waiver.objects.filter(pk=standing.waiver_id, ends_at__isnull=True, starts_at__lt=found.held_at)
+    own = Waiver.objects.filter(pk=standing.waiver_id, ends_at__isnull=True, starts_at__lt=evidence.held_at)
     own.update(ended_at=verdict.measured_at)
 
 
@@ -392,7 +392,7 @@ def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime)
         window_start__lt=standing.window_end,
         window_end__gt=standing.window_start,
     ).exists()
-    audience = told_of_unknown(reason, freshness_broken=freshness_broken)
+    audience = audience_of_unknown(reason, freshness_broken=freshness_broken)
     if audience is Audience.NOBODY or of_the_past([standing]):
         return
     run = standing.last_run  # what held or broke before the newest run is no cause

@@ -177,7 +177,7 @@ def _without(found: Evidence, test: DataTest, waived: Mapping[Window, Counts]) -
 # The verdict of a standing by all that is stored of its window, and the place that its data is in.
 
 
-def verdict_of(standing: Standing, test: DataTest, found: Evidence, now: datetime) -> Verdict:
+def verdict_of(standing: Standing, test: DataTest, evidence: Evidence, now: datetime) -> Verdict:
     """The fold of the evidence at ``now``, with what its streak adds."""
     assert test.revision is not None
     sustain = test.revision.sustain
@@ -186,13 +186,13 @@ def verdict_of(standing: Standing, test: DataTest, found: Evidence, now: datetim
         dataset=test.dataset_id, category=Category.COMPLETENESS, scope=Scope.PARTITION, retired_at__isnull=True
     )
     folded = fold(
-        found.results,
-        due_at=due_at(test, standing.window, found.runs) or standing.due_at,
+        evidence.results,
+        due_at=due_at(test, standing.window, evidence.runs) or standing.due_at,
         sustain=sustain,
         now=now,
         unknown_after=unknown_after(period=period(test), sustain=sustain),
-        settles=test.category == Category.FRESHNESS and len(found.results) > 1 and completeness.exists(),
-        last_due_at=found.last_due_at if is_whole else None,
+        settles=test.category == Category.FRESHNESS and len(evidence.results) > 1 and completeness.exists(),
+        last_due_at=evidence.last_due_at if is_whole else None,
     )
     return folded if is_whole else with_streak(folded, standing.streak_at)
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from alerting.alerts.services import (
+    alert_facts,
     close_alert,
     decide_alert,
     decide_now,
     decide_soon,
-    known_facts,
     last_decision,
     open_alert,
     release_after,
@@ -202,21 +202,21 @@ def test_the_plan_of_its_notices_rests_on_all_that_is_known_of_an_alert(trips: D
     silence(dataset=trips, owner="ada", ends_at=NOW + HOUR, reason="move", author="ada", now=NOW - HOUR)
     silence(dataset=trips, ends_at=NOW + DAY, reason="move", author="ada", now=NOW)
     decision = Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
-    facts = known_facts(row, decision, twin=twin)
+    facts = alert_facts(row, decision, twin=twin)
     assert (facts.incident_key, facts.twin_key) == (f"alert:{row.pk}", f"alert:{twin.pk}")
     assert (facts.opened_at, facts.grace, facts.decision) == (NOW - 4 * HOUR, HOUR, decision)
     assert facts.owner == (Address(recipient="ada", channel="log"),)
     assert facts.downstream == tuple(Address(recipient=who, channel="log") for who in ("bob", "eve"))
-    assert facts.told == {Address(recipient=who, channel="email") for who in ("ada", "eve")}
-    assert (set(facts.told_of_cause), set(facts.told_of_twin)) == ({"kim"}, {"lee"})
+    assert facts.addressees == {Address(recipient=who, channel="email") for who in ("ada", "eve")}
+    assert (set(facts.cause_recipients), set(facts.twin_recipients)) == ({"kim"}, {"lee"})
     assert [(one.start, one.end, one.recipient) for one in facts.silences] == [
         (NOW - HOUR, NOW + HOUR, "ada"),
         (NOW, NOW + DAY, None),
     ]
     assert (facts.closed_at, facts.withdrawn) == (NOW, True)
-    plain = known_facts(alert(trips), decision)
-    assert (plain.told_of_cause, plain.told_of_twin, plain.twin_key) == (frozenset(), frozenset(), "")
-    assert (plain.withdrawn, known_facts(alert(trips, closing="auto"), decision).withdrawn) == (False, False)
+    plain = alert_facts(alert(trips), decision)
+    assert (plain.cause_recipients, plain.twin_recipients, plain.twin_key) == (frozenset(), frozenset(), "")
+    assert (plain.withdrawn, alert_facts(alert(trips, closing="auto"), decision).withdrawn) == (False, False)
 
 
 def test_between_two_looks_an_alert_is_silent_while_it_is_inhibited_and_nobody_was_told(trips: Dataset) -> None:

@@ -13,7 +13,7 @@ from alerting.notices import send
 from alerting.notices.operators import LONGEST, MOST_LISTED, look_after_scheduler, report_gap, tell_of_pull
 from alerting.notices.policy import Address, Event, Hush, NoticeStep, PlannedNotice
 from alerting.notices.send import retry_after, send_due
-from alerting.notices.services import told, write_down
+from alerting.notices.services import addressees, write_down
 from alerting.services import tell
 from assay import clock
 from assay.clock import database_now
@@ -224,7 +224,7 @@ def test_who_was_told_of_an_alert_are_those_whose_notice_of_these_events_was_not
     for who, more in others.items():
         NoticeFactory.create(recipient=who, **{"alert": found, **more})
     wanted = {Address(recipient="ada", channel="email"), Address(recipient="bob", channel="log")}
-    assert told(found, ["opened", "downstream"]) == wanted
+    assert addressees(found, ["opened", "downstream"]) == wanted
 
 
 def gap(dataset: Dataset, category: str = Category.DUPLICATES, **more: Any) -> Gap:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from alerting.notices.policy import Audience, told_of_unknown
+from alerting.notices.policy import Audience, audience_of_unknown
 from execution_engine.outcome import Reason
 
 
@@ -23,4 +23,4 @@ from execution_engine.outcome import Reason
 def test_the_cause_of_an_unknown_says_who_is_told(
     reason: Reason | None, freshness_broken: bool, audience: Audience
 ) -> None:
-    assert told_of_unknown(reason, freshness_broken=freshness_broken) is audience
+    assert audience_of_unknown(reason, freshness_broken=freshness_broken) is audience

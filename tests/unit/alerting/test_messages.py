@@ -10,12 +10,12 @@ from alerting.notices.messages import (
     IncidentText,
     InhibitedAlert,
     also_fails,
-    as_told,
     digest,
     downstream,
     ended,
     opened,
     recovered,
+    redact_incident,
     renamed,
     unknown,
     withdrawn,
@@ -114,15 +114,15 @@ def test_the_opening_lists_what_it_inhibits_with_values_and_lost_keys() -> None:
 def test_who_may_not_read_a_dataset_hears_no_value_of_it() -> None:
     silent = InhibitedAlert(dataset="mart.report", category="custom", value="17", lost_keys=3)
     whole = incident(inhibited=(silent,))
-    trips = opened(as_told(whole, hidden={"core.trips"})).body
+    trips = opened(redact_incident(whole, hidden={"core.trips"})).body
     assert f"- {LEAD} for {KEY} in phx: only its readers may see its values\n" in trips
     assert "- mart.report custom: 17, 3 keys lost\n" in trips
-    report = opened(as_told(whole, hidden={"mart.report"})).body
+    report = opened(redact_incident(whole, hidden={"mart.report"})).body
     assert "- mart.report custom: only its readers may see its values\n" in report
     assert "0.93, wanted >= 1, 12,345 keys lost" in report
-    told = opened(as_told(incident(root_cause="12 salaries twice"), hidden={"core.trips"})).body
+    told = opened(redact_incident(incident(root_cause="12 salaries twice"), hidden={"core.trips"})).body
     assert "Root cause: only its readers may see its values\n" in told
-    assert as_told(whole, hidden=set()) == whole
+    assert redact_incident(whole, hidden=set()) == whole
 
 
 def test_an_annotated_incident_tells_its_cause_and_eta() -> None:

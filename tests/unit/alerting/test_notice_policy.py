@@ -82,7 +82,7 @@ def test_resolved_within_the_grace_tells_nobody() -> None:
 
 
 def test_recovery_is_told_to_all_who_were_told_and_only_to_them() -> None:
-    closed = replace(ALERT, closed_at=minutes(90), told=frozenset({OWNER}))
+    closed = replace(ALERT, closed_at=minutes(90), addressees=frozenset({OWNER}))
     found = steps(closed, 91)
     assert found[Event.RECOVERED, "team-trips"] == (NoticeStep.SEND, None)
     assert found[Event.RECOVERED, "team-report"] == (NoticeStep.SUPPRESS, Hush.NEVER_TOLD)
@@ -91,12 +91,12 @@ def test_recovery_is_told_to_all_who_were_told_and_only_to_them() -> None:
 
 def test_those_told_before_an_owner_changed_hear_of_the_recovery_too() -> None:
     former = Address(recipient="team-old", channel="email")
-    closed = replace(ALERT, closed_at=minutes(90), told=TOLD | {former})
+    closed = replace(ALERT, closed_at=minutes(90), addressees=TOLD | {former})
     assert steps(closed, 91)[Event.RECOVERED, "team-old"] == (NoticeStep.SEND, None)
 
 
 def test_a_withdrawn_alert_says_so_to_those_who_were_told() -> None:
-    closed = replace(ALERT, closed_at=minutes(90), withdrawn=True, told=TOLD)
+    closed = replace(ALERT, closed_at=minutes(90), withdrawn=True, addressees=TOLD)
     assert steps(closed, 91)[Event.WITHDRAWN, "team-trips"] == (NoticeStep.SEND, None)
 
 
@@ -117,7 +117,7 @@ def test_a_wait_for_the_cause_does_not_shorten_the_grace() -> None:
 
 def test_when_a_cause_outlasts_its_inhibition_only_owners_not_yet_told_get_a_notice() -> None:
     outlasted = Decision(action=AlertAction.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=7)
-    alert = replace(ALERT, decision=outlasted, told_of_cause=frozenset({"team-trips"}))
+    alert = replace(ALERT, decision=outlasted, cause_recipients=frozenset({"team-trips"}))
     assert steps(alert, 2000) == {
         (Event.OPENED, "team-trips"): (NoticeStep.SUPPRESS, Hush.ALREADY_TOLD),
         (Event.DOWNSTREAM, "team-report"): (NoticeStep.SEND, None),
@@ -143,7 +143,7 @@ def test_resolved_while_silenced_is_recorded_as_silenced() -> None:
 
 def test_a_silence_does_not_keep_the_recovery_from_those_who_were_told() -> None:
     silence = SilencedTime(start=minutes(60), end=minutes(600))
-    closed = replace(ALERT, silences=(silence,), told=TOLD, closed_at=minutes(90))
+    closed = replace(ALERT, silences=(silence,), addressees=TOLD, closed_at=minutes(90))
     assert steps(closed, 91)[Event.RECOVERED, "team-trips"] == (NoticeStep.SEND, None)
 
 
@@ -167,7 +167,7 @@ def test_an_owner_without_a_channel_leaves_a_row_that_says_so() -> None:
 @pytest.mark.parametrize("closed_at", [None, 10, 90])
 @pytest.mark.parametrize("now", [0, 30, 100])
 def test_every_row_has_its_own_key_and_a_reason_unless_it_is_sent(closed_at: float | None, now: int) -> None:
-    alert = replace(ALERT, downstream=(READER, OWNER), told=TOLD if now else frozenset())
+    alert = replace(ALERT, downstream=(READER, OWNER), addressees=TOLD if now else frozenset())
     alert = replace(alert, closed_at=None if closed_at is None else minutes(closed_at))
     notices = plan_notices(alert, now=minutes(now))
     assert len({notice.key for notice in notices}) == len(notices)
@@ -217,7 +217,7 @@ def test_who_has_no_channel_is_named_with_none() -> None:
 @pytest.mark.parametrize("closed", [None, 10, 45])
 def test_who_was_told_keeps_the_notice_as_it_went_out(closed: int | None) -> None:
     silences = (SilencedTime(start=minutes(0), end=minutes(600)),)
-    alert = replace(ALERT, told=TOLD, silences=silences, closed_at=None if closed is None else minutes(closed))
+    alert = replace(ALERT, addressees=TOLD, silences=silences, closed_at=None if closed is None else minutes(closed))
     assert steps(alert, 46)[Event.OPENED, "team-trips"] == (NoticeStep.SEND, None)
 
 
@@ -256,12 +256,12 @@ def test_the_end_of_a_decision_to_notify_holds_nothing_back() -> None:
     ],
 )
 def test_only_a_cause_that_outlasts_its_time_speaks_for_its_effect(why: Why, told: set[str], step: NoticeStep) -> None:
-    alert = replace(ALERT, decision=Decision(action=AlertAction.NOTIFY, why=why), told_of_cause=frozenset(told))
+    alert = replace(ALERT, decision=Decision(action=AlertAction.NOTIFY, why=why), cause_recipients=frozenset(told))
     assert planned(alert, 30)[Event.OPENED, "team-trips"].step is step
 
 
 def test_who_knows_of_the_same_rows_by_another_alert_is_not_told_again_under_a_key_of_its_own() -> None:
-    alert = replace(ALERT, told_of_twin=frozenset({"team-trips"}), twin_key="dq:41")
+    alert = replace(ALERT, twin_recipients=frozenset({"team-trips"}), twin_key="dq:41")
     found = planned(alert, 30)
     known, other = found[Event.OPENED, "team-trips"], found[Event.DOWNSTREAM, "team-report"]
     assert (known.step, known.reason) == (NoticeStep.SUPPRESS, Hush.ALREADY_TOLD)
@@ -272,7 +272,7 @@ def test_who_knows_of_the_same_rows_by_another_alert_is_not_told_again_under_a_k
 @pytest.mark.parametrize("action", [AlertAction.WAIT, AlertAction.INHIBIT])
 def test_a_twin_says_nothing_of_an_alert_that_is_held_back_by_its_cause(action: AlertAction) -> None:
     held = Decision(action=action, why=Why.CAUSE_FAILED, until=minutes(60))
-    alert = replace(ALERT, decision=held, told_of_twin=frozenset({"team-trips"}), twin_key="dq:41")
+    alert = replace(ALERT, decision=held, twin_recipients=frozenset({"team-trips"}), twin_key="dq:41")
     waiting = planned(alert, 45)[Event.OPENED, "team-trips"]
     assert (waiting.step, waiting.reason, waiting.key) == (
         NoticeStep.WAIT,
@@ -313,7 +313,7 @@ def test_the_next_notice_is_the_first_of_those_that_wait() -> None:
 
 def test_closings_go_once_to_owners_then_downstreams_then_all_others_who_were_told() -> None:
     former = [Address(recipient=name, channel="email") for name in ("team-b", "team-a")]
-    alert = replace(ALERT, owner=(OWNER, OWNER), told=frozenset({OWNER, *former}), closed_at=minutes(90))
+    alert = replace(ALERT, owner=(OWNER, OWNER), addressees=frozenset({OWNER, *former}), closed_at=minutes(90))
     closings = [notice for notice in plan_notices(alert, now=minutes(91)) if notice.event is Event.RECOVERED]
     assert [(each.recipient, each.step, each.reason, each.due_at) for each in closings] == [
         ("team-trips", NoticeStep.SEND, None, minutes(90)),
@@ -334,7 +334,7 @@ def test_the_key_of_a_message_is_the_same_in_every_order_process_and_release() -
 def test_what_is_not_said_of_an_alert_is_nothing() -> None:
     alone = AlertFacts(incident_key="dq:42", opened_at=OPENED, grace=timedelta(0), owner=(), decision=ALONE)
     assert (alone.downstream, alone.silences, alone.twin_key) == ((), (), "")
-    assert (alone.told, alone.told_of_cause, alone.told_of_twin) == (frozenset(), frozenset(), frozenset())
+    assert (alone.addressees, alone.cause_recipients, alone.twin_recipients) == (frozenset(), frozenset(), frozenset())
     assert (alone.closed_at, alone.withdrawn) == (None, False)
 
 
@@ -347,18 +347,18 @@ def test_events_are_stored_under_these_words() -> None:
 
 def test_a_test_that_begins_to_fail_later_is_told_once_to_those_who_were_told_of_the_others() -> None:
     new = NewTests(tests=("paid",), since=minutes(60))
-    later = replace(ALERT, told=TOLD, new_tests={OWNER: new, READER: new})
+    later = replace(ALERT, addressees=TOLD, new_tests={OWNER: new, READER: new})
     assert steps(later, 89)[Event.ALSO_FAILS, "team-trips"] == (NoticeStep.WAIT, Hush.WITHIN_GRACE)
     assert steps(later, 90)[Event.ALSO_FAILS, "team-trips"] == (NoticeStep.SEND, None)
     assert (Event.ALSO_FAILS, "team-report") not in steps(later, 90)  # once is enough for who only reads
-    assert (Event.ALSO_FAILS, "team-trips") not in steps(replace(later, told=frozenset()), 90)
+    assert (Event.ALSO_FAILS, "team-trips") not in steps(replace(later, addressees=frozenset()), 90)
     assert (Event.ALSO_FAILS, "team-trips") not in steps(replace(later, closed_at=minutes(80)), 90)
 
 
 def test_each_set_of_new_tests_has_a_key_of_its_own() -> None:
     def key(*tests: str) -> str:
         new = {OWNER: NewTests(tests=tests, since=OPENED)}
-        return planned(replace(ALERT, told=TOLD, new_tests=new), 90)[Event.ALSO_FAILS, "team-trips"].key
+        return planned(replace(ALERT, addressees=TOLD, new_tests=new), 90)[Event.ALSO_FAILS, "team-trips"].key
 
     assert key("paid", "rides") == key("rides", "paid") != key("paid")
     assert key("paid").endswith(":also fails:email:team-trips")
@@ -380,7 +380,9 @@ def test_one_place_is_told_once_whoever_stands_behind_it() -> None:
 
 
 def test_one_place_hears_of_the_end_once() -> None:
-    closed = replace(ALERT, owner=SHARED[:1], downstream=SHARED[1:], told=frozenset(SHARED), closed_at=minutes(60))
+    closed = replace(
+        ALERT, owner=SHARED[:1], downstream=SHARED[1:], addressees=frozenset(SHARED), closed_at=minutes(60)
+    )
     ends = {key: step for key, step in steps(closed, 60).items() if key[0] is Event.RECOVERED}
     assert ends == {
         (Event.RECOVERED, "team-trips"): (NoticeStep.SEND, None),
