@@ -85,10 +85,10 @@ def complete_up_to(dataset: Dataset) -> datetime | None:
         waiver__isnull=True,
     )
     first = lacking.order_by("window_start").values_list("window_start", flat=True).first()
-    found = _times_to_complete(dataset, at_home.datacenter)
+    completions = _times_to_complete(dataset, at_home.datacenter)
     if first is not None:
-        found = found.filter(window_end__lte=first)
-    last: datetime | None = found.aggregate(last=Max("window_end"))["last"]
+        completions = completions.filter(window_end__lte=first)
+    last: datetime | None = completions.aggregate(last=Max("window_end"))["last"]
     return last
 
 

@@ -74,8 +74,8 @@ def update_alert(alert: Alert, *, now: datetime, eta: datetime | None = None, ro
 
     What the alert inhibits is decided again, as that ends with the repair.
     """
-    given = {"eta": eta, "root_cause": root_cause}
-    Alert.objects.filter(pk=alert.pk).update(**{name: value for name, value in given.items() if value is not None})
+    changes = {"eta": eta, "root_cause": root_cause}
+    Alert.objects.filter(pk=alert.pk).update(**{name: value for name, value in changes.items() if value is not None})
     if eta is not None:
         Alert.objects.filter(cause=alert, closed_at__isnull=True).update(next_notice_at=now)
     alert.refresh_from_db(fields=["eta", "root_cause"])
@@ -102,12 +102,11 @@ def assign_alert(alert: Alert, *, to: str, author: str, now: datetime) -> tuple[
     tell_progress(alert, Event.PROGRESS, now=now, besides=to, text=text)
     if not to:
         return ()
-    said = assigned(redact_for(to, text), author=author)
+    request = assigned(redact_for(to, text), author=author)
     facts = facts_of(alert, Event.ASSIGNED, text)
     key = f"alert:{alert.pk}:{now:%Y%m%dT%H%M%S%f}"
-    return ask(
-        to, subject=said.title, body=said.body, facts=facts, key=key, now=now, alert=alert, is_soft=is_soft(alert)
-    )
+    more: dict[str, Any] = {"facts": facts, "key": key, "now": now, "alert": alert, "is_soft": is_soft(alert)}
+    return ask(to, subject=request.title, body=request.body, **more)
 
 
 def tell_progress(
@@ -133,9 +132,9 @@ def _tell_notified(
     takers = {channel.name for channel in channels() if channel.takes(event)}
     for recipient, reached in notified_addresses(alert).items():
         if recipient != besides:
-            said = say(redact_for(recipient, text))
+            words = say(redact_for(recipient, text))
             at = [address for address in reached if address.channel in takers]
-            tell(event=event, recipient=recipient, subject=said.title, body=said.body, alert=alert, at=at, **more)
+            tell(event=event, recipient=recipient, subject=words.title, body=words.body, alert=alert, at=at, **more)
 
 
 def release_after(alert: Alert, instant: datetime) -> None:
@@ -201,13 +200,13 @@ def new_tests(alert: Alert) -> dict[Address, NewTests]:
             named.setdefault(address, set()).update(row.facts["tests"])
     rows = failing(alert) if named else []
     past = of_the_past(rows)
-    found = {}
+    by_address = {}
     for address, names in named.items():
         new = [row for row in rows if row.pk not in past and row.data_test.name not in names]
         if new:
             tests = tuple(dict.fromkeys(row.data_test.name for row in new))
-            found[address] = NewTests(tests=tests, since=min(row.since for row in new))
-    return found
+            by_address[address] = NewTests(tests=tests, since=min(row.since for row in new))
+    return by_address
 
 
 def owner_of(alert: Alert) -> tuple[Address, ...]:
@@ -227,16 +226,18 @@ def downstream_of(alert: Alert) -> tuple[Address, ...]:
 
 def notified_addresses(alert: Alert) -> dict[str, list[Address]]:
     """Where those who were told of an alert are reached now, by recipient; each place once, the owner's first."""
-    known = (*owner_of(alert), *downstream_of(alert))
-    holders: dict[object, str] = {address.where: address.recipient for address in reversed(known)}
+    reachable = (*owner_of(alert), *downstream_of(alert))
+    holders: dict[object, str] = {address.where: address.recipient for address in reversed(reachable)}
     reached: dict[str, list[Address]] = {}
     for who in sorted({address.recipient for address in addressees(alert, OPENINGS)}):
-        reached[who] = list(dict.fromkeys(address for address in known if address.recipient == who) or addresses(who))
+        reached[who] = list(
+            dict.fromkeys(address for address in reachable if address.recipient == who) or addresses(who)
+        )
     for who in sorted({address.recipient for address in addressees(alert, ASKING)} - set(reached)):
         reached[who] = list(own_addresses(who, event=Event.ASSIGNED))
     return {
-        who: [address for address in found if holders.setdefault(address.where, who) == who]
-        for who, found in reached.items()
+        who: [address for address in places if holders.setdefault(address.where, who) == who]
+        for who, places in reached.items()
     }
 
 
@@ -245,8 +246,8 @@ def is_soft(alert: Alert) -> bool:
     if rows := failing(alert):
         return all(row.revision.severity == Severity.SOFT for row in rows)
     live = DataTest.objects.filter(dataset=alert.dataset_id, category=alert.category, retired_at__isnull=True)
-    found = set(live.values_list("revision__severity", flat=True))
-    return found == {Severity.SOFT.value}
+    severities = set(live.values_list("revision__severity", flat=True))
+    return severities == {Severity.SOFT.value}
 
 
 def last_decision(alert: Alert) -> Decision:
@@ -266,9 +267,9 @@ def carry_out(alert: Alert, facts: AlertFacts, now: datetime) -> datetime | None
         if notice.step is not NoticeStep.WAIT:
             new = facts.new_tests.get(Address(recipient=notice.recipient, channel=notice.channel))
             tests = new.tests if new else ()
-            said = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now, tests=tests)
+            words = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now, tests=tests)
             details = facts_of(alert, notice.event, text)
-            write_down(notice, alert=alert, subject=said.title, body=said.body, facts=details, now=now)
+            write_down(notice, alert=alert, subject=words.title, body=words.body, facts=details, now=now)
     return min(waiting, default=None)
 
 
@@ -363,8 +364,8 @@ def _twin(alert: Alert, twin: Alert | None) -> Alert | None:
     return twin if is_known else None
 
 
-def _update_key(known: Alert, other: Alert) -> str:
-    return f"alert:{known.pk}:by{other.pk}"
+def _update_key(leader: Alert, other: Alert) -> str:
+    return f"alert:{leader.pk}:by{other.pk}"
 
 
 def terms(alert: Alert, nearby: Around) -> EffectTerms:
@@ -381,9 +382,9 @@ def terms(alert: Alert, nearby: Around) -> EffectTerms:
 
 
 def _update(
-    known: Alert, other: Alert, say: Callable[[IncidentText], Message], text: IncidentText, now: datetime
+    leader: Alert, other: Alert, say: Callable[[IncidentText], Message], text: IncidentText, now: datetime
 ) -> None:
     """Tell those who were told of one alert what another makes of it, once."""
-    facts, key = facts_of(known, Event.UPDATED, text_of(known)), _update_key(known, other)
-    more: dict[str, Any] = {"facts": facts, "key": key, "is_soft": is_soft(known), "tier": known.dataset.tier}
-    _tell_notified(known, Event.UPDATED, say, text, now=now, **more)
+    facts, key = facts_of(leader, Event.UPDATED, text_of(leader)), _update_key(leader, other)
+    more: dict[str, Any] = {"facts": facts, "key": key, "is_soft": is_soft(leader), "tier": leader.dataset.tier}
+    _tell_notified(leader, Event.UPDATED, say, text, now=now, **more)

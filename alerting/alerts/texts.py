@@ -76,12 +76,12 @@ def token(alert: int, answer: Answer, *, now: datetime) -> str:
 def followed(text: str, *, now: datetime) -> Followed:
     """What a token says; raises UnableToFollow."""
     try:
-        said = Signer(salt=SALT).unsign_object(text)
+        content = Signer(salt=SALT).unsign_object(text)
     except (BadSignature, ValueError):
         raise UnableToFollow("This link is not whole: open it again from the message.") from None
-    if now.timestamp() > said["end"]:
+    if now.timestamp() > content["end"]:
         raise UnableToFollow(f"This link is older than {LIFE.days} days: look for the incident on its page.")
-    return Followed(answer=Answer(said["do"]), alert=said["a"])
+    return Followed(answer=Answer(content["do"]), alert=content["a"])
 
 
 MOST_TESTS = 3  # of an inhibited alert that its cause's notice names
@@ -166,7 +166,7 @@ def redact_for(recipient: str, text: IncidentText) -> IncidentText:
     if not limited:
         return text
     person = person_called(recipient)
-    return redact_incident(text, hidden={each.name for each in limited if not may_read(person, each)})
+    return redact_incident(text, hidden={dataset.name for dataset in limited if not may_read(person, dataset)})
 
 
 def facts_of(alert: Alert, event: Event, text: IncidentText) -> dict[str, Any]:
@@ -204,8 +204,8 @@ def failing(alert: Alert) -> list[Standing]:
 
 def effects(alert: Alert) -> list[Alert]:
     """The open alerts that stay silent because of this one."""
-    found = Alert.objects.filter(cause=alert, closed_at__isnull=True, inhibited_at__isnull=False)
-    return list(found.select_related("dataset").order_by("pk"))
+    alerts = Alert.objects.filter(cause=alert, closed_at__isnull=True, inhibited_at__isnull=False)
+    return list(alerts.select_related("dataset").order_by("pk"))
 
 
 def _window(row: Standing, veil: Veil) -> BrokenWindow:
@@ -224,5 +224,5 @@ def _window(row: Standing, veil: Veil) -> BrokenWindow:
 
 def lost_keys(row: Standing) -> int | None:
     """How many keys the newest run found missing, where its metric counts them."""
-    found = row.last_run.findings.get("lost_keys") if row.last_run else None
-    return int(found) if isinstance(found, int | float) else None
+    count = row.last_run.findings.get("lost_keys") if row.last_run else None
+    return int(count) if isinstance(count, int | float) else None

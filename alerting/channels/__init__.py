@@ -50,23 +50,23 @@ def channels() -> tuple[Channel, ...]:
     """The channels that the environment configures; the log always."""
     conf = config()
     private = conf.webhook_private
-    found: list[Channel] = [LogChannel()]
+    ways: list[Channel] = [LogChannel()]
     if conf.email_url:
-        found.append(EmailChannel(url=conf.email_url, sender=conf.email_from))
+        ways.append(EmailChannel(url=conf.email_url, sender=conf.email_from))
     if conf.webhook_url:
         rules = rules_for(conf.webhook_url, conf.webhook_hosts, permits_private=private)
-        found.append(WebhookChannel(url=conf.webhook_url, rules=rules, secret=conf.webhook_secret.get_secret_value()))
+        ways.append(WebhookChannel(url=conf.webhook_url, rules=rules, secret=conf.webhook_secret.get_secret_value()))
     if token := conf.slack_token.get_secret_value():
         api = f"{conf.slack_url.rstrip('/')}/"
-        found.append(SlackChannel(api=api, token=token, calls=calls("slack", api, permits_private=private)))
+        ways.append(SlackChannel(api=api, token=token, calls=calls("slack", api, permits_private=private)))
     if conf.pagerduty_keys:
         to = calls("pagerduty", conf.pagerduty_url, permits_private=private)
-        found.append(PagerDutyChannel(url=conf.pagerduty_url, secrets=_reveal(conf.pagerduty_keys), calls=to))
+        ways.append(PagerDutyChannel(url=conf.pagerduty_url, secrets=_reveal(conf.pagerduty_keys), calls=to))
     if conf.teams_urls:
-        found.append(TeamsChannel(secrets=_reveal(conf.teams_urls), permits_private=private))
+        ways.append(TeamsChannel(secrets=_reveal(conf.teams_urls), permits_private=private))
     if conf.apprise_urls:
-        found.append(AppriseChannel(secrets=_reveal(conf.apprise_urls), permits_private=private))
-    return tuple(found)
+        ways.append(AppriseChannel(secrets=_reveal(conf.apprise_urls), permits_private=private))
+    return tuple(ways)
 
 
 def _reveal(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
@@ -89,9 +89,9 @@ def reached_by(recipient: str, team: str = "") -> tuple[Reach, ...]:
 def reached_on(route: Route | None, recipient: str) -> tuple[Reach, ...]:
     """The channels of a route, or those that know the recipient's name, where there is none; the log always."""
     if route is None:
-        return tuple(Reach(channel=each, address="") for each in channels() if each.reaches(recipient))
+        return tuple(Reach(channel=way, address="") for way in channels() if way.reaches(recipient))
     to = {LOG: "", **route.channels}
-    return tuple(Reach(channel=each, address=to[each.name]) for each in channels() if each.name in to)
+    return tuple(Reach(channel=way, address=to[way.name]) for way in channels() if way.name in to)
 
 
 def is_reachable(recipient: str, team: str = "") -> bool:
@@ -102,7 +102,7 @@ def is_reachable(recipient: str, team: str = "") -> bool:
 def is_addressed(name: str) -> bool:
     """Whether a route bears the name, or it is an address of a channel that does not take every text."""
     return routes().own(name) is not None or any(
-        each.reaches(name) for each in channels() if each.name not in (LOG, WebhookChannel.name)
+        way.reaches(name) for way in channels() if way.name not in (LOG, WebhookChannel.name)
     )
 
 
@@ -130,6 +130,6 @@ def address_fault(name: str, address: str) -> str | None:
     if name not in SETTINGS:
         return f"found the unknown channel {name!r}: Known here: {', '.join(SETTINGS)}."
     setting, form = SETTINGS[name]
-    if (found := channel(name)) is None:
+    if (target := channel(name)) is None:
         return f"found the channel {name!r}, which is not set up: set {setting}."
-    return None if found.reaches(address) else f"found {address!r}: {form}."
+    return None if target.reaches(address) else f"found {address!r}: {form}."

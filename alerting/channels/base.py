@@ -30,8 +30,8 @@ class Part:
     @property
     def links(self) -> dict[str, str]:
         """What a reader may open, by what it is called."""
-        found = {"Details": self.facts.get("url"), **self.facts.get("links", {})}
-        return {name: str(url) for name, url in found.items() if url}
+        urls = {"Details": self.facts.get("url"), **self.facts.get("links", {})}
+        return {name: str(url) for name, url in urls.items() if url}
 
     @property
     def text(self) -> str:
@@ -124,9 +124,9 @@ class JsonCalls:
     def post(self, url: str, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
         """The answer to a post, whatever its status but one that asks for patience; raises TransportError."""
         body = json.dumps(fields).encode()
-        given = {"Content-Type": "application/json; charset=utf-8", **(headers or {})}
+        all_headers = {"Content-Type": "application/json; charset=utf-8", **(headers or {})}
         try:
-            answer = ask("POST", url, rules=self.rules, headers=given, body=body)
+            answer = ask("POST", url, rules=self.rules, headers=all_headers, body=body)
         except UnableToCall as unable:
             raise TransportError(f"{self.service}: {unable}", permanent=False) from unable
         if answer.status >= 500 or answer.status in TEMPORARY:
@@ -149,14 +149,15 @@ def calls(service: str, url: str, *, permits_private: bool) -> JsonCalls:
 
 def wait_of(answer: Answer) -> timedelta | None:
     """How long a service asks us to wait, by ``Retry-After`` in seconds; at most an hour."""
-    said = answer.headers.get("retry-after", "").strip()
-    return min(timedelta(seconds=int(said)), LONGEST_WAIT) if said.isascii() and said.isdigit() and said else None
+    seconds = answer.headers.get("retry-after", "").strip()
+    is_number = seconds.isascii() and seconds.isdigit()
+    return min(timedelta(seconds=int(seconds)), LONGEST_WAIT) if is_number else None
 
 
 def read(answer: Answer) -> dict[str, Any]:
     """The object that an answer holds; empty where it holds none."""
     try:
-        found = json.loads(answer.body)
+        content = json.loads(answer.body)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}

@@ -47,12 +47,12 @@ def title(text: str) -> str:
 def buttons(links: Iterable[tuple[str, str]]) -> str:
     """Links that look like buttons, for addresses that a browser opens."""
     style = f"display:inline-block;margin:8px 8px 0 0;padding:6px 12px;border:1px solid {LINE};color:{INK}"
-    shown = [
+    anchors = [
         f'<a style="{style};text-decoration:none" href="{escape(url)}">{escape(name)}</a>'
         for name, url in links
         if url.startswith(("https://", "http://"))
     ]
-    return "".join(shown)
+    return "".join(anchors)
 
 
 def _part(part: Part) -> str:
@@ -62,14 +62,14 @@ def _part(part: Part) -> str:
 
 def _body(text: str) -> str:
     """Paragraphs, and lists of the lines that begin with a dash."""
-    found: list[str] = []
+    pieces: list[str] = []
     is_list = False
     for line in filter(None, map(str.strip, text.splitlines())):
         if line.startswith("- ") != is_list:
-            found.append("</ul>" if is_list else '<ul style="margin:0 0 8px;padding-left:20px">')
+            pieces.append("</ul>" if is_list else '<ul style="margin:0 0 8px;padding-left:20px">')
             is_list = not is_list
         if is_list:
-            found.append(f'<li style="overflow-wrap:anywhere">{escape(line[2:])}</li>')
+            pieces.append(f'<li style="overflow-wrap:anywhere">{escape(line[2:])}</li>')
         else:
-            found.append(f'<p style="margin:0 0 8px;overflow-wrap:anywhere">{escape(line)}</p>')
-    return "".join([*found, "</ul>" if is_list else ""])
+            pieces.append(f'<p style="margin:0 0 8px;overflow-wrap:anywhere">{escape(line)}</p>')
+    return "".join([*pieces, "</ul>" if is_list else ""])

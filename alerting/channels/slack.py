@@ -24,11 +24,11 @@ Block = dict[str, Any]
 def blocks_of(parts: Sequence[Part]) -> list[Block]:
     """A header, the text and buttons for each notice; what does not fit is counted in a last line."""
     most = MOST_BLOCKS // BLOCKS_OF_A_PART
-    shown = parts if len(parts) <= most else parts[: most - 1]
-    found = [block for part in shown for block in _part(part)]
-    if more := len(parts) - len(shown):
-        found.append(_literal(f"and {more} more"))
-    return found
+    visible_parts = parts if len(parts) <= most else parts[: most - 1]
+    blocks = [block for part in visible_parts for block in _part(part)]
+    if more := len(parts) - len(visible_parts):
+        blocks.append(_literal(f"and {more} more"))
+    return blocks
 
 
 def fallback(parts: Iterable[Part]) -> str:
@@ -48,9 +48,9 @@ def cut(text: str, most: int) -> str:
 
 def _part(part: Part) -> list[Block]:
     header = {"type": "plain_text", "text": cut(part.title, LONGEST_HEADER) or "…", "emoji": False}
-    found: list[Block] = [{"type": "header", "text": header}]
+    blocks: list[Block] = [{"type": "header", "text": header}]
     if part.text.strip():
-        found.append(_literal(part.text.strip()))
+        blocks.append(_literal(part.text.strip()))
     if buttons := [
         {
             "type": "button",
@@ -61,8 +61,8 @@ def _part(part: Part) -> list[Block]:
         for number, (name, url) in enumerate(part.links.items())
         if len(url) <= LONGEST_URL and url.startswith(("https://", "http://"))
     ]:
-        found.append({"type": "actions", "elements": buttons[:25]})
-    return found
+        blocks.append({"type": "actions", "elements": buttons[:25]})
+    return blocks
 
 
 def _literal(text: str) -> Block:
@@ -138,12 +138,12 @@ class SlackChannel(Channel):
 
     def _post(self, fields: dict[str, Any]) -> str:
         quiet = {"unfurl_links": False, "unfurl_media": False, "parse": "none", "link_names": False}
-        found = self._call("chat.postMessage", {**quiet, **fields})
-        return f"{found.get('channel', fields['channel'])}/{found.get('ts', '')}"
+        response = self._call("chat.postMessage", {**quiet, **fields})
+        return f"{response.get('channel', fields['channel'])}/{response.get('ts', '')}"
 
     def _call(self, method: str, fields: dict[str, Any]) -> dict[str, Any]:
         answer = self.calls.post(f"{self.api}{method}", fields, {"Authorization": f"Bearer {self.token}"})
-        found = read(answer)
-        if found.get("ok") is not True:
-            raise SlackRefusal(method, str(found.get("error") or f"status {answer.status}"), wait=wait_of(answer))
-        return found
+        content = read(answer)
+        if content.get("ok") is not True:
+            raise SlackRefusal(method, str(content.get("error") or f"status {answer.status}"), wait=wait_of(answer))
+        return content

@@ -242,10 +242,10 @@ def stillness(*, sustain: timedelta, gaps: Sequence[timedelta]) -> timedelta:
 
 def usual_delay(own: Sequence[float], upstreams: Iterable[Sequence[float]]) -> timedelta:
     """By how much the median of its seconds to complete exceeds that of its slowest upstream; zero if none is known."""
-    known = [median(values) for values in upstreams if len(values) >= WINDOWS_NEEDED]
-    if len(own) < WINDOWS_NEEDED or not known:
+    medians = [median(values) for values in upstreams if len(values) >= WINDOWS_NEEDED]
+    if len(own) < WINDOWS_NEEDED or not medians:
         return timedelta()
-    return timedelta(seconds=max(0.0, median(own) - max(known)))
+    return timedelta(seconds=max(0.0, median(own) - max(medians)))
 
 
 LONGEST_INHIBITION = timedelta(hours=24)

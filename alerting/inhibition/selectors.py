@@ -167,8 +167,8 @@ def size_of_run(run: Run | None, *, category: str, tree: Any) -> Size:
     """How large the fault is that a broken run found; of unknown size without one."""
     if run is None or run.outcome != Outcome.BROKEN:
         return UNKNOWN_SIZE
-    known = {text: number(value) for text, value in run.operands.items()}
-    return size_of(BrokenResult(category=category, tree=from_json(tree), operands=known, findings=run.findings))
+    operands = {text: number(value) for text, value in run.operands.items()}
+    return size_of(BrokenResult(category=category, tree=from_json(tree), operands=operands, findings=run.findings))
 
 
 def measured_at(rows: list[Standing], otherwise: datetime) -> datetime:

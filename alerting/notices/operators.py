@@ -100,10 +100,10 @@ def look_after_scheduler(*, looking_since: datetime) -> bool:
     Where none has ever swept, the silence began when we began to look. As nobody hints at the notice while the
     scheduler is silent, what is due to be sent is sent here.
     """
-    known = scheduler()
-    if known is None or not known.is_silent or known.now - (known.swept_at or looking_since) < TOLD_AFTER:
+    beat = scheduler()
+    if beat is None or not beat.is_silent or beat.now - (beat.swept_at or looking_since) < TOLD_AFTER:
         return False
-    last = known.swept_at
+    last = beat.swept_at
     seen = f"Its last sweep was at {last:%Y-%m-%d %H:%M:%S} UTC." if last else "It has never made a sweep."
     tell(
         event=Event.PLATFORM,

@@ -96,8 +96,8 @@ def _begin(rows: Sequence[Notice]) -> None:
         raise UnableToFinish(f"notice {leader.pk}: claimed again since epoch {leader.epoch}")
     for row in rows:
         row.sent_with = leader.key
-        given = {"lease_until": None, "attempts": 0} if row in others else {}
-        if Notice.objects.filter(pk=row.pk, epoch=row.epoch).update(sent_with=leader.key, **given) != 1:
+        release = {"lease_until": None, "attempts": 0} if row in others else {}
+        if Notice.objects.filter(pk=row.pk, epoch=row.epoch).update(sent_with=leader.key, **release) != 1:
             raise UnableToFinish(f"notice {row.pk}: claimed again since epoch {row.epoch}")
 
 

@@ -352,13 +352,15 @@ def _read_places(standing: Standing, test: DataTest) -> set[tuple[int, str, Wind
     rows = Measurement.objects.filter(asks__run=standing.last_run_id)
     if test.dataset.business_metric is None:
         places = rows.values_list("dataset_id", "datacenter", "window_start", "window_end").distinct()
-        found = {(dataset, place, Window(start=start, end=end)) for dataset, place, start, end in places}
-        return found or {(test.dataset_id, test.datacenter, standing.window)}
-    found = set()
+        read_places = {(dataset, place, Window(start=start, end=end)) for dataset, place, start, end in places}
+        return read_places or {(test.dataset_id, test.datacenter, standing.window)}
+    read_places = set()
     while keys := list(rows.values_list("pk", flat=True)):
         rows = Measurement.objects.filter(users__in=keys).select_related("dataset").defer("state").distinct()
-        found |= {(row.dataset_id, row.datacenter, row.window) for row in rows if row.dataset.business_metric is None}
-    return found
+        read_places |= {
+            (row.dataset_id, row.datacenter, row.window) for row in rows if row.dataset.business_metric is None
+        }
+    return read_places
 
 
 def _is_troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, window: Window) -> bool:

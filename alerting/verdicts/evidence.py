@@ -111,10 +111,10 @@ def evidence_of(test: DataTest, window: Window) -> Evidence:
         rows = evaluated(test).filter(window_start=window.start, window_end=window.end)
         return evidence(rows.order_by("pk"))
     newest = evaluated(test).only(*COLUMNS, "operands").order_by("-pk")[:MOST_RUNS]
-    found = evidence(reversed(newest))
-    if all(result.outcome is not Outcome.BROKEN for result in found.results):
-        return found
-    return _without(found, test, waived_counts(test))
+    whole = evidence(reversed(newest))
+    if all(result.outcome is not Outcome.BROKEN for result in whole.results):
+        return whole
+    return _without(whole, test, waived_counts(test))
 
 
 def evidence(runs: Iterable[Run]) -> Evidence:
@@ -156,11 +156,11 @@ def waived_counts(test: DataTest) -> dict[Window, Counts]:
     }
 
 
-def _without(found: Evidence, test: DataTest, waived: Mapping[Window, Counts]) -> Evidence:
+def _without(evidence: Evidence, test: DataTest, waived: Mapping[Window, Counts]) -> Evidence:
     """The evidence in which a broken result that the waived windows explain counts as held."""
     assert test.revision is not None
-    tree, results, sentences = from_json(test.revision.tree), list(found.results), {}
-    for place, (run, result) in enumerate(zip(found.runs, found.results, strict=True)):
+    tree, results, sentences = from_json(test.revision.tree), list(evidence.results), {}
+    for place, (run, result) in enumerate(zip(evidence.runs, evidence.results, strict=True)):
         inside = [counts for window, counts in waived.items() if run.window.contains(window)]
         if result.outcome is not Outcome.BROKEN:
             continue
@@ -171,7 +171,7 @@ def _without(found: Evidence, test: DataTest, waived: Mapping[Window, Counts]) -
             windows = "1 window that was" if len(inside) == 1 else f"{len(inside)} windows that were"
             text = f"without {windows} accepted or called a false positive: {left.sentence}"
             sentences[run.pk] = f"{run.sentence}; {text}"
-    return replace(found, results=tuple(results), sentences=sentences)
+    return replace(evidence, results=tuple(results), sentences=sentences)
 
 
 # The verdict of a standing by all that is stored of its window, and the place that its data is in.

@@ -34,10 +34,10 @@ def holds_without(tree: Assertion, whole: Counts, waived: Sequence[Counts]) -> A
         if not isinstance(operand, Metric) or operand.spec.by or operand.ago is not None:
             return None
         total, parts = whole.get(operand.text), [window.get(operand.text) for window in waived]
-        known = [part for part in parts if part is not None]
-        if not METRICS[operand.spec.name].sums_bound or total is None or len(known) < len(parts):
+        figures = [part for part in parts if part is not None]
+        if not METRICS[operand.spec.name].sums_bound or total is None or len(figures) < len(parts):
             return None
-        counts[operand.text] = decimal_of(total) - sum(map(decimal_of, known))
+        counts[operand.text] = decimal_of(total) - sum(map(decimal_of, figures))
     if not waived or any(count < 0 for count in counts.values()):
         return None
     verdict = evaluate(tree, counts, zero=ZeroDivision.STANDARD_ALLOW_EMPTY)

@@ -57,12 +57,11 @@ def incidents() -> Table:
     from incident_manager.models import Incident
 
     workers = ", ".join(sorted(set(Scan.objects.values_list("worker", flat=True))))
-    shown = Table("dataset", "category", "from", "to", "ended", title=f"Incidents; scanned by {workers}")
-    for each in Incident.objects.select_related("dataset").order_by("detected_at"):
-        shown.add_row(
-            each.dataset.full_name, each.category, _told(each.detected_at), _told(each.resolved_at), each.resolution
-        )
-    return shown
+    rows = Table("dataset", "category", "from", "to", "ended", title=f"Incidents; scanned by {workers}")
+    for incident in Incident.objects.select_related("dataset").order_by("detected_at"):
+        times = _date(incident.detected_at), _date(incident.resolved_at)
+        rows.add_row(incident.dataset.full_name, incident.category, *times, incident.resolution)
+    return rows
 
 
 def all_is_well() -> bool:
@@ -73,7 +72,7 @@ def all_is_well() -> bool:
     return healed.exists() and not Incident.objects.filter(resolved_at__isnull=True).exists()
 
 
-def _told(instant: datetime | None) -> str:
+def _date(instant: datetime | None) -> str:
     return f"{instant:%d %B %H:%M}" if instant else "open"
 
 

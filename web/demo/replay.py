@@ -111,10 +111,10 @@ def prepare(home: Path) -> None:
 def claim(home: Path) -> None:
     """Mark the folder as a demo's, unless it is in use for something else."""
     home.mkdir(parents=True, exist_ok=True)
-    found = {path.name for path in home.iterdir()} - MADE_BY_SETTINGS
-    if found and MARKER not in found:
+    names = {path.name for path in home.iterdir()} - MADE_BY_SETTINGS
+    if names and MARKER not in names:
         raise UnableToUseHome(
-            f"{home} holds {', '.join(sorted(found)[:5])} and was not made by a demo, which would wipe it: "
+            f"{home} holds {', '.join(sorted(names)[:5])} and was not made by a demo, which would wipe it: "
             "set ASSAY_HOME to a folder that is not there yet"
         )
     (home / MARKER).write_text("Made by `assay demo`, which wipes this folder.\n")
@@ -248,8 +248,8 @@ def writings() -> list[Writing]:
             at, fault = lands_at(table, day), landing_with(table.name, day)
             landings.append(Writing(at=at, table=table.name, day=day, datacenter=HOME, fault=fault))
             landings.append(Writing(at=at + COPIED_AFTER, table=table.name, day=day, datacenter=COPY))
-    found = [*landings, *(writing for fault in FAULTS for writing in _spoilings_and_repairs(fault))]
-    return sorted(found, key=attrgetter("at"))  # at one instant: in the order of the tables
+    everything = [*landings, *(writing for fault in FAULTS for writing in _spoilings_and_repairs(fault))]
+    return sorted(everything, key=attrgetter("at"))  # at one instant: in the order of the tables
 
 
 def _spoilings_and_repairs(fault: Fault) -> Iterator[Writing]:

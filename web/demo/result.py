@@ -23,7 +23,7 @@ from .world import BEGINS_AT, ENDS_AT, PARTITIONING, ZONE, window_of
 
 def findings() -> list[dict[str, Any]]:
     """What became of every fault, in their order: each was caught, or missed, as it must be if it is ``expected``."""
-    found = []
+    rows = []
     for fault in FAULTS:
         window, seconds = window_of(fault.day), None
         spoilt: dict[str, Any] = {
@@ -41,7 +41,7 @@ def findings() -> list[dict[str, Any]]:
             seen = FaultSeen.MISSED_UNTIL_REPORTED
         else:
             seen, seconds = FaultSeen.CAUGHT, (incident.detected_at - fault.started_at).total_seconds()
-        found.append(
+        rows.append(
             {
                 "name": fault.name,
                 "expected": fault.expected.value,
@@ -50,7 +50,7 @@ def findings() -> list[dict[str, Any]]:
                 "seen": seen.value,
             }
         )
-    return found
+    return rows
 
 
 def result(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -134,8 +134,8 @@ def show(console: Console, result: Mapping[str, Any]) -> None:
 
 def show_open(console: Console, addresses: Sequence[str], command: str) -> None:
     """Say where to look at what is still open, and which command serves it."""
-    found = f"{len(addresses)} incident is" if len(addresses) == 1 else f"{len(addresses)} incidents are"
-    console.print(f"{found} open: {', '.join(addresses)}", soft_wrap=True)
+    count = f"{len(addresses)} incident is" if len(addresses) == 1 else f"{len(addresses)} incidents are"
+    console.print(f"{count} open: {', '.join(addresses)}", soft_wrap=True)
     console.print(f"To look at it, and walk through all this in the dashboard: [bold]{command}[/bold]", soft_wrap=True)
 
 
