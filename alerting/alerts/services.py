@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q
 
 from alerting.channels import channels
-from alerting.inhibition.rules import FRESHNESS, AlertAction, Decision, EffectTerms, FormerCause, Why, decide
+from alerting.inhibition.rules import FRESHNESS, AlertAction, Decision, EffectTerms, Why, decide
 from alerting.inhibition.selectors import Around, around, decide_waiting, measured_at, usual_delay
 from alerting.models import Alert, Notice
 from alerting.notices.messages import IncidentText, Message, assigned, led_by, opened, renamed
@@ -377,7 +377,8 @@ def terms(alert: Alert, nearby: Around) -> EffectTerms:
         grace=slas(alert.dataset).grace,
         measured_at=measured_at(rows, alert.opened_at),
         usual_delay=usual_delay(alert.dataset_id) if former else timedelta(),
-        former=FormerCause(id=alert.cause_id or 0, resolved_at=former) if former else None,
+        former_id=(alert.cause_id or 0) if former else None,
+        released_at=former,
     )
 
 

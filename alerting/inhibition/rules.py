@@ -208,28 +208,25 @@ GAPS_NEEDED = 3  # one or two may themselves be the odd ones
 WINDOWS_NEEDED = 3  # one or two may themselves be the late ones
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lack:
-    """What is known of a window that lacks rows in one datacenter."""
+def lost_at(
+    *,
+    has_file: bool,
+    counted_at: datetime,
+    completed_at: datetime | None = None,
+    changed_at: datetime | None = None,
+    stillness: timedelta = SHORTEST_STILLNESS,
+) -> datetime | None:
+    """From when on rows that a window lacks are lost if nothing changes before; None while they are late.
 
-    has_file: bool
-    is_judged: bool  # a completeness test finds rows missing there, or of a copy a consistency test
-    counted_at: datetime  # when its rows were last counted
-    completed_at: datetime | None = None  # of the newest completions that came after its end and name all of it
-    changed_at: datetime | None = None  # when its files were last seen to change
-    stillness: timedelta = SHORTEST_STILLNESS  # after so long without a change, nothing more is expected
-
-
-def lost_at(lack: Lack) -> datetime | None:
-    """From when on its rows are lost if nothing changes before; None while they are late.
-
-    Rows that were counted before the completion or the last change say nothing of what is there by now.
+    ``completed_at`` is when the newest of the completions came that, after its end, name all of it. After so long a
+    ``stillness`` since its files were last seen to change, nothing more is expected. Rows that were counted before
+    the completion or the last change say nothing of what is there by now.
     """
-    if not lack.has_file or not lack.is_judged:
+    if not has_file:
         return None
-    still = lack.changed_at + lack.stillness if lack.changed_at and lack.changed_at <= lack.counted_at else None
-    told = lack.completed_at if lack.completed_at and lack.completed_at <= lack.counted_at else None
-    return min((instant for instant in (told, still) if instant is not None), default=None)
+    still_at = changed_at + stillness if changed_at and changed_at <= counted_at else None
+    complete_at = completed_at if completed_at and completed_at <= counted_at else None
+    return min((instant for instant in (complete_at, still_at) if instant is not None), default=None)
 
 
 def stillness(*, sustain: timedelta, gaps: Sequence[timedelta]) -> timedelta:
@@ -273,14 +270,6 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormerCause:
-    """The last cause that inhibited an effect, once it is resolved."""
-
-    id: int
-    resolved_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
 class EffectTerms:
     """What the effect's own test and dataset say; ``measured_at`` is of its latest broken result."""
 
@@ -288,7 +277,8 @@ class EffectTerms:
     grace: timedelta
     measured_at: datetime
     usual_delay: timedelta = timedelta(0)
-    former: FormerCause | None = None
+    former_id: int | None = None  # the last cause that inhibited it, and when that was resolved
+    released_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,14 +354,13 @@ def _decide_by_cause(
         if now < until:
             return Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, cause_id=root.id, until=until)
         return Decision(action=AlertAction.NOTIFY, why=Why.CAUSE_OUTLASTED, cause_id=root.id)
-    former = terms.former
-    if former is None:
+    if terms.released_at is None:
         return Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE)
     # a former cause is only released by a broken result measured after it; in a replay the rerun takes no time
-    is_rerun = terms.measured_at >= former.resolved_at
+    is_rerun = terms.measured_at >= terms.released_at
     patience = max(terms.grace, terms.usual_delay)
-    until = former.resolved_at + (patience if is_rerun else max(patience, LONGEST_INHIBITION))
+    until = terms.released_at + (patience if is_rerun else max(patience, LONGEST_INHIBITION))
     if now < until:
         why = Why.SETTLING if is_rerun else Why.AWAITING_RERUN
-        return Decision(action=AlertAction.WAIT, why=why, cause_id=former.id, until=until)
-    return Decision(action=AlertAction.NOTIFY, why=Why.STILL_BROKEN, cause_id=former.id)
+        return Decision(action=AlertAction.WAIT, why=why, cause_id=terms.former_id, until=until)
+    return Decision(action=AlertAction.NOTIFY, why=Why.STILL_BROKEN, cause_id=terms.former_id)

@@ -23,7 +23,7 @@ from execution_engine.models import Measurement, Run, Watch
 from execution_engine.outcome import Outcome
 
 from . import rules
-from .rules import MISSING, Lack, Spot, Trouble, lost_at, stillness
+from .rules import MISSING, Spot, Trouble, lost_at, stillness
 from .sizes import UNKNOWN_SIZE, BrokenResult, Size, size_of
 
 # What became of the rows that broken windows of freshness lack: late, lost, or to be brought by another table.
@@ -72,14 +72,11 @@ def _lost_at(row: Standing, spot: Spot, counted_at: datetime, has_rows: bool, ho
     ordered = sorted((change.window.text, change.at) for change in recent[:RECENT_CHANGES])
     gaps = [later[1] - earlier[1] for earlier, later in pairwise(ordered) if earlier[0] == later[0]]
     return lost_at(
-        Lack(
-            has_file=has_rows or (watch is not None and watch.fingerprint not in ("", NO_FILES)),
-            is_judged=True,
-            counted_at=counted_at,
-            completed_at=completions[0].at if is_complete else None,
-            changed_at=watch.changed_at if watch else None,
-            stillness=stillness(sustain=row.revision.sustain, gaps=gaps),
-        )
+        has_file=has_rows or (watch is not None and watch.fingerprint not in ("", NO_FILES)),
+        counted_at=counted_at,
+        completed_at=completions[0].at if is_complete else None,
+        changed_at=watch.changed_at if watch else None,
+        stillness=stillness(sustain=row.revision.sustain, gaps=gaps),
     )
 
 

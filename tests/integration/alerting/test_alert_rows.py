@@ -392,12 +392,11 @@ def test_the_terms_of_a_decision_are_those_of_its_own_tests_and_of_its_former_ca
     row = alert(trips)
     found = terms(row, around(trips.pk, NOW))
     assert (found.sustain, found.grace, found.measured_at) == (3 * HOUR, HOUR, NOW - HOUR)
-    assert (found.former, found.usual_delay) == (None, timedelta())
+    assert (found.released_at, found.former_id, found.usual_delay) == (None, None, timedelta())
     cause = alert(DatasetFactory.create())
     row.release_after, row.cause = NOW - 2 * HOUR, cause
-    former = terms(row, around(trips.pk, NOW)).former
-    assert former is not None
-    assert (former.id, former.resolved_at) == (cause.pk, NOW - 2 * HOUR)
+    released = terms(row, around(trips.pk, NOW))
+    assert (released.former_id, released.released_at) == (cause.pk, NOW - 2 * HOUR)
 
 
 def test_an_alert_that_was_closed_is_decided_about_no_more(trips: Dataset) -> None:

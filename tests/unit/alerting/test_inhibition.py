@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,6 @@ from alerting.inhibition.rules import (
     AlertAction,
     Decision,
     EffectTerms,
-    FormerCause,
     Spot,
     Trouble,
     Why,
@@ -60,9 +60,9 @@ def trouble(
 
 
 def terms(*, sustain: float = 4, measured: float = 2, delay: float = 0, former: float | None = None) -> EffectTerms:
-    cause = None if former is None else FormerCause(id=9, resolved_at=at(former))
+    released: dict[str, Any] = {} if former is None else {"former_id": 9, "released_at": at(former)}
     return EffectTerms(
-        sustain=sustain * HOUR, grace=HOUR, measured_at=at(measured), usual_delay=delay * HOUR, former=cause
+        sustain=sustain * HOUR, grace=HOUR, measured_at=at(measured), usual_delay=delay * HOUR, **released
     )
 
 
@@ -408,7 +408,7 @@ def test_after_a_cause_an_effect_has_its_grace_or_its_usual_delay(
 
 
 def test_an_effect_has_no_usual_delay_unless_one_is_known() -> None:
-    by = EffectTerms(sustain=HOUR, grace=timedelta(0), measured_at=at(5), former=FormerCause(id=9, resolved_at=at(5)))
+    by = EffectTerms(sustain=HOUR, grace=timedelta(0), measured_at=at(5), former_id=9, released_at=at(5))
     assert decided(trouble(TRIPS), by=by, now=5).why is Why.STILL_BROKEN
 
 

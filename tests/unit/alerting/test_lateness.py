@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,6 @@ from alerting.inhibition.rules import (
     MISSING,
     AlertAction,
     EffectTerms,
-    Lack,
     Spot,
     Trouble,
     can_cause,
@@ -44,16 +44,14 @@ def at(hours: float) -> datetime:
         ({"changed_at": at(3), "completed_at": at(5), "stillness": HOUR}, at(4)),
         ({"changed_at": at(3), "completed_at": at(7)}, at(7)),
         ({"completed_at": at(3), "changed_at": at(3), "has_file": False}, None),
-        ({"completed_at": at(3), "changed_at": at(3), "is_judged": False}, None),
     ],
 )
-def test_when_rows_are_lost(known: dict[str, object], lost: datetime | None) -> None:
-    lack = Lack(has_file=True, is_judged=True, counted_at=at(6), stillness=4 * HOUR)
-    assert lost_at(replace(lack, **known)) == lost  # type: ignore[arg-type]
+def test_when_rows_are_lost(known: dict[str, Any], lost: datetime | None) -> None:
+    assert lost_at(**{"has_file": True, "counted_at": at(6), "stillness": 4 * HOUR, **known}) == lost
 
 
 def test_files_stand_still_for_an_hour_where_nothing_else_is_known() -> None:
-    assert lost_at(Lack(has_file=True, is_judged=True, counted_at=at(6), changed_at=at(6))) == at(7)
+    assert lost_at(has_file=True, counted_at=at(6), changed_at=at(6)) == at(7)
 
 
 @pytest.mark.parametrize(
