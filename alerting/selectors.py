@@ -97,7 +97,15 @@ def times_to_complete(dataset: Dataset, datacenter: str, limit: int) -> list[Too
     rows = list(_times_to_complete(dataset, datacenter).order_by("-window_start").defer("state")[:limit])
     allowed = slas(dataset).freshness
     longer = [row.window_start for row in rows if (row.value or 0.0) > allowed.total_seconds()]
-    late = _starts_seen_late(dataset, datacenter, longer) if longer else frozenset()
+    seen_incomplete = Run.objects.filter(  # by the scheduled test of freshness
+        data_test__dataset=dataset,
+        data_test__category=Category.FRESHNESS,
+        data_test__datacenter=datacenter,
+        reason=RunReason.SCHEDULE,
+        outcome=Outcome.BROKEN,
+        window_start__in=longer,
+    )
+    late = set(seen_incomplete.values_list("window_start", flat=True)) if longer else set()
     return [
         Took(
             window=row.window,
@@ -109,19 +117,6 @@ def times_to_complete(dataset: Dataset, datacenter: str, limit: int) -> list[Too
         )
         for row in rows
     ]
-
-
-def _starts_seen_late(dataset: Dataset, datacenter: str, starts: Collection[datetime]) -> frozenset[datetime]:
-    """Of windows that start then those that the scheduled test of freshness found incomplete."""
-    runs = Run.objects.filter(
-        data_test__dataset=dataset,
-        data_test__category=Category.FRESHNESS,
-        data_test__datacenter=datacenter,
-        reason=RunReason.SCHEDULE,
-        outcome=Outcome.BROKEN,
-        window_start__in=list(starts),
-    )
-    return frozenset(runs.values_list("window_start", flat=True))
 
 
 def _times_to_complete(dataset: Dataset, datacenter: str) -> QuerySet[Measurement]:

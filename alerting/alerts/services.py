@@ -280,7 +280,7 @@ UNDER_A_CAUSE = frozenset({Why.CAUSE_MAY_FAIL, Why.CAUSE_FAILED, Why.CAUSE_OUTLA
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decided:
+class AlertDecision:
     """A decision, and the alerts of the cause and of the twin that it names."""
 
     decision: Decision
@@ -325,15 +325,15 @@ def decide_alert(alert: Alert, now: datetime) -> None:
             tell_progress(alert, Event.PROGRESS, now=now, text=text)
 
 
-def decide_now(alert: Alert, now: datetime) -> Decided:
+def decide_now(alert: Alert, now: datetime) -> AlertDecision:
     """The decision by what is broken around an alert; one without a failing window of its own speaks for itself."""
     nearby = around(alert.dataset_id, now)
     effect = nearby.troubles.get((alert.dataset_id, alert.category))
     if effect is None:
-        return Decided(decision=Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE))
+        return AlertDecision(decision=Decision(action=AlertAction.NOTIFY, why=Why.NO_CAUSE))
     failed = [row for row in nearby.standings[alert.dataset_id, alert.category] if row.state == State.FAIL]
     if failed and alert.told_at is None and len(of_the_past(failed)) == len(failed):
-        return Decided(decision=Decision(action=AlertAction.INHIBIT, why=Why.OF_THE_PAST))
+        return AlertDecision(decision=Decision(action=AlertAction.INHIBIT, why=Why.OF_THE_PAST))
     troubles = nearby.troubles.values()
     decision = decide(effect, troubles, nearby.upstreams, terms(alert, nearby), now=now)
     twin = _twin(alert, nearby.alert(decision.twin_id))
@@ -344,12 +344,12 @@ def decide_now(alert: Alert, now: datetime) -> Decided:
         decision = decide(effect, troubles, nearby.upstreams, terms(alert, nearby), now=now)
     cause = nearby.alert(decision.cause_id) if decision.why in UNDER_A_CAUSE else None
     if twin is None or decision.action is not AlertAction.NOTIFY:
-        return Decided(decision=decision, cause=cause)
+        return AlertDecision(decision=decision, cause=cause)
     # the windows whose rows are lost, or for freshness late
     late = (t for t in troubles if (t.dataset, t.category) == (effect.dataset, FRESHNESS))
     spots = (spot for trouble in late for spot in trouble.spots)
     renamed = frozenset(spot.window for spot in spots if spot.lost is (effect.category != FRESHNESS))
-    return Decided(decision=decision, cause=cause, twin=twin, windows=renamed)
+    return AlertDecision(decision=decision, cause=cause, twin=twin, windows=renamed)
 
 
 def _twin(alert: Alert, twin: Alert | None) -> Alert | None:

@@ -20,7 +20,7 @@ class TransportError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class NoticePart:
     """One notice of a message: a title of one line, a plain text, and what a machine reads of it."""
 
     title: str
@@ -53,7 +53,7 @@ class ChannelMessage:
     subject: str
     body: str
     facts: tuple[dict[str, Any], ...] = field(default=())  # of each notice it holds
-    parts: tuple[Part, ...] = field(default=())  # each notice it holds
+    parts: tuple[NoticePart, ...] = field(default=())  # each notice it holds
     html: str = ""
     address: str = ""
     earlier: str = ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from .base import Part
+from .base import NoticePart
 
 FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif"
 INK, QUIET, LINE, PAPER = "#1c2733", "#5b6875", "#d8dee4", "#f5f7f9"
@@ -17,10 +17,17 @@ COLOURS = {
 }
 
 
-def page_of(parts: Sequence[Part]) -> str:
+def page_of(parts: Sequence[NoticePart]) -> str:
     """The whole page; all that comes from data is escaped."""
     more = f"<p>and {len(parts) - MOST_PARTS} more</p>" if len(parts) > MOST_PARTS else ""
-    return page("".join(map(_part, parts[:MOST_PARTS])) + more)
+    cards = (
+        card(
+            f"{title(part.title)}{_body(part.text)}{buttons(part.links.items())}",
+            colour=COLOURS.get(str(part.facts.get("event")), QUIET),
+        )
+        for part in parts[:MOST_PARTS]
+    )
+    return page("".join(cards) + more)
 
 
 def page(content: str) -> str:
@@ -53,11 +60,6 @@ def buttons(links: Iterable[tuple[str, str]]) -> str:
         if url.startswith(("https://", "http://"))
     ]
     return "".join(anchors)
-
-
-def _part(part: Part) -> str:
-    colour = COLOURS.get(str(part.facts.get("event")), QUIET)
-    return card(f"{title(part.title)}{_body(part.text)}{buttons(part.links.items())}", colour=colour)
 
 
 def _body(text: str) -> str:

@@ -5,7 +5,7 @@ from hashlib import blake2s
 from typing import Any
 from urllib.parse import urlsplit
 
-from .base import ChannelMessage, JsonCalls, NamedChannel, Part, TransportError, read
+from .base import ChannelMessage, JsonCalls, NamedChannel, NoticePart, TransportError, read
 
 ACTIONS = {
     "opened": "trigger",
@@ -59,7 +59,7 @@ class PagerDutyChannel(NamedChannel):
         self.calls.try_out(self.url)
 
 
-def dedup_key(part: Part, otherwise: str) -> str:
+def dedup_key(part: NoticePart, otherwise: str) -> str:
     """One key for all that is told of an incident, the installation's own; of other notices their own key."""
     facts = part.facts
     if "alert" not in facts:
@@ -67,7 +67,7 @@ def dedup_key(part: Part, otherwise: str) -> str:
     return f"assay-{urlsplit(str(facts.get('url', ''))).netloc}-alert-{facts['alert']}"[:255]
 
 
-def _payload(part: Part) -> dict[str, Any]:
+def _payload(part: NoticePart) -> dict[str, Any]:
     facts = part.facts
     links = [{"href": url, "text": name} for name, url in part.links.items()]
     severity = SEVERITIES.get(facts["tier"], "info") if "tier" in facts else "error"

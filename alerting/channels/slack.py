@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .base import Channel, ChannelMessage, JsonCalls, Part, TransportError, read, wait_of
+from .base import Channel, ChannelMessage, JsonCalls, NoticePart, TransportError, read, wait_of
 
 # A message as Slack's blocks, within its limits; all that comes from data stands where Slack reads no markup.
 #
@@ -21,7 +21,7 @@ BLOCKS_OF_A_PART = 4
 Block = dict[str, Any]
 
 
-def blocks_of(parts: Sequence[Part]) -> list[Block]:
+def blocks_of(parts: Sequence[NoticePart]) -> list[Block]:
     """A header, the text and buttons for each notice; what does not fit is counted in a last line."""
     most = MOST_BLOCKS // BLOCKS_OF_A_PART
     visible_parts = parts if len(parts) <= most else parts[: most - 1]
@@ -31,7 +31,7 @@ def blocks_of(parts: Sequence[Part]) -> list[Block]:
     return blocks
 
 
-def fallback(parts: Iterable[Part]) -> str:
+def fallback(parts: Iterable[NoticePart]) -> str:
     """What a notification shows: the titles, with the three characters escaped that Slack reads as markup."""
     return escaped(cut("; ".join(part.title for part in parts), LONGEST_FALLBACK // 5))
 
@@ -46,7 +46,7 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _part(part: Part) -> list[Block]:
+def _part(part: NoticePart) -> list[Block]:
     header = {"type": "plain_text", "text": cut(part.title, LONGEST_HEADER) or "…", "emoji": False}
     blocks: list[Block] = [{"type": "header", "text": header}]
     if part.text.strip():

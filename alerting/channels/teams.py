@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .base import ChannelMessage, NamedChannel, Part, TransportError, calls
+from .base import ChannelMessage, NamedChannel, NoticePart, TransportError, calls
 
 MOST_BYTES = 24_000  # of a message; Teams refuses more than 28 KB
 LONGEST_TEXT = 4000
@@ -40,7 +40,7 @@ class TeamsChannel(NamedChannel):
             calls("teams", url, permits_private=self.permits_private).try_out(url)
 
 
-def message_of(parts: Sequence[Part]) -> dict[str, Any]:
+def message_of(parts: Sequence[NoticePart]) -> dict[str, Any]:
     """The message with one card, as many notices in it as fit; the others are counted."""
     containers = [_container(part) for part in parts]
     for count in range(max(len(parts), 1), 0, -1):
@@ -59,7 +59,7 @@ def message_of(parts: Sequence[Part]) -> dict[str, Any]:
     return message
 
 
-def _container(part: Part) -> dict[str, Any]:
+def _container(part: NoticePart) -> dict[str, Any]:
     items: list[dict[str, Any]] = [_literal(part.title, weight="Bolder", size="Medium")]
     items += [_literal(line) for line in part.text[:LONGEST_TEXT].splitlines() if line.strip()]
     urls = {name: url for name, url in part.links.items() if url.startswith(("https://", "http://"))}

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 from django.db.models import Exists, OuterRef, Q
 
-from alerting.channels import ChannelMessage, Part, TransportError, channel
+from alerting.channels import ChannelMessage, NoticePart, TransportError, channel
 from alerting.models import Notice, Post
 from assay import clock
 from assay.models import Tallied
@@ -153,7 +153,9 @@ def _message(key: str, rows: Sequence[Notice], place: str = "", reply: str = "")
         subject=text.title,
         body=text.body,
         facts=tuple({"key": row.key, **row.facts} for row in rows),
-        parts=tuple(Part(title=row.subject, body=row.body, facts={"event": row.event, **row.facts}) for row in rows),
+        parts=tuple(
+            NoticePart(title=row.subject, body=row.body, facts={"event": row.event, **row.facts}) for row in rows
+        ),
         html=rows[0].html if len(rows) == 1 else "",
         earlier=place,
         reply=reply,

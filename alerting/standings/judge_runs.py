@@ -9,7 +9,7 @@ from django.db.models import Q
 from alerting.emissions import note_judged
 from alerting.models import Standing, Waiver
 from alerting.state import TROUBLED, WaiverKind
-from alerting.verdicts.evidence import Evidence, due_at, evaluated, evidence, evidence_of, seen, window_key
+from alerting.verdicts.evidence import RunEvidence, due_at, evaluated, evidence, evidence_of, seen, window_key
 from alerting.verdicts.sustain import SeenRun, first_run, streak_fails
 from alerting.waivers import WaiverScope, waiver_end
 from assay.database.statements import rows_of
@@ -21,7 +21,7 @@ from execution_engine.outcome import Outcome
 from execution_engine.selectors import period
 from execution_engine.services import request_run
 
-from .refold import Batch, engine_answers, refold
+from .refold import StandingBatch, engine_answers, refold
 
 Place = tuple[DataTest, Window]
 
@@ -54,7 +54,7 @@ def judge_windows(places: Iterable[Place], now: datetime) -> dict[Place, Standin
     evidences = {place: found for place, found in _evidence(by_key.values()).items() if found.runs}
     due = {(test, window): due_at(test, window, found.runs) for (test, window), found in evidences.items()}
     standings = locked_standings(due, now)
-    batch = Batch()
+    batch = StandingBatch()
     for place, standing in standings.items():
         refold(standing, place[0], evidences[place], now, batch)
     batch.write()
@@ -66,10 +66,13 @@ def judge_windows(places: Iterable[Place], now: datetime) -> dict[Place, Standin
     return standings
 
 
-def _evidence(places: Iterable[Place]) -> dict[Place, Evidence]:
+def _evidence(places: Collection[Place]) -> dict[Place, RunEvidence]:
     runs: dict[Place, list[Run]] = defaultdict(list)
-    partitions = [(test, window) for test, window in places if test.scope == Scope.PARTITION]
-    for window, tests in _by_window(partitions).items():
+    by_window: dict[Window, dict[int, DataTest]] = defaultdict(dict)
+    for test, window in places:
+        if test.scope == Scope.PARTITION:
+            by_window[window][test.pk] = test
+    for window, tests in by_window.items():
         rows = evaluated(*tests.values()).filter(window_start=window.start, window_end=window.end)
         for run in rows.order_by("pk"):
             runs[tests[run.data_test_id], window].append(run)
@@ -111,13 +114,6 @@ def _lock(places: Iterable[Place]) -> dict[Place, Standing]:
         for key, tests in by_key.items()
         for row in rows.filter(data_test__in=tests, window_key=key).order_by("pk")
     }
-
-
-def _by_window(places: Iterable[Place]) -> dict[Window, dict[int, DataTest]]:
-    by_window: dict[Window, dict[int, DataTest]] = defaultdict(dict)
-    for test, window in places:
-        by_window[window][test.pk] = test
-    return by_window
 
 
 def _troubled_tests(places: Collection[Place]) -> set[int]:

@@ -13,7 +13,7 @@ from alerting.notices.messages import Message, known_again, unknown
 from alerting.notices.policy import Audience, Event, audience_of_unknown
 from alerting.notices.services import tell
 from alerting.state import BROKEN, TROUBLED, State, WaiverKind
-from alerting.verdicts.evidence import Evidence, due_at, of_the_past, verdict_of
+from alerting.verdicts.evidence import RunEvidence, due_at, of_the_past, verdict_of
 from alerting.verdicts.sustain import Verdict, next_check
 from assay.config import config
 from assay.database.statements import update_each
@@ -26,7 +26,7 @@ from execution_engine.outcome import TRANSIENT, Outcome, Reason
 from execution_engine.services import expires_at, is_expired, release_window, take_release_back, watch_window
 
 
-class Batch:
+class StandingBatch:
     """Rows to be written together: of standings without trouble, which ask nothing of others."""
 
     def __init__(self) -> None:
@@ -40,7 +40,9 @@ class Batch:
         Flip.objects.bulk_create(self.flips)
 
 
-def refold(standing: Standing, test: DataTest, evidence: Evidence, now: datetime, batch: Batch | None = None) -> None:
+def refold(
+    standing: Standing, test: DataTest, evidence: RunEvidence, now: datetime, batch: StandingBatch | None = None
+) -> None:
     """Bring a standing up to what its evidence says at ``now``; written at once, or with the batch if it is calm.
 
     A standing of an older revision stays until a run of the newest has held or broken: an error changes nothing.
@@ -109,9 +111,9 @@ def _write(
     test: DataTest,
     verdict: Verdict,
     waiver: Waiver | None,
-    evidence: Evidence,
+    evidence: RunEvidence,
     now: datetime,
-    batch: Batch | None,
+    batch: StandingBatch | None,
 ) -> None:
     """Write the standing, and whatever follows from its change."""
     old, was_waived, was_watched = standing.state, standing.waiver_id is not None, asks_for_looks(standing)
@@ -145,7 +147,7 @@ def _write(
 
 
 def _changes(
-    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, evidence: Evidence, now: datetime
+    standing: Standing, test: DataTest, verdict: Verdict, waiver: Waiver | None, evidence: RunEvidence, now: datetime
 ) -> dict[str, Any]:
     newest = evidence.newest
     instants = [verdict.next_change_at, waiver.ends_at if waiver else None]
@@ -198,7 +200,7 @@ def new_flip(standing: Standing, old: str, now: datetime) -> Flip:
 # Which waiver covers what a standing says, and when one has served.
 
 
-def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, evidence: Evidence) -> Waiver | None:
+def waiver_of(standing: Standing, test: DataTest, verdict: Verdict, evidence: RunEvidence) -> Waiver | None:
     """The waiver that covers the latest result, if that is broken."""
     if verdict.outcome is not Outcome.BROKEN or verdict.measured_at is None:
         return None
@@ -247,7 +249,7 @@ def covers(
     return (held_at is None or held_at <= waiver.starts_at) and (is_forced or is_late or is_no_worse)
 
 
-def end_held_waivers(test: DataTest, standing: Standing, verdict: Verdict, evidence: Evidence) -> None:
+def end_held_waivers(test: DataTest, standing: Standing, verdict: Verdict, evidence: RunEvidence) -> None:
     """Mark the end of a window's own waiver once the window has held."""
     if standing.waiver_id is None or verdict.outcome is not Outcome.HELD:
         return

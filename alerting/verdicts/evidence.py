@@ -68,7 +68,7 @@ def due_at(test: DataTest, window: Window, runs: Iterable[Run]) -> datetime | No
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class RunEvidence:
     """The runs that a standing rests on, in the order of their measurements."""
 
     runs: tuple[Run, ...]
@@ -105,7 +105,7 @@ class Evidence:
         return next((run for run in self.runs if run.pk == run_id), None)
 
 
-def evidence_of(test: DataTest, window: Window) -> Evidence:
+def evidence_of(test: DataTest, window: Window) -> RunEvidence:
     """All that counts of a window; of a whole table all, without what was accepted or forced of its partitions."""
     if test.scope != Scope.TABLE:
         rows = evaluated(test).filter(window_start=window.start, window_end=window.end)
@@ -117,11 +117,11 @@ def evidence_of(test: DataTest, window: Window) -> Evidence:
     return _without(whole, test, waived_counts(test))
 
 
-def evidence(runs: Iterable[Run]) -> Evidence:
+def evidence(runs: Iterable[Run]) -> RunEvidence:
     """The runs that count: those asked for before their window was due, and found incomplete, do not."""
     by_id = {run.pk: run for run in runs}
     results = tuple(in_order(seen(run) for run in by_id.values()))
-    return Evidence(runs=tuple(by_id[result.run_id] for result in results), results=results)
+    return RunEvidence(runs=tuple(by_id[result.run_id] for result in results), results=results)
 
 
 def waived_parts(test: DataTest) -> QuerySet[Standing]:
@@ -156,7 +156,7 @@ def waived_counts(test: DataTest) -> dict[Window, Counts]:
     }
 
 
-def _without(evidence: Evidence, test: DataTest, waived: Mapping[Window, Counts]) -> Evidence:
+def _without(evidence: RunEvidence, test: DataTest, waived: Mapping[Window, Counts]) -> RunEvidence:
     """The evidence in which a broken result that the waived windows explain counts as held."""
     assert test.revision is not None
     tree, results, sentences = from_json(test.revision.tree), list(evidence.results), {}
@@ -177,7 +177,7 @@ def _without(evidence: Evidence, test: DataTest, waived: Mapping[Window, Counts]
 # The verdict of a standing by all that is stored of its window, and the place that its data is in.
 
 
-def verdict_of(standing: Standing, test: DataTest, evidence: Evidence, now: datetime) -> Verdict:
+def verdict_of(standing: Standing, test: DataTest, evidence: RunEvidence, now: datetime) -> Verdict:
     """The fold of the evidence at ``now``, with what its streak adds."""
     assert test.revision is not None
     sustain = test.revision.sustain

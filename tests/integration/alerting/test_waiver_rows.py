@@ -10,7 +10,7 @@ from alerting.models import Flip, Standing, Waiver
 from alerting.standings.judge_runs import end_waivers, judge_what_waivers_reach, refold_troubled, waive
 from alerting.standings.refold import end_held_waivers, waiver_of, waiver_over
 from alerting.state import State, WaiverKind
-from alerting.verdicts.evidence import Evidence, evidence_of
+from alerting.verdicts.evidence import RunEvidence, evidence_of
 from alerting.verdicts.sustain import Verdict
 from alerting.waivers import WaiverScope
 from assay.models import Category, DataTest, Revision
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 SUNDAY, MONDAY, TUESDAY = day("2026-03-08"), day("2026-03-09"), day("2026-03-10")
 SECOND = timedelta(seconds=1)
-NOTHING = Evidence(runs=(), results=())
+NOTHING = RunEvidence(runs=(), results=())
 
 
 @pytest.fixture
