@@ -12,19 +12,21 @@ from execution_engine.runs.evaluate_runs import (
     take_release_back,
 )
 from execution_engine.runs.plan_runs import plan_runs
-from execution_engine.runs.request import is_live, is_undeclared, lift_quarantine, request_run, request_runs
-from execution_engine.runs.request_all import (
+from execution_engine.runs.request import (
     RequestedRuns,
     UnableToRequest,
-    cost_of,
-    last_partitions,
-    partitions_to_run,
-    request_all,
-)
-from execution_engine.runs.schedule import (
     bring_cursors_back,
     bring_runs_back,
+    cost_of,
     first_cursor,
+    is_live,
+    is_undeclared,
+    last_partitions,
+    lift_quarantine,
+    partitions_to_run,
+    request_all,
+    request_run,
+    request_runs,
     schedule_tests,
     whole_window,
 )

@@ -1,17 +1,51 @@
-"""Ask for a run."""
+"""Ask for runs: by the schedule of a test, of one test over a window, of all tests of a dataset over a range.
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+A schedule moves the cursor of its test to the next window.
+"""
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import cast
+
+import structlog
 from django.db import transaction
+from django.db.models import CharField, DateTimeField, Q, Value
+from django.db.models.functions import Cast, Concat, Least
 
-from assay.models import Category, DataTest, Scope
+from assay.catalog.place_limits import MOST, reach
+from assay.catalog.selectors import begins_at, slas
+from assay.catalog.tiers import CatchUp
+from assay.config import config
+from assay.database.name_keys import name_keys
+from assay.database.statements import in_parts
+from assay.models import Category, Dataset, DataTest, Revision, Scope
+from assay.queue.claims import finish_all
+from assay.queue.drain import SLACK
 from assay.time.windows import Window
-from execution_engine.models import Run, RunReason, Suspect, late_at
+from execution_engine.language.serialise import from_json
+from execution_engine.language.tree import History, operands
+from execution_engine.models import Measurement, Run, RunReason, Suspect, late_at
 from execution_engine.outcome import Outcome, Reason
-from execution_engine.planning.catalog_sources import is_expired
-from execution_engine.planning.schedules import Slot, turn
+from execution_engine.planning.catalog_sources import is_expired, kept_from
+from execution_engine.planning.schedules import (
+    BEGINNING,
+    PARTITION,
+    WEEKLY,
+    Schedule,
+    Slot,
+    due_slots,
+    first_slot,
+    is_ahead,
+    jitter_of,
+    moved_slot,
+    slot_after,
+    turn,
+    window_at,
+)
 from execution_engine.quarantine import ONE_BY_ONE
+
+log = structlog.get_logger(__name__)
 
 _GIVEN = (
     "data_test",
@@ -122,9 +156,222 @@ def is_undeclared(data_test: DataTest, window: Window) -> bool:
     return window.start < data_test.judges_from
 
 
+# By schedules: the runs that are due, and each test's cursor on its next window.
+
+
+def first_cursor(data_test: DataTest, revision: Revision, now: datetime) -> Slot:
+    """Where the cursor of a new test, or of a new revision, stands: windows that ended before stay UNTESTED."""
+    schedule = schedule_of(data_test, revision, now)
+    if data_test.next_window_start and data_test.next_window_end:
+        window = Window(start=data_test.next_window_start, end=data_test.next_window_end)
+        return moved_slot(schedule, window, now=now)
+    return first_slot(schedule, now=now)
+
+
+def schedule_tests(data_tests: Sequence[DataTest], now: datetime) -> None:
+    """Request the runs that are due, and put each cursor on the next window; a retired test has none."""
+    request_scheduled([(data_test, _move_on(data_test, now)) for data_test in data_tests], now)
+    finish_all(data_tests, "next_due_at", "next_window_start", "next_window_end", "skipped_slots")
+
+
+def _move_on(data_test: DataTest, now: datetime) -> Sequence[Slot]:
+    """The slots that are due; the cursor, not yet written, stands behind them."""
+    if data_test.retired_at is not None or data_test.revision is None:
+        data_test.next_due_at = data_test.next_window_start = data_test.next_window_end = None
+        return ()
+    stands = cursor(data_test)
+    due = due_slots(schedule_of(data_test, data_test.revision, now), stands, now=now)
+    if due.skipped:
+        log.warning("slots skipped", test=str(data_test), first=stands.window.text, number=due.skipped)
+    data_test.next_due_at = due.coming.due_at
+    data_test.next_window_start, data_test.next_window_end = due.coming.window.start, due.coming.window.end
+    data_test.skipped_slots += due.skipped
+    return due.slots
+
+
+def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Schedule:
+    """The schedule of a revision, with what it depends on."""
+    whole_table = data_test.scope == Scope.TABLE
+    dataset = data_test.dataset
+    return Schedule(
+        line=revision.schedule,
+        whole_table=whole_table,
+        partitioning=dataset.partitioning,
+        time_zone=dataset.time_zone,
+        freshness=slas(dataset).freshness,
+        catch_up=cast(CatchUp, revision.catch_up),
+        jitter=jitter_of(dataset.full_name, config().jitter),
+        kept_from=_retention_start(dataset, revision, now) if whole_table else None,
+        judges_from=data_test.judges_from,
+    )
+
+
+def whole_window(data_test: DataTest, now: datetime) -> Window | None:
+    """What a test of the whole table runs over at ``now``: all that is kept and due; None where nothing is."""
+    if data_test.revision is None:
+        return None
+    return window_at(schedule_of(data_test, data_test.revision, now), now)
+
+
+def cursor(data_test: DataTest) -> Slot:
+    """The slot that the row's own columns hold; a row that is due has all three."""
+    assert data_test.next_due_at
+    assert data_test.next_window_start
+    assert data_test.next_window_end
+    window = Window(start=data_test.next_window_start, end=data_test.next_window_end)
+    return Slot(window=window, due_at=data_test.next_due_at)
+
+
+def _retention_start(dataset: Dataset, revision: Revision, now: datetime) -> datetime:
+    """From when on every dataset that the assertion reads keeps its partitions."""
+    metrics = [
+        operand.metric if isinstance(operand, History) else operand for operand in operands(from_json(revision.tree))
+    ]
+    names = {metric.dataset for metric in metrics if metric.dataset}
+    others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
+    begun = [at for each in (dataset, *others) for at in (kept_from(each, now), begins_at(each)) if at]
+    return max(begun, default=BEGINNING)
+
+
+# By people who want to know now: many tests of one dataset, over one window or the past.
+
+MOST_RUNS = 2000  # of one request, whose answer lists them
+
+
+class UnableToRequest(ValueError):
+    """A range that cannot be run as it was asked for; the message says how to ask."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestedRuns:
+    """The runs, and by the names of other tests why they do not run."""
+
+    runs: tuple[Run, ...]
+    left_out: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a back-fill costs: each test of a partition runs over each of the partitions."""
+
+    partitions: int
+    tests: int
+
+    @property
+    def runs(self) -> int:
+        """How many runs it asks for."""
+        return self.partitions * self.tests
+
+
+def request_all(
+    dataset: Dataset, window: Window, *, names: Collection[str] = (), occasion: str, now: datetime
+) -> RequestedRuns:
+    """Runs of these live tests, or of all that judge a partition where none is named; one occasion asks once.
+
+    A test of a partition runs over each partition of a longer window by itself: a back-fill, the newest first, after
+    all that is current. A test of the whole table runs over all of it, and only if it is named or the dataset has no
+    partitions. Raises UnableToRequest.
+    """
+    tests = _tests_of(dataset, names)
+    parts = partitions_to_run(dataset, window, now)
+    over: dict[DataTest, Sequence[Window]] = dict.fromkeys(tests, parts)
+    for test in tests:
+        if test.scope == Scope.TABLE and test.dataset.partitioning is not None:
+            whole = whole_window(test, now)  # all of it that is due, as one
+            over[test] = (whole,) if whole else ()
+    if (number := sum(map(len, over.values()))) > MOST_RUNS:
+        raise UnableToRequest(
+            f"{window.text} has {len(parts)} partitions, which makes {number} runs: one request has at most "
+            f"{MOST_RUNS}. Ask for it in parts."
+        )
+    # partition by partition, so that the newest are claimed first
+    live = [test for test in over if is_live(test)]
+    whole_tables = [(test, own, now) for test in live for own in over[test] if over[test] is not parts]
+    single = [(test, part, now) for part in parts for test in live if over[test] is parts]
+    reason = RunReason.BACKFILL if len(parts) > 1 else RunReason.MANUAL
+    slots = [
+        run.slot
+        for wanted, why in ((whole_tables, RunReason.MANUAL), (single, reason))
+        for run in request_runs(wanted, reason=why, occasion=occasion, now=now)
+    ]
+    runs = [
+        run
+        for part in in_parts(slots)
+        for run in Run.objects.filter(slot__in=part).select_related("data_test__dataset", "revision")
+    ]
+    runs.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
+    running = {run.data_test_id for run in runs}
+    left_out = {test.name: _why_not(test, own) for test, own in over.items() if test.pk not in running}
+    known = {test.name for test in over}
+    unknown = {name: f"{dataset.full_name} has no live test of this name" for name in names if name not in known}
+    return RequestedRuns(runs=tuple(runs), left_out=left_out | unknown)
+
+
+def partitions_to_run(dataset: Dataset, window: Window, now: datetime) -> Sequence[Window]:
+    """The partitions of a window that are run by themselves, the newest first; itself where it is one, or has none.
+
+    Of a longer window those that have ended, that are kept, and that begin no earlier than the table does. Raises
+    UnableToRequest where there is none, or it cuts through one.
+    """
+    partitioning = dataset.partitioning
+    if partitioning is None or partitioning.tile(window, 1) == (window,):
+        return (window,)
+    within = reach(window, partitioning, now=now, begins_at=begins_at(dataset), retention=dataset.retention)
+    if within:
+        first, last = partitioning.at(window.start), partitioning.at(window.end)
+        if first.start != window.start or last.start != window.end:
+            end = window.end if last.start == window.end else last.end
+            whole = Window(start=first.start, end=end)
+            raise UnableToRequest(f"{window.text} cuts through a partition: name whole ones, such as {whole.text}")
+    tiles = tuple(partitioning.between(within.start, within.end)) if within else ()
+    ended = [tile for tile in reversed(tiles) if tile.end <= now]
+    if not ended:
+        raise UnableToRequest(f"no partition of {dataset.full_name} in {window.text} has ended and is kept")
+    return ended
+
+
+def last_partitions(dataset: Dataset, number: int, now: datetime) -> Window:
+    """The window of the last partitions that have ended; raises UnableToRequest where a dataset has no partitions."""
+    if not 0 < number <= MOST:
+        raise UnableToRequest(f"the number of partitions is from 1 to {MOST}, not {number}")
+    if dataset.partitioning is None:
+        raise UnableToRequest(f"{dataset.full_name} has no partitions: its tests judge the whole table")
+    before = dataset.partitioning.previous(dataset.partitioning.at(now), number)
+    return Window(start=before[0].start, end=before[-1].end)
+
+
+def cost_of(dataset: Dataset, window: Window, now: datetime) -> Cost | None:
+    """What a back-fill of a window costs; None where there is nothing to run."""
+    try:
+        parts = partitions_to_run(dataset, window, now)
+    except UnableToRequest:
+        return None
+    tests = sum(map(is_live, _tests_of(dataset, ())))
+    return Cost(partitions=len(parts), tests=tests) if tests else None
+
+
+def _tests_of(dataset: Dataset, names: Collection[str]) -> list[DataTest]:
+    tests = dataset.data_tests.filter(retired_at__isnull=True).order_by("name").select_related("dataset", "revision")
+    if names:
+        tests = tests.filter(name__in=names)
+    elif dataset.partitioning:
+        tests = tests.filter(scope=Scope.PARTITION)
+    return list(tests)
+
+
+def _why_not(test: DataTest, over: Sequence[Window]) -> str:
+    if test.revision is None:
+        return "it has no assertion yet"
+    if not over:
+        return "no partition of the table is due yet"
+    if all(is_undeclared(test, window) for window in over):
+        return "the window began before the dataset's columns were declared as they are"
+    return "the window is beyond the dataset's retention"
+
+
 # Lift a quarantine by hand.
 
-MOST_RUNS = 200  # that lifting one asks for, the newest windows first; the rest wait for their schedule or a check
+MOST_LIFTED = 200  # that lifting one asks for, the newest windows first; the rest wait for their schedule or a check
 
 
 @transaction.atomic
@@ -138,10 +385,67 @@ def lift_quarantine(suspect: Suspect, *, now: datetime) -> list[Run]:
     withheld = Run.objects.filter(
         outcome=Outcome.ERROR, error_reason=Reason.QUARANTINED, evaluated_at__gte=since, data_test__retired_at=None
     ).select_related("data_test__dataset", "data_test__revision")
-    places = {(run.data_test_id, run.window): run for run in withheld.order_by("-window_end", "pk")[:MOST_RUNS]}
+    places = {(run.data_test_id, run.window): run for run in withheld.order_by("-window_end", "pk")[:MOST_LIFTED]}
     occasion = f"lifted:{suspect.pk}:{now.isoformat()}"
     runs = (
         request_run(data_test=run.data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
         for (_, window), run in places.items()
     )
     return [run for run in runs if run is not None]
+
+
+# Bring back what a clock that leapt ahead has left in schedules, runs and measurements (``assay.queue.drain``).
+
+
+def bring_cursors_back(now: datetime) -> None:
+    """Put the cursor of each test that stands too far ahead behind the last slot that was run in time."""
+    # the tests to look at closely: by the window or the instant, most cursors plainly stand where they should
+    by_window = Q(revision__schedule=PARTITION, next_window_start__gt=now)
+    by_week = Q(next_due_at__gt=now + timedelta(days=7, hours=2))  # clocks change in some weeks
+    by_line = ~Q(revision__schedule__in=(PARTITION, WEEKLY)) & Q(next_due_at__gt=now + timedelta(days=1))
+    live = DataTest.objects.filter(retired_at__isnull=True, next_due_at__gt=now, next_window_start__isnull=False)
+    for data_test in live.filter(by_window | by_week | by_line).select_related("dataset", "revision"):
+        try:
+            _bring_cursor_back(data_test, now)
+        except Exception:
+            log.exception("cursor not brought back", test=str(data_test))
+
+
+def bring_runs_back(now: datetime) -> None:
+    """Let runs that were asked for after now be due at once, and what was measured after now be measured now.
+
+    That is true, as the clock was ahead, and what is measured from now on counts as newer. A run that was asked for in
+    time waits for its instant, however far that is: a freshness whose deadline was moved is not late before it.
+    """
+    here = Value(now, output_field=DateTimeField())
+    asked_for = Run.objects.exclude(reason=RunReason.SCHEDULE)
+    of_the_leap = asked_for.filter(planned_at__isnull=True, requested_at__gt=now + SLACK)
+    of_the_leap.update(requested_at=now, due_at=now, accept_from=now)
+    asked_for.filter(evaluated_at__gt=now + SLACK).update(due_at=Least("due_at", here))
+    Run.objects.filter(evaluated_at__gt=now + SLACK).update(
+        requested_at=Least("requested_at", here), measured_at=Least("measured_at", here), evaluated_at=now
+    )
+    Measurement.objects.filter(measured_at__gt=now + SLACK).update(measured_at=now)
+
+
+def _bring_cursor_back(data_test: DataTest, now: datetime) -> None:
+    assert data_test.revision is not None
+    schedule, stands = schedule_of(data_test, data_test.revision, now), cursor(data_test)
+    if not is_ahead(schedule, stands, now=now):
+        return
+    scheduled = Run.objects.filter(data_test=data_test, reason=RunReason.SCHEDULE)
+    # what was run before its time is run again when that has come: the slot that made it run once is free again
+    scheduled.filter(requested_at__gt=now + SLACK, planned_at__isnull=False).update(
+        slot=Concat(Value("leap:"), Cast("pk", CharField()), output_field=CharField())
+    )
+    last = scheduled.filter(requested_at__lte=now + SLACK, due_at__lte=now).order_by("-due_at").first()
+    slot = slot_after(
+        schedule,
+        None if last is None else Slot(window=last.window, due_at=last.due_at),
+        since=data_test.created_at,
+        now=now,
+    )
+    DataTest.objects.filter(pk=data_test.pk, next_due_at=stands.due_at).update(
+        next_due_at=slot.due_at, next_window_start=slot.window.start, next_window_end=slot.window.end
+    )
+    log.info("cursor brought back", test=str(data_test), stood_at=stands.window.text, stands_at=slot.window.text)

@@ -76,7 +76,7 @@ def test_a_suspect_that_is_not_quarantined_is_left_as_it_is() -> None:
 
 
 def test_the_newest_windows_are_run_again_first_and_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quarantine, "MOST_RUNS", 2)
+    monkeypatch.setattr(quarantine, "MOST_LIFTED", 2)
     data_test = DataTestFactory.create()
     for window in (SUNDAY, MONDAY, day("2026-03-07")):
         kept_from(data_test=data_test, window=window)

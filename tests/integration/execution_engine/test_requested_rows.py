@@ -11,8 +11,7 @@ from execution_engine import services
 from execution_engine.models import Run, RunReason
 from execution_engine.planning.catalog_sources import expires_at, is_expired
 from execution_engine.planning.schedules import BEGINNING, Schedule, Slot, jitter_of
-from execution_engine.runs.request import is_judged, is_undeclared, request_scheduled
-from execution_engine.runs.schedule import schedule_of
+from execution_engine.runs.request import is_judged, is_undeclared, request_scheduled, schedule_of
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
 
 pytestmark = pytest.mark.django_db
