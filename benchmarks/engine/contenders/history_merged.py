@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.engine.state_folder import StateFolder
 from execution_engine.engines.files.listing import read_fingerprints_by_key
 from execution_engine.engines.protocol import WHOLE, Part
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.parts.incremental import Prints, Rollup, StateFolder, scan_merged
+from execution_engine.parts.incremental import Prints, Rollup, scan_merged
 
 from .history_anew import HistoryAnew
 from .ours import numbers

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from benchmarks.engine.state_folder import StateFolder
 from execution_engine.engines.files.listing import read_fingerprints_by_key
 from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Unit, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
@@ -16,7 +17,7 @@ from execution_engine.engines.spark.failures import is_connect
 from execution_engine.exact import Number
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states import states
-from execution_engine.parts.incremental import StateFolder, scan_merged
+from execution_engine.parts.incremental import scan_merged
 from tests.integration.engines.reads import read_so_far
 from tests.integration.engines.trips import metric, parquet, write
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.engine.state_folder import MOST_ROLLUPS, StateFolder
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState
-from execution_engine.parts.incremental import MOST_ROLLUPS, StateFolder
 
 KEYS, NULLS, SUM = (MetricSpec(name=name, columns=("id",)) for name in ("distinct_count", "completeness", "sum"))
 DAYS = {"mon": "f", "tue": "g"}
