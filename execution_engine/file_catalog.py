@@ -45,7 +45,7 @@ MOST_ROWS = 1_000_000  # in which a key must be unique to be taken for one
 
 
 @dataclass(frozen=True, kw_only=True)
-class Described:
+class TableEntry:
     """One table as the catalog has it, and what people should know of how it was read."""
 
     name: str
@@ -57,7 +57,7 @@ class Described:
 class FolderCatalog:
     """The tables of a folder, and what else lies there with why it is left out."""
 
-    tables: tuple[Described, ...] = ()
+    tables: tuple[TableEntry, ...] = ()
     left_out: tuple[str, ...] = ()
 
     def to_yaml(self, *, source: str) -> str:
@@ -106,7 +106,7 @@ def _places(folder: Path) -> Iterator[Path]:
     yield from [folder] if is_table and any(place.is_dir() for place in below) else below
 
 
-def _described(place: Path, folder: Path, base: Path, said: dict[str, Any], datacenter: str) -> Described | None:
+def _described(place: Path, folder: Path, base: Path, said: dict[str, Any], datacenter: str) -> TableEntry | None:
     storage = kind_of_folder(str(place))
     if refusal := refusal_of(str(place)):
         raise OSError(refusal)
@@ -140,7 +140,7 @@ def _described(place: Path, folder: Path, base: Path, said: dict[str, Any], data
         **({"partition": partition} if partition else {}),
         "replicas": [replica | ({"options": {"escape": '"'}} if doubles_quotes else {})],
     }
-    return Described(name=str(dataset["name"]), dataset=dataset, notes=tuple(notes))
+    return TableEntry(name=str(dataset["name"]), dataset=dataset, notes=tuple(notes))
 
 
 def _word(name: str) -> str:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 PARTS = 10  # of a file without partitions, in the order of its rows
 
 
-class TooLarge(UnableToRun):
+class WindowTooLarge(UnableToRun):
     """A window with more bytes in its files than may be read at once."""
 
 
@@ -90,7 +90,7 @@ def windows_of_dataset(
 ) -> Iterator[FileWindow]:
     """Its last ``usual`` partitions, or those from ``start`` to ``end``, without hidden columns unless ``in_full``.
 
-    Partitions that are not there are left out; one with more than ``most_bytes`` in its files is TooLarge. Raises
+    Partitions that are not there are left out; one with more than ``most_bytes`` in its files is WindowTooLarge. Raises
     UnableToRun and UnableToListFiles.
     """
     partitioning, now = dataset.partitioning, clock.now()
@@ -131,14 +131,14 @@ def rows_of_dataset(dataset: Dataset, most_bytes: int) -> pa.Table | None:
 def rows_of(dataset: Dataset, table: Table, window: Window, *, most_bytes: int | None = None) -> pa.Table | None:
     """The rows of a dataset's files in one window; None without files.
 
-    Raises TooLarge beyond so many bytes, UnableToRun and UnableToListFiles.
+    Raises WindowTooLarge beyond so many bytes, UnableToRun and UnableToListFiles.
     """
     listing = list_part(table, storage.part_of(dataset, window, storage.engine_of_storage(table.storage), table))
     if listing.filtered:
         raise UnableToRun(f"{table.name} keeps its partitions inside the files: give their path, and --by")
     if most_bytes is not None and listing.size > most_bytes:
         key = "its partition" if dataset.partitioning is None else f"its partition {dataset.partitioning.key(window)}"
-        raise TooLarge(f"{key} has {listing.size / 1e6:,.0f} MB in files")
+        raise WindowTooLarge(f"{key} has {listing.size / 1e6:,.0f} MB in files")
     return _read(table, listing)
 
 
@@ -242,7 +242,7 @@ def _tracked(windows: Sequence[Any], *, quiet: bool) -> Iterator[Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class FilesOfTable:
     """Where the rows are, and the columns whose values must not be told, in lower case."""
 
     table: Table
@@ -250,12 +250,12 @@ class Place:
     hidden: frozenset[str] = frozenset()
 
 
-def place_named(name: str, window: str | None, option: Sequence[str]) -> Place:
+def place_named(name: str, window: str | None, option: Sequence[str]) -> FilesOfTable:
     """A path or URL, else a dataset, of which the database must be ready; raises UnableToRun."""
     if names_files(name):
         if window:
             raise UnableToRun("--window is of a dataset of the catalog: give the path of the partition instead")
-        return Place(table=_table_named(name, option))
+        return FilesOfTable(table=_table_named(name, option))
     dataset = dataset_named(name)
     table = files_of(dataset)
     engine = storage.engine_of_storage(table.storage)
@@ -263,10 +263,10 @@ def place_named(name: str, window: str | None, option: Sequence[str]) -> Place:
         part = storage.part_of(dataset, asked_window(dataset, window), engine, table) if window else WHOLE
     except UnableToReadWindow as error:
         raise UnableToRun(str(error)) from None
-    return Place(table=table, part=part, hidden=frozenset(sensitive_columns(dataset)))
+    return FilesOfTable(table=table, part=part, hidden=frozenset(sensitive_columns(dataset)))
 
 
-def profile_of_place(place: Place, start: float | None = None, *, quiet: bool) -> Profile:
+def profile_of_place(place: FilesOfTable, start: float | None = None, *, quiet: bool) -> Profile:
     """Of all rows, with times counted from ``start``; raises UnableToRun."""
     table = place.table
     try:

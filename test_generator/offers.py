@@ -21,7 +21,7 @@ from assay.models import Dataset, DataTest, Severity
 from assay.queue.claims import UnableToFinish, attempt, claim, extend, finish, log_ids
 from assay.queue.flow import stage
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.file_windows import FileWindow, TooLarge, dataset_named, rows_of_dataset, windows_of_dataset
+from execution_engine.file_windows import FileWindow, WindowTooLarge, dataset_named, rows_of_dataset, windows_of_dataset
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.report import may_be_key
 from test_generator.suggestions.dependencies import Key, is_key, keys_of
@@ -304,7 +304,7 @@ def _read(row: PastReading) -> Past:
             return Past(problem=f"its last {USUAL_WINDOWS} partitions have no rows to suggest anything from")
         found = suggestions(windows, other_keys(dataset))
         return Past(keys=tuple(window.key for window in windows), found=tuple(found))
-    except TooLarge as error:
+    except WindowTooLarge as error:
         return Past(problem=f"{error}: {_elsewhere(dataset)}")
     except UnableToRun as error:
         return Past(problem=str(error))

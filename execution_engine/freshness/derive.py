@@ -23,10 +23,10 @@ from execution_engine.selectors import latest_values
 
 from .rules import (
     CompletionEvent,
-    Evidence,
     JudgedWindow,
     SampledSupply,
     Supply,
+    WindowEvidence,
     freshness_value,
     is_covered,
     judge_rows,
@@ -83,7 +83,7 @@ TIME_TO_COMPLETE = MetricSpec(name="time_to_complete")  # seconds from a window'
 
 SETTLED = JudgedWindow(
     complete=True,
-    evidence=Evidence.BEFORE,
+    evidence=WindowEvidence.BEFORE,
     basis="complete: it was before, and its completeness test answers for it since",
 )
 EVIDENCE = "evidence"  # in the detail: the word for what the judgement stands on

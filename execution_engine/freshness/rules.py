@@ -53,7 +53,7 @@ DEVIATIONS = 3  # of a count are chance
 HALF = 0.5  # of the usual rows is never all of them, however much these vary
 
 
-class Evidence(StrEnum):
+class WindowEvidence(StrEnum):
     """What a judgement of a window stands on."""
 
     BEFORE = "before"  # it was complete before, and its completeness test answers for it since
@@ -88,7 +88,7 @@ class JudgedWindow:
     """Whether a window is complete, what that stands on as a word and as people read it, and the rows wanted."""
 
     complete: bool
-    evidence: Evidence
+    evidence: WindowEvidence
     basis: str
     expected: float | None = None
 
@@ -116,20 +116,20 @@ def judge_rows(
         return _against(rows, share, supplies, is_there=is_there)
     if announced and told is not None:
         counted = f"{rows:,.0f} of {told:,} rows that the pipeline told of"
-        return _judged(is_there and rows >= share * told, Evidence.COMPLETION, counted, expected=told)
+        return _judged(is_there and rows >= share * told, WindowEvidence.COMPLETION, counted, expected=told)
     if not is_there:
-        return _judged(False, Evidence.NOTHING, "no rows")
+        return _judged(False, WindowEvidence.NOTHING, "no rows")
     if announced:
         counted = f"{rows:,.0f} rows, and the pipeline says that these are all"
-        return _judged(True, Evidence.COMPLETION, counted)
+        return _judged(True, WindowEvidence.COMPLETION, counted)
     if drawn := [sample for sample in samples if sample.size]:
         return _by_samples(share, drawn)
     if len(usual) < USUAL_NEEDED:
         unknown = "whether these are all cannot be known, as nothing says yet how many there should be"
-        return _judged(True, Evidence.NOTHING, f"{rows:,.0f} rows; {unknown}")
+        return _judged(True, WindowEvidence.NOTHING, f"{rows:,.0f} rows; {unknown}")
     least = least_rows(usual)
     counted = f"{rows:,.0f} rows, of at least {least:,} expected after {len(usual)} windows like it"
-    return _judged(rows >= least, Evidence.FORECAST, counted, expected=median(usual))
+    return _judged(rows >= least, WindowEvidence.FORECAST, counted, expected=median(usual))
 
 
 def least_rows(usual: Sequence[float]) -> int:
@@ -149,7 +149,7 @@ def _by_samples(share: float, samples: Sequence[SampledSupply]) -> JudgedWindow:
     """By the sample of which most is missing."""
     worst = min(samples, key=lambda sample: sample.present / sample.size)
     counted = f"{worst.present:,.0f} of {worst.size:,.0f} keys drawn from {worst.name} are here"
-    return _judged(worst.present >= share * worst.size, Evidence.SAMPLE, counted)
+    return _judged(worst.present >= share * worst.size, WindowEvidence.SAMPLE, counted)
 
 
 def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there: bool) -> JudgedWindow:
@@ -160,11 +160,11 @@ def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there:
     if waiting:
         expected = max((supply.expected for supply in supplies if supply.expected is not None), default=None)
         waiting_for = f"{counted}; {', '.join(waiting)} not complete yet"
-        return _judged(False, Evidence.UPSTREAM, waiting_for, expected=expected)
-    return _judged(is_there and rows >= share * most.rows, Evidence.UPSTREAM, counted, expected=most.rows)
+        return _judged(False, WindowEvidence.UPSTREAM, waiting_for, expected=expected)
+    return _judged(is_there and rows >= share * most.rows, WindowEvidence.UPSTREAM, counted, expected=most.rows)
 
 
-def _judged(complete: bool, evidence: Evidence, basis: str, expected: float | None = None) -> JudgedWindow:
+def _judged(complete: bool, evidence: WindowEvidence, basis: str, expected: float | None = None) -> JudgedWindow:
     said = f"{'complete' if complete else 'incomplete'}: {basis}"
     return JudgedWindow(complete=complete, evidence=evidence, basis=said, expected=expected)
 

@@ -25,7 +25,7 @@ from assay.catalog.yaml.parts import BusinessMetricPart, DatasetPart
 from assay.catalog.yaml.profiles import YamlParts, business_metric, cross_check, to_profile
 from assay.database.name_keys import name_key
 from assay.models import Dataset, Replica
-from execution_engine.freshness.rules import Evidence
+from execution_engine.freshness.rules import WindowEvidence
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.services import as_json
 from incident_manager.scores.metric_reporter import data_qualities
@@ -95,7 +95,7 @@ class TookRow(serializers.Serializer[Any]):
     is_known = serializers.BooleanField(help_text="false: filled or written again later, and no test had found it late")
     text = serializers.CharField()
     evidence = serializers.ChoiceField(
-        [evidence.value for evidence in Evidence],
+        [evidence.value for evidence in WindowEvidence],
         allow_blank=True,
         help_text="what says that the window is complete; empty for windows that an older version judged",
     )

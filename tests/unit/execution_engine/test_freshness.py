@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.freshness.rules import (
-    Evidence,
     SampledSupply,
     Supply,
+    WindowEvidence,
     freshness_value,
     is_covered,
     judge_rows,
@@ -123,14 +123,14 @@ def test_what_a_judgement_stood_on_is_said(rows: float, given: dict[str, object]
 @pytest.mark.parametrize(
     ("given", "evidence"),
     [
-        ({"supplies": [supply(100)]}, Evidence.UPSTREAM),
-        ({"announced": True}, Evidence.COMPLETION),
-        ({"samples": [SampledSupply(size=1, present=1, name="app.orders")]}, Evidence.SAMPLE),
-        ({"usual": [90, 100, 110]}, Evidence.FORECAST),
-        ({}, Evidence.NOTHING),
+        ({"supplies": [supply(100)]}, WindowEvidence.UPSTREAM),
+        ({"announced": True}, WindowEvidence.COMPLETION),
+        ({"samples": [SampledSupply(size=1, present=1, name="app.orders")]}, WindowEvidence.SAMPLE),
+        ({"usual": [90, 100, 110]}, WindowEvidence.FORECAST),
+        ({}, WindowEvidence.NOTHING),
     ],
 )
-def test_what_a_judgement_stood_on_has_a_word(given: dict[str, object], evidence: Evidence) -> None:
+def test_what_a_judgement_stood_on_has_a_word(given: dict[str, object], evidence: WindowEvidence) -> None:
     facts = {"share": 0.9, "supplies": (), "announced": False, "usual": (), "allow_empty": False} | given
     assert judge_rows(100, **facts).evidence is evidence  # type: ignore[arg-type]
 
