@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,8 +24,8 @@ from incident_manager.scores.metric_reporter import NONE, USUAL_RANGE, Group, da
 from test_generator.models import Gap
 from web.access.who import readable
 from web.doctor import idle
+from web.rendering.findings import small_plot
 from web.rendering.headline import reason_text
-from web.rendering.moved import small_plot
 from web.rendering.status import WORDS, Cell, ShownStatus, look_of
 
 from .incident import MOST_CARDS, ROOTS, cards, open_incidents
@@ -42,17 +41,6 @@ class CatalogueForm(FilterForm):
     q = forms.CharField(required=False, max_length=200)
     tier = choice_field(int, TIERS)
     status = choice_field(ShownStatus, [status.value for status in FILTERS])
-
-
-@dataclass(frozen=True, kw_only=True)
-class CatalogueRow:
-    """One dataset of the catalogue."""
-
-    dataset: Dataset
-    status: ShownStatus
-    cells: tuple[Cell, ...]  # in the order of Category
-    quality: float | None  # data-level, of the last 28 days; None: nothing has tested it
-    open_incidents: int
 
 
 @page
@@ -89,7 +77,7 @@ def catalogue(
     tier: int | None = None,
     status: ShownStatus | None = None,
     page: int = 1,
-) -> Page[CatalogueRow]:
+) -> Page[Any]:
     """The rows of one page, the worst status first and by name where it is the same; ``statuses``: by dataset.
 
     In as many statements however many datasets there are.
@@ -110,13 +98,13 @@ def catalogue(
     counts = dict(opened.values_list("dataset").annotate(Count("pk")))
     qualities = data_qualities(keys, now=now)
     one_page.object_list = [
-        CatalogueRow(
-            dataset=rows[pk],
-            status=ShownStatus(statuses[pk].value),
-            cells=tuple(cells.get((pk, category), Cell()) for category in Category.values),
-            quality=qualities[pk],
-            open_incidents=counts.get(pk, 0),
-        )
+        {
+            "dataset": rows[pk],
+            "status": ShownStatus(statuses[pk].value),
+            "cells": [cells.get((pk, category), Cell()) for category in Category.values],
+            "quality": qualities[pk],  # data-level, of the last 28 days; None: nothing has tested it
+            "open_incidents": counts.get(pk, 0),
+        }
         for pk in keys
     ]
     return one_page

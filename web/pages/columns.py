@@ -20,7 +20,7 @@ from execution_engine.novelty.statistics import STATISTICS, WHOLE_BATCH, Shown
 from execution_engine.profiles.profile import ColumnKind
 from execution_engine.profiles.report import bars, usual_of
 from execution_engine.runs.column_history import ColumnHistory, column_history, names_of, told_of, values_of
-from web.rendering.moved import small_plot
+from web.rendering.findings import small_plot
 
 from .days import ShownTest
 

@@ -1,7 +1,7 @@
 """The page of a dataset: what it promises, whether it may be used, its tests and incidents, and what its forms do."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -128,51 +128,6 @@ NO_FAULT = {*UNJUDGED, ReasonKind.WAIVED}
 PENDING = {ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET, ReasonKind.NOT_OVER}
 
 
-@dataclass(frozen=True, kw_only=True)
-class MayUse:
-    """The answer on a range; without a decision the range could not be read, and ``error`` says why."""
-
-    first: str
-    last: str
-    keys: str
-    datacenter: str
-    places: Sequence[str]
-    offered: Sequence[str]
-    span: int | None = None  # the range is that of the last so many partitions
-    quality: Answer | None = None
-    decision: GateDecision | None = None
-    reasons: Sequence[Mapping[str, Any]] = ()
-    more: int = 0  # reasons that are not listed
-    error: str = ""
-
-    @property
-    def tone(self) -> str:
-        """The colour of the answer: green only where something has judged the data and the gate lets it through."""
-        if self.quality is None or self.decision is None:
-            return "unread"
-        return self.decision.value if unjudged_words(self.quality) is None else "untested"
-
-    @property
-    def said(self) -> tuple[str, str, str]:
-        """An icon, a word and a sentence that names the range and the place."""
-        if self.quality is None or self.decision is None:
-            return "unknown", gettext("Which range?"), in_english(self.error)
-        look, word, gate = (str(part) for part in SAID[self.decision])
-        places = {"keys": self.keys, "place": self.datacenter}
-        sentence = gate % {"keys": gettext("%(keys)s in %(place)s") % places}
-        if (unjudged := unjudged_words(self.quality)) is not None:
-            look, word, why = unjudged
-            sentence = f"{sentence} {why}"
-        elif self.decision is GateDecision.ALLOW and (
-            count := len({reason.test for reason in self.quality.reasons if reason.kind in PENDING})
-        ):
-            pending = ngettext(
-                "%(count)s of its tests has not judged it yet.", "%(count)s of its tests have not judged it yet.", count
-            )
-            sentence = f"{sentence} {pending % {'count': count}}"
-        return look, word, sentence
-
-
 def unjudged_words(quality: Answer) -> tuple[str, str, str] | None:
     """How to say that nobody has judged all of the data: an icon, a word and a sentence; None where it is judged."""
     if quality.status is Status.UNKNOWN:
@@ -190,8 +145,8 @@ def unjudged_words(quality: Answer) -> tuple[str, str, str] | None:
 
 def may_use(
     dataset: Dataset, *, now: datetime, first: str = "", last: str = "", span: int = 1, datacenter: str = ""
-) -> MayUse | None:
-    """What the gate would answer now; None where there is nothing to read.
+) -> dict[str, Any] | None:
+    """What the gate would answer now, with what the form of the range offers; None where there is nothing to read.
 
     The range is from the first to the last partition by their keys, else the last so many that have ended.
     """
@@ -209,26 +164,43 @@ def may_use(
             window = _range(partitioning, first, last, span, ended)
         window.taken()
     except (UnableToPartition, UnableToReadWindow) as unable:
-        return MayUse(
-            first=first, last=last, keys="", datacenter=place, places=places, offered=offered, error=str(unable)
-        )
+        said = "unknown", gettext("Which range?"), in_english(str(unable))
+        form = {"first": first, "last": last, "datacenter": place, "places": places, "offered": offered}
+        return {**form, "tone": "unread", "said": said}
     to_read = [ToRead(dataset=dataset, window=window, datacenter=replica) for replica in places]
     answers = dict(zip(places, foresee(to_read, now=now), strict=True))
     quality, answer = answers[place]
     reasons = list(_shared_reasons([*folded(answer.reasons), *_faults_elsewhere(answers, place)], partitioning, place))
-    return MayUse(
-        first=partitioning.key(partitioning.at(window.start)) if partitioning else "",
-        last=partitioning.key(partitioning.at(window.end - INSTANT)) if partitioning else "",
-        keys=keys_of(window, partitioning),
-        datacenter=place,
-        places=places,
-        offered=offered,
-        span=None if partitioning and (first or last) else span,
-        quality=quality,
-        decision=answer.decision,
-        reasons=reasons[:MOST_REASONS],
-        more=max(0, len(reasons) - MOST_REASONS),
-    )
+    keys = keys_of(window, partitioning)
+    return {
+        "first": partitioning.key(partitioning.at(window.start)) if partitioning else "",
+        "last": partitioning.key(partitioning.at(window.end - INSTANT)) if partitioning else "",
+        "datacenter": place,
+        "places": places,
+        "offered": offered,
+        "span": None if partitioning and (first or last) else span,  # of the last partitions, if it is of these
+        # green only where something has judged the data and the gate lets it through
+        "tone": answer.decision.value if unjudged_words(quality) is None else "untested",
+        "said": _answer_words(quality, answer.decision, keys, place),
+        "reasons": reasons[:MOST_REASONS],
+        "more": max(0, len(reasons) - MOST_REASONS),
+    }
+
+
+def _answer_words(quality: Answer, decision: GateDecision, keys: str, place: str) -> tuple[str, str, str]:
+    """An icon, a word and a sentence that names the range and the place."""
+    look, word, gate = (str(part) for part in SAID[decision])
+    sentence = gate % {"keys": gettext("%(keys)s in %(place)s") % {"keys": keys, "place": place}}
+    pending = len({reason.test for reason in quality.reasons if reason.kind in PENDING})
+    if (unjudged := unjudged_words(quality)) is not None:
+        look, word, why = unjudged
+        return look, word, f"{sentence} {why}"
+    if decision is GateDecision.ALLOW and pending:
+        text = ngettext(
+            "%(count)s of its tests has not judged it yet.", "%(count)s of its tests have not judged it yet.", pending
+        )
+        return look, word, f"{sentence} {text % {'count': pending}}"
+    return look, word, sentence
 
 
 def _range(partitioning: Partitioning, first_key: str, last_key: str, span: int, ended: Window) -> Window:

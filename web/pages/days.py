@@ -45,7 +45,7 @@ from incident_manager.quality.now import of_category
 from incident_manager.quality.rules import AskedRange, Facts, ReasonKind, judge
 from incident_manager.quality.rules import Status as Quality
 from incident_manager.quality.selectors import known_of
-from web.rendering.groups import ShownGroups, groups_of
+from web.rendering.findings import ShownGroups, groups_of
 from web.rendering.headline import reason_text
 from web.rendering.status import RANK, WORDS, ShownStatus, look_of, plain, status_of
 

@@ -38,9 +38,8 @@ from web.access.throttles import costs
 from web.access.typed import typed_before
 from web.access.who import may, readable
 from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
-from web.rendering.groups import OF_GROUPS, ShownGroups, groups_of
+from web.rendering.findings import OF_GROUPS, Moved, ShownGroups, groups_of, moved
 from web.rendering.headline import WorstResult, headline, timeline_of
-from web.rendering.moved import Moved, moved
 from web.rendering.status import plain
 
 from .page_policy import (
@@ -400,31 +399,6 @@ def _progress(bad: Sequence[SpoiltShown]) -> dict[str, int] | None:
 ROOTS = Q(alert=None) | Q(alert__cause=None)  # that nothing else causes
 
 
-@dataclass(frozen=True, kw_only=True)
-class CauseCard:
-    """One open incident in a sentence, and the datasets that it makes bad as well."""
-
-    incident: Incident
-    headline: str
-    affected: Sequence[str]
-    beside: Sequence[str]  # the categories of its own dataset that it breaks
-
-    @property
-    def beside_in_words(self) -> str:
-        """These categories, in the reader's language."""
-        return ", ".join(map(plain, self.beside))
-
-    @property
-    def named(self) -> Sequence[str]:
-        """The first affected datasets."""
-        return self.affected[:MOST_AFFECTED]
-
-    @property
-    def unnamed(self) -> int:
-        """How many more there are."""
-        return len(self.affected) - len(self.named)
-
-
 def open_incidents(matching: Q, most: int) -> list[Incident]:
     """The open incidents that match, of the most critical tiers, the newest first, with what they cause."""
     effects = Alert.objects.filter(closed_at__isnull=True).select_related("dataset").order_by("pk")
@@ -432,20 +406,25 @@ def open_incidents(matching: Q, most: int) -> list[Incident]:
     return list(rows.prefetch_related(Prefetch("alert__effects", effects)).order_by("tier", "-detected_at")[:most])
 
 
-def cards(incidents: Sequence[Incident], veil: Veil) -> list[CauseCard]:
-    """A card for each, in two statements."""
+def cards(incidents: Sequence[Incident], veil: Veil) -> list[dict[str, Any]]:
+    """A card for each incident, in two statements: a headline, and what it makes bad as well.
+
+    ``affected`` are other datasets, of which the first are ``named``; ``beside`` are categories of its own dataset.
+    """
     bad, made = _newest_bad(incidents, veil), []
     for incident in incidents:
         effects = list(incident.alert.effects.all()) if incident.alert else []
         elsewhere = [effect for effect in effects if effect.dataset_id != incident.dataset_id]
-        made.append(
-            CauseCard(
-                incident=incident,
-                headline=headline_of(incident, bad[incident.pk], veil),
-                affected=tuple(dict.fromkeys(effect.dataset.full_name for effect in elsewhere)),
-                beside=tuple(effect.category for effect in effects if effect.dataset_id == incident.dataset_id),
-            )
-        )
+        affected = list(dict.fromkeys(effect.dataset.full_name for effect in elsewhere))
+        card = {
+            "incident": incident,
+            "headline": headline_of(incident, bad[incident.pk], veil),
+            "affected": affected,
+            "named": affected[:MOST_AFFECTED],
+            "unnamed": max(0, len(affected) - MOST_AFFECTED),
+            "beside": ", ".join(plain(effect.category) for effect in effects if effect not in elsewhere),
+        }
+        made.append(card)
     return made
 
 

@@ -13,7 +13,7 @@ from incident_manager.quality.now import statuses_now
 from incident_manager.quality.rules import Status
 from incident_manager.services import confirm_report, report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
-from web.pages.catalogue import CatalogueRow, catalogue, summary
+from web.pages.catalogue import catalogue, summary
 from web.rendering.status import ShownStatus
 
 LAST = day("2026-03-09")
@@ -26,7 +26,7 @@ def _broken(name: str, state: str = "FAIL") -> Dataset:
     return dataset
 
 
-def _shown(**filters: Any) -> list[CatalogueRow]:
+def _shown(**filters: Any) -> list[dict[str, Any]]:
     return list(catalogue(_statuses(), **filters, now=NOW))
 
 
@@ -35,7 +35,7 @@ def _statuses() -> dict[int, Status]:
 
 
 def _names(**filters: Any) -> list[str]:
-    return [row.dataset.name for row in _shown(**filters)]
+    return [row["dataset"].name for row in _shown(**filters)]
 
 
 def test_the_worst_status_comes_first_and_names_part_those_of_one_status(db: None) -> None:
@@ -85,7 +85,7 @@ def test_filter_counter_and_row_say_the_same_of_each_dataset(db: None, status: s
             confirm_report(claim, author="ada", now=NOW)
     shown = ShownStatus(status)
     assert sorted(_names(status=shown)) == names
-    assert {row.status for row in _shown(status=shown)} == {status}
+    assert {row["status"] for row in _shown(status=shown)} == {status}
     assert summary(_statuses())[status] == len(names)
 
 
@@ -107,7 +107,7 @@ def test_a_pass_of_today_does_not_hide_a_failure_of_last_year(db: None) -> None:
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", window=day("2025-01-01"))
     StandingFactory.create(data_test=test, window=day("2026-03-09"))
     (row,) = _shown()
-    assert {cell.status for cell in row.cells} == {ShownStatus.FAIL, ShownStatus.NONE}
+    assert {cell.status for cell in row["cells"]} == {ShownStatus.FAIL, ShownStatus.NONE}
 
 
 def test_the_quality_is_that_without_an_open_real_incident(db: None) -> None:
@@ -115,7 +115,7 @@ def test_the_quality_is_that_without_an_open_real_incident(db: None) -> None:
     IncidentFactory.create(dataset=real, detected_at=NOW - 7 * 4 * (day("2026-03-09").duration / 10))
     IncidentFactory.create(dataset=forced, open_key=None, resolved_at=NOW, resolution="forced")
     rows = _shown()
-    assert {row.dataset.name: row.quality for row in rows} == {"real": pytest.approx(0.9), "wrong_test": 1.0}
+    assert {row["dataset"].name: row["quality"] for row in rows} == {"real": pytest.approx(0.9), "wrong_test": 1.0}
 
 
 def test_two_thousand_datasets_need_no_more_statements_than_two(db: None) -> None:

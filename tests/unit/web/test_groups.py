@@ -5,7 +5,7 @@ from typing import Any
 from execution_engine.language.evaluate import ZeroDivision, judge_groups
 from execution_engine.language.parse import parse
 from execution_engine.language.tree import By
-from web.rendering.groups import ShownGroups, groups_of
+from web.rendering.findings import ShownGroups, groups_of
 
 
 def shown(assertion: str, values: dict[str, float | None], *calls: str) -> ShownGroups:

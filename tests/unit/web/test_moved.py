@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from web.rendering.moved import HEIGHT, WIDTH, moved, small_plot
+from web.rendering.findings import HEIGHT, WIDTH, moved, small_plot
 
 
 def cause(**more: Any) -> dict[str, Any]:
