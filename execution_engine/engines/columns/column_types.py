@@ -11,7 +11,6 @@ from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
 from execution_engine.engines.protocol import Measured, Wanted, failed
-from execution_engine.guard import read_condition
 from execution_engine.metrics.definitions.schema import SeenColumns, declared_of, detail_of, drifts
 from execution_engine.metrics.expressions import Expressions, parts_of, path_of, written
 from execution_engine.metrics.keys.key_text import NULL
@@ -42,6 +41,8 @@ def is_in(expression: str, values: Sequence[str]) -> str:
 
 def expressions(columns: Mapping[str, str]) -> Expressions:
     """Writes SQL over a row with these columns, as assertions write them (name → Spark's type)."""
+    from execution_engine.guard import read_condition  # with it sqlglot, for which no gate should wait
+
     types = {name.lower(): type_ for name, type_ in columns.items()}
     return Expressions(
         quote=column,
