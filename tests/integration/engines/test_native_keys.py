@@ -331,7 +331,7 @@ def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(
     keys = [*of_key("a", "b", where=where), metric("key_digest", "c")]
     read = both(spark_engine, in_folder(tmp_path), keys, here_too=False)
     assert read == ReadBy(kernels=5)
-    assert len(sent) == 7  # with the look-up of keys and that of the sample
+    assert len(sent) == 6  # with the look-up of the sample; that of keys is left to Spark, as there are "many"
     for at, task in enumerate(sent):
         (tmp_path / str(at)).write_bytes(task)
         done = subprocess.run(

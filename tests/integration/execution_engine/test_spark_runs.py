@@ -86,10 +86,10 @@ def test_a_scan_keeps_who_read_its_values_and_adds_them_to_the_totals(spark: Loo
     for run in asked:
         run.refresh_from_db()
     assert {run.outcome for run in asked} == {"held"}
-    left = [{"kind": "statistic", "why": "kll is Spark's to gather", "values": 1}]
+    left = [{"kind": "unknown", "why": "kll is Spark's to gather", "values": 1}]
     assert Scan.objects.get().read_by == {"footers": 1, "kernels": 2, "spark": 1, "left": left}
     assert totals()[Tallied.VALUES] == {"footers": 1, "kernels": 2}
-    assert totals()[Tallied.VALUES_LEFT] == {"statistic": 1}
+    assert totals()[Tallied.VALUES_LEFT] == {"unknown": 1}
 
 
 def test_a_scan_that_takes_over_what_is_known_reads_no_values(spark: Loop, tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ def verify(
 def test_who_read_the_values_is_told_as_json_and_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     text = "checks:\n  - row_count() > 0\n  - max(fare) > 0\n  - approx_quantile(fare, 0.5) > 0\n"
     read_by = verify(capsys, text)[1]["read_by"]
-    beside = {"kind": "beside", "why": "Spark reads the rows anyway, and gathers it along for less", "values": 1}
-    left = [beside, {"kind": "statistic", "why": "kll is Spark's to gather", "values": 1}]
+    beside = {"kind": "beside", "why": "it shares a job with what is Spark's", "values": 1}
+    left = [beside, {"kind": "unknown", "why": "kll is Spark's to gather", "values": 1}]
     assert read_by == {"footers": 1, "kernels": 0, "spark": 2, "left": left}
     run_command(["verify", "rides/", "--checks", "checks.yaml"])
     said = f'1 value by footers, 2 by Spark: 1 "{beside["why"]}", 1 "kll is Spark\'s to gather"'
