@@ -227,23 +227,19 @@ def export(
     name: str, form: str, *, span: Window, dataset: Dataset | None, hidden: Collection[int], now: datetime
 ) -> Iterator[bytes]:
     """A file of the rows whose instant lies in ``span``, without those of ``hidden`` datasets (ids), part by part."""
-    table = TABLES[name]
-    batches = _batches(table, span, dataset, hidden, Veil(now))
-    return (csv_parts if form == "csv" else parquet_parts)(table.schema, batches)
-
-
-def _batches(
-    table: ExportTable, span: Window, dataset: Dataset | None, hidden: Collection[int], veil: Veil
-) -> Iterator[list[tuple[Any, ...]]]:
-    """The cells of the rows, the oldest first; rows that come meanwhile at an instant that was passed are left out."""
-    wanted = table.rows.filter(**{f"{table.at}__lt": span.end}).order_by(table.at, "pk")
+    table, veil = TABLES[name], Veil(now)
+    candidates = table.rows.filter(**{f"{table.at}__lt": span.end}).order_by(table.at, "pk")
     if dataset is not None:
-        wanted = wanted.filter(**{table.dataset: dataset})
+        candidates = candidates.filter(**{table.dataset: dataset})
     if hidden:
-        wanted = wanted.exclude(**{f"{table.dataset}__in": list(hidden)})
-    after = Q(**{f"{table.at}__gte": span.start})
-    while rows := list(wanted.filter(after)[:AT_ONCE]):
-        yield [table.cells(row, veil) for row in rows]
-        last = rows[-1]
-        at = getattr(last, table.at)
-        after = Q(**{f"{table.at}__gte": at}) & (Q(**{f"{table.at}__gt": at}) | Q(pk__gt=last.pk))
+        candidates = candidates.exclude(**{f"{table.dataset}__in": list(hidden)})
+
+    def batches() -> Iterator[Batch]:
+        """The cells of the rows, the oldest first; what comes meanwhile at an instant that was passed is left out."""
+        after = Q(**{f"{table.at}__gte": span.start})
+        while rows := list(candidates.filter(after)[:AT_ONCE]):
+            yield [table.cells(row, veil) for row in rows]
+            at = getattr(rows[-1], table.at)
+            after = Q(**{f"{table.at}__gte": at}) & (Q(**{f"{table.at}__gt": at}) | Q(pk__gt=rows[-1].pk))
+
+    return (csv_parts if form == "csv" else parquet_parts)(table.schema, batches())

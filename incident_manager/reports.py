@@ -212,18 +212,13 @@ def report(
     else:
         row.state, row.closed_at = ReportState.JOINED, now
     row.save()
-    _tell_owners(row, now)
-    return row
-
-
-def _tell_owners(row: Report, now: datetime) -> None:
-    """Tell the dataset's owner of the report, and the owners of what it joined."""
-    joined, owner = list(row.joined.order_by("pk")), row.dataset.owner
-    hear = dict.fromkeys([owner, *(incident.owner for incident in joined)])
+    joined = list(row.joined.order_by("pk"))
+    hear = dict.fromkeys([dataset.owner, *(incident.owner for incident in joined)])
     if row.incident is not None:  # a part of it is new
-        _tell(row, [owner], _question(row), "new", now)
-        del hear[owner]
+        _tell(row, [dataset.owner], _question(row), "new", now)
+        del hear[dataset.owner]
     _tell(row, hear, f"It was added to {_named(joined)}. Nothing is asked of you.", "known", now)
+    return row
 
 
 def _question(row: Report) -> str:
@@ -286,21 +281,17 @@ def _join_claims(row: Report, unknown: Intervals, now: datetime) -> Intervals:
 
 def reply(row: Report, hidden: Collection[int] = ()) -> str:
     """What its reporter is told at once: who hears of it, and what is known; nothing of ``hidden`` datasets."""
-    known = _named(row.joined.order_by("pk"))
+    known, owner = _named(row.joined.order_by("pk")), row.dataset.owner
+    hears = f"{owner} is told now."
+    if not is_reachable(owner, row.dataset.team):
+        hears = f"No channel but the log reaches {owner}: tell them yourself."
     if row.incident_id is None:
-        return f"This is known already as {known}; your report was added to it. {_hearing(row.dataset)}"
-    new = f"It is incident {row.incident_id} now. {_hearing(row.dataset)}"
+        return f"This is known already as {known}; your report was added to it. {hears}"
+    new = f"It is incident {row.incident_id} now. {hears}"
     if known:
         return f"A part of this is known already as {known}. For the rest: {new}"
     likely = [f"{incident.pk} ({_label(incident)})" for incident in _likely_incidents(row, hidden)]
     return f"{new} It may be one of these open incidents: {', '.join(likely)}." if likely else new
-
-
-def _hearing(dataset: Dataset) -> str:
-    """Whether the owner hears of a report."""
-    if is_reachable(dataset.owner, dataset.team):
-        return f"{dataset.owner} is told now."
-    return f"No channel but the log reaches {dataset.owner}: tell them yourself."
 
 
 def _finder(incident: Incident) -> str:

@@ -536,13 +536,13 @@ def reaches(now: datetime) -> dict[Metric, HistoryReach]:
     sources = Sources(now)
     tests = DataTest.objects.filter(retired_at__isnull=True, revision__assertion__contains=WRITES_HISTORY)
     for test in tests.select_related("dataset", "revision").iterator():
-        for metric, reach in _asked_by(test, sources, now):
+        for metric, reach in _history_metrics(test, sources, now):
             known = found.get(metric, HistoryReach())
             found[metric] = HistoryReach(history=max(reach, known.history), usual=known.usual)
     return found
 
 
-def _asked_by(test: DataTest, sources: Sources, now: datetime) -> Iterator[tuple[Metric, timedelta]]:
+def _history_metrics(test: DataTest, sources: Sources, now: datetime) -> Iterator[tuple[Metric, timedelta]]:
     """Each metric that the test asks of the past, and how long before a window that was."""
     home = sources(test.dataset.full_name)
     if home is None or home.partitioning is None or test.revision is None:

@@ -25,7 +25,7 @@ from execution_engine.language.tree import (
     Percentage,
 )
 from execution_engine.outcome import Outcome
-from incident_manager.incidents.lifecycle import Closed, How, reopens
+from incident_manager.incidents.lifecycle import How, reopens
 from incident_manager.intervals import START, Intervals, clip, subtract, total, union
 
 # Three looser and three stricter bounds than that of an assertion, in steps that its own values give (pure).
@@ -314,8 +314,10 @@ def incidents(
         stretch = Window(start=fail.failed_at, end=max(fail.healed_at or until, fail.failed_at + timedelta.resolution))
         last = found[-1] if found else None
         joins = last is not None and stretch.start <= last.episodes[-1].end
-        closed = Closed(how=How.AUTO, resolved_at=last.episodes[-1].end) if last and not last.is_open else None
-        if last is None or not (joins or reopens(closed, failed_at=stretch.start, period=terms.period)):
+        how = How.AUTO if last is not None and not last.is_open else None
+        if last is None or not (
+            joins or reopens(how, ended_at=last.episodes[-1].end, failed_at=stretch.start, period=terms.period)
+        ):
             found.append(BacktestIncident(episodes=(stretch,), windows=(fail.window,), is_open=fail.healed_at is None))
             continue
         found[-1] = replace(
@@ -324,10 +326,10 @@ def incidents(
             windows=tuple(sorted({*last.windows, fail.window}, key=START)),
             is_open=last.is_open or fail.healed_at is None,
         )
-    return tuple(_told(one, terms, explained) for one in found)
+    return tuple(_with_notice(one, terms, explained) for one in found)
 
 
-def _told(one: BacktestIncident, terms: BacktestTerms, explained: Explains | None) -> BacktestIncident:
+def _with_notice(one: BacktestIncident, terms: BacktestTerms, explained: Explains | None) -> BacktestIncident:
     """With when its owner would have been told: after the grace, while it is open and nothing explains it."""
     for episode in one.episodes:
         at: datetime | None = episode.start + terms.grace

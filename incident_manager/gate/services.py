@@ -24,8 +24,8 @@ from execution_engine.services import request_runs
 from incident_manager.incidents.services import note
 from incident_manager.intervals import Intervals
 from incident_manager.models import GateOverride, Incident
-from incident_manager.quality.look_ups import ToRead, known_of_ranges
-from incident_manager.quality.rules import Answer, AnswerReason, Facts, ReasonKind, Status, judge, worst
+from incident_manager.quality.look_ups import ToRead, facts_of_ranges
+from incident_manager.quality.rules import Answer, Facts, ReasonKind, Status, judge, worst
 
 from .rules import (
     Because,
@@ -213,7 +213,7 @@ def _answered(
     """Of each: what is known, what it comes to, and what the gate says to it."""
     bindings = bindings_of(pipeline, [each.dataset for each in to_read])
     overrides = overrides_of(pipeline, [each.dataset for each in to_read], now=now)
-    for each, facts in zip(to_read, known_of_ranges(to_read, now=now), strict=True):
+    for each, facts in zip(to_read, facts_of_ranges(to_read, now=now), strict=True):
         strong = bindings.get(each.dataset.pk, {})
         answer = judge(bound(facts, strong), each.range)
         decided = decide([(answer, replace(policy_of(each.dataset), bound=strong))]).reasons
@@ -258,15 +258,11 @@ def _unjudged_windows(dataset: Dataset, facts: Facts, answer: Answer) -> Iterato
         return
     tests = {test.name: test.id for test in facts.tests if test.judges_from is not None}
     for reason in answer.reasons:
-        if reason.test in tests and not reason.source and _is_to_be_measured(reason):
+        # nobody has a word on it yet; one that is broken is not due, and what is UNKNOWN has its own checks
+        unjudged = (ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET)
+        is_open = reason.state is State.PENDING or (reason.state is None and reason.kind in unjudged)
+        if reason.test in tests and not reason.source and is_open and reason.kind in (ReasonKind.BROKEN, *unjudged):
             yield from ((tests[reason.test], window) for window in newest_first(partitioning, reason.windows))
-
-
-def _is_to_be_measured(reason: AnswerReason) -> bool:
-    """Whether nobody has a word on it yet; what is UNKNOWN has its own checks."""
-    if reason.kind is ReasonKind.BROKEN:
-        return reason.state is State.PENDING  # before it is due
-    return reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET) and reason.state in (None, State.PENDING)
 
 
 def newest_first(partitioning: Partitioning, intervals: Intervals) -> Iterator[Window]:

@@ -1,7 +1,6 @@
 """Decisions on incidents: what a FAIL opens, what heals a spoilt window, and how an incident ends."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -29,37 +28,9 @@ FALSE = frozenset({How.FORCED, How.REDEFINED})
 PRECEDENCE = (How.FORCED, How.ACCEPTED, How.AUTO, How.REDEFINED, How.WITHDRAWN)
 
 
-class Opening(StrEnum):
-    """What a FAIL does."""
-
-    NOTHING = "nothing"
-    JOIN = "join"
-    REOPEN = "reopen"
-    NEW = "new"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Closed:
-    """The latest incident of the dataset and category that has ended."""
-
-    how: How
-    resolved_at: datetime
-
-
-def on_fail(
-    *, failed_at: datetime, period: timedelta, waived: bool, is_open: bool, last_closed: Closed | None
-) -> Opening:
-    """What a FAIL of a test with this period does to the incidents of its dataset and category."""
-    if waived:
-        return Opening.NOTHING
-    if is_open:
-        return Opening.JOIN
-    return Opening.REOPEN if reopens(last_closed, failed_at=failed_at, period=period) else Opening.NEW
-
-
-def reopens(closed: Closed | None, *, failed_at: datetime, period: timedelta) -> bool:
+def reopens(how: How | None, *, ended_at: datetime, failed_at: datetime, period: timedelta) -> bool:
     """Whether a FAIL comes so soon after an auto-resolve that it is the same incident."""
-    return closed is not None and closed.how is How.AUTO and failed_at - closed.resolved_at <= period
+    return how is How.AUTO and failed_at - ended_at <= period
 
 
 def healing(verdict: Verdict, *, new_revision: bool, repaired: bool = False) -> How | None:

@@ -24,7 +24,7 @@ from execution_engine.selectors import period
 from execution_engine.services import exclude_window, include_windows, request_run
 from incident_manager.models import Entry, EntryKind, Episode, Incident, Resolution, SpoiltWindow
 
-from .lifecycle import Closed, How, Opening, healing, on_fail, resolution
+from .lifecycle import ENDED, How, healing, reopens, resolution
 
 # An incident's timeline.
 
@@ -54,25 +54,19 @@ class WrongEnd(UnableToResolve):
 def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incident:
     """The open incident that a FAIL belongs to: joined, re-opened or new."""
     key = f"{test.dataset_id}:{test.category}"
-    joined = _open(key)
-    ended = Incident.objects.filter(
-        dataset=test.dataset_id, category=test.category, kind=EntryKind.DETECTED, resolved_at__isnull=False
-    )
-    last = None if joined else ended.order_by("-resolved_at", "-pk").first()
-    opening = on_fail(
-        failed_at=failed_at,
-        period=period(test),
-        waived=False,
-        is_open=joined is not None,
-        last_closed=Closed(how=How(last.resolution), resolved_at=last.resolved_at)
-        if last and last.resolved_at
-        else None,
-    )
-    if joined is not None:
+    if (joined := _open(key)) is not None:
         if joined.alert is not None and test.revision is not None:
             wake(joined.alert, now, hard=test.revision.severity == Severity.HARD)
         return joined
-    reopened = last if opening is Opening.REOPEN else None
+    ended = Incident.objects.filter(
+        dataset=test.dataset_id, category=test.category, kind=EntryKind.DETECTED, resolved_at__isnull=False
+    )
+    reopened = ended.order_by("-resolved_at", "-pk").first()
+    if reopened is not None:
+        assert reopened.resolved_at is not None
+        how = ENDED[reopened.resolution]
+        if not reopens(how, ended_at=reopened.resolved_at, failed_at=failed_at, period=period(test)):
+            reopened = None
     try:
         with transaction.atomic():
             return _begin(test, key, reopened, failed_at, now)

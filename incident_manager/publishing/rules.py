@@ -66,29 +66,12 @@ class AuditedTest:
     excused: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Publish:
-    """The data with this fingerprint may be published."""
-
-    fingerprint: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refuse:
-    """It must not be, and all reasons why."""
-
-    reasons: tuple[str, ...]
-
-
-def may_publish(
-    tests: Sequence[AuditedTest], *, blocked: Sequence[str], looks: str, unreadable: str
-) -> Publish | Refuse:
-    """Whether all hard tests hold, nothing else blocks, and the data looks as it did when each of them judged it.
+def refusals(tests: Sequence[AuditedTest], *, blocked: Sequence[str], looks: str, unreadable: str) -> list[str]:
+    """Why it must not be published; empty: all hard tests hold, nothing else blocks, and each has judged what is there.
 
     ``blocked`` is what the gate has against the window beside these tests. ``looks`` is the fingerprint of its files
     now; where it is empty, ``unreadable`` says why.
     """
-    judging = [test for test in tests if not test.excused]
     reasons = [f"{test.name}: {test.says}" for test in tests if not (test.holds or test.excused)]
     reasons += blocked
     if not looks:
@@ -96,9 +79,9 @@ def may_publish(
     elif not reasons:
         others = to_judge(tests, looks=looks)
         reasons += [f"{test.name} judged other data than lies there now: it is to run again" for test in others]
-        if not any(test.fingerprints for test in judging):
+        if not any(test.fingerprints for test in tests if not test.excused):
             reasons.append("no hard test that holds has read this data: a publication would say nothing of it")
-    return Refuse(reasons=tuple(reasons)) if reasons else Publish(fingerprint=looks)
+    return reasons
 
 
 def to_judge(tests: Sequence[AuditedTest], *, looks: str) -> list[AuditedTest]:

@@ -41,7 +41,7 @@ from incident_manager.quality.rules import (
 from incident_manager.quality.selectors import known_of
 
 from .pointers import Pointer, UnableToCopy, copy_version, files_of, files_of_version, pointer_to, version_folder
-from .rules import CHECKSUM, AuditedTest, Publish, PublishingStep, Refuse, may_publish, next_step, sealed, to_judge
+from .rules import CHECKSUM, AuditedTest, PublishingStep, next_step, refusals, sealed, to_judge
 
 # What is known of a window that is to be published: its hard tests, what each of them read, and what lies there.
 
@@ -55,14 +55,13 @@ class Audit:
     tests: Sequence[AuditedTest]
     blocked: Sequence[str]
     stored: StoredWindow
-    told: Sequence[Mapping[str, Any]]
+    tests_as_json: Sequence[Mapping[str, Any]]
 
     @property
-    def decision(self) -> Publish | Refuse:
-        """May it be published?"""
-        return may_publish(
-            self.tests, blocked=self.blocked, looks=self.stored.fingerprint, unreadable=self.stored.unreadable
-        )
+    def refusals(self) -> list[str]:
+        """Why it must not be published; empty: it may."""
+        stored = self.stored
+        return refusals(self.tests, blocked=self.blocked, looks=stored.fingerprint, unreadable=stored.unreadable)
 
 
 def audit(dataset: Dataset, window: Window, *, now: datetime) -> Audit:
@@ -80,8 +79,8 @@ def audit(dataset: Dataset, window: Window, *, now: datetime) -> Audit:
     own = {test.name for test in hard}
     blocking = (each for each in decide([(answer, STRICT)]).reasons if each.decision is GateDecision.BLOCK)
     blocked = [f"{each.test}: {each.text}" if each.test else each.text for each in blocking if each.test not in own]
-    told = [_told(test, standings.get(known.id), Veil(now)) for test, known in zip(tests, hard, strict=True)]
-    return Audit(tests=tests, blocked=blocked, stored=stored, told=told)
+    as_json = [_test_as_json(test, standings.get(known.id), Veil(now)) for test, known in zip(tests, hard, strict=True)]
+    return Audit(tests=tests, blocked=blocked, stored=stored, tests_as_json=as_json)
 
 
 def judges_partitions(test: KnownTest) -> bool:
@@ -134,7 +133,7 @@ def _read_by(standing: Standing) -> Iterator[str]:
             yield row.scan.fingerprint if row.scan else ""
 
 
-def _told(test: AuditedTest, standing: Standing | None, veil: Veil) -> dict[str, Any]:
+def _test_as_json(test: AuditedTest, standing: Standing | None, veil: Veil) -> dict[str, Any]:
     """A test as the document tells it; what it found is left out where it must not be told."""
     run = standing.last_run if standing else None
     is_hidden = run is not None and veil.hides_run(run)
@@ -153,6 +152,13 @@ log = structlog.get_logger(__name__)
 
 class UnableToPublish(Exception):
     """What was asked cannot be done; the message says why, and how to mend it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refuse:
+    """It must not be published, and all reasons why."""
+
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,18 +201,18 @@ def publish(asked: ToPublish, *, origin: RequestOrigin, now: Callable[[], dateti
     if (left := Publication.objects.filter(open_key=asked.open_key).first()) is not None:
         _go_on(left, asked, pointer, origin, now)
     found = audit(asked.dataset, asked.window, now=now())
-    if isinstance(decision := found.decision, Refuse):
+    if found.refusals:
         looks, at = found.stored.fingerprint, now()  # each test that has not judged it runs once for each fingerprint
         waiting = [test.id for test in to_judge(found.tests, looks=looks)]
         tests = DataTest.objects.filter(pk__in=waiting, retired_at=None).select_related("dataset", "revision")
         due = [(test, asked.window, at) for test in tests]
         request_runs(due, reason=RunReason.TRIGGER, occasion=f"publish:{looks}", now=at)
-        return decision
+        return Refuse(reasons=tuple(found.refusals))
     newest = published(asked.dataset).filter(pointer=asked.to, partition=asked.partition).first()
-    if newest and newest.fingerprint == decision.fingerprint and pointer.says() == newest.document[CHECKSUM]:
+    if newest and newest.fingerprint == found.stored.fingerprint and pointer.says() == newest.document[CHECKSUM]:
         return newest
     try:
-        row = _intend(asked, found, decision, origin, now())
+        row = _intend(asked, found, origin, now())
     except UnableToCopy as unable:
         return Refuse(reasons=(str(unable),))
     return _go_on(row, asked, pointer, origin, now)
@@ -222,9 +228,9 @@ def _go_on(
 ) -> Publication | Refuse:
     """Bring a publication to its end, from wherever it is."""
     while True:
-        refusal = _changed(row, asked, now())
+        changes = _changes(row, asked, now())
         points_here = pointer.says() == row.document[CHECKSUM]
-        step = next_step(PublicationState(row.state), holds=refusal is None, points_here=points_here)
+        step = next_step(PublicationState(row.state), holds=not changes, points_here=points_here)
         log.info("publication", id=row.pk, partition=row.partition, pointer=row.pointer, step=step)
         match step:
             case PublishingStep.BEGIN:
@@ -236,30 +242,26 @@ def _go_on(
             case PublishingStep.FINISH:
                 _finish(row, origin, now())
             case PublishingStep.UNDO:
-                assert refusal is not None
-                _become(row, PublicationState.UNDONE, open_key=None, ended_at=now(), why_not="\n".join(refusal.reasons))
+                _become(row, PublicationState.UNDONE, open_key=None, ended_at=now(), why_not="\n".join(changes))
             case None:
                 return (
                     row if row.state == PublicationState.PUBLISHED else Refuse(reasons=tuple(row.why_not.split("\n")))
                 )
 
 
-def _changed(row: Publication, asked: ToPublish, now: datetime) -> Refuse | None:
-    """Why the data is no longer what was audited, or holds no more; None where it is, and does."""
-    decision = audit(asked.dataset, asked.window, now=now).decision
-    if isinstance(decision, Refuse):
-        return decision
-    if decision.fingerprint != row.fingerprint:
-        return Refuse(reasons=("the data was written again after it was audited",))
-    return None
+def _changes(row: Publication, asked: ToPublish, now: datetime) -> list[str]:
+    """Why the data is no longer what was audited, or holds no more; empty where it is, and does."""
+    found = audit(asked.dataset, asked.window, now=now)
+    is_other = found.stored.fingerprint != row.fingerprint
+    return found.refusals or (["the data was written again after it was audited"] if is_other else [])
 
 
-def _intend(asked: ToPublish, found: Audit, decision: Publish, origin: RequestOrigin, now: datetime) -> Publication:
+def _intend(asked: ToPublish, found: Audit, origin: RequestOrigin, now: datetime) -> Publication:
     """Write down what is about to be done; what the document names is there already, and nobody knows of it yet."""
     files, location = files_of(found.stored), found.stored.location
     if asked.versions is not None:
         name = asked.dataset.full_name
-        parts = {"dataset": name, "partition": asked.partition, "fingerprint": decision.fingerprint}
+        parts = {"dataset": name, "partition": asked.partition, "fingerprint": found.stored.fingerprint}
         folder = version_folder(asked.versions.absolute(), **parts)
         real, data = folder.resolve(), Path(location).resolve()
         if real.is_relative_to(data) or data.is_relative_to(real):
@@ -278,9 +280,9 @@ def _intend(asked: ToPublish, found: Audit, decision: Publish, origin: RequestOr
             "location": location,
             "copied": asked.versions is not None,
             "files": files,
-            "fingerprint": decision.fingerprint,
+            "fingerprint": found.stored.fingerprint,
             "verdict": "every hard test holds, or is excused",
-            "tests": list(found.told),
+            "tests": list(found.tests_as_json),
             "decided_at": now.isoformat(),
             "published_by": origin.actor,
         }
@@ -296,7 +298,7 @@ def _intend(asked: ToPublish, found: Audit, decision: Publish, origin: RequestOr
                 pointer=asked.to,
                 open_key=asked.open_key,
                 state=PublicationState.AUDITED,
-                fingerprint=decision.fingerprint,
+                fingerprint=found.stored.fingerprint,
                 document=document,
                 author=origin.actor,
                 audited_at=now,

@@ -69,10 +69,10 @@ def look_up(
 
 
 def look_ups(
-    asked: Sequence[ToRead], *, now: datetime, query: UUID | None = None, record: bool = True
+    ranges: Sequence[ToRead], *, now: datetime, query: UUID | None = None, record: bool = True
 ) -> list[LookUpAnswer]:
     """The answer for each range, read together; each is a question of its own, unless they share ``query``."""
-    here = [concerning(facts, each.range) for each, facts in zip(asked, known_of_ranges(asked, now=now), strict=True)]
+    here = [concerning(facts, each.range) for each, facts in zip(ranges, facts_of_ranges(ranges, now=now), strict=True)]
     incidents = {row.pk: row for row in rows_of(Incident, {own.incident_id for facts in here for own in facts.spoilt})}
     answers = [
         LookUpAnswer(
@@ -85,7 +85,7 @@ def look_ups(
             incidents=tuple(incidents[pk] for pk in dict.fromkeys(spoilt.incident_id for spoilt in facts.spoilt)),
             reports=tuple(dict.fromkeys(claim.report_id for claim in facts.claims)),
         )
-        for each, facts in zip(asked, here, strict=True)
+        for each, facts in zip(ranges, here, strict=True)
     ]
     rows = [
         LookUp(
@@ -107,14 +107,14 @@ def look_ups(
     return answers
 
 
-def known_of_ranges(asked: Sequence[ToRead], *, now: datetime) -> list[Facts]:
+def facts_of_ranges(ranges: Sequence[ToRead], *, now: datetime) -> list[Facts]:
     """What is known of each range; ranges that overlap or touch are read together, and all if they are many."""
-    islands = union(each.window for each in asked)
+    islands = union(each.window for each in ranges)
     if len(islands) > MOST_READ:
         islands = (Window(start=islands[0].start, end=islands[-1].end),)
-    of = [next(island for island in islands if island.contains(each.window)) for each in asked]
+    of = [next(island for island in islands if island.contains(each.window)) for each in ranges]
     datasets: dict[Window, dict[int, Dataset]] = defaultdict(dict)
-    for each, island in zip(asked, of, strict=True):
+    for each, island in zip(ranges, of, strict=True):
         datasets[island][each.dataset.pk] = each.dataset
     known = {island: known_of_all(own.values(), island, now=now) for island, own in datasets.items()}
-    return [overlapping(known[island][each.dataset.pk], each.window) for each, island in zip(asked, of, strict=True)]
+    return [overlapping(known[island][each.dataset.pk], each.window) for each, island in zip(ranges, of, strict=True)]

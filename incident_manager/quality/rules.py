@@ -258,7 +258,11 @@ def judge(facts: Facts, asked: AskedRange) -> Answer:
         asked=asked,
         status=worst([*statuses, Status.UNTESTED] if is_untested else statuses),
         reasons=_together(reasons),
-        holds_throughout=_holding_throughout(here, asked),
+        holds_throughout=frozenset(
+            test.category
+            for test in here.tests
+            if asked.window and not test.whole_table and not subtract([asked.window], here.held.get(test.id, ()))
+        ),
     )
 
 
@@ -280,12 +284,19 @@ def concerning(facts: Facts, asked: AskedRange) -> Facts:
     parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
     tests = [test for test in facts.tests if _is_here(asked, test.datacenter)]
     known = {test.id for test in tests}
+    spoilt = [
+        each
+        if each.parts or asked.window is None
+        else replace(each, windows=[window for window in each.windows if window.overlaps(asked.window)])
+        for each in facts.spoilt
+        if concerns(asked, each.datacenter, each.bad)
+    ]
     return replace(
         facts,
         tests=tests,
         checks=sorted(_checks_concerning(facts.checks, asked, parts), key=lambda check: check.windows[0].start),
         held={id_: windows for id_, windows in facts.held.items() if id_ in known},
-        spoilt=sorted(_spoilt_concerning(facts.spoilt, asked), key=lambda spoilt: spoilt.windows[0].start),
+        spoilt=sorted(spoilt, key=lambda spoilt: spoilt.windows[0].start),
         claims=[claim for claim in facts.claims if concerns(asked, claim.datacenter, [claim.window])],
     )
 
@@ -304,16 +315,6 @@ def _checks_concerning(
             windows = [window for window in windows if window.overlaps(asked.window)]
         if windows:
             yield replace(check, windows=windows)
-
-
-def _spoilt_concerning(spoilt: Iterable[SpoiltFact], asked: AskedRange) -> Iterator[SpoiltFact]:
-    for each in spoilt:
-        if not concerns(asked, each.datacenter, each.bad):
-            continue
-        if each.parts or asked.window is None:
-            yield each
-        else:
-            yield replace(each, windows=[window for window in each.windows if window.overlaps(asked.window)])
 
 
 def _of_source(source: SourceFacts, metric: str, asked: AskedRange) -> Iterator[AnswerReason]:
@@ -341,7 +342,19 @@ def _reasons(facts: Facts, asked: AskedRange) -> Iterator[AnswerReason]:
         elif facts.calendar is not None and test.judges_from is not None:
             yield from _of_gaps(test, facts, asked.window)
     for spoilt in facts.spoilt:
-        yield _of_spoilt(spoilt, asked)
+        claimed, incident = f"report {spoilt.report_id} is confirmed", spoilt.incident_id
+        yield AnswerReason(
+            kind=ReasonKind.SPOILT,
+            text=f"{spoilt.category} incident {incident} is open" if spoilt.report_id is None else claimed,
+            windows=_clipped(spoilt.bad, asked),
+            status=Status.BAD,
+            category=spoilt.category,
+            hard=spoilt.hard,
+            whole_table=spoilt.whole_table,
+            incident_id=incident,
+            report_id=spoilt.report_id,
+            count=0 if spoilt.parts else len(spoilt.windows),
+        )
     for claim in facts.claims:
         text = f"report {claim.report_id} is not confirmed yet"
         found = _reason(ReasonKind.CLAIMED, text, Status.REPORTED, asked)
@@ -445,24 +458,6 @@ def _due(test: KnownTest, facts: Facts, silent: Intervals) -> Intervals:
     return before(silent, facts.calendar.due_to)
 
 
-def _of_spoilt(spoilt: SpoiltFact, asked: AskedRange) -> AnswerReason:
-    claimed = spoilt.report_id is not None
-    return AnswerReason(
-        kind=ReasonKind.SPOILT,
-        text=f"report {spoilt.report_id} is confirmed"
-        if claimed
-        else f"{spoilt.category} incident {spoilt.incident_id} is open",
-        windows=_clipped(spoilt.bad, asked),
-        status=Status.BAD,
-        category=spoilt.category,
-        hard=spoilt.hard,
-        whole_table=spoilt.whole_table,
-        incident_id=spoilt.incident_id,
-        report_id=spoilt.report_id,
-        count=0 if spoilt.parts else len(spoilt.windows),
-    )
-
-
 def _of_test(
     test: KnownTest,
     kind: ReasonKind,
@@ -498,14 +493,6 @@ def _judged(facts: Facts) -> Intervals:
     checks = [check for check in facts.checks if check.test.id in judging]
     said = [window for check in checks if check.outcome or check.waived or check.accepted for window in check.windows]
     return union([*said, *(window for id_ in judging for window in facts.held.get(id_, ()))])
-
-
-def _holding_throughout(facts: Facts, asked: AskedRange) -> frozenset[str]:
-    if asked.window is None:
-        return frozenset()
-    window = asked.window
-    partition_tests = [test for test in facts.tests if not test.whole_table]
-    return frozenset(t.category for t in partition_tests if not subtract([window], facts.held.get(t.id, ())))
 
 
 def _clipped(windows: Sequence[Window], asked: AskedRange) -> Intervals:

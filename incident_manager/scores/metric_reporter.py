@@ -59,7 +59,7 @@ from .rules import (
 
 ALL, NONE = slice(None), slice(0)  # of the datasets that scores list
 MOST_NAMED = 500
-USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
+USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is span for
 NAMES = (*Category.values, "")  # of the categories, by their numbers in spells; the last: of any
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
 KINDS = Case(  # of episodes
@@ -98,19 +98,19 @@ class Facts:
 
     spells: Spells
     incidents: Ints
-    values: Mapping[int, str]  # by incident, of the column that was asked for
+    values: Mapping[int, str]  # by incident, of the column that was span for
 
 
-def read_facts(wanted: ScoreFilter, asked: Window, *columns: str, by_category: bool = False) -> Facts:
-    """The facts of the range, with one more column of each incident, if it is asked for.
+def read_facts(scope: ScoreFilter, span: Window, *columns: str, by_category: bool = False) -> Facts:
+    """The facts of the range, with one more column of each incident, if it is span for.
 
     When each dataset was tested, or each of its categories: those are five times as many.
     """
-    episodes, values = _episodes(wanted, asked, *columns)
-    parts = [episodes, _missed(episodes, wanted, asked), _tests(wanted, asked, by_category)]
-    if wanted.who and (moved := set(episodes[1].tolist()).difference(parts[-1][1].tolist())):
+    episodes, values = _episodes(scope, span, *columns)
+    parts = [episodes, _missed(episodes, scope, span), _tests(scope, span, by_category)]
+    if scope.who and (moved := set(episodes[1].tolist()).difference(parts[-1][1].tolist())):
         # to another tier, team or owner since
-        parts.append(_tests(ScoreFilter(datasets=moved, category=wanted.category), asked, by_category))
+        parts.append(_tests(ScoreFilter(datasets=moved, category=scope.category), span, by_category))
     incidents, dataset, category, kind, start, end = np.hstack(parts)
     spells = Spells(dataset=dataset, category=category, kind=kind, start=start, end=end)
     return Facts(spells=spells, incidents=incidents, values=values)
@@ -119,16 +119,16 @@ def read_facts(wanted: ScoreFilter, asked: Window, *columns: str, by_category: b
 # Spells as rows of numbers, of shape (6, n): their incidents, datasets, categories, kinds, starts and ends.
 
 
-def _episodes(wanted: ScoreFilter, asked: Window, *columns: str) -> tuple[Ints, dict[int, str]]:
+def _episodes(scope: ScoreFilter, span: Window, *columns: str) -> tuple[Ints, dict[int, str]]:
     """When incidents of the range were open, and one more column by incident; not those of claims unconfirmed.
 
-    They are asked for from the side of the episodes, of which an index holds all that is asked.
+    They are span for from the side of the episodes, of which an index holds all that is span.
     """
     confirmed = Report.objects.filter(incident=OuterRef("incident"), state__in=CONFIRMED)
-    rows = Episode.objects.filter(Q(closed_at__isnull=True) | Q(closed_at__gt=asked.start), opened_at__lt=asked.end)
-    if wanted.datasets is not None:  # an index leads from these to the incidents of the range
-        rows = rows.filter(Q(incident__resolved_at__isnull=True) | Q(incident__resolved_at__gt=asked.start))
-    rows = wanted.narrow(rows, of="incident__", who="incident__")
+    rows = Episode.objects.filter(Q(closed_at__isnull=True) | Q(closed_at__gt=span.start), opened_at__lt=span.end)
+    if scope.datasets is not None:  # an index leads from these to the incidents of the range
+        rows = rows.filter(Q(incident__resolved_at__isnull=True) | Q(incident__resolved_at__gt=span.start))
+    rows = scope.narrow(rows, of="incident__", who="incident__")
     rows = rows.filter(Q(incident__kind=EntryKind.DETECTED) | Q(Exists(confirmed)))
     incidents, kinds, opened, closed, datasets, categories, *more = _columns(
         rows.annotate(spell=KINDS, opened=_text(F("opened_at")), closed=_text(F("closed_at"))),
@@ -171,17 +171,20 @@ def _ends(texts: Sequence[str | None]) -> Ints:
     return np.where(instants == NEVER, FOREVER, instants)
 
 
-def _missed(episodes: Ints, wanted: ScoreFilter, asked: Window) -> Ints:
+def _missed(episodes: Ints, scope: ScoreFilter, span: Window) -> Ints:
     """The times of confirmed reports of which no test knew, whatever category or owner its incident was of.
 
     They are the report's, less those of the dataset's incidents on the same windows, unless these were withdrawn.
     """
     reports = episodes[:, episodes[3] == Kind.REPORTED]
     others = episodes
-    if reports.size and wanted != ScoreFilter():
-        others, _ = _episodes(ScoreFilter(datasets=set(reports[1].tolist())), asked)
+    if reports.size and scope != ScoreFilter():
+        others, _ = _episodes(ScoreFilter(datasets=set(reports[1].tolist())), span)
     at, rivals = _meeting(reports, others[:, np.isin(others[3], (Kind.REAL, Kind.FALSE))])
-    windows = _windows({*reports[0, at].tolist(), *rivals[0].tolist()}) if at.size else {}
+    windows = defaultdict[int, list[Window]](list)  # by incident, that were spoilt
+    spoilt = SpoiltWindow.objects.filter(incident__in={*reports[0, at].tolist(), *rivals[0].tolist()})
+    for incident, start, end in spoilt.values_list("incident", "window_start", "window_end"):
+        windows[incident].append(Window(start=start, end=end))
     spells = [reports[:, np.isin(np.arange(reports.shape[1]), at, invert=True)]]
     for number in np.unique(at).tolist():
         report = reports[:, number]
@@ -216,37 +219,28 @@ def _open_time(spell: Ints) -> Window:
     return Window(start=instant_at(start), end=LAST if end == FOREVER else instant_at(end))
 
 
-def _windows(incidents: Collection[int]) -> Mapping[int, tuple[Window, ...]]:
-    """The spoilt windows by incident."""
-    rows = SpoiltWindow.objects.filter(incident__in=incidents)
-    found: dict[int, tuple[Window, ...]] = defaultdict(tuple)
-    for incident, start, end in rows.values_list("incident", "window_start", "window_end"):
-        found[incident] += (Window(start=start, end=end),)
-    return found
-
-
-def _tests(wanted: ScoreFilter, asked: Window, by_category: bool) -> Ints:
+def _tests(scope: ScoreFilter, span: Window, by_category: bool) -> Ints:
     """When each dataset, or each of its categories, was tested: from its first test on, to the end of its last.
 
     A category counts if it has come to a verdict and had tests in the range; a live one is listed all the same. Nearly
     all have a test that passes and was there throughout: only of the other tests the database reads more.
     """
     columns = ("dataset", "category") if by_category else ("dataset",)
-    live, begun = Q(retired_at__isnull=True), Q(created_at__lt=asked.end)
-    left = live | Q(retired_at__gt=asked.start)
+    live, begun = Q(retired_at__isnull=True), Q(created_at__lt=span.end)
+    left = live | Q(retired_at__gt=span.start)
     own = Standing.objects.filter(data_test=OuterRef("pk"))
     passed = ~JUDGES_NO_ROWS & _any(own.filter(state=State.PASS))  # what passes has held; an index knows that
-    always = live & Q(created_at__lte=asked.start) & passed
+    always = live & Q(created_at__lte=span.start) & passed
     alike = DataTest.objects.filter(dataset=OuterRef("dataset"), category=OuterRef("category"))
     judged = passed | _any(alike.exclude(JUDGES_NO_ROWS).filter(_any(own.exclude(last_outcome=""))))
     counts = judged & (begun | _any(alike.filter(begun))) & (left | _any(alike.filter(left)))
     kind = Case(When(counts, then=Value(Kind.TESTED)), default=Value(Kind.NOTHING), output_field=IntegerField())
 
-    tests = wanted.narrow(DataTest.objects.order_by(), who="dataset__")
+    tests = scope.narrow(DataTest.objects.order_by(), who="dataset__")
     others = tests.exclude(always).annotate(tested=kind).filter(live | Q(tested=Kind.TESTED))
     spans = others.values("tested", *columns).annotate(first=Min("created_at"), live=Count("pk", filter=live))
     spans = spans.annotate(
-        start=_text(Case(When(first__gt=asked.start, then=F("first")))),  # null: before the range
+        start=_text(Case(When(first__gt=span.start, then=F("first")))),  # null: before the range
         end=_text(Case(When(live=0, then=Max("retired_at")))),  # null: not yet
     )
     kinds, starts, ends, *places = _columns(spans, "tested", "start", "end", *columns)
@@ -289,7 +283,7 @@ class Group(StrEnum):
         return (self.value,) if self in (Group.TIER, Group.TEAM, Group.OWNER) else ()
 
 
-def groups_of(group: Group, facts: Facts, asked: Window) -> Groups:
+def groups_of(group: Group, facts: Facts, span: Window) -> Groups:
     """The groups of each spell; it reads as many statements however many groups there are."""
     match group:
         case Group.CATEGORY:
@@ -297,7 +291,7 @@ def groups_of(group: Group, facts: Facts, asked: Window) -> Groups:
         case Group.DIMENSION:
             return _dimensions(facts)
         case Group.PIPELINE:
-            return _pipelines(facts, asked)
+            return _pipelines(facts, span)
         case _:
             return _people(group, facts)
 
@@ -335,9 +329,9 @@ def _dimensions(facts: Facts) -> Groups:
     ], of_spell
 
 
-def _pipelines(facts: Facts, asked: Window) -> Groups:
+def _pipelines(facts: Facts, span: Window) -> Groups:
     """Those that completed in the range: all datasets that each of them wrote."""
-    completed = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=asked.start, at__lt=asked.end)
+    completed = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=span.start, at__lt=span.end)
     wrote: dict[int, set[str]] = defaultdict(set)
     for pipeline, dataset in completed.exclude(pipeline="").order_by().values_list("pipeline", "dataset").distinct():
         wrote[dataset].add(pipeline)
@@ -374,7 +368,7 @@ class ScoreRow:
 class ReportedScores:
     """How good data and tests were over a range; ``end`` is never later than the asking.
 
-    ``rows`` are those of the asked part of the datasets, by name; ``count`` is of all that have a score.
+    ``rows`` are those of the span part of the datasets, by name; ``count`` is of all that have a score.
     """
 
     start: datetime
@@ -403,38 +397,38 @@ def scores(
 
     Groups are of all data, whatever the scores are narrowed to.
     """
-    asked = Window(start=start, end=min(end, now))
+    span = Window(start=start, end=min(end, now))
     who = {"tier": tier, "team": team, "owner": owner}
-    wanted = ScoreFilter(
+    scope = ScoreFilter(
         who={name: value for name, value in who.items() if value is not None},
         category=category,
         datasets=None if dataset is None else [dataset.pk],
     )
-    grouped = _read_grouped(by, asked) if by else None
-    facts = grouped if grouped and wanted == ScoreFilter() else read_facts(wanted, asked)
-    datasets, sums = _by_dataset(facts, asked)
+    grouped = _read_grouped(by, span) if by else None
+    facts = grouped if grouped and scope == ScoreFilter() else read_facts(scope, span)
+    datasets, sums = _by_dataset(facts, span)
     names = {} if listed == NONE else _names(datasets)
     ordered = sorted(enumerate(datasets), key=lambda place: names[place[1]])[listed] if names else []
-    by_category = _by_category(replace(wanted, datasets=[pk for _, pk in ordered]), asked)
+    by_category = _by_category(replace(scope, datasets=[pk for _, pk in ordered]), span)
     rows = (
         ScoreRow(dataset=names[pk], score=sums.score(at), by_category=dict(sorted(by_category[pk].items())))
         for at, pk in ordered
     )
     return ReportedScores(
-        start=asked.start,
-        end=asked.end,
+        start=span.start,
+        end=span.end,
         rows=tuple(rows),
         count=len(datasets),
         total=sums.all(),
-        queries=_score_queries(wanted, asked),
-        groups=_by_group(by, grouped, asked, parts=1) if by and grouped else (),
+        queries=_score_queries(scope, span),
+        groups=_by_group(by, grouped, span, parts=1) if by and grouped else (),
     )
 
 
 def data_qualities(datasets: Collection[int], *, now: datetime) -> dict[int, float | None]:
     """The data-level quality of these datasets over the usual range; None: nothing has tested it."""
-    asked = Window(start=now - USUAL_RANGE, end=now)
-    scored, sums = _by_dataset(read_facts(ScoreFilter(datasets=datasets), asked), asked)
+    span = Window(start=now - USUAL_RANGE, end=now)
+    scored, sums = _by_dataset(read_facts(ScoreFilter(datasets=datasets), span), span)
     found = {pk: sums.score(at).data_quality for at, pk in enumerate(scored)}
     return {pk: found.get(pk) for pk in datasets}
 
@@ -463,9 +457,9 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
 
     Datasets without a team are in no team. It reads as many statements however many groups there are.
     """
-    asked = Window(start=start, end=min(end, now))
-    facts = _read_grouped(group, asked)
-    datasets, sums = _by_dataset(facts, asked)
+    span = Window(start=start, end=min(end, now))
+    facts = _read_grouped(group, span)
+    datasets, sums = _by_dataset(facts, span)
     bad = sums.bad.tolist()
     least = min(sorted(bad, reverse=True)[:most], default=0)
     worst = {pk: at for at, pk in enumerate(datasets) if bad[at] >= least}
@@ -473,16 +467,16 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
     ordered = sorted(worst.items(), key=lambda place: (-bad[place[1]], names[place[0]]))  # of those alike by name
     return Overview(
         total=sums.all(),
-        queries=_score_queries(ScoreFilter(), asked),
-        groups=_by_group(group, facts, asked, parts),
+        queries=_score_queries(ScoreFilter(), span),
+        groups=_by_group(group, facts, span, parts),
         worst=[(names[pk], sums.score(at)) for pk, at in ordered[:most]],
     )
 
 
-def _by_dataset(facts: Facts, asked: Window) -> tuple[list[int], Sums]:
+def _by_dataset(facts: Facts, span: Window) -> tuple[list[int], Sums]:
     """The datasets that are tested, or that had an incident in the range, and the score of each by its place."""
     datasets, group = np.unique(facts.spells.dataset, return_inverse=True)
-    return datasets.tolist(), score_groups(facts.spells, group, (asked.start, asked.end))
+    return datasets.tolist(), score_groups(facts.spells, group, (span.start, span.end))
 
 
 def _names(datasets: Collection[int]) -> dict[int, str]:
@@ -491,26 +485,26 @@ def _names(datasets: Collection[int]) -> dict[int, str]:
     return dict(rows.values_list("pk", "full_name"))
 
 
-def _by_category(wanted: ScoreFilter, asked: Window) -> Mapping[int, Mapping[str, Score]]:
+def _by_category(scope: ScoreFilter, span: Window) -> Mapping[int, Mapping[str, Score]]:
     """The scores of these datasets by category."""
-    facts = read_facts(wanted, asked, by_category=True)
+    facts = read_facts(scope, span, by_category=True)
     many, spells = len(NAMES), facts.spells
     places, group = np.unique(spells.dataset * many + spells.category, return_inverse=True)
-    sums = score_groups(spells, group, (asked.start, asked.end))
+    sums = score_groups(spells, group, (span.start, span.end))
     found: dict[int, dict[str, Score]] = defaultdict(dict)
     for at, (dataset, category) in enumerate(divmod(place, many) for place in places.tolist()):
         found[dataset][NAMES[category]] = sums.score(at)
     return found
 
 
-def _read_grouped(group: Group, asked: Window) -> Facts:
+def _read_grouped(group: Group, span: Window) -> Facts:
     """The facts of all data, with what the group lists them by."""
-    return read_facts(ScoreFilter(), asked, *group.columns, by_category=group in (Group.CATEGORY, Group.DIMENSION))
+    return read_facts(ScoreFilter(), span, *group.columns, by_category=group in (Group.CATEGORY, Group.DIMENSION))
 
 
-def _by_group(group: Group, facts: Facts, asked: Window, parts: int) -> list[ScoredGroup]:
+def _by_group(group: Group, facts: Facts, span: Window, parts: int) -> list[ScoredGroup]:
     """The scores of each group of the facts, by name, over even parts of the range; what has no name is none."""
-    groups, of_spell = groups_of(group, facts, asked)
+    groups, of_spell = groups_of(group, facts, span)
     names = sorted({name for own in groups for name in own})
     numbers = {name: number for number, name in enumerate(names)}
     flat = np.array([numbers[name] for own in groups for name in own], dtype=np.int64)
@@ -519,17 +513,17 @@ def _by_group(group: Group, facts: Facts, asked: Window, parts: int) -> list[Sco
     spells = np.repeat(np.arange(len(of_spell)), many)
     first = (np.cumsum(counts) - counts)[of_spell]  # of the groups of each spell, among all
     member = flat[np.arange(len(spells)) + np.repeat(first - np.cumsum(many) + many, many)]
-    edges = [asked.start + asked.duration * n / parts for n in range(parts + 1)]
+    edges = [span.start + span.duration * n / parts for n in range(parts + 1)]
     sums = score_groups(facts.spells.only(spells), member, edges)
     present = np.unique(member).tolist()
     scored = ((names[at], at) for at in present if names[at])
     return [ScoredGroup(name=name, total=sums.score(at), parts=sums.parts(at)) for name, at in scored]
 
 
-def _score_queries(wanted: ScoreFilter, asked: Window) -> QueryScore:
-    """The queries that read anything in wanted; one fails by any of its tables."""
-    rows = LookUp.objects.filter(at__gte=asked.start, at__lt=asked.end)
-    rows = replace(wanted, category=None).narrow(rows, who="dataset__")
+def _score_queries(scope: ScoreFilter, span: Window) -> QueryScore:
+    """The queries that read anything in scope; one fails by any of its tables."""
+    rows = LookUp.objects.filter(at__gte=span.start, at__lt=span.end)
+    rows = replace(scope, category=None).narrow(rows, who="dataset__")
     failed: dict[object, set[int]] = defaultdict(set)
     for query, incidents in rows.filter(failed=True).values_list("query", "incidents"):
         failed[query].update(incidents)

@@ -20,10 +20,8 @@ CHOOSES_ROWS = (
     "alerting/selectors.py",
     "alerting/waivers.py",
     *(f"alerting/{room}/*.py" for room in ("verdicts", "standings", "inhibition", "alerts", "notices")),
-    *(
-        f"incident_manager/{room}/*.py"
-        for room in ("incidents", "reruns", "reports", "quality", "gate", "scores", "retention")
-    ),
+    *(f"incident_manager/{room}.py" for room in ("reports", "reruns", "retention")),
+    *(f"incident_manager/{room}/*.py" for room in ("incidents", "quality", "gate", "scores")),
     "web/access/who.py",
     "web/access/who.py",
 )

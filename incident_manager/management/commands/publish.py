@@ -17,8 +17,7 @@ from assay.queue.drain import drain
 from incident_manager.management.named import named_dataset, named_window
 from incident_manager.models import Publication
 from incident_manager.publishing.pointers import KINDS, UnableToPoint
-from incident_manager.publishing.rules import Refuse
-from incident_manager.publishing.services import ToPublish, UnableToPublish, publish
+from incident_manager.publishing.services import Refuse, ToPublish, UnableToPublish, publish
 
 
 class Command(Base):

@@ -6,36 +6,26 @@ import pytest
 
 from alerting.state import State
 from alerting.verdicts.sustain import Verdict
-from incident_manager.incidents.lifecycle import Closed, How, Opening, healing, on_fail, resolution
+from incident_manager.incidents.lifecycle import How, healing, reopens, resolution
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def closed(how: How, *, ago: timedelta) -> Closed:
-    return Closed(how=how, resolved_at=NOW - ago)
-
-
 @pytest.mark.parametrize(
-    ("waived", "is_open", "last_closed", "opening"),
+    ("how", "ago", "reopened"),
     [
-        (True, True, None, Opening.NOTHING),
-        (True, False, closed(How.AUTO, ago=DAY / 2), Opening.NOTHING),
-        (False, True, closed(How.AUTO, ago=DAY / 2), Opening.JOIN),
-        (False, False, None, Opening.NEW),
-        (False, False, closed(How.AUTO, ago=DAY), Opening.REOPEN),
-        (False, False, closed(How.AUTO, ago=-DAY), Opening.REOPEN),
-        (False, False, closed(How.AUTO, ago=DAY + timedelta(seconds=1)), Opening.NEW),
-        (False, False, closed(How.FORCED, ago=DAY / 2), Opening.NEW),
-        (False, False, closed(How.ACCEPTED, ago=DAY / 2), Opening.NEW),
-        (False, False, closed(How.REDEFINED, ago=DAY / 2), Opening.NEW),
+        (None, DAY / 2, False),
+        (How.AUTO, DAY, True),
+        (How.AUTO, -DAY, True),
+        (How.AUTO, DAY + timedelta(seconds=1), False),
+        (How.FORCED, DAY / 2, False),
+        (How.ACCEPTED, DAY / 2, False),
+        (How.REDEFINED, DAY / 2, False),
     ],
 )
-def test_a_failure_opens_joins_or_reopens(
-    waived: bool, is_open: bool, last_closed: Closed | None, opening: Opening
-) -> None:
-    found = on_fail(failed_at=NOW, period=DAY, waived=waived, is_open=is_open, last_closed=last_closed)
-    assert found is opening
+def test_a_failure_soon_after_an_auto_resolve_reopens(how: How | None, ago: timedelta, reopened: bool) -> None:
+    assert reopens(how, ended_at=NOW - ago, failed_at=NOW, period=DAY) is reopened
 
 
 @pytest.mark.parametrize(
@@ -96,9 +86,8 @@ def test_an_incident_ends_when_its_last_window_is_healed(hows: list[How | None],
     assert resolution(hows[::-1]) is how
 
 
-def test_the_words_for_how_incidents_open_and_end_are_these() -> None:
+def test_the_words_for_how_incidents_end_are_these() -> None:
     assert [how.value for how in How] == ["forced", "accepted", "auto", "redefined", "withdrawn"]
-    assert [opening.value for opening in Opening] == ["nothing", "join", "reopen", "new"]
 
 
 def test_a_users_word_counts_before_what_tests_saw_and_a_repair_before_a_new_assertion() -> None:
