@@ -17,9 +17,10 @@ from assay.config import config
 from assay.models import Dataset, DigestRound
 from assay.queue.claims import finish
 from assay.scheduler.beat import next_morning
-from incident_manager.models import Incident
 from test_generator.coverage import TierCoverage
 from test_generator.models import Gap
+
+from .models import Incident
 
 WEEK = timedelta(days=7)
 MONDAY = 0
@@ -49,7 +50,7 @@ class Figures:
 
 def figures_of(team: str, *, now: datetime) -> Figures:
     """The week of a team that ends now, from the selectors that answer the API."""
-    from incident_manager.scores.metric_reporter import NONE, scores  # with it numpy, for which no gate should wait
+    from .scores.metric_reporter import NONE, scores  # with it numpy, for which no gate should wait
 
     start = now - WEEK
     total = scores(start=start, end=now, now=now, team=team, listed=NONE).total

@@ -20,7 +20,8 @@ from assay.models import Dataset
 from assay.time.windows import Window
 from execution_engine.models import Measurement, Run
 from execution_engine.runs.shown_results import HIDDEN, Veil
-from incident_manager.models import Incident
+
+from .models import Incident
 
 # Rows as CSV or Parquet, in parts that can be sent while the next rows are read.
 

@@ -22,9 +22,10 @@ from assay.queue.claims import finish
 from assay.time.windows import Window, partition_name
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
-from incident_manager.incidents.services import note, resolve
-from incident_manager.intervals import Intervals, clip, overlap, subtract, union
-from incident_manager.models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
+
+from .incidents.services import note, resolve
+from .intervals import Intervals, clip, overlap, subtract, union
+from .models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
 
 UNSETTLED = (ReportState.OPEN, ReportState.CONFIRMED)
 MOST = 5  # troubles that a reporter is shown

@@ -45,7 +45,8 @@ from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Planner, UnableToPlan
 from execution_engine.selectors import keeping_states, period
 from execution_engine.services import is_expired
-from incident_manager.models import LookUp, SpoiltWindow
+
+from .models import LookUp, SpoiltWindow
 
 WHOLE_PROFILES = timedelta(days=2)  # then what is kept of a profile is enough to make a past anew
 PROFILES = timedelta(days=90)

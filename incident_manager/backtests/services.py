@@ -422,20 +422,7 @@ def as_json(found: Backtest, veil: Veil) -> dict[str, Any]:
             {"assertion": one.other.text, "looser": one.other.is_looser, **raised_json(one.raised)}
             for one in found.others
         ],
-        "windows": [
-            {
-                "window": one.window.text,
-                "key": partitioning.key(one.window),
-                "due_at": one.due_at.isoformat(),
-                "outcome": (run := run_of(one)).outcome,
-                "value": None if hidden else run.value,
-                "sentence": "" if hidden else run.sentence,
-                "results": len(one.runs),
-                "measured_late": one.measured_late,
-                "changed_since": one.changed_since,
-            }
-            for one in found.windows
-        ],
+        "windows": [_window(one, key=partitioning.key(one.window), hidden=hidden) for one in found.windows],
         "not_measured": [window.text for window in found.missing],
         "cannot_be_known": {window.text: why for window, why in found.unknowable.items()},
         "scans_needed": found.scans,
@@ -483,6 +470,21 @@ def run_of(one: FoundWindow) -> Run:
     judged = [run for run in one.runs if run.outcome != Outcome.ERROR]
     first = next((run for run in judged if run.measured_at and run.measured_at >= one.due_at), None)
     return first or (judged or one.runs)[-1]
+
+
+def _window(one: FoundWindow, *, key: str, hidden: bool) -> dict[str, Any]:
+    run = run_of(one)
+    return {
+        "window": one.window.text,
+        "key": key,
+        "due_at": one.due_at.isoformat(),
+        "outcome": run.outcome,
+        "value": None if hidden else run.value,
+        "sentence": "" if hidden else run.sentence,
+        "results": len(one.runs),
+        "measured_late": one.measured_late,
+        "changed_since": one.changed_since,
+    }
 
 
 def _instant(at: datetime | None) -> str | None:
