@@ -50,7 +50,7 @@ class Figures:
 
 def figures_of(team: str, *, now: datetime) -> Figures:
     """The week of a team that ends now, from the selectors that answer the API."""
-    from .scores.metric_reporter import NONE, scores  # with it numpy, for which no gate should wait
+    from incident_manager.scores.metric_reporter import NONE, scores  # with it numpy, for which no gate should wait
 
     start = now - WEEK
     total = scores(start=start, end=now, now=now, team=team, listed=NONE).total

@@ -22,8 +22,8 @@ from assay.queue.claims import finish
 from assay.time.windows import Window, partition_name
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
+from incident_manager.incidents.services import note, resolve
 
-from .incidents.services import note, resolve
 from .intervals import Intervals, clip, overlap, subtract, union
 from .models import EntryKind, Episode, Incident, Report, ReportState, Resolution, Saw, SpoiltWindow
 

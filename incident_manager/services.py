@@ -4,7 +4,6 @@ Other packages call only what is named here; what is decided stands in pure modu
 """
 
 from incident_manager.backtests.services import UnableToBacktest, as_revised, backtest, untried_if_hard
-from incident_manager.digests import tell_digests
 from incident_manager.gate.rules import UnableToOverride
 from incident_manager.gate.services import (
     WrittenWindow,
@@ -31,7 +30,9 @@ from incident_manager.incidents.users import (
     rerun,
 )
 from incident_manager.quality.look_ups import LookUpAnswer, ToRead, look_up, look_ups
-from incident_manager.reports import (
+
+from .digests import tell_digests
+from .reports import (
     UnableToDecide,
     confirm_report,
     fix_report,
@@ -42,7 +43,6 @@ from incident_manager.reports import (
     reply,
     report,
 )
-
 from .reruns import check_standing, follow_change, rejudge_revision
 
 __all__ = [
