@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LOCKS = ROOT / "deploy" / "locks"
 EXTRAS = {"run": (), "dev": ("dev",), "test": ("dev", "java", "mysql")}  # each includes the last
-BUILD = "hatchling>=1.27,<2\nsetuptools<81\nwheel\n"  # build Assay, and the packages that come as sources alone
+BUILD = "hatchling>=1.27,<2\nsetuptools<80.9\nwheel\n"  # build Assay, and the packages that come as sources alone
 OLDEST = (3, 11)
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 HEADERS = str(Path(sysconfig.get_path("include")) / "Python.h")

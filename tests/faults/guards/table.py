@@ -40,8 +40,8 @@ GUARDS = (
         edits=(
             Edit(
                 path=QUEUE,
-                was='[row.pk], unchanged={"epoch": row.epoch}, **ended)',
-                becomes="[row.pk], **ended)",
+                was="filter(pk=row.pk, epoch=row.epoch).update(**ended)",
+                becomes="filter(pk=row.pk).update(**ended)",
             ),
             Edit(path=QUEUE, was=', unchanged=("epoch",))', becomes=", unchanged=())"),
         ),

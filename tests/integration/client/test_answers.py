@@ -16,7 +16,7 @@ OF_DOCUMENT = {
     answers.GateAnswer: "GateVerdict",
     answers.CompletedAnswer: "CompletionVerdict",
     answers.Incident: "IncidentRow",
-    answers.Report: "Answer",
+    answers.Report: "ReportAnswer",
     answers.Dataset: "DatasetRow",
 }
 
