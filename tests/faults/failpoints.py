@@ -6,7 +6,7 @@ The files are in the home of the experiment; each holds which fault it is.
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -108,9 +108,9 @@ def _into_the_notifier(home: Path) -> None:
             come_by(home, AFTER_CLAIM)
             yield rows
 
-    def answered(error: object, message: Any, _: object) -> None:
-        is_taken = error is None and message.channel == "webhook"  # the receiver has answered with a success
-        if is_taken and len(message.notices) > 1:  # of one notice alone nothing can be parted
+    def answered(error: object, notices: Sequence[Any]) -> None:
+        is_taken = error is None and notices[0].channel == "webhook"  # the receiver has answered with a success
+        if is_taken and len(notices) > 1:  # of one notice alone nothing can be parted
             come_by(home, AFTER_ANSWER)
 
     send.claims = dying  # type: ignore[attr-defined]
