@@ -11,7 +11,8 @@ from tests.mutants.trial import Fate, covering, judge, record
 
 pytestmark = pytest.mark.timeout(600)
 
-BACKOFF = Target(path=ROOT / "alerting" / "verdicts" / "backoff.py", is_pure=True)
+SUSTAIN = Target(path=ROOT / "alerting" / "verdicts" / "sustain.py", is_pure=True)
+BACK_OFF = SUSTAIN.path.read_text().partition("INITIAL_INTERVAL =")[0].count("\n")  # the lines before it
 TIERS = Target(path=ROOT / "platform" / "assay" / "catalog" / "tiers.py", is_pure=True)
 TESTS = ("tests/unit/alerting/test_backoff.py",)
 MODULE = '''"""About it."""
@@ -67,10 +68,10 @@ def test_every_pure_module_and_every_service_is_a_target_with_tests() -> None:
 
 def test_a_slice_of_the_mutants_of_the_back_off_is_noticed(tmp_path: Path) -> None:
     record(TESTS, ["alerting"], tmp_path / "coverage")
-    lines = covering(BACKOFF, tmp_path / "coverage")
-    chosen = [mutant for mutant in mutants(BACKOFF.path) if mutant.source][::6]
+    lines = covering(SUSTAIN, tmp_path / "coverage")
+    chosen = [mutant for mutant in mutants(SUSTAIN.path) if mutant.source and mutant.line > BACK_OFF][::6]
     with ThreadPoolExecutor(2) as pool:
-        fates = list(pool.map(lambda mutant: judge(BACKOFF, mutant, lines), chosen))
+        fates = list(pool.map(lambda mutant: judge(SUSTAIN, mutant, lines), chosen))
     seen = {mutant.change: fate for mutant, fate in zip(chosen, fates, strict=True)}
     assert len(seen) > 10
     assert [change for change, fate in seen.items() if fate in (Fate.SURVIVED, Fate.UNREACHED)] == []
