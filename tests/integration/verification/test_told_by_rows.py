@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import list_part
-from execution_engine.engines.native import local_scan as rows_of_files
+from execution_engine.engines.native import measure as measuring
 from execution_engine.engines.native.local_scan import pieces_of, stored_columns, told_without_spark
 from execution_engine.engines.native.reading import batches
 from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
@@ -312,7 +312,7 @@ def test_what_is_too_large_is_left_to_spark(spec: MetricSpec, tmp_path: Path, mo
     size = (tmp_path / "a.parquet").stat().st_size
     assert told_without_spark(in_folder(tmp_path), wanted, most_bytes=size + 1) is not None
     assert told_without_spark(in_folder(tmp_path), wanted, most_bytes=size) is None
-    monkeypatch.setattr(rows_of_files, "MOST_ROWS", 3)
+    monkeypatch.setattr(measuring, "MOST_ROWS", 3)
     assert told_without_spark(in_folder(tmp_path), wanted) is None
 
 
