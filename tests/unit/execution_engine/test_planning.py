@@ -22,10 +22,7 @@ TRIPS = PlannedSource(
     upstreams=("raw.events",),
 )
 EVENTS = PlannedSource(
-    name="raw.events",
-    datacenters=("sea", "phx"),
-    partitioning=Partitioning(granularity=Granularity.HOUR),
-    share=0.95,
+    name="raw.events", datacenters=("sea", "phx"), partitioning=Partitioning(granularity=Granularity.HOUR), share=0.95
 )
 ORDERS = PlannedSource(name="mysql.orders", datacenters=("dca",), partitioning=DAILY)
 WEEKLY = PlannedSource(name="raw.weekly", datacenters=("sea",), partitioning=Partitioning(granularity=Granularity.WEEK))
@@ -167,11 +164,7 @@ def test_a_history_is_made_of_the_windows_before() -> None:
         ("row_count(datacenter='mars')", planner(), "assertion is invalid"),
         ("sample_found('mysql.orders')", planner(home=replace(TRIPS, primary_key=())), "assertion is invalid"),
         ("row_count()", planner(home=replace(TRIPS, kept_from=MONDAY.end)), "no data"),
-        (
-            "row_count(dataset='mysql.orders')",
-            planner(replace(ORDERS, kept_from=MONDAY.end)),
-            "no data",
-        ),
+        ("row_count(dataset='mysql.orders')", planner(replace(ORDERS, kept_from=MONDAY.end)), "no data"),
     ],
 )
 def test_what_cannot_be_planned(text: str, given: Planner, reason: str) -> None:

@@ -72,10 +72,7 @@ def test_every_strategy_has_a_name_that_leads_to_it(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (
-            {"strategy": "crystal_ball"},
-            "there is no strategy 'crystal_ball': take one of adaptive, predictive,",
-        ),
+        ({"strategy": "crystal_ball"}, "there is no strategy 'crystal_ball': take one of adaptive, predictive,"),
         ({"side": "left"}, "side= is one of both, low, high, not 'left'"),
         ({"lower": 7}, "adaptive has no option lower=: take of alarms, min_values, period"),
         ({"strategy": "simple_threshold"}, "without bounds expects any value: give lower=, upper= or both"),

@@ -85,20 +85,18 @@ def test_null_goes_through_an_assertion_as_in_sql_and_is_no_verdict(text: str, o
     assert (found.failure.reason if found.failure else None) == (Reason.UNDEFINED if outcome is ERROR else None)
 
 
-def test_a_null_result_names_what_was_null() -> None:
-    assert verdict("a() / b() > 1", a=1, b=0).sentence == "result is null: a() / b() divides 1 by zero"
-    assert verdict("a() > b()", a=None, b=0).sentence == "result is null: a() is NULL"
-
-
 @pytest.mark.parametrize("value", [nan, inf, -inf])
 def test_a_value_that_is_not_finite_is_an_error_whatever_else_holds(value: float) -> None:
     found = verdict("coalesce(a(), 1) < 2 or 1 < 2", a=value)
     assert found.failure == Failure(reason=Reason.NOT_FINITE, detail=f"a() is {value}")
 
 
-def test_a_result_too_large_to_be_held_is_an_error() -> None:
-    found = verdict("a() * 1e300 > 1", a=1e300)
-    assert found.failure == Failure(reason=Reason.NOT_FINITE, detail="a() * 1e+300 is too large to be held")
+@pytest.mark.parametrize(
+    ("text", "node"), [("a() * 1e300 > 1", "a() * 1e+300"), ("1e300 * a() * 2 > 1", "1e+300 * a()")]
+)
+def test_a_result_too_large_to_be_held_is_an_error_at_its_first_node(text: str, node: str) -> None:
+    failure = Failure(reason=Reason.NOT_FINITE, detail=f"{node} is too large to be held")
+    assert verdict(text, a=1e300).failure == failure
 
 
 STANDARD, ALLOW_EMPTY = ZeroDivision.STANDARD, ZeroDivision.STANDARD_ALLOW_EMPTY
@@ -162,29 +160,6 @@ def test_of_several_failures_the_one_that_must_be_mended_is_told() -> None:
     assert verdict("a() + b() > 0", a=waiting, b=passing).failure == passing
 
 
-@pytest.mark.parametrize("values", [{}, {"a()": [1.0]}, {"a()": "1"}])
-def test_values_of_another_assertion_are_refused(values: dict[str, Value]) -> None:
-    with pytest.raises(UnableToEvaluate, match=r"a\(\)"):
-        evaluate(parse("a() > 0"), values)
-
-
-@pytest.mark.parametrize(
-    ("text", "a", "sentence"),
-    [
-        ("a() >= 0.99", 0.98999999, "a() = 0.98999999, wanted >= 0.99"),
-        ("a() / 3 >= 0.99", 1, "a() / 3 = 0.333333, wanted >= 0.99"),
-        ("0.99 <= a()", 1, "a() = 1, wanted >= 0.99"),
-        ("not a() < 5 %", 0.01, "a() = 0.01, wanted not < 5 %"),
-        ("a() < 4h", 18725.3, "a() = 5h 12m, wanted < 4h"),
-        ("a() / 1h < 4", 18000, "a() / 1h = 5, wanted < 4"),
-        ("a() <= 2 * a()", 12345678, "a() = 12345678, wanted <= 2 * a() (24691356)"),
-        ("a() > 5 and a() < 9", 9, "a() > 5 is true (9); a() < 9 is false (9)"),
-    ],
-)
-def test_a_sentence_says_what_was_found_and_wanted(text: str, a: float, sentence: str) -> None:
-    assert verdict(text, a=a).sentence == sentence
-
-
 def test_a_broken_division_by_zero_is_said_as_such() -> None:
     assert ratio(7, 0, STANDARD).sentence.endswith(
         "= NULL, wanted between 0.99 and 1.01; row_count() / row_count(dataset='raw.trips') divides 7 by zero"
@@ -213,7 +188,10 @@ def test_the_farther_beyond_its_bound_the_worse_a_value_is(text: str, better: fl
 
 @pytest.mark.parametrize(
     ("text", "a", "expected"),
-    [("a() < 5", 1, 0.0), ("a() < 5", None, None), ("a() < 5 and a() < 6", 9, None), ("a() != 5", 5, 0.0)],
+    [
+        *[("a() < 5", 1, 0.0), ("a() < 5", None, None), ("a() < 5 and a() < 6", 9, None), ("a() != 5", 5, 0.0)],
+        ("a() <= 0.3", 0.9, 0.6),
+    ],
 )
 def test_excess_is_nothing_when_held_and_unknown_without_a_single_value(
     text: str, a: float | None, expected: float | None
@@ -228,7 +206,15 @@ def test_nothing_is_worse_than_a_broken_division_by_zero() -> None:
 @pytest.mark.parametrize(
     ("text", "a", "sentence"),
     [
+        ("a() >= 0.99", 0.98999999, "a() = 0.98999999, wanted >= 0.99"),
+        ("a() / 3 >= 0.99", 1, "a() / 3 = 0.333333, wanted >= 0.99"),
+        ("not a() < 5 %", 0.01, "a() = 0.01, wanted not < 5 %"),
+        ("a() < 4h", 18725.3, "a() = 5h 12m, wanted < 4h"),
+        ("a() / 1h < 4", 18000, "a() / 1h = 5, wanted < 4"),
+        ("a() <= 2 * a()", 12345678, "a() = 12345678, wanted <= 2 * a() (24691356)"),
+        ("a() > 5 and a() < 9", 9, "a() > 5 is true (9); a() < 9 is false (9)"),
         ("a() > 1", None, "result is null: a() is NULL"),
+        ("a() / (a() - 1) > 1", 1, "result is null: a() / (a() - 1) divides 1 by zero"),
         ("a() > 5 or a() > a() / 0", 1, "result is null: a() / 0 divides 1 by zero"),
         (
             "a() > 5 or a() / 0 > a() / -0",
@@ -313,15 +299,3 @@ def test_an_empty_ratio_says_what_it_is() -> None:
         "no data: row_count() / row_count(dataset='raw.trips') is 0 / 0: there is nothing to compare yet"
     )
     assert found.operands == {"row_count()": 0.0, "row_count(dataset='raw.trips')": 0.0}
-
-
-def test_a_constant_of_no_operand_that_overflows_names_its_first_node() -> None:
-    found = verdict("1e300 * a() * 2 > 1", a=1e300)
-    assert found.failure == Failure(reason=Reason.NOT_FINITE, detail="1e+300 * a() is too large to be held")
-
-
-def test_excess_is_in_the_unit_of_the_value_and_exact() -> None:
-    tree = parse("a() <= 0.3")
-    assert excess(tree, verdict("a() <= 0.3", a=0.9)) == 0.6
-    assert excess(tree, verdict("a() <= 0.3", a=None)) is None
-    assert excess(parse("a() < 5 and a() < 6"), verdict("a() < 5 and a() < 6", a=9)) is None

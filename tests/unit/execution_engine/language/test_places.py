@@ -33,10 +33,7 @@ def under(text: str, placed: Metric | History | By, *parts: str) -> list[str]:
     ("text", "found"),
     [
         ("not 1 < 2", [("Number", "1"), ("Number", "2"), ("Comparison", "1 < 2"), ("Not", "not 1 < 2")]),
-        (
-            " 1 between 2 and 3 ",
-            [("Number", "1"), ("Number", "2"), ("Number", "3"), ("Between", "1 between 2 and 3")],
-        ),
+        (" 1 between 2 and 3 ", [("Number", "1"), ("Number", "2"), ("Number", "3"), ("Between", "1 between 2 and 3")]),
         (
             "1 not between -2 and - 3",
             [
@@ -163,10 +160,7 @@ def test_a_problem_of_the_whole_text_is_not_drawn() -> None:
         (" or ".join(["n()<2"] * 33), "it may have 32 operands, not 33: split it into several tests"),
         ("-" * 31 + "1 < 2", "it may be nested 32 deep, not 33: use fewer steps"),
         ("f(" + "a," * 600 + "a) < 1", "it may have 1024 words and signs: split it into several tests"),
-        (
-            "(" * 33 + "1",
-            f"parentheses may be nested 32 deep: use fewer\n  {'(' * 33}1\n  {' ' * 32}^",
-        ),
+        ("(" * 33 + "1", f"parentheses may be nested 32 deep: use fewer\n  {'(' * 33}1\n  {' ' * 32}^"),
         (
             "1." + "1" * 39 + " < 2",
             f"a number may have 40 characters, not 41: round it\n  1.{'1' * 39} < 2\n  {'^' * 41}",

@@ -62,13 +62,7 @@ def test_a_history_that_was_stored_before_there_were_steps_is_read() -> None:
     assert from_json(data) == parse("mean(row_count(), last=7) > 0")
 
 
-SPEC = {
-    "name": "quantile",
-    "columns": ["fare"],
-    "arguments": [0.5],
-    "options": {"n": 3},
-    "where": "x > 1",
-}
+SPEC = {"name": "quantile", "columns": ["fare"], "arguments": [0.5], "options": {"n": 3}, "where": "x > 1"}
 PLAIN: dict[str, Any] = {"name": "row_count", "columns": [], "arguments": [], "options": {}, "where": None}
 HERE: dict[str, Any] = {"dataset": None, "datacenter": None, "ago": None}
 PAST = {"function": "mean", "last": 7, "min": None, "metric": {"spec": PLAIN, **HERE}}

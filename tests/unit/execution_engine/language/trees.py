@@ -58,12 +58,7 @@ metrics = st.builds(
 every = st.none() | st.sampled_from(["1d", "7d", "1mo", "1y"])
 many = st.sampled_from([function for function in HistoryFunction if function not in ONE_VALUE])
 histories = st.builds(
-    History,
-    function=many,
-    metric=metrics,
-    last=st.integers(1, 1000),
-    min=st.none() | st.integers(1, 1000),
-    every=every,
+    History, function=many, metric=metrics, last=st.integers(1, 1000), min=st.none() | st.integers(1, 1000), every=every
 ) | st.builds(
     History, function=st.sampled_from(sorted(ONE_VALUE)), metric=metrics, last=st.integers(1, 1000), every=every
 )

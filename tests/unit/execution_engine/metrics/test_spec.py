@@ -90,10 +90,7 @@ def test_a_spec_without_groups_says_nothing_of_them() -> None:
         (ColumnKind.NUMERIC, "dec numeric BIGINT"),
         (ColumnKind.TEXT, "string char(3) varchar(10) text STRING"),
         (ColumnKind.TEMPORAL, "date timestamp datetime time timestamp_ntz"),
-        (
-            ColumnKind.ANY,
-            "interval boolean binary array<int> struct<a:int> x pint xdate",
-        ),
+        (ColumnKind.ANY, "interval boolean binary array<int> struct<a:int> x pint xdate"),
     ],
 )
 def test_the_kind_of_a_column_is_told_by_its_declared_type(kind: ColumnKind, declared: str) -> None:

@@ -32,10 +32,7 @@ RULES = [
 WRONG = [
     ("checks:\n  - row_count() > 0\n  - is_uniqe: [id]\n", "checks.yaml:3: 'is_uniqe' is neither a metric nor a rule"),
     ("checks:\n  - is_unique: 7\n", "checks.yaml:2: found 7: write a column, or a list"),
-    (
-        "checks:\n  - is_contained_in: {status: []}\n",
-        "the values of each column, such as {status: [open, closed]}",
-    ),
+    ("checks:\n  - is_contained_in: {status: []}\n", "the values of each column, such as {status: [open, closed]}"),
     ("checks:\n  - is_contained_in: {status: [open, null]}\n", "None is no text, number, truth or date"),
     ("checks:\n  - is_less_than: [a, b, c]\n", "found 3: is_less_than takes 2"),
     ("checks:\n  - has_pattern: {city: 7}\n", "write a text behind each column, such as {code: integral}"),
