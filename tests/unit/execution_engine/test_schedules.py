@@ -4,21 +4,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.catalog.tiers import TIERS
 from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.planning.schedules import (
     BEGINNING,
     Schedule,
     Slot,
     UnableToSchedule,
+    at_bound,
     check_line,
     due_slots,
     first_slot,
     is_ahead,
+    is_made_up_for,
     jitter_of,
     moved_slot,
     period,
     slot_after,
+    turn,
 )
+from execution_engine.watch import next_look
 
 BERLIN = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
 HOUR = timedelta(hours=1)
@@ -200,3 +205,64 @@ def test_a_test_that_never_ran_begins_anew_when_it_was_written() -> None:
 def test_the_last_run_of_an_earlier_schedule_says_nothing_of_the_next_slot() -> None:
     last = Slot(window=Window(start=local(3, 2), end=local(3, 9)), due_at=local(3, 9, 6))
     assert slot_after(daily(), last, since=local(3, 1), now=NOW) == first_slot(daily(), now=NOW)
+
+
+LOOK = datetime(2026, 3, 10, 12, 3, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("age", "closely", "expected"),
+    [
+        (timedelta(days=1), True, "03-10 12:05"),
+        (timedelta(days=1), False, "03-10 13:00"),
+        (timedelta(days=34), False, "03-10 13:00"),
+        (timedelta(days=36), False, "03-11 00:00"),
+        (timedelta(days=36), True, "03-10 12:05"),
+    ],
+)
+def test_how_often_a_window_is_looked_at(age: timedelta, closely: bool, expected: str) -> None:
+    assert f"{next_look(window_end=LOOK - age, closely=closely, now=LOOK):%m-%d %H:%M}" == expected
+
+
+@given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)), st.booleans())
+def test_the_next_look_is_always_later(now: datetime, closely: bool) -> None:
+    assert now < next_look(window_end=now, closely=closely, now=now) <= now + timedelta(hours=1)
+
+
+BOUNDS = {"dataset_id": 2, "owner": 3, "engine": 0}
+
+
+def running(*scans: tuple[int, str], datacenter: str = "sea") -> list[dict[str, object]]:
+    return [
+        {"datacenter": datacenter, "dataset_id": dataset, "owner": owner, "engine": "spark"} for dataset, owner in scans
+    ]
+
+
+def test_nothing_is_full_where_nothing_runs() -> None:
+    assert at_bound([], BOUNDS) == []
+
+
+def test_a_dataset_with_two_scans_begins_no_third() -> None:
+    found = at_bound(running((1, "ada"), (1, "ada"), (2, "bob")), BOUNDS)
+    assert found == [("sea", "dataset_id", 1)]
+
+
+def test_an_owner_is_bounded_over_all_datasets() -> None:
+    found = at_bound(running((1, "ada"), (2, "ada"), (3, "ada"), (4, "bob")), BOUNDS)
+    assert found == [("sea", "owner", "ada")]
+
+
+def test_datacenters_are_bounded_apart() -> None:
+    assert at_bound(running((1, "ada")) + running((1, "ada"), datacenter="phx"), BOUNDS) == []
+
+
+def test_a_bound_of_zero_bounds_nothing() -> None:
+    assert at_bound(running(*((each, f"owner {each}") for each in range(100))), BOUNDS) == []
+
+
+def test_what_is_made_up_for_comes_after_all_that_is_current_and_by_tier_too() -> None:
+    current = [turn(tier.level) for tier in TIERS]
+    made_up_for = [turn(tier.level, is_made_up_for=True) for tier in TIERS]
+    assert [*current, *made_up_for] == sorted({*current, *made_up_for})
+    assert not any(map(is_made_up_for, current))
+    assert all(map(is_made_up_for, made_up_for))

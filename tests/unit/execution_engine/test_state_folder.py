@@ -1,4 +1,4 @@
-"""States kept in a folder: many metrics in one file, found by partition, fingerprint and metric."""
+"""States kept in folders: by their content, and many metrics in one file by partition, fingerprint and metric."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import pytest
 from benchmarks.engine.state_folder import MOST_ROLLUPS, StateFolder
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState
+from execution_engine.parts.state_store import UnableToLoadState, load_state, store_state
 
 KEYS, NULLS, SUM = (MetricSpec(name=name, columns=("id",)) for name in ("distinct_count", "completeness", "sum"))
 DAYS = {"mon": "f", "tue": "g"}
@@ -65,3 +66,28 @@ def test_files_that_are_cut_off_are_as_if_they_were_not_there(states: StateFolde
         path.write_bytes(path.read_bytes()[:kept])
     assert states.parts([KEYS], {"mon": "f"}) == {}
     assert states.rollups([KEYS]) == {KEYS: []}
+
+
+def test_a_state_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    path, checksum = store_state(tmp_path, b"state" * 1000)
+    assert load_state(tmp_path, path, 5000, checksum) == b"state" * 1000
+
+
+def test_equal_states_are_kept_once(tmp_path: Path) -> None:
+    assert store_state(tmp_path, b"same") == store_state(tmp_path, b"same")
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"stat", b"State"])
+def test_a_damaged_state_is_refused(tmp_path: Path, damage: bytes) -> None:
+    path, checksum = store_state(tmp_path, b"state")
+    (tmp_path / path).write_bytes(damage)
+    with pytest.raises(UnableToLoadState, match="is not the 5 bytes that were written"):
+        load_state(tmp_path, path, 5, checksum)
+
+
+def test_a_lost_state_is_refused(tmp_path: Path) -> None:
+    path, checksum = store_state(tmp_path, b"state")
+    (tmp_path / path).unlink()
+    with pytest.raises(UnableToLoadState, match="cannot be read"):
+        load_state(tmp_path, path, 5, checksum)

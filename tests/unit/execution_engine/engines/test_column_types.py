@@ -1,11 +1,14 @@
-"""Which types have room for the values of which: a table of cases, and pyarrow's own casts."""
+"""Types that a catalog declares, which of them have room for the values of which, and names with a dot."""
 
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
 
-from execution_engine.engines.columns.column_types import holds, read_type
+from execution_engine.engines.columns.column_types import expressions, holds, read_type, spark_type, with_fields
+from execution_engine.engines.columns.spec_check import check_spec, settled
+from execution_engine.metrics.definition import ColumnKind
+from execution_engine.metrics.spec import MetricSpec
 
 SAME = (
     ("int", "integer"), ("INT", "int"), ("bigint", "long"), ("string", "varchar(20)"), ("varchar(20)", "string"),
@@ -97,3 +100,129 @@ def _extremes(type_: pa.DataType) -> list[object]:
     if type_ in _UNSIGNED:
         return [0, 2**type_.bit_width - 1]
     return [-(2 ** (type_.bit_width - 1)), 2 ** (type_.bit_width - 1) - 1]
+
+
+@pytest.mark.parametrize(
+    ("declared", "read"),
+    [
+        ("bigint", "bigint"),
+        ("BIGINT ", "bigint"),
+        ("integer", "int"),
+        ("decimal", "decimal(10,0)"),
+        ("numeric(12, 2)", "decimal(12,2)"),
+        ("varchar(20)", "string"),
+        ("timestamp_ltz", "timestamp"),
+        ("array< double >", "array<double>"),
+        ("map<string,array<int>>", "map<string,array<int>>"),
+        ("struct<date:date,`odd ``name`:int>", "struct<`date`:date,`odd ``name`:int>"),
+    ],
+)
+def test_a_type_is_written_anew(declared: str, read: str) -> None:
+    assert spark_type(declared) == read
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "",
+        "integers",
+        "double precision",
+        "int not null",
+        "int comment 'x'",
+        "int, x int",
+        "int) as x, (select max(salary) from hr.pay",
+        "string default current_user()",
+        "bigint generated always as (java_method('java.lang.System', 'exit', 1))",
+        "int /* */",
+        "int -- x",
+        "decimal(39,2)",
+        "decimal(2,3)",
+        "decimal(-1)",
+        "struct<a`:int>",
+        "struct<>",
+        "array<int",
+        "\uff49nt",
+        "int\0",
+        "array<" * 400 + "int" + ">" * 400,
+        "string" * 1000,
+    ],
+)
+def test_what_is_no_type_is_not_pasted_anywhere(declared: str) -> None:
+    assert spark_type(declared) is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "fields"),
+    [
+        ("int", {}),
+        ("struct<b:int,c:string>", {"a.b": "int", "a.c": "string"}),
+        ("struct<b:struct<c:decimal(10,2)>>", {"a.b": "struct<c:decimal(10,2)>", "a.b.c": "decimal(10,2)"}),
+        ("struct<`b c`:int,`d``e`:int>", {"a.`b c`": "int", "a.`d``e`": "int"}),
+        ("array<struct<b:int>>", {}),
+        ("struct<b:map<string,int>,c:int>", {"a.b": "map<string,int>", "a.c": "int"}),
+        ("struct<>", {}),
+    ],
+)
+def test_the_fields_of_a_struct_are_columns(type_: str, fields: dict[str, str]) -> None:
+    assert with_fields({"a": type_, "z": "int"}) == {"a": type_} | fields | {"z": "int"}
+
+
+def test_a_column_whose_name_has_a_dot_is_not_a_field() -> None:
+    write = expressions({"address": "struct<city:string>", "address.city": "string", "a`b": "int"})
+    assert (write.column("address.city"), write.column("a`b")) == ("`address`.`city`", "`a``b`")
+
+
+COLUMNS = ("id", "item", "item.one", "`item.one`", "`order.id`", "`order id`")
+
+
+@pytest.mark.parametrize(
+    ("column", "meant"),
+    [
+        ("item.one", "item.one"),
+        ("`item.one`", "`item.one`"),
+        ("order.id", "`order.id`"),
+        ("Order.Id", "`Order.Id`"),
+        ("item.two", "item.two"),
+        ("order.no", "order.no"),
+        ("id", "id"),
+    ],
+)
+def test_a_name_with_a_dot_is_a_field_unless_no_column_begins_so(column: str, meant: str) -> None:
+    spec = settled(MetricSpec(name="row_count", columns=(column,), by=(column,)), COLUMNS)
+    assert (spec.columns, spec.by) == ((meant,), (meant,))
+
+
+@pytest.mark.parametrize(
+    ("condition", "meant"),
+    [
+        ("item.one > 1", "item.one > 1"),
+        ("order.id > 1 and item.one < 2", "`order.id` > 1 AND `item`.`one` < 2"),
+        ("order.id", "`order.id`"),
+        ("id > 0.5", "id > 0.5"),
+        ("order.id > ", "order.id > "),
+    ],
+)
+def test_so_it_is_in_conditions(condition: str, meant: str) -> None:
+    spec = MetricSpec(name="compliance", arguments=(condition,), where=condition)
+    found = settled(spec, COLUMNS)
+    assert (found.arguments, found.where) == ((meant,), meant)
+
+
+def test_a_text_that_is_no_condition_stays_as_it_is() -> None:
+    spec = MetricSpec(name="query", arguments=("select order.id from order",))
+    assert settled(spec, COLUMNS) == spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (MetricSpec(name="completeness", columns=("item.on",)), "has no column item.on; did you mean item.one?"),
+        (MetricSpec(name="completeness", columns=("order.no",)), "has no column order.no; did you mean `order.id`?"),
+        (MetricSpec(name="row_count", where="order.no > 1"), "has no column order.no; did you mean `order.id`?"),
+        (MetricSpec(name="row_count", where="`order idd` > 1"), "has no column `order idd`; did you mean `order id`?"),
+    ],
+)
+def test_the_name_that_is_suggested_can_be_pasted(spec: MetricSpec, told: str) -> None:
+    failure = check_spec(spec, dict.fromkeys(COLUMNS, ColumnKind.ANY), "shop.orders", engine="spark")
+    assert failure is not None
+    assert told in failure.detail

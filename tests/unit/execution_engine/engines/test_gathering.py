@@ -1,4 +1,6 @@
-from execution_engine.engines.gathering import MOST_AGGREGATES, MOST_CLAUSES, AskedStatistic, selects
+from execution_engine.engines.gathering import MOST_AGGREGATES, MOST_CLAUSES, AskedStatistic, Keyed, selects
+from execution_engine.engines.spark.measures.frequencies import PULLED_BYTES, batches
+from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic
 
 
@@ -78,3 +80,20 @@ def test_the_limits_are_those_of_generated_code_and_of_a_mask() -> None:
     clauses = [asked("a", f"w{at}") for at in range(MOST_CLAUSES)]
     assert [len(select.clauses) for select in selects(clauses, together=False)] == [10]
     assert selects([], together=False) == selects([], together=True) == []
+
+
+TRIP, CITY, DAY = (Grouping(columns=(name,)) for name in ("trip", "city", "day"))
+
+
+def keyed(grouping: Grouping, count: int) -> list[Keyed]:
+    return [Keyed(grouping=grouping, where=f"fare > {at}") for at in range(count)]
+
+
+def test_a_hundred_clauses_of_a_grouping_cost_one_pull() -> None:
+    assert list(batches(keyed(TRIP, 100), 10**7)) == [keyed(TRIP, 100)]
+
+
+def test_groupings_are_pulled_together_as_far_as_the_driver_has_room() -> None:
+    wanted = [*keyed(TRIP, 2), *keyed(CITY, 2), *keyed(DAY, 2)]
+    assert list(batches(wanted, PULLED_BYTES // 16)) == [wanted[:4], wanted[4:]]
+    assert list(batches(wanted, PULLED_BYTES)) == [wanted[:2], wanted[2:4], wanted[4:]]

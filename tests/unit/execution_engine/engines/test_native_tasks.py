@@ -19,7 +19,7 @@ from execution_engine.engines.native.hashing import hashes
 from execution_engine.engines.native.language import Column, UnableToTell, compiled
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
 from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches
-from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean, gleaned_of, loads_to_bytes
+from execution_engine.engines.native.task import Program, from_bytes, glean, gleaned_of, loads_to_bytes
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.kernels.by_kernels import pieces_in
@@ -266,17 +266,3 @@ def test_tasks_know_the_classes_where_no_module_has_their_names(
         assert (statistics, counted[keys].summary.distinct, left, left_of_groups) == ({total: sum_}, distinct, {}, {})
         assert dict(zip(found.keys, found.told[total], strict=True)) == sums
         assert sum(unit.bins[0] for unit in some).tolist() == bins  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({"size": 1}, "a file was replaced while it was read"),
-        ({"path": "/nowhere"}, "a file cannot be read"),
-        ({}, "a has several types, or one of an old writer"),
-    ],
-)
-def test_a_task_tells_why_it_failed(change: dict[str, Any], why: str, tmp_path: Path) -> None:
-    piece = replace(written(tmp_path, a=["x"]), **change)
-    program = Program(asked=(), counted=(), columns={"a": Stored(spark="bigint", arrow=pa.int64())})
-    assert from_bytes(glean(program, [piece]).to_bytes()) == Gleaned(failed=why, groups=[], bins=[])

@@ -115,3 +115,84 @@ def test_a_statement_that_is_no_sql_is_refused_at_its_place(text: str, said: str
 def test_a_place_counts_lines_and_columns_of_what_the_user_wrote(offset: int | None, skipped: int, place: str) -> None:
     refusal = Refusal(what="it is", mend="mend it", offset=offset)
     assert str(UnableToAllow(refusal, "ab\ncde", skipped=skipped)) == f"{place}it is; mend it"
+
+
+def said(text: str, *, condition: bool = False) -> str:
+    columns = ("city", "fare")
+    try:
+        read_condition(text, columns) if condition else read_query(text, ("trips", "zones"), columns)
+    except UnableToAllow as refused:
+        return str(refused)
+    raise AssertionError(f"{text} was allowed")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("select city,\n  foo(fare)\nfrom trips", "line 2, column 3: foo is not allowed; docs/security.md lists"),
+        (
+            "select 'it\\d'",
+            "line 1, column 8: the literal 'it\\d' has an escape that readers of SQL understand differently",
+        ),
+        ("select a.city from trips a cross join zones z", "a join says nothing about which rows belong together"),
+        ("select city like '%a%b%c%d%e' from trips", "column 18: a pattern has more than 4 wildcards %; use several"),
+        ("select repeat(city, 1001) from trips", "column 8: repeat must say its size, at most 1,000"),
+        ("select count(*) from trips qualify 1 = 1", "Select with qualify is not allowed; filter in an outer SELECT"),
+        (f"select '{'a' * 20_000}'", "it has 20,009 bytes, more than 20,000; shorten it"),
+    ],
+)
+def test_an_error_says_what_and_where_and_how_to_mend_it(text: str, error: str) -> None:
+    assert error in said(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("city = 'rome'\nand reflect('a')", "line 2, column 5: reflect is not allowed"),
+        ("fare > (select 1)", "a query belongs into query(…)"),
+        ("fare > 1, city", "it is not one condition; write one expression over the columns"),
+    ],
+)
+def test_an_error_in_a_condition_counts_from_its_own_start(text: str, error: str) -> None:
+    assert error in said(text, condition=True)
+
+
+def test_an_error_repeats_no_character_that_a_log_or_terminal_obeys() -> None:
+    assert said("select `a\nINFO ok\x1b[2J`").isprintable()
+    assert len(said(f"select `{'a' * 9_000}`")) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("show tables", "SHOW"),
+        ("describe trips", "DESCRIBE"),
+        ("desc trips", "DESC"),
+        ("set x = 1", "SET"),
+        ("use db", "USE"),
+        ("explain select 1", "EXPLAIN"),
+        ("cache table trips", "CACHE"),
+        ("insert into trips select 1", "INSERT"),
+        ("Drop Table trips", "DROP"),
+        ("call f()", "CALL"),
+        ("add jar 'x'", "ADD JAR"),
+        ("execute immediate 'x'", "EXECUTE"),
+    ],
+)
+def test_a_command_is_called_one(text: str, name: str) -> None:
+    with pytest.raises(UnableToAllow) as refused:
+        read_query(text, ("trips",))
+    said = f"line 1, column 1: {name} is a command, not a query; only select … from … can be asked"
+    assert str(refused.value) == said
+
+
+def test_so_is_one_behind_a_query_or_a_condition() -> None:
+    with pytest.raises(UnableToAllow, match=r"^line 1, column 11: SHOW is a command"):
+        read_query("select 1; show tables", ())
+    with pytest.raises(UnableToAllow, match=r"^line 1, column 11: DROP is a command"):
+        read_condition("fare > 1; drop table trips")
+
+
+def test_words_of_commands_are_names_where_no_statement_begins() -> None:
+    assert read_condition("show = 1 and comment = 'x' and set = 1").columns == ("show", "comment", "set")
+    assert read_query("select desc, comment from trips where load > 1", ("trips",)).names == ("trips",)

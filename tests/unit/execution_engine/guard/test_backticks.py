@@ -1,12 +1,13 @@
-"""A column whose name is a word of SQL: the refusal tells of the backticks that mend it."""
+"""A column whose name is a word of SQL: conditions name it in backticks, and refusals tell of them."""
 
 import re
 
 import pytest
 
-from execution_engine.guard import Condition, Query, Refusal, UnableToAllow, read_condition, read_query
+from execution_engine.guard import Condition, Query, Refusal, UnableToAllow, in_sql, read_condition, read_query
 from execution_engine.guard.query import MOST_TRIALS, MOST_WORDS, advise_backticks
 from execution_engine.guard.sql_tree import Plain
+from execution_engine.metrics.expressions import path_of
 
 WORDS = sorted({word.lower() for word in Plain.Tokenizer.KEYWORDS if word.isalpha()} | {"if", "interval"})
 MEANINGS = ["current_date", "current_timestamp", "false", "null", "true"]  # what a bare word of these is instead
@@ -137,3 +138,34 @@ def test_the_words_nearest_to_the_fault_are_tried_and_not_many() -> None:
     assert len(tried) == MOST_TRIALS
     assert tried[0] == text.replace("and", "`and`")
     assert {"`not`", "`or`", "`in`"} <= {trial[trial.index("`") :].split()[0] for trial in tried}
+
+
+PLACES = ("{} = 'x'", "{} is null", "not {} like 'x'", "{} not in (1)", "length({}) > 1", "{} - 1 between {} and 2")
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("city", "city"),
+        ("desc", "desc"),
+        ("date", "date"),
+        ("union", "`union`"),
+        ("if", "`if`"),
+        ("interval", "`interval`"),
+        ("true", "`true`"),
+        ("`order id`", "`order id`"),
+        ("`it``s`", "`it``s`"),
+        ("`item.one`", "`item.one`"),
+        ("address.city", "address.city"),
+        ("union.case", "`union`.`case`"),
+    ],
+)
+def test_backticks_stand_where_sql_would_read_something_else(column: str, said: str) -> None:
+    assert in_sql(column) == said
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("column", WORDS)
+def test_each_word_of_sql_is_a_column_wherever_a_condition_names_it(column: str) -> None:
+    for place in PLACES:
+        assert read_condition(place.replace("{}", in_sql(column))).paths == (path_of(column),)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pybloom_live import BloomFilter
 
+from execution_engine.metrics.definitions.bloom import problem
 from execution_engine.metrics.keys.bits import are_in, set_counts
 from execution_engine.metrics.keys.digest import Buckets
 from execution_engine.metrics.keys.envelope import MAX_BYTES
@@ -14,12 +15,14 @@ from execution_engine.metrics.keys.filter import KeyFilter, bloom_of_shape, filt
 from execution_engine.metrics.keys.filter_shape import (
     FilterShape,
     Format,
+    Loss,
     UnableToShape,
     estimated_keys,
     largest_shape,
     shape_for,
 )
 from execution_engine.metrics.keys.growing_filter import sealed_filter
+from execution_engine.metrics.spec import Literal, MetricSpec
 from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, forged, hashes, places
 
 
@@ -123,3 +126,41 @@ def test_keys_that_come_in_batches_give_the_filter_of_all() -> None:
     assert (many.shape, many.counted) == (largest_shape(), False)
     assert few.has(every).all()
     assert many.has(every).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), None),
+        ((("error_rate", 0.001), ("format", "pybloom")), None),
+        ((("format", "pickle"),), "format is 'pickle', not one of hashes, xxhash, pybloom"),
+        ((("error_rate", 0.5),), "error_rate is 0.5, not one of 0.001, 0.01"),
+    ],
+)
+def test_a_filter_is_asked_for_in_a_format_and_at_a_rate_that_there_is(
+    options: tuple[tuple[str, Literal], ...], expected: str | None
+) -> None:
+    assert problem(MetricSpec(name="keys_found", columns=("id",), options=options)) == expected
+
+
+MANY = 10**9
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("missed", [0, 1, 50, 1000, 1001, 20_000, 3_000_000])
+@pytest.mark.parametrize("error_rate", [0.01, 0.001, 1e-12])
+def test_no_more_are_hidden_than_stated_with_a_confidence_of_three_nines(missed: int, error_rate: float) -> None:
+    from scipy.stats import nbinom
+
+    stated = Loss(keys=MANY, missed=missed, error_rate=error_rate).hidden_at_most
+    assert nbinom.cdf(stated - 1, missed + 1, 1 - error_rate) < 0.999 <= nbinom.cdf(stated, missed + 1, 1 - error_rate)
+
+
+def test_what_is_found_is_corrected_for_what_is_hidden() -> None:
+    loss = Loss(keys=1_000_000, missed=9_900, error_rate=0.01)
+    assert (loss.hidden, loss.found) == (100, 990_000)
+
+
+def test_no_more_are_hidden_than_there_are() -> None:
+    loss = Loss(keys=1000, missed=1000, error_rate=0.01)
+    assert (loss.hidden, loss.hidden_at_most, loss.found) == (0, 0, 0)

@@ -6,12 +6,14 @@ import pytest
 
 from execution_engine.engines.columns.column_types import expressions
 from execution_engine.engines.spark.measures.gather import aggregates
+from execution_engine.language.checking import DatasetSchema, check
+from execution_engine.language.parse import parse
 from execution_engine.metrics import definitions
 from execution_engine.metrics.definition import LAKE, SERVICE, Kind, MetricDefinition
 from execution_engine.metrics.definitions import shares
 from execution_engine.metrics.registry import DEFINITIONS, FILES, METRICS, SIGNATURES, _read
 from execution_engine.metrics.spec import MetricSpec
-from tests.unit.execution_engine.metrics.metrics_page import ROOT, example
+from tests.unit.execution_engine.metrics.metrics_page import DEEQU, PATH, ROOT, Row, example, page
 
 METRICS_FOLDER, CHECKS_FOLDER = "execution_engine/metrics", "execution_engine/verification"
 WRITE = expressions({"a": "bigint", "b": "double", "address": "struct<city:string>", "address.city": "string"})
@@ -109,3 +111,21 @@ def test_nothing_that_plans_reads_or_judges_knows_a_metric_by_its_name() -> None
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and node.value in names
     ] == []
+
+
+def test_the_page_is_what_the_registry_says() -> None:
+    assert PATH.read_text() == page(), "make docs writes it anew"
+
+
+@pytest.mark.parametrize("row", [row for row in DEEQU if row.table == 1], ids=lambda row: row.theirs)
+def test_what_the_page_says_to_write_is_accepted(row: Row) -> None:
+    home = DatasetSchema(name="raw.trips", columns=None)
+    for text in row.write.replace(", …", "").split("; "):
+        check(parse(text), home=home, schema_of=lambda _: None, signatures=SIGNATURES, source=text)
+
+
+@pytest.mark.parametrize("row", DEEQU, ids=lambda row: row.theirs)
+def test_every_row_of_the_paper_has_its_metric_and_a_proof(row: Row) -> None:
+    assert row.ours
+    assert set(row.ours) <= set(METRICS)
+    assert (ROOT / row.proof).is_file()

@@ -1,14 +1,19 @@
-"""Which declared columns are gone or changed, where, and how a sentence says it."""
+"""Which declared columns are gone or changed, where, and how a sentence says it; which schema is met."""
+
+import pytest
 
 from execution_engine.engines.columns.column_types import holds
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.schema import (
     SCHEMA_DRIFT,
+    SCHEMA_MATCH,
     SeenColumns,
+    compare,
     declared_of,
     declared_text,
     detail_of,
     drifts,
+    wanted_columns,
 )
 from execution_engine.metrics.spec import MetricSpec
 
@@ -78,3 +83,43 @@ def test_a_call_with_an_unknown_selection_or_without_columns_is_refused() -> Non
     assert SCHEMA_DRIFT.problem(call(of="keys")) is None
     assert SCHEMA_DRIFT.problem(call(of="key")) == "of= is one of all, keys, others, not key"
     assert "written as 'name type" in str(SCHEMA_DRIFT.problem(call(declared=" ")))
+
+
+FOUND = {"id": "bigint", "Price": "decimal(10,2)", "at": "struct<city:string,zip:int>", "at.city": "string"}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("id bigint", [("id", "bigint")]),
+        (" id  bigint ,b   string", [("id", "bigint"), ("b", "string")]),
+        ("price decimal(10, 2), m map<string, int>", [("price", "decimal(10, 2)"), ("m", "map<string, int>")]),
+        ("", []),
+    ],
+)
+def test_a_schema_is_read_column_by_column(text: str, columns: list[tuple[str, str]]) -> None:
+    assert wanted_columns(text) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "missing", "other"),
+    [
+        ("ID long, price DECIMAL(10, 2), at struct<city: string, zip: int>", [], {}),
+        ("at.city string", [], {}),
+        ("id int, gone string", ["gone"], {"id": "bigint"}),
+        ("price decimal(10,3)", [], {"price": "decimal(10,2)"}),
+    ],
+)
+def test_columns_are_compared_by_name_and_type(text: str, missing: list[str], other: dict[str, str]) -> None:
+    found = compare(wanted_columns(text), FOUND)
+    assert (found["missing"], found["other"]) == (missing, other)
+
+
+def test_columns_that_nobody_asked_for_are_told() -> None:
+    assert compare(wanted_columns("price decimal(10,2)"), FOUND)["extra"] == ["id", "at"]
+
+
+@pytest.mark.parametrize(("text", "fits"), [("id bigint", True), ("id", False), ("", False), ("id bigint,", False)])
+def test_a_text_that_is_no_schema_is_refused(text: str, *, fits: bool) -> None:
+    assert SCHEMA_MATCH.problem is not None
+    assert (SCHEMA_MATCH.problem(MetricSpec(name="schema_match", arguments=(text,))) is None) == fits

@@ -1,6 +1,7 @@
 """A profile as people read it, beside pandas and numpy."""
 
 import json
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.report import BINS, SHARES, described
+from execution_engine.profiles.gather import column_profile, gathered_profile
+from execution_engine.profiles.lints import lints_of
+from execution_engine.profiles.report import BINS, MOST_LETTERS, SHARES, described, text_of, usual_of
 
 FLOATS = st.floats(-1e12, 1e12)
 
@@ -121,3 +123,92 @@ def test_whatever_it_is_of_it_is_json(values: list[Any]) -> None:
     told = column(values)
     assert json.loads(json.dumps(told, allow_nan=False))["distinct"] >= 0
     assert len(json.dumps(told)) < 10_000
+
+
+def usual(values: list[Any]) -> str:
+    """Of a column of these values."""
+    (column,) = described(gathered_profile([pa.table({"x": values})]))["columns"]
+    return usual_of(column)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (list(range(101)), "5 to 95"),
+        ([1234.5 * number for number in range(101)], "6,172 to 117,278"),
+        ([7, 7, None], "7"),
+        (["a", "abc", None], "1 to 3 characters"),
+        (["ab", "cd"], "2 characters"),
+        ([datetime(2026, 3, 9, 1, 2, 3)] * 3, "2026-03-09 01:02"),
+        ([datetime(2026, 3, 9, hour) for hour in range(21)], "2026-03-09 01:00 to 19:00"),
+        ([datetime(2026, 3, day) for day in range(1, 22)], "2026-03-02 00:00 to 2026-03-20 00:00"),
+        ([date(2026, 3, day) for day in range(1, 22)], "2026-03-02 to 2026-03-20"),
+        ([None], ""),
+        ([[1], [2]], ""),
+        ([float("nan")], ""),
+    ],
+)
+def test_what_is_usual_is_where_nine_of_ten_numbers_lie_or_how_long_texts_are(values: list[Any], said: str) -> None:
+    assert usual(values) == said
+
+
+def test_a_long_value_is_cut_and_breaks_no_line() -> None:
+    told = described(gathered_profile([pa.table({"x" * 200: ["a\nb\x1b[31m"] * 3})]))
+    first, _, line = text_of("t", told).splitlines()
+    assert first == "t: 3 rows"
+    assert line.startswith("x" * (MOST_LETTERS - 1) + "…  string  100 %  ")
+    assert "\x1b" not in line
+
+
+def test_a_table_without_columns_has_a_head_alone() -> None:
+    assert text_of("t", {"rows": 0, "columns": []}).splitlines()[0] == "t: 0 rows"
+
+
+DAYS = [f"2026-03-{1 + at % 28:02d}" for at in range(100)]
+
+
+def names(values: Sequence[object]) -> dict[str, float]:
+    """The lints of a column, each with the share of rows that it is of."""
+    return {lint["name"]: round(lint["share"], 3) for lint in lints_of(column_profile(pa.array(values)))}
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (["a"] * 50, {"constant": 1.0}),
+        ([7] * 50, {"constant": 1.0}),
+        (DAYS, {"dates as texts": 1.0}),
+        ([f"{day}T12:00:00Z" for day in DAYS], {"dates as texts": 1.0}),
+        ([*DAYS[:60], *(f"{1 + at % 12}/3/2026" for at in range(40))], {"dates as texts": 1.0, "mixed formats": 1.0}),
+        ([str(at * 37 + 1) for at in range(100)], {"numbers as texts": 1.0}),
+        ([f"{at / 7 + 1:.2f}" for at in range(100)], {"numbers as texts": 1.0}),
+        ([f"{at:05d}" for at in range(100)], {}),  # zip codes: zeros in front mean something
+        (["open"] * 60 + ["Open"] * 30 + ["closed "] * 5 + ["closed"] * 5, {"near duplicates": 0.35}),
+        (["Oslo"] * 50 + ["Rome"] * 45 + ["N/A"] * 5, {"stand-ins": 0.05}),
+        ([*range(90), *[99999] * 10], {"stand-ins": 0.1}),
+        ([*range(90), *[99] * 10], {}),  # not far from the others
+        ([*range(1, 91), *[-1] * 10], {}),  # nor is this one
+        ([1000 + at for at in range(90)] + [-999] * 10, {"stand-ins": 0.1}),
+        (["x"] * 49 + ["AKIAABCDEFGH12345678"], {"leaked secrets": 0.02}),
+        (["x"] * 49 + ["postgres://ann:hunter2@db/prod"], {"leaked secrets": 0.02}),
+        (["https://example.com/a"] * 25 + ["https://example.com/b"] * 25, {}),
+        (["ab"] * 10 + ["N/A"], {}),  # so few that everything looks odd
+        ([None] * 100, {}),
+        ([1.5, 2.5, float("nan"), float("inf")] * 20, {}),
+        ([["a"]] * 50, {}),
+    ],
+)
+def test_what_looks_odd_is_named_with_its_share(values: list[object], found: dict[str, float]) -> None:
+    assert names(values) == found
+
+
+def test_what_a_secret_is_like_is_told_and_the_secret_is_not() -> None:
+    secret = "ghp_" + "a1B2" * 8
+    (lint,) = lints_of(column_profile(pa.array(["x"] * 49 + [secret])))
+    assert "a token of GitHub" in lint["said"]
+    assert secret not in lint["said"]
+
+
+def test_the_oddest_comes_first() -> None:
+    values = ["2026-03-01"] * 60 + ["N/A"] * 2
+    assert list(names(values)) == ["dates as texts", "stand-ins"]
