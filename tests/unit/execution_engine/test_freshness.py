@@ -213,10 +213,7 @@ def told(rows: int | None, run: str = "", overwrites: bool | None = None, window
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ([], None),
-        ([told(None)], None),
-        ([told(5000)], 5000),
-        ([told(0)], 0),
+        *[([], None), ([told(None)], None), ([told(5000)], 5000), ([told(0)], 0)],
         ([told(60, "a"), told(40, "b")], 100),
         ([told(60, "a"), told(None, "b")], 60),
         ([told(60, "a"), told(60, "a")], 60),  # one event that came twice

@@ -18,16 +18,8 @@ LOW, HIGH = (Detector(strategy=OnlineNormal(), side=side) for side in (Side.LOW,
 @pytest.mark.parametrize(
     ("value", "interval", "score"),
     [
-        (10, (8, 12), 0),
-        (12, (8, 12), 1),
-        (8, (8, 12), 1),
-        (14, (8, 12), 2),
-        (5, (5, 5), 0),
-        (6, (5, 5), 1.2),
-        (1, (0, 0), 2),
-        (7, (5, inf), 0),
-        (4, (5, inf), 1.2),
-        (1e300, (5, 5), MOST),
+        *[(10, (8, 12), 0), (12, (8, 12), 1), (8, (8, 12), 1), (14, (8, 12), 2), (5, (5, 5), 0), (6, (5, 5), 1.2)],
+        *[(1, (0, 0), 2), (7, (5, inf), 0), (4, (5, inf), 1.2), (1e300, (5, 5), MOST)],
     ],
 )
 def test_it_is_the_distance_in_halves_of_the_interval(

@@ -105,10 +105,7 @@ def _extremes(type_: pa.DataType) -> list[object]:
 @pytest.mark.parametrize(
     ("declared", "read"),
     [
-        ("bigint", "bigint"),
-        ("BIGINT ", "bigint"),
-        ("integer", "int"),
-        ("decimal", "decimal(10,0)"),
+        *[("bigint", "bigint"), ("BIGINT ", "bigint"), ("integer", "int"), ("decimal", "decimal(10,0)")],
         ("numeric(12, 2)", "decimal(12,2)"),
         ("varchar(20)", "string"),
         ("timestamp_ltz", "timestamp"),
@@ -124,25 +121,11 @@ def test_a_type_is_written_anew(declared: str, read: str) -> None:
 @pytest.mark.parametrize(
     "declared",
     [
-        "",
-        "integers",
-        "double precision",
-        "int not null",
-        "int comment 'x'",
-        "int, x int",
-        "int) as x, (select max(salary) from hr.pay",
-        "string default current_user()",
+        *("", "integers", "double precision", "int not null", "int comment 'x'", "int, x int"),
+        *("int) as x, (select max(salary) from hr.pay", "string default current_user()"),
         "bigint generated always as (java_method('java.lang.System', 'exit', 1))",
-        "int /* */",
-        "int -- x",
-        "decimal(39,2)",
-        "decimal(2,3)",
-        "decimal(-1)",
-        "struct<a`:int>",
-        "struct<>",
-        "array<int",
-        "\uff49nt",
-        "int\0",
+        *("int /* */", "int -- x", "decimal(39,2)", "decimal(2,3)", "decimal(-1)", "struct<a`:int>", "struct<>"),
+        *("array<int", "\uff49nt", "int\0"),
         "array<" * 400 + "int" + ">" * 400,
         "string" * 1000,
     ],
@@ -178,13 +161,8 @@ COLUMNS = ("id", "item", "item.one", "`item.one`", "`order.id`", "`order id`")
 @pytest.mark.parametrize(
     ("column", "meant"),
     [
-        ("item.one", "item.one"),
-        ("`item.one`", "`item.one`"),
-        ("order.id", "`order.id`"),
-        ("Order.Id", "`Order.Id`"),
-        ("item.two", "item.two"),
-        ("order.no", "order.no"),
-        ("id", "id"),
+        *[("item.one", "item.one"), ("`item.one`", "`item.one`"), ("order.id", "`order.id`")],
+        *[("Order.Id", "`Order.Id`"), ("item.two", "item.two"), ("order.no", "order.no"), ("id", "id")],
     ],
 )
 def test_a_name_with_a_dot_is_a_field_unless_no_column_begins_so(column: str, meant: str) -> None:
@@ -197,9 +175,7 @@ def test_a_name_with_a_dot_is_a_field_unless_no_column_begins_so(column: str, me
     [
         ("item.one > 1", "item.one > 1"),
         ("order.id > 1 and item.one < 2", "`order.id` > 1 AND `item`.`one` < 2"),
-        ("order.id", "`order.id`"),
-        ("id > 0.5", "id > 0.5"),
-        ("order.id > ", "order.id > "),
+        *[("order.id", "`order.id`"), ("id > 0.5", "id > 0.5"), ("order.id > ", "order.id > ")],
     ],
 )
 def test_so_it_is_in_conditions(condition: str, meant: str) -> None:

@@ -266,18 +266,15 @@ def test_a_group_is_told_apart_by_the_text_that_spark_writes(
     assert sum(found.told[rows]) == len(array)
 
 
-YEARS = "years before 1 or after 9999 are written by Spark"
 NO_UTF_8 = "a text that is no UTF-8 is told by Spark"
 
 
 @pytest.mark.parametrize(
     ("array", "kind", "why"),
     [
-        (pa.array([0.5, 1.0]), Kind.COLUMN, "double is written as a text by Spark"),
         (pa.array([b"a"]), Kind.COLUMN, "bytes is written as a text by Spark"),
         (pa.array([Decimal("0.0000001")]), Kind.ROWS, "a small decimal may be written with an exponent"),
-        (pa.array([2932897], pa.date32()), Kind.ROWS, YEARS),
-        (pa.array([-62135596800000001], pa.timestamp("us")), Kind.ROWS, YEARS),
+        (pa.array([2932897], pa.date32()), Kind.ROWS, "years before 1 or after 9999 are written by Spark"),
         (pa.StringArray.from_buffers(1, *pa.array([b"\xff"]).buffers()[1:]), Kind.ROWS, NO_UTF_8),
     ],
     ids=lambda given: str(given.type) if isinstance(given, pa.Array) else "",

@@ -89,11 +89,7 @@ def test_all_else_is_left_to_spark_with_the_reason(why: str, sql: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "ends"),
     [
-        ("^a.c$", True),
-        (r"\Aa.c\z", False),
-        ("a|b", False),
-        (r"\d+(?:x|y){2}", False),
-        ("[a-z._%+-]+", False),
+        *[("^a.c$", True), (r"\Aa.c\z", False), ("a|b", False), (r"\d+(?:x|y){2}", False), ("[a-z._%+-]+", False)],
         ("[^ab]", False),
     ],
 )
@@ -102,20 +98,7 @@ def test_a_pattern_says_whether_it_looks_for_the_end(pattern: str, ends: bool) -
 
 
 SIGNS = (
-    ".",
-    r"\d",
-    r"\D",
-    r"\w",
-    r"\W",
-    r"\s",
-    r"\S",
-    "[^a]",
-    "[a-c]",
-    r"[\d_]",
-    r"[\w.]",
-    "[-a]",
-    "[a-]",
-    "[^-a]",
+    *(".", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "[^a]", "[a-c]", r"[\d_]", r"[\w.]", "[-a]", "[a-]", "[^-a]"),
     r"[\--a]",
 )
 

@@ -40,9 +40,7 @@ def test_an_unknown_column_is_told_with_the_first_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("a b", None),
-        ("a\u00a0b", None),
-        ("a" * 128, None),
+        *[("a b", None), ("a\u00a0b", None), ("a" * 128, None)],
         ("a" * 129, f"{'a' * 60}… is no name"),
         ("a\tb", "a�b is no name"),
         ("a\u2028b", "a�b is no name"),
@@ -103,13 +101,8 @@ def test_a_statement_that_is_no_sql_is_refused_at_its_place(text: str, said: str
 @pytest.mark.parametrize(
     ("offset", "skipped", "place"),
     [
-        (None, 0, ""),
-        (0, 0, "line 1, column 1: "),
-        (3, 0, "line 2, column 1: "),
-        (5, 0, "line 2, column 3: "),
-        (6, 0, ""),
-        (3, 3, "line 1, column 1: "),
-        (2, 3, ""),
+        *[(None, 0, ""), (0, 0, "line 1, column 1: "), (3, 0, "line 2, column 1: "), (5, 0, "line 2, column 3: ")],
+        *[(6, 0, ""), (3, 3, "line 1, column 1: "), (2, 3, "")],
     ],
 )
 def test_a_place_counts_lines_and_columns_of_what_the_user_wrote(offset: int | None, skipped: int, place: str) -> None:
@@ -165,17 +158,12 @@ def test_an_error_repeats_no_character_that_a_log_or_terminal_obeys() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("show tables", "SHOW"),
-        ("describe trips", "DESCRIBE"),
-        ("desc trips", "DESC"),
-        ("set x = 1", "SET"),
+        *[("show tables", "SHOW"), ("describe trips", "DESCRIBE"), ("desc trips", "DESC"), ("set x = 1", "SET")],
         ("use db", "USE"),
         ("explain select 1", "EXPLAIN"),
         ("cache table trips", "CACHE"),
         ("insert into trips select 1", "INSERT"),
-        ("Drop Table trips", "DROP"),
-        ("call f()", "CALL"),
-        ("add jar 'x'", "ADD JAR"),
+        *[("Drop Table trips", "DROP"), ("call f()", "CALL"), ("add jar 'x'", "ADD JAR")],
         ("execute immediate 'x'", "EXECUTE"),
     ],
 )

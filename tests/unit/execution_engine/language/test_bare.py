@@ -35,18 +35,9 @@ def of_a_column(column: str, condition: str) -> str:
 
 COLUMNS = [word for word in WORDS if word not in ("not", "null", "true", "false", "select", "with", "case")]
 CONDITIONS = [
-    "fare > 0",
-    "fare = -1.5",
-    "fare is null",
-    "fare is not null",
-    "fare between 1 and 100",
-    "fare not between 'a' and 'b'",
-    "fare in ('a', 'b', 3)",
-    "fare not in (1)",
-    "fare like 'a%'",
-    "`order id` > 0",
-    "trips.fare > 0",
-    "`Order Id`.`unit price` != 'x'",
+    *("fare > 0", "fare = -1.5", "fare is null", "fare is not null", "fare between 1 and 100"),
+    *("fare not between 'a' and 'b'", "fare in ('a', 'b', 3)", "fare not in (1)", "fare like 'a%'", "`order id` > 0"),
+    *("trips.fare > 0", "`Order Id`.`unit price` != 'x'"),
 ]
 
 

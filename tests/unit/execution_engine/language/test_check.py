@@ -33,8 +33,7 @@ KNOWN = {schema.name: schema for schema in (TRIPS, RAW, CITIES)}
 
 ACCEPTED = [
     "mean(`item.one`) > 0 and mean(item.one) > 0 and completeness(address.city) > 0 by `order id`, `address.zip`",
-    "freshness(complete=0.999) < 4h",
-    "freshness() / 1h < 4",
+    *("freshness(complete=0.999) < 4h", "freshness() / 1h < 4"),
     "freshness() + 30m < 2 * 4h and freshness() / 4h < 50 %",
     "least(freshness(), 4h) <= coalesce(freshness(dataset='raw.trips'), 1d)",
     "mean(fare) > 0 and mean(blob) > 0 and completeness(started_at, where='fare > 0') >= 99 %",

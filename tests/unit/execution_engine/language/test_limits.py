@@ -8,10 +8,7 @@ from execution_engine.outcome import Outcome
 
 HOSTILE = {
     "code": [
-        "__import__('os').system('id')",
-        "().__class__.__mro__",
-        "query0_value.__class__",
-        "f'{1}' < 1",
+        *("__import__('os').system('id')", "().__class__.__mro__", "query0_value.__class__", "f'{1}' < 1"),
         "a[0] > 1",
     ],
     "power": ["9**9**9**9", "2 ^ 9 > 1"],
@@ -29,10 +26,7 @@ HOSTILE = {
     "long": ["x" * 4000, "x " * 2000, "a" * 128 + " " * 3900, "1 < 2 and r" + "9" * 4000, "'" + "x" * 4000 + "'"],
     "names": [" + ".join(f"n{i}()" for i in range(2000)) + " < 1", "a" * 129 + "() > 1"],
     "hidden": [
-        "\ufeffrow_count() > 0",
-        "row_count() > 0\0",
-        "row_count(\u202e) > 0",
-        "f('\u200b') > 0",
+        *("\ufeffrow_count() > 0", "row_count() > 0\0", "row_count(\u202e) > 0", "f('\u200b') > 0"),
         "f('\ud800') > 0",
     ],
     "emoji": ["😀", "😀() > 1", "row_count() > 😀"],

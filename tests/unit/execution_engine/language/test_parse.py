@@ -97,10 +97,7 @@ def test_places_span_the_text_of_each_node() -> None:
     text = "row_count()  > (1 +  2) # or so"
     shown = [(type(node).__name__, text[node.place.start : node.place.end]) for node in postorder(parse(text))]
     assert shown == [
-        ("Metric", "row_count()"),
-        ("Number", "1"),
-        ("Number", "2"),
-        ("Arithmetic", "1 +  2"),
+        *[("Metric", "row_count()"), ("Number", "1"), ("Number", "2"), ("Arithmetic", "1 +  2")],
         ("Comparison", "row_count()  > (1 +  2)"),
     ]
 
@@ -110,10 +107,7 @@ def test_places_of_arguments_are_known_to_the_call() -> None:
     (metric,) = operands(parse(text))
     places = [metric.at(part) for part in ("column 0", "argument 0", "ago", "where")]
     assert [text[place.start : place.end] for place in places] == [
-        "fare",
-        "0.5",
-        "ago=7d",
-        "quantile(fare, 0.5, ago=7d)",
+        *("fare", "0.5", "ago=7d", "quantile(fare, 0.5, ago=7d)"),
     ]
 
 

@@ -37,21 +37,14 @@ def under(text: str, placed: Metric | History | By, *parts: str) -> list[str]:
         (
             "1 not between -2 and - 3",
             [
-                ("Number", "1"),
-                ("Number", "2"),
-                ("Negative", "-2"),
-                ("Number", "3"),
-                ("Negative", "- 3"),
+                *[("Number", "1"), ("Number", "2"), ("Negative", "-2"), ("Number", "3"), ("Negative", "- 3")],
                 ("Between", "1 not between -2 and - 3"),
             ],
         ),
         (
             "5 % < 4h * abs( 1 ) by a",
             [
-                ("Percentage", "5 %"),
-                ("Duration", "4h"),
-                ("Number", "1"),
-                ("Call", "abs( 1 )"),
+                *[("Percentage", "5 %"), ("Duration", "4h"), ("Number", "1"), ("Call", "abs( 1 )")],
                 ("Arithmetic", "4h * abs( 1 )"),
                 ("Comparison", "5 % < 4h * abs( 1 )"),
                 ("By", "5 % < 4h * abs( 1 ) by a"),

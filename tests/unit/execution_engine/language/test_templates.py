@@ -72,15 +72,8 @@ def test_other_braces_stay_as_they_are(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "{window}",
-        "{window.start}",
-        "{window.middle:date}",
-        "{window.start:day}",
-        "{window.start-7:date}",
-        "{window.start-7x:date}",
-        "{window.start-7d-1d:date}",
-        "{ window.start:date}",
-        "{window.start:date",
+        *("{window}", "{window.start}", "{window.middle:date}", "{window.start:day}", "{window.start-7:date}"),
+        *("{window.start-7x:date}", "{window.start-7d-1d:date}", "{ window.start:date}", "{window.start:date"),
         "{window.__class__:date}",
     ],
 )

@@ -54,14 +54,10 @@ def test_backticks_are_written_where_they_must_be_and_nowhere_else(text: str, re
 @pytest.mark.parametrize(
     ("given_", "path"),
     [
-        ("city", ("city",)),
-        ("order id", ("order id",)),
-        ("item.one", ("item", "one")),
+        *[("city", ("city",)), ("order id", ("order id",)), ("item.one", ("item", "one"))],
         ("`item.one`", ("item.one",)),
         ("item.unit price", ("item", "unit price")),
-        ("it`s", ("it`s",)),
-        ("a..b", ("a..b",)),
-        ("`a", ("`a",)),
+        *[("it`s", ("it`s",)), ("a..b", ("a..b",)), ("`a", ("`a",))],
     ],
 )
 def test_a_name_as_people_give_it_is_one_column(given_: str, path: tuple[str, ...]) -> None:

@@ -33,10 +33,7 @@ def test_a_text_that_is_no_key_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, None),
-        (True, "true"),
-        (7, "7"),
-        (Decimal("1.50"), "1.50"),
+        *[(None, None), (True, "true"), (7, "7"), (Decimal("1.50"), "1.50")],
         (date(2013, 1, 2), "2013-01-02"),
         (datetime(2013, 1, 2, 3), "2013-01-02 03:00:00"),
         (datetime(2013, 1, 2, 3, 4, 5, 120_000), "2013-01-02 03:04:05.12"),
@@ -59,11 +56,7 @@ def test_a_sample_is_read_back_as_it_was_written(keys: list[Key]) -> None:
 @pytest.mark.parametrize(
     "state",
     [
-        b"",
-        b"{}",
-        b"[1]",
-        b"\xff",
-        b'{"assay_sample": 2, "columns": ["a"], "size": 0}',
+        *(b"", b"{}", b"[1]", b"\xff", b'{"assay_sample": 2, "columns": ["a"], "size": 0}'),
         b'{"assay_sample": 1, "columns": ["a"], "size": 2}\n["x"]',
         b'{"assay_sample": 1, "columns": ["a"], "size": 1}\n["x", "y"]',
         b'{"assay_sample": 1, "columns": ["a"], "size": 1}\n[{"x": 1}]',

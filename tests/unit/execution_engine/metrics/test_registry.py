@@ -34,15 +34,7 @@ def test_over_no_rows_counts_are_0_and_other_metrics_null() -> None:
     told = {metric.name: metric.over_no_rows(example(metric)) for metric in DEFINITIONS}
     assert {told[name] for name in ("row_count", "distinct_count", "count_distinct", "approx_count_distinct")} == {0}
     others = (
-        "completeness",
-        "in_range",
-        "max",
-        "mean",
-        "stddev",
-        "quantile",
-        "approx_quantile",
-        "entropy",
-        "histogram",
+        *("completeness", "in_range", "max", "mean", "stddev", "quantile", "approx_quantile", "entropy", "histogram"),
     )
     assert {told[name] for name in others} == {None}
 

@@ -30,12 +30,8 @@ FULL = MetricSpec(
 @pytest.mark.parametrize(
     ("text", "written"),
     [
-        ("a", "'a'"),
-        ("it's", '"it\'s"'),
-        ('say "a"', "'say \"a\"'"),
-        ('it\'s "a"', "'it''s \"a\"'"),
-        ("a\\b", "'a\\b'"),
-        ("", "''"),
+        *[("a", "'a'"), ("it's", '"it\'s"'), ('say "a"', "'say \"a\"'"), ('it\'s "a"', "'it''s \"a\"'")],
+        *[("a\\b", "'a\\b'"), ("", "''")],
     ],
 )
 def test_a_text_is_quoted_so_that_it_reads_back(text: str, written: str) -> None:
@@ -118,12 +114,8 @@ def definition(kind: Kind, name: str = "f") -> MetricDefinition:
 @pytest.mark.parametrize(
     ("kind", "merges"),
     [
-        (Kind.AGGREGATE, True),
-        (Kind.SKETCH, True),
-        (Kind.GROUPING, True),
-        (Kind.COMPOUND, False),
-        (Kind.DERIVED, False),
-        (Kind.LAYOUT, False),
+        *[(Kind.AGGREGATE, True), (Kind.SKETCH, True), (Kind.GROUPING, True), (Kind.COMPOUND, False)],
+        *[(Kind.DERIVED, False), (Kind.LAYOUT, False)],
     ],
 )
 def test_states_of_statistics_and_keys_merge(kind: Kind, merges: bool) -> None:

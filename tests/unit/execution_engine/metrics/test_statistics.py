@@ -78,9 +78,7 @@ NAN = float("nan")
     [
         (Gather.COUNT, [], 0),
         (Gather.COUNT, [None, 2, 3], 5),
-        (Gather.SUM, [], None),
-        (Gather.SUM, [None, 2, 3], 5),
-        (Gather.SUM, [None, 2], 2),
+        *[(Gather.SUM, [], None), (Gather.SUM, [None, 2, 3], 5), (Gather.SUM, [None, 2], 2)],
         (Gather.LONG_SUM, [2**62, 2**62], 2**63),
         (Gather.MIN, [3, None, 1, 2], 1),
         (Gather.MAX, [3, None, 1, 2], 3),

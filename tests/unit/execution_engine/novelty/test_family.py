@@ -88,16 +88,13 @@ def test_a_shift_of_three_tenths_of_a_standard_deviation_is_found_in_its_column(
     found = verdict(with_column(trips(TODAY), "fare", pa.array(fares + 0.3 * np.nanstd(fares), from_pandas=True)))
     assert [cause.column for cause in found.causes] == ["fare"]
     assert found.causes[0].text.startswith("population stability index of fare: 0.")
-    assert found.score is not None
-    assert found.threshold is not None
-    assert found.score > found.threshold
+    assert (found.score or 0) > (found.threshold or np.inf)
 
 
 def test_a_new_value_is_found_and_named() -> None:
     cities = trips(TODAY)["city"].to_pylist()
     found = verdict(with_column(trips(TODAY), "city", ["Jeju"] * 50 + cities[50:]))
-    assert found.causes[0].column == "city"
-    assert found.causes[0].new_values == ("Jeju",)
+    assert (found.causes[0].column, found.causes[0].new_values) == ("city", ("Jeju",))
 
 
 def test_texts_that_hardly_repeat_are_judged_by_their_shapes() -> None:

@@ -180,10 +180,7 @@ SPOILT: dict[str, tuple[Callable[[pa.Table], pa.Table], str, str]] = {
 def test_what_goes_wrong_is_told_with_its_column(name: str) -> None:
     spoil, column, words = SPOILT[name]
     found = verdict(spoil(trips(TODAY)))
-    assert found.is_novel
-    assert found.score is not None
-    assert found.threshold is not None
-    assert found.score > found.threshold
+    assert (found.is_novel, (found.score or 0) > (found.threshold or inf)) == (True, True)
     assert column in {cause.column or "" for cause in found.causes[:3]}
     assert any(words in cause.text for cause in found.causes), [cause.text for cause in found.causes]
 
@@ -206,15 +203,13 @@ def test_a_table_that_grows_by_three_rows_a_day_is_no_news() -> None:
 
 def test_a_cause_says_how_far_and_what_is_usual() -> None:
     (first, *_) = verdict(some(trips(TODAY), "city", None, 190)).causes
-    assert first.text == "share of complete values of city: 0.62, usually 1"
-    assert first.value == pytest.approx(0.62)
-    assert (first.low, first.high) == (1.0, 1.0)
-    assert first.z < -10
+    assert (first.text, first.low, first.high) == ("share of complete values of city: 0.62, usually 1", 1.0, 1.0)
+    assert (first.value, first.z < -10) == (pytest.approx(0.62), True)
 
 
 def test_causes_come_with_the_largest_first() -> None:
-    sizes = [abs(cause.z) for cause in verdict(doubled(trips(TODAY), "fare")).causes]
-    assert sizes == sorted(sizes, reverse=True)
+    sizes = [-abs(cause.z) for cause in verdict(doubled(trips(TODAY), "fare")).causes]
+    assert sizes == sorted(sizes)
 
 
 def test_gaps_that_come_together_are_no_news_and_one_without_the_other_is() -> None:
@@ -233,11 +228,10 @@ def test_gaps_that_come_together_are_no_news_and_one_without_the_other_is() -> N
 
 def test_a_column_that_is_gone_is_news_and_a_new_one_is_noted() -> None:
     gone = verdict(trips(TODAY).drop_columns(["city"]))
-    assert gone.is_novel
-    assert [cause.text for cause in gone.causes[:1]] == ["column of city: missing, usually there"]
+    assert (gone.is_novel, gone.causes[0].text) == (True, "column of city: missing, usually there")
     new = verdict(with_column(trips(TODAY), "colour", ["red"] * 500))
-    assert not new.is_novel
-    assert new.notes == ("colour is new: it is judged once 8 batches with it are accepted",)
+    notes = ("colour is new: it is judged once 8 batches with it are accepted",)
+    assert (new.is_novel, new.notes) == (False, notes)
 
 
 def test_a_column_that_comes_and_goes_is_no_news() -> None:
@@ -264,17 +258,14 @@ def test_a_column_of_another_kind_is_news_until_it_is_accepted() -> None:
 
 def test_ten_times_the_rows_are_told_as_rows() -> None:
     found = verdict(trips(TODAY, rows=5000))
-    assert found.is_novel
-    assert "rows: 5,000, usually 500" in [cause.text for cause in found.causes]
+    assert (found.is_novel, "rows: 5,000, usually 500" in [cause.text for cause in found.causes]) == (True, True)
 
 
 def test_no_rows_one_row_and_nothing_but_nulls_have_a_verdict() -> None:
     table = trips(TODAY)
-    assert verdict(table.slice(0, 0)).is_novel
-    assert verdict(table.slice(0, 1)).is_novel
     nothing = pa.table({name: pa.nulls(500, table.schema.field(name).type) for name in table.column_names})
-    assert verdict(nothing).is_novel
-    assert verdict(pa.table({})).is_novel
+    for odd in (table.slice(0, 0), table.slice(0, 1), nothing, pa.table({})):
+        assert verdict(odd).is_novel
     assert judge(profile(table, TODAY), past_of([Profile(rows=0)] * 9)).status is not NoveltyStatus.LEARNING
 
 
@@ -303,8 +294,7 @@ def test_two_thousand_columns_have_a_verdict_without_a_false_alarm() -> None:
 def test_the_order_of_columns_does_not_matter(order: list[str], method: Method, spoilt: bool) -> None:
     table = doubled(trips(TODAY), "fare") if spoilt else trips(TODAY)
     one, other = verdict(table, method), verdict(table.select(order), method)
-    assert one.status is other.status
-    assert one.score == pytest.approx(other.score)
+    assert (one.status, one.score) == (other.status, pytest.approx(other.score))
     assert [cause.text for cause in one.causes] == [cause.text for cause in other.causes]
 
 
@@ -313,8 +303,7 @@ def test_the_order_of_columns_does_not_matter(order: list[str], method: Method, 
 )
 def test_the_paper_s_method_names_what_is_furthest(column: str, value: object, count: int) -> None:
     found = verdict(some(trips(TODAY), column, value, count), Method.NEIGHBOURS)
-    assert found.is_novel
-    assert found.causes[0].column == column
+    assert (found.is_novel, found.causes[0].column) == (True, column)
 
 
 @cache
@@ -345,9 +334,8 @@ def test_a_past_is_the_same_after_it_was_stored() -> None:
 
 
 def test_an_accepted_alarm_does_not_come_back() -> None:
-    history, table = known(), trips(TODAY)
-    longer = with_column(table, "fare", [fare and 2 * fare for fare in table["fare"].to_pylist()])
-    assert judge(profile(longer, TODAY), history).is_novel
+    history = known()
+    assert verdict(doubled(trips(TODAY), "fare")).is_novel
     for day in range(TODAY, TODAY + 8):
         history = history.joined(profile(doubled(trips(day), "fare"), day))
     assert not judge(profile(doubled(trips(48), "fare"), 48), history).is_novel
