@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.freshness.rules import (
     CompletionEvent,
+    JudgedWindow,
     SampledSupply,
     Supply,
     WindowEvidence,
@@ -24,9 +25,9 @@ from execution_engine.language.parse import parse
 DAILY = Partitioning(granularity=Granularity.DAY, time_zone="Europe/Berlin")
 
 
-def complete(rows: float, **given: object) -> bool:
+def judged(rows: float, **given: object) -> JudgedWindow:
     facts = {"share": 0.9, "supplies": (), "announced": False, "usual": (), "allow_empty": False} | given
-    return judge_rows(rows, **facts).complete  # type: ignore[arg-type]
+    return judge_rows(rows, **facts)  # type: ignore[arg-type]
 
 
 def supply(rows: float, complete: bool = True) -> Supply:
@@ -74,7 +75,7 @@ def supply(rows: float, complete: bool = True) -> Supply:
     ],
 )
 def test_when_a_window_is_complete(rows: float, given: dict[str, object], expected: bool) -> None:
-    assert complete(rows, **given) is expected
+    assert judged(rows, **given).complete is expected
 
 
 @pytest.mark.parametrize(
@@ -118,8 +119,7 @@ def test_when_a_window_is_complete(rows: float, given: dict[str, object], expect
     ],
 )
 def test_what_a_judgement_stood_on_is_said(rows: float, given: dict[str, object], basis: str) -> None:
-    facts = {"share": 0.9, "supplies": (), "announced": False, "usual": (), "allow_empty": False} | given
-    assert judge_rows(rows, **facts).basis == basis  # type: ignore[arg-type]
+    assert judged(rows, **given).basis == basis
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,7 @@ def test_what_a_judgement_stood_on_is_said(rows: float, given: dict[str, object]
     ],
 )
 def test_what_a_judgement_stood_on_has_a_word(given: dict[str, object], evidence: WindowEvidence) -> None:
-    facts = {"share": 0.9, "supplies": (), "announced": False, "usual": (), "allow_empty": False} | given
-    assert judge_rows(100, **facts).evidence is evidence  # type: ignore[arg-type]
+    assert judged(100, **given).evidence is evidence
 
 
 @pytest.mark.parametrize(
@@ -154,7 +153,8 @@ def test_a_window_with_all_that_is_there_waits_for_its_supplies(
 
 @given(rows=st.integers(0, 1000), more=st.integers(0, 1000), upstream=st.integers(0, 1000))
 def test_more_rows_never_make_a_window_less_complete(rows: int, more: int, upstream: int) -> None:
-    assert complete(rows + more, supplies=[supply(upstream)]) >= complete(rows, supplies=[supply(upstream)])
+    fewer, all_ = (judged(count, supplies=[supply(upstream)]).complete for count in (rows, rows + more))
+    assert all_ >= fewer
 
 
 def test_an_incomplete_window_is_as_late_as_its_measurement() -> None:

@@ -31,6 +31,7 @@ from execution_engine.metrics.states.statistics import Gather, Statistic, Summar
 from execution_engine.read_by import Kind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 from tests.integration.kernels.tables import KINDS, ROW
+from tests.unit.execution_engine.engines.test_native_gathering import greatest, least
 
 SEEDS = (1, 2, 5, 6, 7, 8, 11, 12)
 WHERES: Mapping[str | None, Callable[[int], bool]] = {
@@ -38,6 +39,7 @@ WHERES: Mapping[str | None, Callable[[int], bool]] = {
     f"{ROW} between 5 and 40": lambda row: 5 <= row <= 40,
     f"{ROW} < 0": lambda row: False,
 }
+COUNT = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
 PLAIN = ("few", "kind", "truth", "cents", "date", "moment")  # kinds of which some values come again
 Row = dict[str, Any]
 Key = tuple[str | None, ...]
@@ -110,14 +112,6 @@ def exact_sum(numbers: Sequence[Any]) -> Any:
         return sum(numbers)
     whole = sum(map(Fraction, numbers))
     return float(whole) if isinstance(numbers[0], float) else whole
-
-
-def least(numbers: Sequence[Any]) -> Any:
-    return min(numbers, key=lambda number: (math.isnan(number), number))
-
-
-def greatest(numbers: Sequence[Any]) -> Any:
-    return max(numbers, key=lambda number: (math.isnan(number), number))
 
 
 REFERENCES = {Gather.COUNT: len, Gather.SUM: exact_sum, Gather.MIN: least, Gather.MAX: greatest}
@@ -260,10 +254,9 @@ def test_a_group_is_told_apart_by_the_text_that_spark_writes(
     tmp_path: Path, array: pa.Array, texts: list[str | None]
 ) -> None:
     write_column(tmp_path, array)
-    rows = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
-    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=(rows,)))
+    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=(COUNT,)))
     assert (left, len(found.keys), {key for (key,) in found.keys}) == ({}, len(texts), set(texts))
-    assert sum(found.told[rows]) == len(array)
+    assert sum(found.told[COUNT]) == len(array)
 
 
 NO_UTF_8 = "a text that is no UTF-8 is told by Spark"
@@ -283,9 +276,8 @@ def test_texts_that_java_may_write_otherwise_are_left_to_spark(
     tmp_path: Path, array: pa.Array, kind: Kind, why: str
 ) -> None:
     write_column(tmp_path, array)
-    rows = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
-    _, left = taken(tmp_path, AskedGroups(by=("n", "a"), asked=(rows,)))
-    assert left == {rows: Left(kind=kind, why=why)}
+    _, left = taken(tmp_path, AskedGroups(by=("n", "a"), asked=(COUNT,)))
+    assert left == {COUNT: Left(kind=kind, why=why)}
 
 
 @pytest.mark.parametrize(
@@ -327,13 +319,12 @@ def test_groups_that_are_too_many_in_one_task_or_in_all_together_are_told_as_suc
     monkeypatch.setattr(measure, "MAX_GROUPS", 5)
     for at in range(2):
         pq.write_table(pa.table({"a": range(3 * at, 3 * at + 3), "b": range(3)}), tmp_path / f"{at}.parquet")
-    rows = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
-    assert taken(tmp_path, AskedGroups(by=("a",), asked=(rows,))) == (FoundGroups(too_many=True), {})
-    assert not taken(tmp_path, AskedGroups(by=("b",), asked=(rows,)))[0].too_many
+    assert taken(tmp_path, AskedGroups(by=("a",), asked=(COUNT,))) == (FoundGroups(too_many=True), {})
+    assert not taken(tmp_path, AskedGroups(by=("b",), asked=(COUNT,)))[0].too_many
     monkeypatch.setattr(measure, "MAX_GROUPS", 2)
-    assert taken(tmp_path, AskedGroups(by=("b",), asked=(rows,)))[0].too_many
+    assert taken(tmp_path, AskedGroups(by=("b",), asked=(COUNT,)))[0].too_many
     monkeypatch.setattr(measure, "MAX_GROUPS", 6)
-    assert len(taken(tmp_path, AskedGroups(by=("a",), asked=(rows,)))[0].keys) == 6
+    assert len(taken(tmp_path, AskedGroups(by=("a",), asked=(COUNT,)))[0].keys) == 6
 
 
 def test_rows_that_meet_a_condition_are_counted_among_those_that_count(tmp_path: Path) -> None:

@@ -149,26 +149,20 @@ def test_both_zeros_are_one_key() -> None:
     assert canonical(zeros).array.to_pylist() == ["0", "0"]
 
 
-DOUBLES, YEARS = "doubles that are no whole numbers", "years before 1 or after 9999"
+DOUBLES = "doubles that are no whole numbers are written by Spark"
+YEARS = "years before 1 or after 9999 are written by Spark"
+EXPONENT = "a small decimal may be written with an exponent"
 
 
 @pytest.mark.parametrize(
     ("array", "spark", "why"),
     [
-        (pa.array([0.5]), "double", f"{DOUBLES} are written by Spark"),
-        (pa.array([float("inf")]), "double", f"{DOUBLES} are written by Spark"),
-        (pa.array([float("nan")]), "double", f"{DOUBLES} are written by Spark"),
-        (pa.array([2.0**53]), "double", f"{DOUBLES} are written by Spark"),
-        (pa.array([2.0**24], pa.float32()), "float", f"{DOUBLES} are written by Spark"),
-        (
-            pa.array([Decimal("0.000000001")], pa.decimal128(18, 9)),
-            "decimal(18,9)",
-            "a small decimal may be written with an exponent",
-        ),
-        (pa.array([2_932_897], pa.date32()), "date", f"{YEARS} are written by Spark"),
-        (pa.array([-719_163], pa.date32()), "date", f"{YEARS} are written by Spark"),
-        (pa.array([253_402_300_800_000_000], pa.timestamp("us")), "timestamp_ntz", f"{YEARS} are written by Spark"),
-        (pa.array([-62_135_596_800_000_001], pa.timestamp("us")), "timestamp_ntz", f"{YEARS} are written by Spark"),
+        *[(pa.array([number]), "double", DOUBLES) for number in (0.5, float("inf"), float("nan"), 2.0**53)],
+        (pa.array([2.0**24], pa.float32()), "float", DOUBLES),
+        (pa.array([Decimal("1e-9")], pa.decimal128(18, 9)), "decimal(18,9)", EXPONENT),
+        *[(pa.array([day], pa.date32()), "date", YEARS) for day in (2_932_897, -719_163)],
+        (pa.array([253_402_300_800_000_000], pa.timestamp("us")), "timestamp_ntz", YEARS),
+        (pa.array([-62_135_596_800_000_001], pa.timestamp("us")), "timestamp_ntz", YEARS),
     ],
 )
 def test_what_spark_alone_writes_is_left_to_it(array: pa.Array, spark: str, why: str) -> None:

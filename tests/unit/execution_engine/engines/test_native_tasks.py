@@ -24,6 +24,7 @@ from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.kernels.by_kernels import pieces_in
 
+BIGINT = Stored(spark="bigint", arrow=pa.int64())
 GROUPS = st.lists(st.lists(st.integers(1, 2 * TASK_ROWS), max_size=6), max_size=6)
 
 
@@ -115,7 +116,7 @@ def test_a_column_that_nobody_asked_for_is_not_read_even_where_it_is_damaged(tmp
 
 
 def test_a_column_that_the_newest_file_lacks_is_left_to_spark(tmp_path: Path) -> None:
-    (batch,) = batches(written(tmp_path, a=[1], b=[2]), {"a": Stored(spark="bigint", arrow=pa.int64())})
+    (batch,) = batches(written(tmp_path, a=[1], b=[2]), {"a": BIGINT})
     with pytest.raises(UnableToTell, match=r"^b is no plain column of the files$"):
         batch.values(Column(name="b"))
 
@@ -132,13 +133,12 @@ def test_a_file_that_is_not_what_was_listed_fails_the_task(change: dict[str, Any
     piece = replace(written(tmp_path, a=[1]), **change)
     with pytest.raises(UnableToReadPiece, match=f"^{why}$"):
         read(piece, a=pa.int64())
-    columns = {"a": Stored(spark="bigint", arrow=pa.int64())}
-    assert glean(Program(asked=(), counted=(), columns=columns), [piece]).failed == why
+    assert glean(Program(asked=(), counted=(), columns={"a": BIGINT}), [piece]).failed == why
 
 
 def test_a_file_that_is_replaced_while_it_is_read_fails_the_task(tmp_path: Path) -> None:
     piece = written(tmp_path, a=[1, 2])
-    reading_ = batches(piece, {"a": Stored(spark="bigint", arrow=pa.int64())})
+    reading_ = batches(piece, {"a": BIGINT})
     assert next(reading_).rows == 2
     written(tmp_path, a=[1, 2, 3])
     with pytest.raises(UnableToReadPiece, match=r"^a file was replaced while it was read$"):
@@ -171,7 +171,7 @@ def test_times_of_an_old_writer_are_left_to_spark(mark: str, spark: str, arrow: 
     (piece,) = pieces_in(tmp_path)[1]
     with pytest.raises(UnableToTell, match=r"^a is of an old calendar$"):
         list(batches(piece, {"a": Stored(spark=spark, arrow=arrow)}))
-    assert len(list(batches(piece, {"b": Stored(spark="bigint", arrow=pa.int64())}))) == 1
+    assert len(list(batches(piece, {"b": BIGINT}))) == 1
 
 
 def test_times_of_96_bits_are_left_to_spark(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_times_of_96_bits_are_left_to_spark(tmp_path: Path) -> None:
 
 
 def test_texts_that_are_packed_arrive_packed_and_long_ones_do_not(tmp_path: Path) -> None:
-    columns = {"a": Stored(spark="string", arrow=pa.string()), "b": Stored(spark="bigint", arrow=pa.int64())}
+    columns = {"a": Stored(spark="string", arrow=pa.string()), "b": BIGINT}
     for values, is_packed in ((["x", "y"] * 500, True), ([f"{at:04}" * 900 for at in range(1000)], False)):
         (batch,) = batches(written(tmp_path, a=values, b=list(range(1000))), columns)
         assert pa.types.is_dictionary(batch.values(Column(name="a")).array.type) is is_packed

@@ -14,6 +14,7 @@ from execution_engine.profiles.gather import column_profile, gathered_profile
 from execution_engine.profiles.profile import ColumnKind, merged_profiles
 from execution_engine.profiles.stored import from_bytes, to_bytes
 from execution_engine.profiles.texts import CLASSES
+from execution_engine.profiles.values import Numbers
 
 DRAWN = np.random.default_rng(7)
 NUMBERS = {
@@ -25,27 +26,28 @@ NUMBERS = {
 }
 
 
+def numbers_of(values: Any) -> Numbers:
+    numbers = column_profile(pa.array(values)).numbers
+    assert numbers is not None
+    return numbers
+
+
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_are_summed_up_as_numpy_does(name: str) -> None:
     values = NUMBERS[name]
-    column = column_profile(pa.array(values))
-    numbers = column.numbers
-    assert numbers is not None
+    numbers = numbers_of(values)
     unit = np.abs(values).max()
-    assert numbers.finite == len(values)
+    assert (numbers.finite, numbers.low, numbers.high) == (len(values), values.min(), values.max())
     assert numbers.mean == pytest.approx(values.mean(), rel=1e-9, abs=1e-9)
     assert numbers.deviation / unit == pytest.approx((values / unit).std(), rel=1e-9, abs=1e-12)
-    assert (numbers.low, numbers.high) == (values.min(), values.max())
-    assert numbers.zeros == (values == 0).sum()
-    assert numbers.negatives == (values < 0).sum()
-    assert numbers.wholes == (values == np.floor(values)).sum()
+    counts = ((values == 0).sum(), (values < 0).sum(), (values == np.floor(values)).sum())
+    assert (numbers.zeros, numbers.negatives, numbers.wholes) == counts
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_quantiles_are_numbers_of_the_data_at_their_rank(name: str) -> None:
     values, shares = NUMBERS[name], np.array([0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 1])
-    numbers = column_profile(pa.array(values)).numbers
-    assert numbers is not None
+    numbers = numbers_of(values)
     found = numbers.points.quantiles(shares)
     below, upto = (np.array([compare(values, each).mean() for each in found]) for compare in (np.less, np.less_equal))
     assert (below <= shares + 1 / 1024).all()
@@ -56,8 +58,7 @@ def test_quantiles_are_numbers_of_the_data_at_their_rank(name: str) -> None:
 
 def test_the_mean_between_two_ranks_is_the_trimmed_mean() -> None:
     values = DRAWN.normal(size=1000)
-    numbers = column_profile(pa.array(values)).numbers
-    assert numbers is not None
+    numbers = numbers_of(values)
     assert numbers.points.mean_between(0.1, 0.9) == pytest.approx(np.sort(values)[100:900].mean())
     assert numbers.points.mean_between(0, 1) == pytest.approx(values.mean())
     quarters = numbers.points.quantiles(np.array([0.25, 0.75]))
@@ -121,8 +122,7 @@ def peculiarity(words: list[str]) -> Any:
 
 
 def test_what_is_no_number_is_counted_apart() -> None:
-    numbers = column_profile(pa.array([1.0, float("nan"), float("inf"), float("-inf"), None, -0.0, 0.0])).numbers
-    assert numbers is not None
+    numbers = numbers_of([1.0, float("nan"), float("inf"), float("-inf"), None, -0.0, 0.0])
     assert (numbers.finite, numbers.nans, numbers.infinities, numbers.zeros) == (3, 1, 2, 2)
     assert (numbers.low, numbers.high) == (0.0, 1.0)
 
