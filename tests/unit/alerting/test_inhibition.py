@@ -191,12 +191,7 @@ def test_three_tables_ten_hours_late_give_one_page() -> None:
 
 @pytest.mark.parametrize(
     "unrelated",
-    [
-        trouble(RAW, days=(1,)),
-        trouble(RAW, "duplicates"),
-        trouble(RAW, datacenter="phx"),
-        trouble("raw.other", id=7),
-    ],
+    [trouble(RAW, days=(1,)), trouble(RAW, "duplicates"), trouble(RAW, datacenter="phx"), trouble("raw.other", id=7)],
     ids=["another window", "another category", "another datacenter", "another table"],
 )
 def test_an_unrelated_trouble_silences_nothing(unrelated: Trouble) -> None:

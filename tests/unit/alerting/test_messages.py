@@ -209,24 +209,14 @@ def test_no_lost_key_is_a_count_too() -> None:
 @pytest.mark.parametrize(
     ("category", "shares", "title", "first"),
     [
-        (
-            "completeness",
-            (),
-            "are missing",
-            "The rows of core.trips are not late; they are missing.",
-        ),
+        ("completeness", (), "are missing", "The rows of core.trips are not late; they are missing."),
         (
             "completeness",
             (0.98764, None, 0.9876),
             "are missing",
             "The rows of core.trips are not late; they are missing: 98.7 % are there.",
         ),
-        (
-            "consistency",
-            (0.0,),
-            "are missing",
-            "The rows of core.trips are not late; they are missing: 0 % are there.",
-        ),
+        ("consistency", (0.0,), "are missing", "The rows of core.trips are not late; they are missing: 0 % are there."),
         (
             "freshness",
             (0.5,),

@@ -230,8 +230,7 @@ def test_what_is_resolved_by_the_end_of_the_grace_was_within_it(closed: int, rea
 
 
 @pytest.mark.parametrize(
-    ("until", "due", "reason"),
-    [(None, 30, Hush.WITHIN_GRACE), (30, 30, Hush.WITHIN_GRACE), (31, 31, Hush.INHIBITED)],
+    ("until", "due", "reason"), [(None, 30, Hush.WITHIN_GRACE), (30, 30, Hush.WITHIN_GRACE), (31, 31, Hush.INHIBITED)]
 )
 @pytest.mark.parametrize("action", [AlertAction.WAIT, AlertAction.INHIBIT])
 def test_a_cause_holds_a_notice_back_only_beyond_the_grace(

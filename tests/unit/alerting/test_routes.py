@@ -121,10 +121,7 @@ owners:
     ("text", "said"),
     [
         ("team: {}", ":1: team: found the unknown key 'team': did you mean 'teams'?"),
-        (
-            "teams:\n  a:\n    channel: {}",
-            ":3: teams.a.channel: found the unknown key 'channel': did you mean",
-        ),
+        ("teams:\n  a:\n    channel: {}", ":3: teams.a.channel: found the unknown key 'channel': did you mean"),
         ("teams:\n  a:\n    digest: monday", ":2: teams.a.channels: is missing: add channels: …"),
         ("teams:\n  a:\n    channels: {}", ":3: teams.a.channels: found {}: name a channel and its address"),
         (

@@ -235,11 +235,7 @@ VERDICTS: list[tuple[list[SeenRun], float, Verdict]] = [
         [saw(ERROR, 1, run=7, reason=Reason.CRASHED)],
         2,
         Verdict(
-            state=State.PENDING,
-            run_id=7,
-            measured_at=minutes(1),
-            reason=Reason.CRASHED,
-            next_change_at=minutes(240),
+            state=State.PENDING, run_id=7, measured_at=minutes(1), reason=Reason.CRASHED, next_change_at=minutes(240)
         ),
     ),
     (
@@ -340,9 +336,7 @@ def test_results_are_in_the_order_of_their_time_then_of_their_runs_each_run_once
 
 
 def test_the_names_of_states_are_these() -> None:
-    assert [state.value for state in State] == [
-        *("PENDING", "PASS", "WARN", "FAIL", "UNKNOWN", "LEARNING", "UNTESTED"),
-    ]
+    assert [state.value for state in State] == [*("PENDING", "PASS", "WARN", "FAIL", "UNKNOWN", "LEARNING", "UNTESTED")]
 
 
 DOUBTS: list[tuple[str, list[SeenRun], float, State, float | None]] = [

@@ -35,9 +35,7 @@ DROP = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
 
 
 def posted(
-    state: RunState = RunState.COMPLETE,
-    nominal: nominal_time_run.NominalTimeRunFacet | None = NOMINAL,
-    **facets: Any,
+    state: RunState = RunState.COMPLETE, nominal: nominal_time_run.NominalTimeRunFacet | None = NOMINAL, **facets: Any
 ) -> dict[str, Any]:
     """An event that reads raw.trips and raw.users and writes mart.trips, as JSON."""
     event = RunEvent(

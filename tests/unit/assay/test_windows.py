@@ -6,14 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from assay.time.durations import Step, UnableToStep
-from assay.time.windows import (
-    Granularity,
-    Partitioning,
-    UnableToAlign,
-    UnableToPartition,
-    UnableToReadWindow,
-    Window,
-)
+from assay.time.windows import Granularity, Partitioning, UnableToAlign, UnableToPartition, UnableToReadWindow, Window
 
 NEW_YORK_DAYS = Partitioning(granularity=Granularity.DAY, time_zone="America/New_York")
 NEW_YORK_HOURS = Partitioning(granularity=Granularity.HOUR, time_zone="America/New_York")

@@ -6,17 +6,7 @@ from datetime import datetime
 import numpy as np
 
 from assay.time.windows import Window
-from incident_manager.scores.rules import (
-    FOREVER,
-    KIND_OF,
-    Ints,
-    Kind,
-    Score,
-    Spells,
-    Sums,
-    microseconds,
-    score_groups,
-)
+from incident_manager.scores.rules import FOREVER, KIND_OF, Ints, Kind, Score, Spells, Sums, microseconds, score_groups
 from tests.unit.incident_manager.scores_by_intervals import DatasetScore, DetectedIncident, Record, missed
 
 Place = tuple[str, str, str]  # group, dataset and category

@@ -91,9 +91,7 @@ def score_dataset(
     tested = _tested(records.values(), asked)
     bad = [w for record in records.values() for w in (*_real(record, asked), *_missed(record, known, asked))]
     whole = replace(
-        combine(by_category.values()),
-        bad=_bad_in(tested, bad),
-        total=tested.duration if tested else timedelta(0),
+        combine(by_category.values()), bad=_bad_in(tested, bad), total=tested.duration if tested else timedelta(0)
     )
     return DatasetScore(whole=whole, by_category=by_category)
 

@@ -79,10 +79,7 @@ def test_windows_that_touch_are_one_and_what_is_cut_ends_exactly() -> None:
     assert total(()) == timedelta(0)
     assert clip([window(0, 10), window(20, 30)], window(10, 25)) == (window(20, 25),)
     assert subtract([window(0, 10)], [window(10, 20)]) == (window(0, 10),)
-    assert subtract([window(0, 10), window(15, 30)], [window(5, 20), window(40, 50)]) == (
-        window(0, 5),
-        window(20, 30),
-    )
+    assert subtract([window(0, 10), window(15, 30)], [window(5, 20), window(40, 50)]) == (window(0, 5), window(20, 30))
     assert before((window(0, 10), window(20, 30)), window(20, 30).start) == (window(0, 10),)
     assert since((window(0, 10), window(20, 30)), window(0, 10).end) == (window(20, 30),)
 

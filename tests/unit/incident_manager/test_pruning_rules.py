@@ -26,12 +26,7 @@ def test_states_never_outlive_their_results() -> None:
 
 @pytest.mark.parametrize(
     ("instants", "past"),
-    [
-        ([NOW - DAY], True),
-        ([NOW], False),
-        ([NOW - DAY, None], False),
-        ([NOW - DAY, NOW + DAY], False),
-    ],
+    [([NOW - DAY], True), ([NOW], False), ([NOW - DAY, None], False), ([NOW - DAY, NOW + DAY], False)],
 )
 def test_a_row_is_past_when_all_its_instants_have_come_and_gone(instants: list[object], past: bool) -> None:
     assert is_past(instants, NOW) is past  # type: ignore[arg-type]

@@ -14,13 +14,7 @@ from incident_manager.incidents.lifecycle import How
 from incident_manager.scores.rules import Score, score_queries
 from tests.unit.incident_manager import scores_by_intervals
 from tests.unit.incident_manager.scored_records import Place, score, score_dataset, score_records
-from tests.unit.incident_manager.scores_by_intervals import (
-    ConfirmedReport,
-    DetectedIncident,
-    OpenTime,
-    Record,
-    combine,
-)
+from tests.unit.incident_manager.scores_by_intervals import ConfirmedReport, DetectedIncident, OpenTime, Record, combine
 
 START = datetime(2024, 3, 5, tzinfo=UTC)
 LENGTH = 200  # minutes on the grid

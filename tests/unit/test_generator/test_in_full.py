@@ -9,12 +9,7 @@ import pytest
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
 from assay.time.windows import Granularity
 from test_generator.definition import WantedGap, WantedTest
-from test_generator.generation.standard import (
-    UNPARTITIONED,
-    Upstream,
-    is_comparable,
-    standard_tests,
-)
+from test_generator.generation.standard import UNPARTITIONED, Upstream, is_comparable, standard_tests
 from tests.unit.test_generator.profiles import dataset, days, replica
 
 SLAS = SlaProfile(freshness=timedelta(hours=2), completeness=0.9, duplicates=0.01, consistency=0.8, unpartitioned=0.02)

@@ -18,10 +18,7 @@ FIGURES = st.floats(allow_nan=False, width=32) | st.none()
     [
         ("row_count() > 1", ["how many rows there are"]),
         ("completeness(fare) >= 0.9", ["the share of rows that have a value; reads column fare"]),
-        (
-            "row_count(dataset='raw.trips', ago=7d) > 1",
-            ["how many rows there are; of raw.trips; as it was 7d before"],
-        ),
+        ("row_count(dataset='raw.trips', ago=7d) > 1", ["how many rows there are; of raw.trips; as it was 7d before"]),
         (
             "row_count() > 0.5 * mean(row_count(), last=7)",
             ["how many rows there are", "mean over the 7 windows before this one; how many rows there are"],

@@ -21,10 +21,7 @@ def by_pandas(frame: pd.DataFrame) -> list[set[str]]:
     return []
 
 
-@given(
-    rows=st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=2, max_size=40),
-    with_null=st.booleans(),
-)
+@given(rows=st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=2, max_size=40), with_null=st.booleans())
 def test_they_are_those_that_trying_all_finds(rows: list[tuple[int, ...]], with_null: bool) -> None:
     frame = pd.DataFrame(rows, columns=list("abcd")).astype({"a": "Int64"})
     if with_null:
