@@ -277,33 +277,6 @@ def test_inhibition_ends_at_the_causes_eta_or_after_a_day(eta: float | None, unt
     )
 
 
-def test_freshness_resolved_while_completeness_still_fails_releases_it() -> None:
-    lossy = trouble(TRIPS, "completeness")
-    assert decided(lossy, trouble(TRIPS, id=9), now=3).action is AlertAction.INHIBIT
-    stale = terms(measured=2, former=5)
-    waiting = Decision(action=AlertAction.WAIT, why=Why.AWAITING_RERUN, cause_id=9, until=at(29))
-    assert decided(lossy, by=stale, now=7) == waiting
-    rerun = terms(measured=5.2, former=5)
-    assert decided(lossy, by=rerun, now=5.5) == Decision(
-        action=AlertAction.WAIT, why=Why.SETTLING, cause_id=9, until=at(6)
-    )
-    assert decided(lossy, by=rerun, now=6) == Decision(action=AlertAction.NOTIFY, why=Why.STILL_BROKEN, cause_id=9)
-
-
-def test_an_effect_is_released_only_after_its_usual_delay_behind_its_upstream() -> None:
-    rerun = terms(measured=6, former=5, delay=3)
-    assert decided(trouble(TRIPS), by=rerun, now=7.9).until == at(8)
-    assert decided(trouble(TRIPS), by=rerun, now=8).action is AlertAction.NOTIFY
-
-
-def test_an_effect_that_is_never_run_again_is_told_after_a_day() -> None:
-    assert decided(trouble(TRIPS), by=terms(measured=2, former=5), now=29).action is AlertAction.NOTIFY
-
-
-def test_a_result_measured_the_instant_the_cause_ended_counts_as_a_new_one() -> None:
-    assert decided(trouble(TRIPS), by=terms(measured=5, former=5), now=5.5).why is Why.SETTLING
-
-
 def test_a_window_that_only_warns_says_nothing_while_a_cause_explains_those_that_failed() -> None:
     monday, tuesday = Spot(window=day(0)), Spot(window=day(1), failed=False)
     effect, cause = replace(trouble(TRIPS), spots=(monday, tuesday)), trouble(RAW, since=0)
@@ -384,9 +357,11 @@ def test_the_day_of_silence_begins_with_the_later_of_cause_and_effect() -> None:
 @pytest.mark.parametrize(
     ("measured", "delay", "until", "why"),
     [
-        (6, 0, 6, Why.SETTLING),  # the grace of an hour
+        (5, 0, 6, Why.SETTLING),  # measured the instant the cause ended: a new result, and the grace of an hour
+        (5.2, 0, 6, Why.SETTLING),
         (6, 3, 8, Why.SETTLING),
-        (4, 3, 29, Why.AWAITING_RERUN),
+        (4, 3, 29, Why.AWAITING_RERUN),  # never run again: told after a day
+        (2, 0, 29, Why.AWAITING_RERUN),
         (4, 30, 35, Why.AWAITING_RERUN),  # what usually takes longer than a day gets its time
     ],
 )

@@ -36,6 +36,7 @@ def stands(*seen: SeenRun, now: float, **terms: Any) -> Verdict:
 
 WARMING = saw(ERROR, 1, reason=Reason.WARMING_UP)
 CHANGED = replace(saw(ERROR, 60, reason=Reason.UNREADABLE), of_change=True)
+UNREAD_AGAIN = replace(CHANGED, run_id=5, measured_at=minutes(90))
 SLOW, ANEW = (replace(CHANGED, reason=reason) for reason in (Reason.TIMEOUT, Reason.WARMING_UP))
 
 CASES: list[tuple[str, list[SeenRun], float, State, float | None]] = [
@@ -63,14 +64,12 @@ CASES: list[tuple[str, list[SeenRun], float, State, float | None]] = [
     ("changed data that holds after all passes", [saw(HELD, 1), CHANGED, saw(HELD, 70)], 80, State.PASS, 70),
     ("changed data that breaks warns", [saw(HELD, 1), CHANGED, saw(BROKEN, 70)], 80, State.WARN, 70),
     ("changed data whose test learns anew still passes", [saw(HELD, 1), ANEW], 9999, State.PASS, 1),
+    ("doubt lasts from the first of two errors", [saw(HELD, 1), CHANGED, UNREAD_AGAIN], 99, State.UNKNOWN, 60),
+    ("an error that no change asked for casts no doubt", [saw(HELD, 1), saw(ERROR, 60)], 9999, State.PASS, 1),
+    ("a timeout after a doubt has the change's time", [saw(HELD, 1), CHANGED, saw(ERROR, 70)], 299, State.PASS, 1),
+    ("and no more than that", [saw(HELD, 1), CHANGED, saw(ERROR, 70)], 300, State.UNKNOWN, 300),
     ("an error does not end a warning", [saw(BROKEN, 1), saw(ERROR, 5)], 240, State.WARN, 1),
-    (
-        "a warning past its sustain with errors only is unknown",
-        [saw(BROKEN, 1), saw(ERROR, 5)],
-        241,
-        State.UNKNOWN,
-        241,
-    ),
+    ("a warning past its sustain with errors is unknown", [saw(BROKEN, 1), saw(ERROR, 5)], 241, State.UNKNOWN, 241),
     ("an error past the sustain makes it unknown", [saw(BROKEN, 1), saw(ERROR, 250)], 251, State.UNKNOWN, 250),
     ("a silent warning waits for its check", [saw(BROKEN, 1)], 480, State.WARN, 1),
     ("a warning whose check never comes is unknown", [saw(BROKEN, 1)], 481, State.UNKNOWN, 481),
@@ -92,14 +91,11 @@ def test_standing(sentence: str, seen: list[SeenRun], now: float, state: State, 
     assert (verdict.state, verdict.since) == (state, None if since is None else minutes(since)), sentence
 
 
-def test_without_a_sustain_period_the_first_broken_result_fails() -> None:
-    verdict = stands(saw(BROKEN, 1), now=1, sustain=timedelta(0))
-    assert (verdict.state, verdict.t0, verdict.failed_at) == (State.FAIL, minutes(1), minutes(1))
-
-
-def test_an_early_broken_result_is_shown_to_the_gate_while_pending() -> None:
-    verdict = stands(saw(BROKEN, -30), now=-20)
-    assert (verdict.state, verdict.early_broken, verdict.outcome, verdict.t0) == (State.PENDING, True, BROKEN, None)
+@pytest.mark.parametrize("later", [[], [saw(BROKEN, 9)]])
+def test_without_a_sustain_period_the_first_broken_result_fails_and_dates_the_failure(later: list[SeenRun]) -> None:
+    verdict = stands(saw(BROKEN, 1), *later, now=1 if not later else 10, sustain=timedelta(0))
+    assert verdict.state is State.FAIL
+    assert verdict.t0 == verdict.failed_at == verdict.since == minutes(1)
 
 
 def test_an_early_broken_result_alone_never_fails() -> None:
@@ -113,21 +109,11 @@ def test_settled_freshness_ignores_what_comes_later() -> None:
     assert stands(*seen, now=901).state is State.FAIL
 
 
-def test_a_verdict_carries_the_latest_result_that_held_or_broke() -> None:
-    verdict = stands(saw(BROKEN, 1, run=7), saw(ERROR, 3, run=8, reason=Reason.LEASE_LOST), now=4)
-    assert (verdict.run_id, verdict.measured_at, verdict.value) == (7, minutes(1), 1)
-    assert verdict.reason is Reason.LEASE_LOST
-
-
 def test_a_late_held_result_takes_the_failure_back() -> None:
     failing = [saw(BROKEN, 1), saw(BROKEN, 241)]
     assert stands(*failing, now=242).ever_failed
     verdict = stands(*failing, saw(HELD, 100), now=242)
     assert (verdict.state, verdict.ever_failed, verdict.ever_broken) == (State.WARN, False, True)
-
-
-def test_a_healed_failure_is_remembered() -> None:
-    assert stands(saw(BROKEN, 0), saw(BROKEN, 240), saw(HELD, 250), now=251).ever_failed
 
 
 @pytest.mark.parametrize(
@@ -228,6 +214,15 @@ def test_errors_change_nothing_but_what_is_not_known(seen: list[SeenRun], now: i
 EXCEEDS = replace(saw(BROKEN, 5, run=7), excess=0.5)
 FAILED = replace(saw(BROKEN, 245, run=8), excess=0.7)
 LATE = saw(ERROR, 250, run=9, reason=Reason.CRASHED)
+LAST_HELD = saw(HELD, 260, run=10)
+
+
+def of(run: SeenRun, state: State, **more: Any) -> Verdict:
+    """A verdict with all that it takes over from its latest result."""
+    taken = {"outcome": run.outcome, "value": run.value, "excess": run.excess}
+    return Verdict(state=state, run_id=run.run_id, measured_at=run.measured_at, **taken, **more)
+
+
 VERDICTS: list[tuple[list[SeenRun], float, Verdict]] = [
     ([], -1, Verdict(state=State.PENDING, next_change_at=minutes(240))),
     ([], 240, Verdict(state=State.UNKNOWN, since=minutes(240))),
@@ -238,70 +233,39 @@ VERDICTS: list[tuple[list[SeenRun], float, Verdict]] = [
             state=State.PENDING, run_id=7, measured_at=minutes(1), reason=Reason.CRASHED, next_change_at=minutes(240)
         ),
     ),
-    (
-        [saw(HELD, 1, run=7), saw(HELD, 2, run=8)],
-        3,
-        Verdict(state=State.PASS, since=minutes(1), outcome=HELD, run_id=8, measured_at=minutes(2), value=2),
-    ),
+    ([saw(HELD, 1, run=7), saw(HELD, 2, run=8)], 3, of(saw(HELD, 2, run=8), State.PASS, since=minutes(1))),
     (
         [EXCEEDS],
         6,
-        Verdict(
-            state=State.WARN,
-            since=minutes(5),
-            t0=minutes(5),
-            outcome=BROKEN,
-            run_id=7,
-            measured_at=minutes(5),
-            value=5,
-            excess=0.5,
-            ever_broken=True,
-            next_change_at=minutes(485),
-        ),
+        of(EXCEEDS, State.WARN, since=minutes(5), t0=minutes(5), ever_broken=True, next_change_at=minutes(485)),
     ),
     (
         [EXCEEDS, FAILED, LATE],
         300,
-        Verdict(
-            state=State.FAIL,
+        of(
+            FAILED,
+            State.FAIL,
             since=minutes(245),
             t0=minutes(5),
             failed_at=minutes(245),
-            outcome=BROKEN,
-            run_id=8,
-            measured_at=minutes(245),
-            value=245,
-            excess=0.7,
             reason=Reason.CRASHED,
             ever_broken=True,
             ever_failed=True,
         ),
     ),
     (
-        [EXCEEDS, FAILED, LATE, saw(HELD, 260, run=10)],
+        [EXCEEDS, FAILED, LATE, LAST_HELD],
         300,
-        Verdict(
-            state=State.PASS,
-            since=minutes(260),
-            outcome=HELD,
-            run_id=10,
-            measured_at=minutes(260),
-            value=260,
-            ever_broken=True,
-            ever_failed=True,
-        ),
+        of(LAST_HELD, State.PASS, since=minutes(260), ever_broken=True, ever_failed=True),
     ),
     (
-        [EXCEEDS, FAILED, saw(HELD, 260, run=10), saw(BROKEN, 270, run=11)],
+        [EXCEEDS, FAILED, LAST_HELD, saw(BROKEN, 270, run=11)],
         300,
-        Verdict(
-            state=State.WARN,
+        of(
+            saw(BROKEN, 270, run=11),
+            State.WARN,
             since=minutes(270),
             t0=minutes(270),
-            outcome=BROKEN,
-            run_id=11,
-            measured_at=minutes(270),
-            value=270,
             ever_broken=True,
             ever_failed=True,
             next_change_at=minutes(750),
@@ -310,16 +274,7 @@ VERDICTS: list[tuple[list[SeenRun], float, Verdict]] = [
     (
         [saw(BROKEN, -30, run=7)],
         -20,
-        Verdict(
-            state=State.PENDING,
-            outcome=BROKEN,
-            run_id=7,
-            measured_at=minutes(-30),
-            value=-30,
-            early_broken=True,
-            ever_broken=True,
-            next_change_at=minutes(0),
-        ),
+        of(saw(BROKEN, -30, run=7), State.PENDING, early_broken=True, ever_broken=True, next_change_at=minutes(0)),
     ),
 ]
 
@@ -339,35 +294,6 @@ def test_the_names_of_states_are_these() -> None:
     assert [state.value for state in State] == [*("PENDING", "PASS", "WARN", "FAIL", "UNKNOWN", "LEARNING", "UNTESTED")]
 
 
-DOUBTS: list[tuple[str, list[SeenRun], float, State, float | None]] = [
-    ("doubt ends with a result that holds, and the pass begins there", [CHANGED, saw(HELD, 70)], 71, State.PASS, 70),
-    (
-        "doubt begins with the first of two errors",
-        [CHANGED, replace(CHANGED, run_id=5, measured_at=minutes(90))],
-        99,
-        State.UNKNOWN,
-        60,
-    ),
-    ("a crash of a run that nobody asked for by a change casts none", [saw(ERROR, 60)], 9999, State.PASS, 1),
-    (
-        "a timeout after a doubt leaves the time of a due run since the change",
-        [CHANGED, saw(ERROR, 70)],
-        299,
-        State.PASS,
-        1,
-    ),
-    ("and no more than that", [CHANGED, saw(ERROR, 70)], 300, State.UNKNOWN, 300),
-]
-
-
-@pytest.mark.parametrize(("sentence", "more", "now", "state", "since"), DOUBTS, ids=[case[0] for case in DOUBTS])
-def test_what_changed_since_it_held_is_doubted(
-    sentence: str, more: list[SeenRun], now: float, state: State, since: float | None
-) -> None:
-    verdict = stands(saw(HELD, 1), *more, now=now)
-    assert (verdict.state, verdict.since) == (state, None if since is None else minutes(since)), sentence
-
-
 def test_a_doubted_pass_of_a_whole_table_is_unknown_from_the_first_of_both_ends() -> None:
     terms = {"last_due_at": minutes(100), "unknown_after": timedelta(hours=1)}
     assert stands(saw(HELD, 5), SLOW, now=119, **terms).next_change_at == minutes(120)
@@ -382,11 +308,6 @@ def test_a_pass_that_is_missed_while_a_test_learns_anew_is_learning() -> None:
     assert stands(saw(HELD, 5), learns, now=160, **terms).state is State.LEARNING
     assert stands(saw(HELD, 5), saw(ERROR, 110), now=160, **terms).state is State.UNKNOWN
     assert stands(saw(BROKEN, 5), replace(learns, measured_at=minutes(250)), now=9999).state is State.UNKNOWN
-
-
-def test_a_failure_without_a_sustain_is_dated_by_its_first_result() -> None:
-    verdict = stands(saw(BROKEN, 1), saw(BROKEN, 9), now=10, sustain=timedelta(0))
-    assert (verdict.t0, verdict.failed_at, verdict.since) == (minutes(1), minutes(1), minutes(1))
 
 
 def test_what_is_not_said_of_a_result_and_of_a_verdict_is_not_so() -> None:

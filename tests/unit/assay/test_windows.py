@@ -41,11 +41,9 @@ def test_what_is_no_window_is_refused(text: str) -> None:
         Window.parse(text)
 
 
-def test_a_window_needs_a_length_and_a_zone() -> None:
+def test_a_window_needs_a_length() -> None:
     with pytest.raises(UnableToReadWindow, match="must end after"):
         window("2013-02-01", "2013-02-01")
-    with pytest.raises(UnableToReadWindow, match="time zone"):
-        Window(start=datetime(2013, 2, 1), end=datetime(2013, 2, 2))
 
 
 @pytest.mark.parametrize(("start", "end"), [(None, UTC), (UTC, None)])
@@ -173,9 +171,7 @@ def test_the_doubled_hour_is_two_partitions_where_the_key_tells_the_offset() -> 
     assert [hours.window(key) for key in keys] == list(windows)
 
 
-def test_the_skipped_hour_has_no_partition() -> None:
-    with pytest.raises(UnableToPartition, match="No hour"):
-        NEW_YORK_HOURS.window("2013-03-10-02")
+def test_after_the_hour_before_the_skipped_one_comes_the_one_after_it() -> None:
     assert NEW_YORK_HOURS.next(NEW_YORK_HOURS.window("2013-03-10-01")) == NEW_YORK_HOURS.window("2013-03-10-03")
 
 
@@ -310,26 +306,24 @@ def test_a_step_that_leads_to_no_partition_is_refused(granularity: Granularity, 
 
 
 @pytest.mark.parametrize(
-    ("key", "step", "said"),
+    ("step", "said"),
     [
         (
-            "2013-W05",
             "1d",
             "1d from 2013-W05 is 2013-01-29 00:00:00, where no week of America/New_York starts: "
             "take a whole number of partitions.",
         ),
         (
-            "2013-W05",
             "-24h",
             "-24h is no whole number of weeks: step by 1h only through hourly partitions, "
             "by d, w, mo or y through longer ones.",
         ),
     ],
 )
-def test_a_step_that_leads_nowhere_is_told_with_how_to_mend_it(key: str, step: str, said: str) -> None:
+def test_a_step_that_leads_nowhere_is_told_with_how_to_mend_it(step: str, said: str) -> None:
     weeks = Partitioning(granularity=Granularity.WEEK, time_zone="America/New_York")
     with pytest.raises(UnableToStep) as refused:
-        weeks.step(weeks.window(key), Step.parse(step))
+        weeks.step(weeks.window("2013-W05"), Step.parse(step))
     assert str(refused.value) == said
 
 

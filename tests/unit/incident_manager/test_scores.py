@@ -75,6 +75,11 @@ ASKED = span(0, 100)
         ([found(during(20, 25), how=How.FORCED)], [reported(10, 30)], (0, 5, 15, 15)),
         ([found(during(20, 25), how=How.WITHDRAWN)], [reported(10, 30)], (0, 0, 20, 20)),
         ([], [reported(80, None)], (0, 0, 20, 20)),
+        (  # a forced hour that was really bad is no false alarm and no miss
+            [found(during(0, 30), how=How.FORCED), found(during(10, 20))],
+            [reported(10, 40, about=span(70, 80))],
+            (10, 20, 20, 30),
+        ),
     ],
 )
 def test_times_by_what_became_of_incidents_and_reports(
@@ -97,21 +102,6 @@ def test_nothing_alerted_and_nothing_bad_has_no_precision_and_no_recall() -> Non
     quiet = scored([], [])
     assert (quiet.precision, quiet.recall, quiet.data_quality) == (None, None, 1)
     assert score_records({}, (ASKED.start, ASKED.end), {})[0].all() == Score()
-
-
-@pytest.mark.parametrize(
-    ("incidents", "reports", "is_open"),
-    [
-        ([found(during(10, 30))], [], False),
-        ([found(during(10), how=None)], [], True),
-        ([found(during(150), how=None)], [], False),
-        ([], [reported(10, None)], True),
-    ],
-)
-def test_a_score_that_still_grows_is_marked(
-    incidents: list[DetectedIncident], reports: list[ConfirmedReport], is_open: bool
-) -> None:
-    assert scored(incidents, reports).open is is_open
 
 
 def test_datasets_weigh_by_their_time() -> None:
@@ -214,10 +204,6 @@ def test_a_query_is_scored_as_recorded_and_without_those_later_forced() -> None:
     assert result.failed_share == 0.6
     assert result.quality == 0.4
     assert result.quality_without_forced == 0.6
-
-
-def test_without_queries_there_is_no_score() -> None:
-    assert score_queries(0, []).quality is None
 
 
 Grid = npt.NDArray[np.bool_]
@@ -327,6 +313,9 @@ def test_a_query_that_failed_by_nothing_that_is_known_is_no_forced_one() -> None
 @pytest.mark.parametrize(
     ("incidents", "reports", "is_open"),
     [
+        ([found(during(10, 30))], [], False),
+        ([found(during(10), how=None)], [], True),
+        ([], [reported(10, None)], True),
         ([found(during(100), how=None)], [], False),  # it begins where the range ends
         ([found(during(99), how=None)], [], True),
         ([found(during(10), how=How.WITHDRAWN)], [], False),
@@ -354,14 +343,6 @@ def test_an_incident_that_names_no_windows_shortens_no_miss() -> None:
     nameless = DetectedIncident(episodes=(during(10, 20),), how=How.AUTO)
     result = score(record([], [reported(10, 30)]), ASKED, detected=[nameless])
     assert result.false_negative == 20 * MINUTE
-
-
-def test_a_forced_hour_that_was_really_bad_is_no_false_alarm_and_no_miss() -> None:
-    forced, real = found(during(0, 30), how=How.FORCED), found(during(10, 20))
-    claim = reported(10, 40, about=span(70, 80))
-    times = scored([forced, real], [claim])
-    parts = (times.true_positive, times.false_positive, times.false_negative, times.bad)
-    assert tuple(part / MINUTE for part in parts) == (10, 20, 20, 30)
 
 
 def test_the_data_of_a_dataset_is_bad_while_tests_or_reports_say_so_once() -> None:
