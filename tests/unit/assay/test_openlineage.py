@@ -23,6 +23,9 @@ DAY = Window.parse("2013-02-01T05:00:00Z/2013-02-02T05:00:00Z")
 NOMINAL = nominal_time_run.NominalTimeRunFacet(
     nominalStartTime="2013-02-01T00:00:00-05:00", nominalEndTime="2013-02-02T00:00:00-05:00"
 )
+AT_ONCE = nominal_time_run.NominalTimeRunFacet(
+    nominalStartTime="2013-02-01T05:00:00Z", nominalEndTime="2013-02-01T05:00:00Z"
+)
 SCHEMA = schema_dataset.SchemaDatasetFacet(
     fields=[schema_dataset.SchemaDatasetFacetFields(name="trip_id", type="bigint")]
 )
@@ -52,7 +55,8 @@ def posted(
 
 def test_every_input_flows_into_every_output() -> None:
     event = read_event(posted())
-    assert (event.job, event.at) == ("etl.load_trips", datetime(2013, 2, 2, 6, tzinfo=UTC))
+    assert (event.job, event.run) == ("etl.load_trips", "01938b3c-0000-7000-8000-000000000000")
+    assert event.at == datetime(2013, 2, 2, 6, tzinfo=UTC)
     assert event.lineage == (
         LineageProfile(upstream="raw.trips", downstream="mart.trips"),
         LineageProfile(upstream="raw.users", downstream="mart.trips"),
@@ -81,28 +85,18 @@ def test_a_column_that_is_only_renamed_maps_the_keys_of_its_edge() -> None:
     assert (of_trips.keys, of_users.keys) == ({"trip_id": "id"}, {})
 
 
-def test_a_complete_run_has_completed_its_nominal_window() -> None:
-    assert read_event(posted()).completed == (Completion(dataset="mart.trips", window=DAY),)
-
-
-def test_a_complete_run_without_nominal_times_completes_no_known_window() -> None:
-    assert read_event(posted(nominal=None)).completed == (Completion(dataset="mart.trips", window=None),)
-
-
-def test_a_nominal_time_without_length_is_no_window() -> None:
-    at = "2013-02-01T05:00:00Z"
-    nominal = nominal_time_run.NominalTimeRunFacet(nominalStartTime=at, nominalEndTime=at)
-    assert read_event(posted(nominal=nominal)).completed[0].window is None
+@pytest.mark.parametrize(
+    ("nominal", "window"), [(NOMINAL, DAY), (None, None), (AT_ONCE, None)], ids=["a day", "none", "without length"]
+)
+def test_a_complete_run_has_completed_its_nominal_window(nominal: Any, window: Window | None) -> None:
+    assert read_event(posted(nominal=nominal)).completed == (Completion(dataset="mart.trips", window=window),)
 
 
 @pytest.mark.parametrize("state", [RunState.START, RunState.RUNNING, RunState.FAIL, RunState.ABORT, RunState.OTHER])
-def test_a_run_that_is_not_complete_completes_nothing(state: RunState) -> None:
-    assert read_event(posted(state)).completed == ()
-
-
-@pytest.mark.parametrize("state", [RunState.FAIL, RunState.ABORT])
-def test_a_failed_run_tells_of_no_lineage(state: RunState) -> None:
-    assert read_event(posted(state)).lineage == ()
+def test_a_run_that_is_not_complete_completes_nothing_and_a_failed_one_feeds_nothing(state: RunState) -> None:
+    event = read_event(posted(state))
+    assert (event.completed, event.lineage == ()) == ((), state in (RunState.FAIL, RunState.ABORT))
+    assert read_event(posted(state, lifecycleStateChange=DROP)).dropped == ()
 
 
 def test_facets_give_columns_and_the_owner() -> None:
@@ -123,6 +117,7 @@ def test_a_dataset_that_feeds_itself_is_no_edge() -> None:
 
 
 MART, RAW = {"namespace": "mart", "name": "trips"}, {"namespace": "raw", "name": "trips"}
+NAMELESS = "needs a namespace and a name, both of them text."
 
 
 @pytest.mark.parametrize(
@@ -140,15 +135,16 @@ MART, RAW = {"namespace": "mart", "name": "trips"}, {"namespace": "raw", "name":
         ({"inputs": {"a": 1}}, "inputs must be a list of datasets."),
         ({"outputs": "mart"}, "outputs must be a list of datasets."),
         ({"outputs": [MART, 7]}, "outputs[1] must be an object: post an OpenLineage RunEvent."),
-        ({"inputs": [RAW, {"namespace": "raw"}]}, "inputs[1] needs a namespace and a name, both of them text."),
-        ({"outputs": [{"namespace": "mart"}]}, "outputs[0] needs a namespace and a name, both of them text."),
-        (
-            {"outputs": [{"namespace": "mart", "name": ""}]},
-            "outputs[0] needs a namespace and a name, both of them text.",
+        ({"inputs": [RAW, {"namespace": "raw"}]}, f"inputs[1] {NAMELESS}"),
+        *(
+            ({"outputs": [nameless]}, f"outputs[0] {NAMELESS}")
+            for nameless in (
+                MART | {"name": ""},
+                MART | {"namespace": ""},
+                MART | {"namespace": 1},
+                MART | {"name": [1]},
+            )
         ),
-        ({"outputs": [{"namespace": "", "name": "x"}]}, "outputs[0] needs a namespace and a name, both of them text."),
-        ({"outputs": [{"namespace": 1, "name": "x"}]}, "outputs[0] needs a namespace and a name, both of them text."),
-        ({"outputs": [{"namespace": "x", "name": [1]}]}, "outputs[0] needs a namespace and a name, both of them text."),
     ],
 )
 def test_an_event_of_another_shape_is_refused(change: dict[str, Any], sentence: str) -> None:
@@ -215,10 +211,6 @@ def test_a_time_without_a_zone_is_in_utc() -> None:
     assert read_event({**posted(), "eventTime": "2013-02-02T06:00:00"}).at == datetime(2013, 2, 2, 6, tzinfo=UTC)
 
 
-def test_an_event_tells_its_run() -> None:
-    assert read_event(posted()).run == "01938b3c-0000-7000-8000-000000000000"
-
-
 @pytest.mark.parametrize(("kind", "completes"), [("complete", 1), (None, 0), ("fail", 0)])
 def test_the_kind_of_an_event_is_read_without_regard_to_case_and_may_be_missing(
     kind: str | None, completes: int
@@ -227,10 +219,6 @@ def test_the_kind_of_an_event_is_read_without_regard_to_case_and_may_be_missing(
     event = read_event(body if kind is None else {**body, "eventType": kind})
     assert len(event.completed) == completes
     assert bool(event.lineage) is (kind != "fail")
-
-
-def test_a_dataset_is_dropped_by_a_run_that_completes_only() -> None:
-    assert read_event(posted(RunState.START, lifecycleStateChange=DROP)).dropped == ()
 
 
 def test_of_several_outputs_the_dropped_one_alone_is_neither_completed_nor_fed() -> None:

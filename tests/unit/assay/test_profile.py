@@ -27,33 +27,15 @@ HOUR = timedelta(hours=1)
 
 
 def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
+    slas = ("freshness", "completeness", "duplicates", "consistency", "unpartitioned")
+    open_ = ("partition", "sustain", "grace", "severity", "catch_up", "novelty", "retention", "unknown_policy")
     assert asdict(TRIPS) == {
-        "namespace": "raw",
-        "name": "trips",
-        "owner": "ann",
-        "tier": 2,
-        "replicas": (),
-        "description": "",
-        "team": "",
-        "columns": (),
-        "primary_key": (),
-        "partition": None,
-        "slas": dict.fromkeys(("freshness", "completeness", "duplicates", "consistency", "unpartitioned")),
-        "sustain": None,
-        "grace": None,
-        "severity": None,
-        "catch_up": None,
-        "allow_empty": False,
-        "novelty": None,
-        "inferred_schema": False,
-        "retention": None,
-        "gate_on": "outcome",
-        "unknown_policy": None,
-        "readers": (),
-        "inherited_sensitive": frozenset(),
-        "tags": (),
-        "business_metric": None,
-        "place": "",
+        **{"namespace": "raw", "name": "trips", "owner": "ann", "tier": 2, "gate_on": "outcome"},
+        **dict.fromkeys((*open_, "business_metric")),
+        **dict.fromkeys(("replicas", "columns", "primary_key", "readers", "tags"), ()),
+        **dict.fromkeys(("description", "team", "place"), ""),
+        **{"allow_empty": False, "inferred_schema": False, "inherited_sensitive": frozenset()},
+        "slas": dict.fromkeys(slas),
     }
 
 
@@ -64,13 +46,8 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
         (
             DAILY,
             {
-                "column": "datestr",
-                "granularity": Granularity.DAY,
-                "holds": Holds.KEY,
-                "stored_time_zone": "UTC",
-                "time_zone": "UTC",
-                "key_format": "",
-                "first": None,
+                **{"column": "datestr", "granularity": Granularity.DAY, "holds": Holds.KEY, "key_format": ""},
+                **{"stored_time_zone": "UTC", "time_zone": "UTC", "first": None},
             },
         ),
         (
@@ -84,15 +61,8 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
         (
             CustomProfile(dataset="a.b", name="n", assertion="1 > 0"),
             {
-                "dataset": "a.b",
-                "name": "n",
-                "assertion": "1 > 0",
-                "severity": None,
-                "schedule": "partition",
-                "sustain": None,
-                "catch_up": None,
-                "category": "custom",
-                "place": "",
+                **{"dataset": "a.b", "name": "n", "assertion": "1 > 0", "category": "custom", "place": ""},
+                **{"severity": None, "schedule": "partition", "sustain": None, "catch_up": None},
             },
         ),
         (

@@ -97,7 +97,6 @@ def test_a_refused_location_is_named_without_its_password(tmp_path: Path, passwo
         ({"slas": "{freshness: 4}"}, 8, "found 4: write a number and s, m, h, d or w, such as 4h."),
         ({"slas": "{completeness: 1.2}"}, 8, "slas.completeness: found 1.2: input should be less than or equal to 1."),
         ({"slas": "{completeness: .nan}"}, 8, "slas.completeness: found nan"),
-        ({"slas": "{fresh: 4h}"}, 8, "Known here: freshness, completeness, duplicates, consistency, unpartitioned."),
         ({"severity": "loud"}, 8, "severity: found 'loud': input should be 'hard' or 'soft'."),
         ({"allow_empty": "'no'"}, 8, "found 'no': write true or false."),
         ({"partition": "{column: d, granularity: day, time_zone: Mars}"}, 8, "There is no time zone 'Mars'"),
@@ -113,11 +112,6 @@ def test_a_refused_location_is_named_without_its_password(tmp_path: Path, passwo
         ),
         ({"replicas": "[{datacenter: s, storage: sql, location: x, options: {table: t}}]"}, 7, "is an SQLAlchemy URL"),
         ({"replicas": "[{datacenter: s, storage: sql, location: 'env:X'}]"}, 7, "needs the name of its table"),
-        (
-            {"replicas": "[{datacenter: s, storage: sql, location: 'mysql://u:pw@h/d', options: {table: t}}]"},
-            7,
-            "the location holds a password",
-        ),
         ({"name": "trips"}, 6, "datasets[0].name: found 'trips'"),
     ],
 )
@@ -129,12 +123,6 @@ def test_a_wrong_value_is_named_with_its_line_and_how_to_mend_it(
     assert message.startswith(f"{tmp_path / 'catalog.yaml'}:{line if 'name' not in extra else 2}: ")
     assert sentence in message
     assert len(message.splitlines()) == 1
-
-
-def test_a_missing_key_is_asked_for(tmp_path: Path) -> None:
-    assert "catalog.yaml:2: datasets[0].owner: is missing: add owner: …" in problems(
-        tmp_path, trips().replace("  owner: ann\n", "")
-    )
 
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
@@ -170,7 +158,6 @@ def test_what_names_a_wrong_dataset_is_not_wrong_itself(tmp_path: Path) -> None:
         ("lineage: [{upstream: raw.x, downstream: raw.trips}]", "found 'raw.x', a dataset that datasets does not name"),
         ("tests: [{dataset: raw.trips, name: a, assertion: x, schedule: partition}]", "raw.trips has no partition"),
         ("datasets: []", "datasets: the key is written twice, first on line 1"),
-        ("lineage: 5", "lineage: found 5: write a list"),
         (
             "lineage: [{upstream: raw.trips, downstream: raw.trips, keys: {trip: trip_id}}]",
             "lineage[0].keys.trip: found 'trip', a column that primary_key does not name",
@@ -187,9 +174,7 @@ def test_a_key_that_is_written_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_anchor_may_hold_what_datasets_share(tmp_path: Path) -> None:
-    text = (
-        "x: 1\n".replace("x: 1\n", "")
-        + """
+    text = """
     datasets:
       - &shared
         name: raw.trips
@@ -199,7 +184,6 @@ def test_an_anchor_may_hold_what_datasets_share(tmp_path: Path) -> None:
       - <<: *shared
         name: raw.users
     """
-    )
     assert [dataset.full_name for dataset in load(write(tmp_path, text)).datasets] == ["raw.trips", "raw.users"]
 
 
@@ -217,11 +201,6 @@ def test_a_malformed_file_is_told_by_line_and_column(tmp_path: Path) -> None:
 )
 def test_what_is_no_catalog_is_refused(tmp_path: Path, text: str) -> None:
     assert "catalog.yaml:1" in problems(tmp_path, text)
-
-
-def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnableToReadCatalog, match=r"nowhere\.yaml:1: cannot be read: No such file"):
-        load(tmp_path / "nowhere.yaml")
 
 
 def test_a_catalog_without_datasets_is_empty(tmp_path: Path) -> None:
