@@ -17,6 +17,7 @@ from alerting.inhibition.rules import (
     decide,
     root_cause,
     touched_share,
+    usual_delay,
 )
 from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
 from assay.time.windows import Window
@@ -380,6 +381,26 @@ def test_after_a_cause_an_effect_has_its_grace_or_its_usual_delay(
 def test_an_effect_has_no_usual_delay_unless_one_is_known() -> None:
     by = EffectTerms(sustain=HOUR, grace=timedelta(0), measured_at=at(5), former_id=9, released_at=at(5))
     assert decided(trouble(TRIPS), by=by, now=5).why is Why.STILL_BROKEN
+
+
+@pytest.mark.parametrize(
+    ("own", "upstreams", "hours"),
+    [
+        ([3] * 3, [[1] * 3], 2),
+        ([3, 3, 30], [[1] * 5], 2),  # one late window is not usual
+        ([3] * 3, [[1] * 3, [2] * 3], 1),  # it waits for the slowest
+        ([1] * 3, [[2] * 3], 0),  # a negative delay is none
+        ([12], [[1] * 3], 0),  # the one known window may be the late one
+        ([3] * 3, [[1]], 0),
+        ([3] * 3, [], 0),
+        ([], [], 0),
+    ],
+)
+def test_the_usual_delay_is_the_median_behind_the_slowest_upstream(
+    own: list[int], upstreams: list[list[int]], hours: int
+) -> None:
+    seconds = [[each * 3600.0 for each in lateness] for lateness in (own, *upstreams)]
+    assert usual_delay(seconds[0], seconds[1:]) == hours * HOUR
 
 
 def test_an_alert_that_only_warns_is_decided_by_all_of_its_windows() -> None:

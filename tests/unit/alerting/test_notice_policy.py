@@ -11,15 +11,18 @@ from alerting.inhibition.rules import AlertAction, Decision, Why
 from alerting.notices.policy import (
     Address,
     AlertFacts,
+    Audience,
     Event,
     Hush,
     NewTests,
     NoticeStep,
     PlannedNotice,
     SilencedTime,
+    audience_of_unknown,
     message_key,
     plan_notices,
 )
+from execution_engine.outcome import Reason
 
 OPENED = datetime(2024, 3, 5, 6, tzinfo=UTC)
 OWNER = Address(recipient="team-trips", channel="email")
@@ -328,6 +331,26 @@ def test_each_set_of_new_tests_has_a_key_of_its_own() -> None:
 
     assert key("paid", "rides") == key("rides", "paid") != key("paid")
     assert key("paid").endswith(":also fails:email:team-trips")
+
+
+@pytest.mark.parametrize(
+    ("reason", "freshness_broken", "audience"),
+    [
+        (Reason.TIMEOUT, False, Audience.ON_CALL),
+        (Reason.ENGINE_UNREACHABLE, True, Audience.ON_CALL),
+        (None, False, Audience.ON_CALL),
+        (Reason.INVALID, False, Audience.OWNER),
+        (Reason.UNKNOWN_COLUMN, True, Audience.OWNER),
+        (Reason.NO_DATA, False, Audience.ON_CALL),
+        (Reason.NO_DATA, True, Audience.NOBODY),
+        (Reason.WARMING_UP, False, Audience.NOBODY),
+        (Reason.NOT_DUE, False, Audience.NOBODY),
+    ],
+)
+def test_the_cause_of_an_unknown_says_who_hears_of_it(
+    reason: Reason | None, freshness_broken: bool, audience: Audience
+) -> None:
+    assert audience_of_unknown(reason, freshness_broken=freshness_broken) is audience
 
 
 SHARED = (

@@ -137,31 +137,14 @@ def test_a_dataset_is_held_to_its_tier_where_it_says_nothing() -> None:
 
 
 def test_what_a_dataset_says_itself_goes_before_its_tier() -> None:
-    own = replace(
-        TRIPS,
-        slas=SlaProfile(freshness=9 * HOUR, completeness=0.5, duplicates=0.25, consistency=0.75),
-        sustain=2 * HOUR,
-        grace=3 * HOUR,
-        severity="soft",
-        catch_up="none",
-        unknown_policy="closed",
-        novelty=False,
-    )
-    assert own.targets == Targets(
-        freshness=9 * HOUR,
-        completeness=0.5,
-        duplicates=0.25,
-        consistency=0.75,
-        sustain=2 * HOUR,
-        grace=3 * HOUR,
-        severity="soft",
-        catch_up="none",
-        fail_closed=True,
-        novelty=False,
-    )
+    slas: dict[str, Any] = {"freshness": 9 * HOUR, "completeness": 0.5, "duplicates": 0.25, "consistency": 0.75}
+    terms: dict[str, Any] = {"sustain": 2 * HOUR, "grace": 3 * HOUR, "severity": "soft", "catch_up": "none"}
+    own = replace(TRIPS, slas=SlaProfile(**slas), unknown_policy="closed", novelty=False, **terms)
+    assert own.targets == Targets(fail_closed=True, novelty=False, **slas, **terms)
     assert not replace(TRIPS, tier=0, unknown_policy="open").targets.fail_closed
 
 
 def test_nothing_is_something_that_a_dataset_may_say() -> None:
     none = replace(TRIPS, slas=SlaProfile(duplicates=0.0), sustain=timedelta(0), grace=timedelta(0)).targets
     assert (none.duplicates, none.sustain, none.grace) == (0.0, timedelta(0), timedelta(0))
+    assert (none.freshness, none.completeness) == (6 * HOUR, 0.995)  # of the tier

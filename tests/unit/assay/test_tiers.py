@@ -5,9 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
-from assay.catalog.profile import DatasetProfile, SlaProfile
 from assay.catalog.tiers import TIERS, CatchUp, Severity, Tier
-from assay.time.durations import format_duration
 
 DOCS = Path(__file__).parents[3] / "docs" / "standard-tests.md"
 
@@ -50,21 +48,3 @@ def test_no_tier_promises_more_than_the_one_above_it() -> None:
 def test_the_three_upper_tiers_block_and_the_two_upper_ones_are_covered_wholly() -> None:
     assert [tier.level for tier in TIERS if tier.severity == "hard"] == [0, 1, 2]
     assert [tier.level for tier in TIERS if tier.coverage == 1 and tier.fail_closed] == [0, 1]
-
-
-def test_metadata_goes_before_the_tier() -> None:
-    dataset = DatasetProfile(
-        namespace="raw",
-        name="trips",
-        owner="ann",
-        tier=5,
-        replicas=(),
-        slas=SlaProfile(freshness=timedelta(hours=1), duplicates=0.0),
-        severity="hard",
-        sustain=timedelta(0),
-        unknown_policy="closed",
-    )
-    targets = dataset.targets
-    assert (format_duration(targets.freshness), targets.duplicates, targets.sustain) == ("1h", 0.0, timedelta(0))
-    assert (targets.severity, targets.fail_closed) == ("hard", True)
-    assert (targets.completeness, targets.grace) == (TIERS[5].completeness, TIERS[5].grace)

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.catalog.profile import Column, LineageProfile
+from assay.catalog.profile import BindingProfile, Column, LineageProfile
 from assay.catalog.yaml.provider import UnableToReadCatalog, load
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity
@@ -280,3 +280,28 @@ def test_a_partition_column_holds_keys_unless_something_else_is_said(tmp_path: P
 )
 def test_times_that_cut_nothing_are_refused(tmp_path: Path, partition: str, storage: str, said: str) -> None:
     assert said in problems(tmp_path, orders(partition, storage))
+
+
+BINDING = "- {pipeline: load, dataset: raw.trips, test: fares, gate: weak}"
+
+
+def test_a_binding_has_what_its_file_says(tmp_path: Path) -> None:
+    (binding,) = load(write(tmp_path, f"{trips()}\nbindings:\n{BINDING}\n")).bindings
+    assert binding == BindingProfile(pipeline="load", dataset="raw.trips", test="fares", gate="weak")
+    assert binding.place.endswith("catalog.yaml:9")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (BINDING.replace("weak", "hard"), "bindings[0].gate: found 'hard': input should be 'strong' or 'weak'."),
+        (BINDING.replace("raw.trips", "raw.trip"), "found 'raw.trip', a dataset that datasets does not name: did you"),
+        (
+            f"{BINDING}\n{BINDING.replace('weak', 'strong')}",
+            "bindings[1]: found 'load' bound to raw.trips, test 'fares', again",
+        ),
+        (BINDING.replace("pipeline", "pipe"), "bindings[0].pipeline: is missing: add pipeline"),
+    ],
+)
+def test_a_wrong_binding_is_told_with_how_to_mend_it(tmp_path: Path, text: str, sentence: str) -> None:
+    assert sentence in problems(tmp_path, f"{trips()}\nbindings:\n{text}\n")

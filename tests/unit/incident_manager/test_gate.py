@@ -10,7 +10,7 @@ import pytest
 from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
-from incident_manager.gate.rules import Because, GateAnswer, GateDecision, Policy, bound, decide, gathered
+from incident_manager.gate.rules import Because, GateAnswer, GateDecision, Policy, bound, decide, gathered, in_the_way
 from incident_manager.intervals import Intervals
 from incident_manager.quality.rules import (
     Answer,
@@ -223,6 +223,29 @@ def bound_answer(fact: StandingFact | SpoiltFact, *, policy: Policy = CLOSED, **
     )
     asked = AskedRange(window=day(), datacenter="sea")
     return decide([(judge(bound(facts, hard), asked), replace(policy, bound=hard))])
+
+
+def because(kind: ReasonKind, *, decision: GateDecision = BLOCK, report: int | None = None) -> Because:
+    return Because(decision=decision, dataset="a.b", windows=(day(),), text=kind, kind=kind, report_id=report)
+
+
+@pytest.mark.parametrize(
+    "kind", [ReasonKind.BROKEN, ReasonKind.SPOILT, ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET]
+)
+def test_what_is_run_again_is_worth_waiting_for(kind: ReasonKind) -> None:
+    assert in_the_way(gathered([because(kind)]), until=day().end) is None
+
+
+def test_a_confirmed_report_waits_for_a_person() -> None:
+    report = because(ReasonKind.SPOILT, report=3)
+    assert in_the_way(gathered([because(ReasonKind.BROKEN), report]), until=day().end) == report
+    assert in_the_way(gathered([replace(report, decision=WARN)]), until=day().end) is None
+
+
+@pytest.mark.parametrize(("hours", "is_worth_it"), [(-1, False), (0, True), (1, True)])
+def test_a_window_that_is_not_over_is_worth_waiting_for_if_it_ends_in_time(hours: int, is_worth_it: bool) -> None:
+    until = day().end + timedelta(hours=hours)
+    assert (in_the_way(gathered([because(ReasonKind.NOT_OVER)]), until=until) is None) is is_worth_it
 
 
 BY_TEST = replace(SPOILT, test_id=1)

@@ -28,32 +28,22 @@ def test_a_failure_soon_after_an_auto_resolve_reopens(how: How | None, ago: time
     assert reopens(how, ended_at=NOW - ago, failed_at=NOW, period=DAY) is reopened
 
 
+HEALINGS: dict[str, tuple[State, bool, bool, bool, How | None]] = {
+    "a failure does not heal": (State.FAIL, True, True, False, None),
+    "it holds again": (State.PASS, True, True, False, How.AUTO),
+    "it held and broke again": (State.WARN, True, True, False, How.AUTO),
+    "late results leave no failure": (State.WARN, True, False, False, How.WITHDRAWN),
+    "late results leave no failure and hold": (State.PASS, True, False, False, How.WITHDRAWN),
+    "it holds only by the new revision": (State.PASS, False, False, True, How.REDEFINED),
+    "the new revision saw it broken and repaired": (State.PASS, True, True, True, How.AUTO),
+    "the new revision has not judged it": (State.PENDING, False, False, True, None),
+    "the new revision finds it broken": (State.WARN, True, False, True, None),
+    "the new revision cannot tell": (State.UNKNOWN, False, False, True, None),
+}
+
+
 @pytest.mark.parametrize(
-    ("state", "ever_broken", "ever_failed", "new_revision", "how"),
-    [
-        (State.FAIL, True, True, False, None),
-        (State.PASS, True, True, False, How.AUTO),
-        (State.WARN, True, True, False, How.AUTO),
-        (State.WARN, True, False, False, How.WITHDRAWN),
-        (State.PASS, True, False, False, How.WITHDRAWN),
-        (State.PASS, False, False, True, How.REDEFINED),
-        (State.PASS, True, True, True, How.AUTO),
-        (State.PENDING, False, False, True, None),
-        (State.WARN, True, False, True, None),
-        (State.UNKNOWN, False, False, True, None),
-    ],
-    ids=[
-        "a failure does not heal",
-        "it holds again",
-        "it held and broke again",
-        "late results leave no failure",
-        "late results leave no failure and hold",
-        "it holds only by the new revision",
-        "the new revision saw it broken and repaired",
-        "the new revision has not judged it",
-        "the new revision finds it broken",
-        "the new revision cannot tell",
-    ],
+    ("state", "ever_broken", "ever_failed", "new_revision", "how"), HEALINGS.values(), ids=HEALINGS
 )
 def test_a_spoilt_window_heals_by_its_own_test(
     state: State, ever_broken: bool, ever_failed: bool, new_revision: bool, how: How | None

@@ -9,21 +9,6 @@ from incident_manager.retention import HistoryReach, Kept, is_past, streak_reach
 from tests.factories import DAY, HOUR, NOW, day
 
 
-def test_results_and_states_have_their_own_time() -> None:
-    limits = terms(NOW, run_days=400, state_days=35)
-    assert (limits.results, limits.states) == (NOW - 400 * DAY, NOW - 35 * DAY)
-
-
-def test_no_days_mean_for_ever() -> None:
-    assert terms(NOW, run_days=0, state_days=0).results is None
-    assert terms(NOW, run_days=0, state_days=0).states is None
-
-
-def test_states_never_outlive_their_results() -> None:
-    assert terms(NOW, run_days=7, state_days=35).states == NOW - 7 * DAY
-    assert terms(NOW, run_days=7, state_days=0).states == NOW - 7 * DAY
-
-
 @pytest.mark.parametrize(
     ("instants", "past"),
     [([NOW - DAY], True), ([NOW], False), ([NOW - DAY, None], False), ([NOW - DAY, NOW + DAY], False)],
@@ -33,19 +18,12 @@ def test_a_row_is_past_when_all_its_instants_have_come_and_gone(instants: list[o
 
 
 def test_what_is_near_a_window_in_trouble_stays() -> None:
-    kept = Kept(tests={1: [day("2026-03-01")]}, tables={2}, datasets={3: [day("2026-03-01")]})
-    assert kept.holds_test(1, day("2026-03-01"))
-    assert not kept.holds_test(1, day("2026-03-02"))
-    assert kept.holds_test(2, day("2020-01-01"))
-    assert not kept.holds_test(3, day("2026-03-01"))
-    assert kept.holds_dataset(3, day("2026-03-01"))
-    assert not kept.holds_dataset(3, day("2026-03-02"))
-
-
-def test_a_streak_reaches_twice_its_sustain_where_windows_come_faster() -> None:
-    assert streak_reach(sustain=4 * HOUR, period=HOUR) == 10 * HOUR
-    assert streak_reach(sustain=4 * HOUR, period=DAY) == timedelta(0)
-    assert streak_reach(sustain=DAY, period=DAY) == timedelta(0)
+    first, second = day("2026-03-01"), day("2026-03-02")
+    kept = Kept(tests={1: [first]}, tables={2}, datasets={3: [first]})
+    assert [kept.holds_test(1, first), kept.holds_test(2, day("2020-01-01"))] == [True, True]
+    assert [kept.holds_test(1, second), kept.holds_test(3, first), Kept().holds_test(1, first)] == [False] * 3
+    assert [kept.holds_dataset(3, first), kept.holds_dataset(3, second)] == [True, False]
+    assert not Kept().holds_dataset(1, first)
 
 
 @pytest.mark.parametrize(
@@ -83,23 +61,28 @@ def test_an_input_goes_only_with_all_that_builds_on_it(
 
 @pytest.mark.parametrize(
     ("run_days", "state_days", "results", "states"),
-    [(1, 2, 1, 1), (2, 1, 2, 1), (1, 1, 1, 1), (0, 1, None, 1), (1, 0, 1, 1)],
+    [
+        (400, 35, 400, 35),
+        (7, 35, 7, 7),  # states never outlive their results
+        (1, 1, 1, 1),
+        (0, 1, None, 1),  # no days mean for ever
+        (1, 0, 1, 1),
+        (0, 0, None, None),
+    ],
 )
-def test_terms_by_days(run_days: int, state_days: int, results: int | None, states: int | None) -> None:
+def test_results_and_states_have_their_own_time(
+    run_days: int, state_days: int, results: int | None, states: int | None
+) -> None:
     limits = terms(NOW, run_days=run_days, state_days=state_days)
     assert limits.results == (None if results is None else NOW - results * DAY)
     assert limits.states == (None if states is None else NOW - states * DAY)
 
 
-def test_nothing_is_kept_where_nothing_is_wrong() -> None:
-    assert not Kept().holds_test(1, day("2026-03-01"))
-    assert not Kept().holds_dataset(1, day("2026-03-01"))
-
-
 @pytest.mark.parametrize(
-    ("sustain", "period", "reach"), [(2 * HOUR, HOUR, 6 * HOUR), (HOUR, HOUR, 0 * HOUR), (HOUR, 2 * HOUR, 0 * HOUR)]
+    ("sustain", "period", "reach"),
+    [(4 * HOUR, HOUR, 10 * HOUR), (2 * HOUR, HOUR, 6 * HOUR), (HOUR, HOUR, 0 * HOUR), (HOUR, DAY, 0 * HOUR)],
 )
-def test_a_streak_reaches_only_where_a_period_is_shorter_than_its_sustain(
+def test_a_streak_reaches_twice_its_sustain_where_windows_come_faster(
     sustain: timedelta, period: timedelta, reach: timedelta
 ) -> None:
     assert streak_reach(sustain=sustain, period=period) == reach

@@ -25,6 +25,7 @@ from incident_manager.quality.rules import (
     concerning,
     concerns,
     judge,
+    overdue,
     worst,
 )
 from incident_manager.quality.rules import AnswerReason as Said
@@ -613,6 +614,27 @@ def test_of_facts_those_of_other_copies_and_other_times_are_left_out_wherever_th
     assert (list(every.tests), every.held, list(every.claims)) == (list(known.tests), known.held, list(known.claims))
     assert [check.windows for check in every.checks] == [(days(-9, 9),), (TODAY,), (TODAY, days(1, 1)), (days(1, 1),)]
     assert [each.incident_id for each in every.spoilt] == [8, 9, 7, 7]
+
+
+DUE = TODAY.end + timedelta(hours=6)
+ALMOST, LATER = DUE - timedelta(seconds=1), DUE + timedelta(days=3)
+
+
+@pytest.mark.parametrize(
+    ("at", "due_at", "due_to", "windows"),
+    [
+        (ALMOST, DUE, None, ()),
+        (ALMOST, DUE, TODAY.end, ()),  # a calendar that is ahead of the schedule changes nothing
+        (DUE, DUE, None, (TODAY,)),
+        (DUE, DUE, TODAY.start, (TODAY,)),  # nor does one that is behind it
+        (LATER, DUE, days(3, 3).end, (days(0, 3),)),  # a schedule that has stood still
+        (DUE, None, None, ()),
+    ],
+)
+def test_what_is_due_without_a_run_of_it_is_overdue(
+    at: datetime, due_at: datetime | None, due_to: datetime | None, windows: Intervals
+) -> None:
+    assert overdue(next_due_at=due_at, next_window=TODAY, due_to=due_to, now=at) == windows
 
 
 def test_an_answer_names_its_dataset_and_what_was_asked() -> None:

@@ -151,87 +151,75 @@ BARE = replace(RAW, replicas=())
 
 
 @pytest.mark.parametrize(
-    ("target", "upstream", "reason", "mendable"),
+    ("target", "upstream", "reason"),
     [
-        (
-            dataset(),
-            Upstream(dataset=RAW),
-            "none of its upstreams is one-to-one or sampled, so there is nothing to compare its rows with.",
-            False,
-        ),
         (
             dataset(),
             Upstream(dataset=BARE, one_to_one=True),
             "its upstream raw.trips has no replica: say where its data lies.",
-            True,
         ),
         (
             dataset(),
             Upstream(dataset=BARE, sampled=True),
             "its upstream raw.trips has no replica: say where its data lies.",
-            True,
         ),
         (
             dataset(),
             Upstream(dataset=replace(RAW, partition=None), one_to_one=True),
             "its upstream raw.trips has no partition key, so no part of it matches a partition.",
-            True,
         ),
         (
             dataset(),
             Upstream(dataset=replace(ORDERS, partition=days("UTC")), sampled=True),
             "partitions do not align: those of app.orders do not tile its own; give both the same time zone.",
-            True,
         ),
         (
             dataset(),
             Upstream(dataset=RAW, sampled=True),
             "raw.trips is sampled but lies inside the lake, where counting is exact: mark it one-to-one instead.",
-            True,
         ),
         (
             dataset(replicas=(replica("sea", "sql"),)),
             Upstream(dataset=ORDERS, sampled=True),
             "it lies outside the lake itself, so a sample of app.orders cannot be looked up in it.",
-            True,
         ),
         (
             dataset(primary_key=()),
             Upstream(dataset=ORDERS, sampled=True),
             "it has no primary key, so a sample of app.orders cannot be looked up.",
-            True,
         ),
         (
             dataset(columns=SENSITIVE, primary_key=("TRIP_ID",)),
             Upstream(dataset=ORDERS, sampled=True),
             "its primary key TRIP_ID is sensitive, and a sample would keep its values.",
-            True,
         ),
         (
             dataset(primary_key=("trip_id", "datestr")),
             Upstream(dataset=replace(ORDERS, columns=SENSITIVE), sampled=True),
             "its primary key trip_id is sensitive, and a sample would keep its values.",
-            True,
         ),
         (
             dataset(),
             Upstream(dataset=replace(ORDERS, readers=("team:shop",)), sampled=True),
             "app.orders is shown to its readers only, and a sample of its keys would be shown here to others.",
-            True,
         ),
         (
             dataset(),
             Upstream(dataset=replace(ORDERS, columns=(Column(name="id", type="int"),)), sampled=True),
             "its primary key trip_id is no column of app.orders, which is sampled by it: if the key has another "
             "name there, write keys: {trip_id: …} at the edge.",
-            True,
         ),
     ],
 )
 def test_what_keeps_rows_from_being_compared_is_told_with_what_would_mend_it(
-    target: DatasetProfile, upstream: Upstream, reason: str, mendable: bool
+    target: DatasetProfile, upstream: Upstream, reason: str
 ) -> None:
-    assert [gap for gap in gaps(target, [upstream]) if gap[0] == "completeness"] == [("completeness", reason, mendable)]
+    assert [gap for gap in gaps(target, [upstream]) if gap[0] == "completeness"] == [("completeness", reason, True)]
+
+
+def test_an_upstream_that_is_neither_one_to_one_nor_sampled_is_a_gap_that_nothing_mends() -> None:
+    reason = "none of its upstreams is one-to-one or sampled, so there is nothing to compare its rows with."
+    assert gaps(dataset(), [Upstream(dataset=RAW)]) == [("completeness", reason, False), ALONE]
 
 
 def sampled(target: DatasetProfile, upstream: DatasetProfile) -> bool:

@@ -64,39 +64,13 @@ def test_nothing_is_done_unless_it_is_said() -> None:
 def test_what_is_done_is_told_wholly_and_in_order() -> None:
     left = replace(users("left"), missing_since=NOW - GRACE)
     leaving = replace(users("leaving"), missing_since=NOW)
-    ended = replace(left, name="ended", retired_at=NOW)
-    there = [
-        existing("same"),
-        existing("old", "1 > 0"),
-        existing("back", retired_at=NOW),
-        existing("over"),
-        users("mine"),
-    ]
-    targets = [wanted("new"), wanted("same"), wanted("mine"), wanted("old"), wanted("back")]
-    change = changes([*there, left, leaving, ended], targets)
-    assert change.create == (wanted("new"),)
-    assert change.revise == ((there[1], wanted("old")),)
-    assert change.revive == ((there[2], wanted("back")),)
-    assert change.retire == (there[3], left)
-
-
-def test_a_new_test_is_created() -> None:
-    assert changes([], [wanted("duplicates")]).create == (wanted("duplicates"),)
-
-
-def test_a_test_that_is_as_it_should_be_is_kept() -> None:
-    assert changes([existing("duplicates")], [wanted("duplicates")]) == NOTHING
-
-
-def test_changed_metadata_revises_the_test_under_its_own_name() -> None:
-    change = changes([existing("duplicates", "old")], [wanted("duplicates", "new")])
-    assert [(test.name, target.definition.assertion) for test, target in change.revise] == [("duplicates", "new")]
-    assert not change.create
-
-
-def test_a_test_no_longer_wanted_is_retired_once() -> None:
-    assert changes([existing("duplicates")], []).retire == (existing("duplicates"),)
-    assert changes([existing("duplicates", retired_at=NOW)], []) == NOTHING
+    ended = [replace(left, name="ended", retired_at=NOW), existing("gone", retired_at=NOW)]
+    old, back, over = existing("old", "1 > 0"), existing("back", retired_at=NOW), existing("over")
+    there = [existing("same"), old, back, over, users("mine"), left, leaving, *ended]
+    change = changes(there, [wanted(name) for name in ("new", "same", "mine", "old", "back")])
+    assert change == Changes(
+        create=(wanted("new"),), revise=((old, wanted("old")),), revive=((back, wanted("back")),), retire=(over, left)
+    )
 
 
 def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now() -> None:
@@ -104,13 +78,6 @@ def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now(
     assert [target.definition.assertion for _, target in change.revive] == ["new"]
     assert not change.revise
     assert not change.create
-
-
-def test_a_retired_test_that_is_wanted_again_as_it_was_is_revived_too() -> None:
-    retired, live = existing("duplicates", retired_at=NOW), existing("freshness")
-    change = changes([retired, live, users("mine")], [wanted("duplicates"), wanted("freshness")])
-    assert [test for test, _ in change.revive] == [retired]
-    assert (change.revise, change.create, change.retire) == ((), (), ())
 
 
 def test_the_tests_of_a_dataset_gone_from_its_source_retire_after_the_grace() -> None:
