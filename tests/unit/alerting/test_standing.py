@@ -219,8 +219,8 @@ LAST_HELD = saw(HELD, 260, run=10)
 
 def of(run: SeenRun, state: State, **more: Any) -> Verdict:
     """A verdict with all that it takes over from its latest result."""
-    taken = {"outcome": run.outcome, "value": run.value, "excess": run.excess}
-    return Verdict(state=state, run_id=run.run_id, measured_at=run.measured_at, **taken, **more)
+    more |= {"outcome": run.outcome, "value": run.value, "excess": run.excess}
+    return Verdict(state=state, run_id=run.run_id, measured_at=run.measured_at, **more)
 
 
 VERDICTS: list[tuple[list[SeenRun], float, Verdict]] = [

@@ -243,7 +243,7 @@ def test_each_row_meets_the_conditions_that_it_met_in_spark(
 
 
 def test_the_examples_of_sparks_documentation_are_answered_as_it_says_or_left(tmp_path: Path) -> None:
-    """``test_documented`` asks Spark the same."""
+    """``kernels/test_scans.py`` asks Spark the same."""
     write_cases(tmp_path)
     answers = by_kernels(*pieces_in(tmp_path), [condition(at, case) for at, case in enumerate(CASES)], Tally())
     assert told(answers) == {
