@@ -25,11 +25,8 @@ class Kind(StrEnum):
     FAILED = "failed"
     BESIDE = "beside"
 
-    @classmethod
-    def _missing_(cls, value: object) -> "Kind":
-        """What former scans have noted of what kernels do not know, in kinds of its own."""
-        return cls.UNKNOWN
 
+FORMER_KINDS = frozenset({"statistic", "expression", "groups", "compound"})  # of what kernels do not know
 
 MEANINGS: Mapping[Kind, str] = {
     Kind.OFF: "`ASSAY_SPARK_NATIVE` is false",
@@ -99,7 +96,14 @@ def from_json(stored: Mapping[str, Any]) -> ReadBy | None:
     """What ``to_json`` wrote; None where nothing was noted."""
     if not stored:
         return None
-    left = (Left(kind=Kind(each["kind"]), why=each["why"], values=each["values"]) for each in stored["left"])
+    left = (
+        Left(
+            kind=Kind.UNKNOWN if reason["kind"] in FORMER_KINDS else Kind(reason["kind"]),
+            why=reason["why"],
+            values=reason["values"],
+        )
+        for reason in stored["left"]
+    )
     return ReadBy(footers=stored["footers"], kernels=stored["kernels"], left=tuple(left))
 
 

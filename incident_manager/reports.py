@@ -157,8 +157,10 @@ def open_incidents_for(reports: Sequence[Report]) -> dict[int, list[Incident]]:
     def may_join(row: Report, incident: Incident) -> bool:
         if incident.pk == row.incident_id or incident.dataset_id not in fed[row.pk]:
             return False
-        overlaps = any(window.overlaps(row.window) for window in windows[incident.pk])
-        return incident.dataset_id == row.dataset_id or (incident.kind == EntryKind.DETECTED and overlaps)
+        if incident.dataset_id == row.dataset_id:
+            return True
+        is_detected = incident.kind == EntryKind.DETECTED
+        return is_detected and any(window.overlaps(row.window) for window in windows[incident.pk])
 
     found = list(incidents.order_by("-detected_at"))
     return {row.pk: [incident for incident in found if may_join(row, incident)] for row in waiting}

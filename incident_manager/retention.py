@@ -1,6 +1,6 @@
 """Retention: rows that have had their time are removed once a day, a thousand at a time, in the order of their ids.
 
-What is decided comes first (pure), then what must stay is looked up, then one entry a table says what of it goes, and
+What is decided comes first, then what must stay is looked up, then one entry a table says what of it goes, and
 the stage *prune* goes through all of them, with pauses in which others may have the worker.
 """
 

@@ -108,10 +108,13 @@ def look_ups(
 
 
 def facts_of_ranges(ranges: Sequence[ToRead], *, now: datetime) -> list[Facts]:
-    """What is known of each range; ranges that overlap or touch are read together, and all if they are many."""
+    """What is known of each range; ranges that overlap or touch are read together, of many the nearest ones too."""
     islands = union(each.window for each in ranges)
-    if len(islands) > MOST_READ:
-        islands = (Window(start=islands[0].start, end=islands[-1].end),)
+    if len(islands) > MOST_READ:  # the widest gaps between them stay
+        gaps = sorted(range(1, len(islands)), key=lambda at: islands[at].start - islands[at - 1].end)
+        starts = [0, *sorted(gaps[len(islands) - MOST_READ :])]
+        ends = [at - 1 for at in (*starts[1:], len(islands))]
+        islands = tuple(Window(start=islands[a].start, end=islands[z].end) for a, z in zip(starts, ends, strict=True))
     of = [next(island for island in islands if island.contains(each.window)) for each in ranges]
     datasets: dict[Window, dict[int, Dataset]] = defaultdict(dict)
     for each, island in zip(ranges, of, strict=True):

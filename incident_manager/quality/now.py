@@ -62,30 +62,30 @@ def statuses_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Sta
     statuses |= {id_: judge(facts, AskedRange()).status for id_, facts in facts_now(to_judge, now=now).items()}
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS)
     judging = DataTest.objects.filter(Exists(passing), LIVE, dataset=OuterRef("pk")).exclude(JUDGES_NO_ROWS)
-    good = set(_of(asked, Dataset.objects.filter(Exists(judging)), "pk").values_list("pk", flat=True))
+    good = set(of_datasets(asked, Dataset.objects.filter(Exists(judging)), "pk").values_list("pk", flat=True))
     return {id_: statuses.get(id_) or (Status.GOOD if id_ in good else Status.UNTESTED) for id_ in datasets}
 
 
 def _wrong(asked: Set[int], rows: QuerySet[Any], dataset: str, *, bad: Q) -> set[tuple[int, bool]]:
     """The datasets that these rows belong to, each with whether some row, or some other row, is bad."""
     flag = Case(When(bad, then=Value(True)), default=Value(False), output_field=BooleanField())
-    found = _of(asked, rows, dataset).annotate(bad=flag).values_list(dataset, "bad").distinct()
+    found = of_datasets(asked, rows, dataset).annotate(bad=flag).values_list(dataset, "bad").distinct()
     return {(id_, is_bad) for id_, is_bad in found if id_ in asked}
 
 
 def _waiting_or_told(asked: Set[int], now: datetime) -> set[int]:
     """The datasets of which ``judge`` could find a reason though nothing is wrong: it waits, or its sources tell it."""
     due = Q(next_due_at__isnull=True) | Q(next_due_at__lte=now)
-    overdue_tests = _of(asked, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
-    requested = _of(asked, _unjudged(), "data_test__dataset")
-    computed = _of(asked, Replica.objects.filter(storage=COMPUTED), "dataset")
+    overdue_tests = of_datasets(asked, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
+    requested = of_datasets(asked, _unjudged(), "data_test__dataset")
+    computed = of_datasets(asked, Replica.objects.filter(storage=COMPUTED), "dataset")
     found = overdue_tests.values_list("dataset").union(
         requested.values_list("data_test__dataset"), computed.values_list("dataset")
     )
     return {id_ for (id_,) in found if id_ in asked}
 
 
-def _of(asked: Set[int], rows: QuerySet[Any], dataset: str) -> QuerySet[Any]:
+def of_datasets(asked: Collection[int], rows: QuerySet[Any], dataset: str) -> QuerySet[Any]:
     """The rows, only of these datasets if these are few.
 
     Of very many the database is not told the ids: to write and to read them costs more than the rows they leave out.
@@ -135,7 +135,11 @@ def _facts(datasets: Mapping[int, str], homes: Mapping[int, str], now: datetime)
             held={test.id: held[test.id] for test in tests[id_] if test.id in held},
             spoilt=wrong[id_].spoilt,
             claims=wrong[id_].claims,
-            waiting={test.id: union(waiting[test.id]) for test in tests[id_] if test.judges_from is not None},
+            waiting={
+                test.id: union(waiting[test.id])
+                for test in tests[id_]
+                if test.judges_from is not None and test.id in waiting
+            },
             calendar=calendars.get(id_),
         )
         for id_, name in datasets.items()

@@ -40,6 +40,7 @@ from execution_engine.language.tree import OF_CATEGORY, dimension_of
 from incident_manager.incidents.lifecycle import ENDED
 from incident_manager.intervals import subtract
 from incident_manager.models import CONFIRMED, EntryKind, Episode, Incident, LookUp, Report, SpoiltWindow
+from incident_manager.quality.now import of_datasets
 from incident_manager.quality.selectors import JUDGES_NO_ROWS
 
 from .rules import (
@@ -58,8 +59,7 @@ from .rules import (
 )
 
 ALL, NONE = slice(None), slice(0)  # of the datasets that scores list
-MOST_NAMED = 500
-USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is span for
+USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
 NAMES = (*Category.values, "")  # of the categories, by their numbers in spells; the last: of any
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
 KINDS = Case(  # of episodes
@@ -98,11 +98,11 @@ class Facts:
 
     spells: Spells
     incidents: Ints
-    values: Mapping[int, str]  # by incident, of the column that was span for
+    values: Mapping[int, str]  # by incident, of the column that was asked for
 
 
 def read_facts(scope: ScoreFilter, span: Window, *columns: str, by_category: bool = False) -> Facts:
-    """The facts of the range, with one more column of each incident, if it is span for.
+    """The facts of the range, with one more column of each incident, if it is asked for.
 
     When each dataset was tested, or each of its categories: those are five times as many.
     """
@@ -122,7 +122,7 @@ def read_facts(scope: ScoreFilter, span: Window, *columns: str, by_category: boo
 def _episodes(scope: ScoreFilter, span: Window, *columns: str) -> tuple[Ints, dict[int, str]]:
     """When incidents of the range were open, and one more column by incident; not those of claims unconfirmed.
 
-    They are span for from the side of the episodes, of which an index holds all that is span.
+    They are asked for from the side of the episodes, of which an index holds all that is asked.
     """
     confirmed = Report.objects.filter(incident=OuterRef("incident"), state__in=CONFIRMED)
     rows = Episode.objects.filter(Q(closed_at__isnull=True) | Q(closed_at__gt=span.start), opened_at__lt=span.end)
@@ -368,7 +368,7 @@ class ScoreRow:
 class ReportedScores:
     """How good data and tests were over a range; ``end`` is never later than the asking.
 
-    ``rows`` are those of the span part of the datasets, by name; ``count`` is of all that have a score.
+    ``rows`` are those of the asked part of the datasets, by name; ``count`` is of all that have a score.
     """
 
     start: datetime
@@ -480,9 +480,7 @@ def _by_dataset(facts: Facts, span: Window) -> tuple[list[int], Sums]:
 
 
 def _names(datasets: Collection[int]) -> dict[int, str]:
-    """The full names; of very many the database is not told the ids, which takes longer than to read all names."""
-    rows = Dataset.objects.filter(**{"pk__in": datasets} if len(datasets) <= MOST_NAMED else {})
-    return dict(rows.values_list("pk", "full_name"))
+    return dict(of_datasets(datasets, Dataset.objects.all(), "pk").values_list("pk", "full_name"))
 
 
 def _by_category(scope: ScoreFilter, span: Window) -> Mapping[int, Mapping[str, Score]]:

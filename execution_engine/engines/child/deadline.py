@@ -8,7 +8,7 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
-from execution_engine.engines.protocol import CallAnswer, TooLate, too_late, wait_for
+from execution_engine.engines.protocol import CallAnswer, Table, TooLate, too_late, wait_for
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
 
@@ -72,6 +72,13 @@ class DeadlineEngine(BoundedEngine):
     def close(self) -> None:
         """Ends the session; a later scan starts another."""
         self._engine.close()
+
+    def partitions(self, table: Table) -> tuple[str, ...] | None:
+        """As the engine's, which lists the folders too: the deadline holds for a store that does not answer."""
+        with suppress(UnableToAnswer):
+            keys: tuple[str, ...] | None = self.ask("partitions", table).result
+            return keys
+        return None
 
     def ask(self, method: str, *args: Any) -> CallAnswer:
         """What a method of the engine gives; raises UnableToAnswer."""

@@ -21,7 +21,7 @@ from execution_engine.outcome import Reason
 from .deadline import RunningCalls
 from .engine import failed_for
 from .process import ChildOptions, kill_session
-from .wire import packed
+from .wire import write_answer
 
 SETTLE_SECONDS = 3.0  # between the end of Java's connections and that of Java
 JAVA_ENDED = 70  # the exit status
@@ -65,7 +65,7 @@ class Host:
 
     def send(self, kind: str, id_: int = 0, content: Any = None) -> None:
         """One message to the parent, whole."""
-        message = packed((kind, id_, content))
+        message = write_answer((kind, id_, content))
         with self._writing, suppress(OSError):  # whoever asked has ended: so will this process, by its pipe
             self._parent.send_bytes(message)
 
@@ -73,7 +73,7 @@ class Host:
         """Send the last message, the exit status of Java; nobody else's may be cut in two behind it."""
         self._writing.acquire()
         with suppress(OSError):  # the parent may be gone as well, and nobody is left to be told
-            self._parent.send_bytes(packed(("java", 0, java)))
+            self._parent.send_bytes(write_answer(("java", 0, java)))
         shutil.rmtree(self._scratch, ignore_errors=True)  # Java may have ended because this process is about to
         os._exit(JAVA_ENDED)
 
@@ -115,7 +115,7 @@ def main() -> None:
     try:
         host = Host(parent, _engine(options, scratch), scratch)
     except Exception as error:
-        parent.send_bytes(packed(("broken", 0, f"{type(error).__name__}: {error}")))
+        parent.send_bytes(write_answer(("broken", 0, f"{type(error).__name__}: {error}")))
         raise
     Thread(target=host.start, name="start of Spark", daemon=True).start()
     with suppress(EOFError, OSError):

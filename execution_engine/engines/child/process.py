@@ -24,7 +24,7 @@ from execution_engine.engines.protocol import Limits, bytes_of
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.outcome import Failure, Reason
 
-from .wire import MOST_BYTES, Message, UnableToSend, packed, unpacked_data
+from .wire import MOST_BYTES, Message, UnableToSend, check_result, read_answer, write_call
 
 # All processes of a session: Spark's child, its Java and Java's Python workers, which have groups of their own.
 
@@ -249,7 +249,7 @@ class Child:
         )
         theirs.close()
         self._kernel_kills = kernel_kills()
-        self._answers: dict[int, Future[Any]] = {}
+        self._answers: dict[int, tuple[str, Future[Any]]] = {}  # by number: the method, and what waits for it
         self._taken = 0
         self._is_buried = False
         self._java: int | None = None
@@ -276,7 +276,7 @@ class Child:
                 raise Retired
             self._taken += 1
             id_ = self._taken
-            self._answers[id_] = answer
+            self._answers[id_] = method, answer
         try:
             self._send("call", id_, (method, args))
         except UnableToSend as error:
@@ -324,7 +324,7 @@ class Child:
         self._outgoing.put(None)
 
     def _send(self, kind: str, id_: int, content: Any = None) -> None:
-        self._outgoing.put(packed((kind, id_, content)))
+        self._outgoing.put(write_call((kind, id_, content)))
 
     def _write(self) -> None:
         """In a thread of its own, as a child that hangs may not read what it is sent."""
@@ -335,7 +335,7 @@ class Child:
     def _read(self) -> None:
         try:
             while True:
-                self._take(unpacked_data(self._pipe.recv_bytes(MOST_BYTES)))
+                self._take(read_answer(self._pipe.recv_bytes(MOST_BYTES)))
         except (EOFError, ConnectionError):
             pass
         except Exception as error:  # whatever a pickle that is no message of ours may raise
@@ -352,16 +352,19 @@ class Child:
             case "java":
                 self._java = int(content)
         with self._lock:
-            answer = self._answers.pop(id_, None)
-            is_last = self.is_retired and not self._answers
-        if answer is None:
+            call = self._answers.get(id_)
+        if call is None:
             return
+        method, answer = call  # which waits on where the content is refused, and is told how the child ends
         if kind == "result":
-            answer.set_result(content)
+            answer.set_result(check_result(method, content))
         else:
-            said, is_of_memory = content
+            detail, is_of_memory = content
             reason = Reason.OUT_OF_MEMORY if is_of_memory else Reason.ENGINE_UNREACHABLE
-            answer.set_exception(UnableToAnswer(Failure(reason=reason, detail=str(said)[:1000])))
+            answer.set_exception(UnableToAnswer(Failure(reason=reason, detail=str(detail)[:1000])))
+        with self._lock:
+            del self._answers[id_]
+            is_last = self.is_retired and not self._answers
         if is_last:
             self._say_goodbye()
 
@@ -375,7 +378,7 @@ class Child:
             kill_session(self.pid)
             status = self._process.wait()
             self._is_buried = self.is_retired = True
-            left, self._answers = list(self._answers.values()), {}
+            left, self._answers = [answer for _, answer in self._answers.values()], {}
         death = Death(
             java=self._java,
             python=status,

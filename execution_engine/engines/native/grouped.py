@@ -161,7 +161,7 @@ def _sum(places: Numbers, groups: int, values: Values) -> Parts:
 
 
 def _extreme(sign: int, places: Numbers, groups: int, values: Values) -> Parts:
-    """The least (1) or the greatest (-1): of doubles NaN where there is nothing less, from above what all are below."""
+    """The least (1) or the greatest (-1) of each group. NaN is the greatest double."""
     of_two: np.ufunc = np.minimum if sign > 0 else np.maximum
     if values.family is Family.DOUBLE:
         of_two = np.fmin if sign > 0 else np.maximum

@@ -158,8 +158,9 @@ class SparkEngine:
     def _scan(self, unit: Unit, started: float) -> ScanReport:
         jobs, fingerprint, by = 0, None, NO_VALUES
         try:
-            with counting_jobs(self.session, f"scan of {unit.table.name}") as count:
-                source = open_source(self.session, unit.table, unit.part)
+            session = self.session  # another thread may close it meanwhile, and the next read would start another
+            with counting_jobs(session, f"scan of {unit.table.name}") as count:
+                source = open_source(session, unit.table, unit.part)
                 fingerprint = source.fingerprint
                 taken = measure(source, unit.wanted, native=self._options.native)
             measured, by, jobs = taken.measured, taken.read_by, count.jobs

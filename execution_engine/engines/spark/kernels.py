@@ -30,7 +30,6 @@ from execution_engine.engines.native.measure import (
     FAILED,
     MOST_ROWS,
     TASK_ROWS,
-    Draft,
     Native,
     NativeGroups,
     Request,
@@ -141,12 +140,7 @@ def taken_together(
         loads[min(held * count // max(rows, 1), count - 1)].append((number, [piece for piece, _ in pieces_in(source)]))
         held += source.rows or 0
     gleaned = run(session, draft.program, [load for load in loads if load], rows=rows)
-    return {number: of_draft(draft, gleaned.get(number, ())) for number in sources}
-
-
-def of_draft(draft: Draft, gleaned: Sequence[Gleaned]) -> Native:
-    """What the tasks of one unit found."""
-    return native_of(draft, (), gleaned)
+    return {number: native_of(draft, (), gleaned.get(number, ())) for number in sources}
 
 
 def taken_by_kernels(

@@ -275,7 +275,7 @@ def open_source(session: SparkSession, table: Table, part: Part) -> SparkSource:
     """The part; UnableToListFiles or Spark's own error if it cannot be opened."""
     if table.storage != "table":
         listing = list_part(table, part)
-        return (_open_files if listing.files else _open_nothing)(session, table, part, listing)
+        return _open_files(session, table, part, listing) if listing.files else _open_nothing(session, table, listing)
     frame = session.table(table.location)
     columns = types_in(frame)
     if part.keys is not None:
@@ -343,7 +343,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     )
 
 
-def _open_nothing(session: SparkSession, table: Table, _: Part, listing: Listing) -> SparkSource:
+def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> SparkSource:
     """No rows, under the columns that a sibling partition has, else under the declared ones."""
     sibling = newest_file(table)
     like = Listing(root=listing.root, files=(sibling,)) if sibling else None

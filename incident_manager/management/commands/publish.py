@@ -50,7 +50,7 @@ class Command(Base):
             found = wait_for(
                 lambda: _publish(asked),
                 is_settled=lambda found: isinstance(found, Publication),
-                told=lambda found: f"{dataset} {asked.partition}: {'; '.join(getattr(found, 'reasons', ()))}",
+                told=lambda found: f"{dataset} {asked.partition}: {'; '.join(_reasons(found))}",
                 longest=options["wait"] or timedelta(0),
                 poll=options["poll"],
             )
@@ -76,6 +76,10 @@ class Command(Base):
         console.print("[bold]refused[/bold]")
         for reason in result["reasons"]:
             console.print(escape(f"  {reason}"), soft_wrap=True)
+
+
+def _reasons(answer: Publication | Refuse) -> tuple[str, ...]:
+    return answer.reasons if isinstance(answer, Refuse) else ()
 
 
 def _publish(asked: ToPublish) -> Publication | Refuse:

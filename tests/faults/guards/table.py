@@ -225,7 +225,7 @@ GUARDS = (
         edits=(
             Edit(
                 path="execution_engine/engines/child/process.py",
-                was="            left, self._answers = list(self._answers.values()), {}\n",
+                was="            left, self._answers = [answer for _, answer in self._answers.values()], {}\n",
                 becomes="            left, self._answers = [], {}\n",
             ),
         ),

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from execution_engine.engines.columns.spec_check import sifted
 from execution_engine.engines.gathering import AskedStatistic, Plan, measured_of, plan
 from execution_engine.engines.native.local_scan import pieces_of, stored_columns, told_of_small
-from execution_engine.engines.native.measure import Native, drafted
+from execution_engine.engines.native.measure import Native, drafted, native_of
 from execution_engine.engines.native.reading import Piece
 from execution_engine.engines.native.task import from_bytes, gleaned_of, loads_to_bytes
 from execution_engine.engines.protocol import SMALL_BYTES, WHOLE, Measured, Table, Wanted
-from execution_engine.engines.spark.kernels import of_draft, taken_natively, why_not_here
+from execution_engine.engines.spark.kernels import taken_natively, why_not_here
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.scan import measure_shared
 from execution_engine.engines.spark.sources import SparkSource, open_source
@@ -129,7 +129,7 @@ def gathered_here(source: SparkSource, planned: Plan, *, apart: bool) -> Native:
     cut = [[each] for piece in pieces for each in _groups(piece)] if apart else [pieces]
     draft = drafted(stored_columns(source.listing, source.columns), planned.asked, planned.keyed, alone=len(cut) == 1)
     sent = loads_to_bytes(draft.program, [[(0, some)] for some in cut])
-    return of_draft(draft, [from_bytes(blob) for at in range(len(cut)) for _, blob in gleaned_of(sent, at)])
+    return native_of(draft, (), [from_bytes(blob) for at in range(len(cut)) for _, blob in gleaned_of(sent, at)])
 
 
 def _groups(piece: Piece) -> list[Piece]:

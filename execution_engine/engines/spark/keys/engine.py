@@ -65,8 +65,7 @@ from .key_sql import (
 )
 from .workers import FILLED, MISSING, Task, among, digests_in, filler, hashes_in, in_bits, in_pybloom, prober
 
-PULLED_ROWS = 20_000_000  # 160 MB, three times that while they are sorted
-DIGESTED_ROWS = PULLED_ROWS  # the hashes of a digest of more are grouped by Spark
+PULLED_ROWS = 20_000_000  # 160 MB, three times that while they are sorted; of more, Spark groups the hashes
 FILTERS_IN_FLIGHT_BYTES = 128 * 1024 * 1024  # of all partial filters on their way to the driver
 MAX_TASKS = 8
 MANY = Left(kind=Kind.UNKNOWN, why="a digest of so many rows is grouped by Spark")
@@ -125,7 +124,7 @@ class SparkKeys:
 
     def digest(self, item: Wanted) -> KeyDigest:
         """The digest of the distinct keys; above the cap Spark groups the hashes instead."""
-        if self.row_count() <= DIGESTED_ROWS:
+        if self.row_count() <= PULLED_ROWS:
             pulled = self._pull(self._keys(item))
             return digest_of_hashes(item.spec.columns, pulled.hashes, pulled.rows)
         leave(self.source, MANY)

@@ -41,7 +41,7 @@ from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey
 from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
 from execution_engine.outcome import Failure
 
-from .gather import aggregates, collected, isolated, mask, selected, values
+from .gather import aggregates, collected, mask, results_by_halves, selected, values
 
 PULLED_ROWS = 50_000_000  # 400 MB a grouping
 PULLED_BYTES = 512 * 1024 * 1024  # in one job, and so at once in the driver
@@ -103,7 +103,7 @@ def pulled(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
     if rows > PULLED_ROWS:
         return {keyed: _grouped(source, keyed) for keyed in wanted}
     for some in batches(wanted, rows):
-        found |= zip(some, isolated(source, some, partial(_pull, source)), strict=True)
+        found |= zip(some, results_by_halves(source, some, partial(_pull, source)), strict=True)
     return found
 
 
@@ -195,7 +195,7 @@ def measure_by(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measu
     for by, items in groupby(ordered, key=lambda item: item.spec.by):
         alike = list(items)
         aggregated = [item for item in alike if METRICS[item.spec.name].kind is not Kind.GROUPING]
-        results = isolated(source, aggregated, partial(_by_statistics, source, by)) if aggregated else []
+        results = results_by_halves(source, aggregated, partial(_by_statistics, source, by)) if aggregated else []
         for item, result in zip(aggregated, results, strict=True):
             measured[item.key] = Measured(failure=result) if isinstance(result, Failure) else result
         for item in alike:

@@ -107,7 +107,7 @@ def gather(source: SparkSource, asked: Sequence[AskedStatistic]) -> dict[AskedSt
     return found
 
 
-def isolated(
+def results_by_halves(
     source: SparkSource, items: Sequence[Item], job: Callable[[Sequence[Item]], Sequence[Result]]
 ) -> list[Result | Failure]:
     """What one job gives for each item; if it fails, those of halves, so that one bad item among n costs log n jobs."""
@@ -118,7 +118,7 @@ def isolated(
     if len(items) == 1 or failure.reason in OF_ALL:
         return [failure] * len(items)
     middle = len(items) // 2
-    return [*isolated(source, items[:middle], job), *isolated(source, items[middle:], job)]
+    return [*results_by_halves(source, items[:middle], job), *results_by_halves(source, items[middle:], job)]
 
 
 def _gathered(source: SparkSource, select: Select) -> dict[AskedStatistic, Value | Failure]:
@@ -128,7 +128,7 @@ def _gathered(source: SparkSource, select: Select) -> dict[AskedStatistic, Value
         (row,) = collected(source, [sql for one in asked for sql in aggregates(one.statistic, one.where)])
         return values([one.statistic for one in asked], row)
 
-    return dict(zip(select.asked, isolated(source, select.asked, job), strict=True))
+    return dict(zip(select.asked, results_by_halves(source, select.asked, job), strict=True))
 
 
 def _by_mask(source: SparkSource, select: Select) -> list[Value]:

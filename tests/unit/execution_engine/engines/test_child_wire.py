@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from execution_engine.engines.child import wire
 from execution_engine.engines.child.process import Death, child_environment, failure_of_death
-from execution_engine.engines.child.wire import UnableToSend, packed, unpacked_data
+from execution_engine.engines.child.wire import UnableToSend, check_result, read_answer, write_answer, write_call
 from execution_engine.engines.protocol import (
     WHOLE,
     FailingRow,
@@ -58,19 +59,46 @@ class Call:
 
 def test_a_call_arrives_as_it_was_made() -> None:
     message = ("call", 7, ("scan", (TABLE, WHOLE, WANTED)))
-    assert pickle.loads(packed(message)) == message
+    assert pickle.loads(write_call(message)) == message
 
 
-@pytest.mark.parametrize("result", [REPORT, (REPORT, REPORT), ROWS, ("2026-03-09",), None], ids=str)
-def test_an_answer_arrives_whole(result: Any) -> None:
-    assert unpacked_data(packed(("result", 7, result))) == ("result", 7, result)
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [
+        ("scan", REPORT),
+        ("scan_all", (REPORT, REPORT)),
+        ("failing_rows", ROWS),
+        ("partitions", ("2026-03-09",)),
+        ("partitions", None),
+    ],
+    ids=str,
+)
+def test_an_answer_arrives_whole(method: str, result: Any) -> None:
+    kind, number, data = read_answer(write_answer(("result", 7, result)))
+    assert (kind, number, check_result(method, data)) == ("result", 7, result)
 
 
 def test_numbers_and_bytes_arrive_as_what_they_hold() -> None:
     measured = Measured(value=np.float64(0.5), state=memoryview(b"ab"), detail=MappingProxyType({"a": 1}))  # type: ignore[arg-type]
-    _, _, found = unpacked_data(packed(("result", 1, measured)))
-    assert found == Measured(value=0.5, state=b"ab", detail={"a": 1})
-    assert (type(found.value), type(found.state), type(found.detail)) == (float, bytes, dict)
+    _, _, values = read_answer(write_answer(("result", 1, measured)))
+    assert values == {"value": 0.5, "state": b"ab", "detail": {"a": 1}, "failure": None}
+    assert [type(value) for value in values.values()] == [float, bytes, dict, type(None)]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        None,
+        "os.system('id')",
+        {"measured": {"1": {"value": "much"}}, "spark_jobs": 0, "seconds": 0, "fingerprint": None},
+        {"measured": {"1": {"failure": {"reason": "because"}}}, "spark_jobs": 0, "seconds": 0, "fingerprint": None},
+        {"measured": {}, "spark_jobs": 0},
+        {"measured": {}, "spark_jobs": 0, "seconds": 0, "fingerprint": None, "read_by": {"left": [{"kind": "mine"}]}},
+    ],
+)
+def test_an_answer_of_another_shape_is_refused(result: Any) -> None:
+    with pytest.raises(ValidationError):
+        check_result("scan", result)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +106,7 @@ def test_numbers_and_bytes_arrive_as_what_they_hold() -> None:
     [
         pickle.dumps(("result", 1, Call())),
         pickle.dumps(("result", 1, TABLE)),
+        pickle.dumps(("result", 1, REPORT)),
         pickle.dumps(("result", 1, np.int64(1))),
         pickle.dumps("java"),
         b"Spark says hello",
@@ -86,13 +115,13 @@ def test_numbers_and_bytes_arrive_as_what_they_hold() -> None:
 )
 def test_nothing_but_data_is_taken_from_a_child(content: bytes) -> None:
     with pytest.raises(Exception, match=r"."):
-        unpacked_data(content)
+        read_answer(content)
 
 
 def test_what_is_too_large_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MOST_BYTES", 100)
     with pytest.raises(UnableToSend, match=r"^a message of \d+ bytes; at most 100 are allowed$"):
-        packed(("call", 1, "a" * 100))
+        write_call(("call", 1, "a" * 100))
 
 
 @pytest.mark.parametrize(
