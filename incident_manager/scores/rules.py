@@ -184,9 +184,10 @@ def instant_at(microseconds: int) -> datetime:
 def score_groups(spells: Spells, group: Ints, edges: Sequence[datetime]) -> Sums:
     """The scores of groups over the parts of a range between ``edges``, which ascend.
 
-    ``group`` says of which group each spell is, of shape (n,), from 0 up; one without a spell has no time. Within a group, times of
-    precision and recall are added up over its datasets and categories. A dataset is bad while any category says so,
-    and tested from the first test of any to the end of the last. What is still open counts up to the range's end.
+    ``group`` says of which group each spell is, of shape (n,), from 0 up; a group without a spell has no time. Within a
+    group, times of precision and recall are added up over its datasets and categories. A dataset is bad while any
+    category says so, and tested from the first test of any to the end of the last. What is still open counts up to the
+    range's end.
     """
     cuts, groups = np.array([microseconds(edge) for edge in edges]), int(group.max(initial=-1)) + 1
     datasets, categories = (int(numbers.max(initial=0)) + 1 for numbers in (spells.dataset, spells.category))

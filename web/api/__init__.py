@@ -1,4 +1,4 @@
-"""The REST API under ``/api/v1``, one file for each resource, in rooms by who asks for it.
+"""The REST API under ``/api/v1``, a file for each family of resources.
 
 Every rule is in the packages below; an endpoint reads, asks and answers.
 """

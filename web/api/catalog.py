@@ -313,8 +313,8 @@ class BusinessMetrics(Rows, RetrieveModelMixin):
         """
         part, errors = _read_part(BusinessMetricPart, request.data, name, "business metric")
         if part is None:
-            text = "; ".join(f"{place}: {message}" if place else message for place, message in errors)
-            raise Wrong(text, where=", ".join(dict.fromkeys(place for place, _ in errors if place)))
+            text, where = errors_text(errors)
+            raise Wrong(text, where=where)
         if name_key(part.name) != name_key(name):
             raise Wrong(f"name is {part.name!r}, and the address says {name!r}.", where="name")
         if unknown := [table.dimension for table in part.served if table.dimension not in part.dimensions]:

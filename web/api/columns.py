@@ -108,6 +108,7 @@ def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[s
     tests = DataTest.objects.filter(dataset=dataset, retired_at=None).select_related("revision").order_by("pk")
     trees = {test.pk: from_json(test.revision.tree) for test in tests if test.revision}
     columns = {test: columns_named(tree) for test, tree in trees.items()}
+    folded = {test: {name.casefold() for name in columns_of_test} for test, columns_of_test in columns.items()}
     history = column_history(dataset, clock.now())
     hidden, profiles = sensitive_columns(dataset), told_of(dataset, history)
     broken = broken_starts([test for test, tree in trees.items() if compares_profiles(tree)], history.windows)
@@ -124,7 +125,7 @@ def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[s
             "name": name,
             "sensitive": name.casefold() in hidden,
             "usual": usual_of(profiles.get(name, {})),
-            "data_tests": [test for test, named in columns.items() if name.casefold() in map(str.casefold, named)],
+            "data_tests": [test for test, columns_of_test in folded.items() if name.casefold() in columns_of_test],
             "over_time": {
                 statistic: values if any(value is not None for value in values) else []
                 for statistic, values in series.items()

@@ -155,7 +155,7 @@ class GateOverrides(NumberedRows):
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
         """End an override of the gate now: the gate blocks again."""
-        with refusing(UnableToOverride, mend="Nothing is left to do.", code=409):
+        with refusing(UnableToOverride, where="", mend="Nothing is left to do.", code=409):
             return self.act(lambda row, author, now: end_override(row, now=now))
 
 

@@ -88,7 +88,7 @@ class Silences(NumberedRows):
 
         Assay decides at once about the notices that it muted.
         """
-        with refusing(UnableToSilence, mend="Nothing is left to do.", code=409):
+        with refusing(UnableToSilence, where="", mend="Nothing is left to do.", code=409):
             return self.act(lambda row, author, now: end_silence(row, now=now))
 
 

@@ -128,12 +128,15 @@ def conflict(error: str, *, mend: str) -> Wrong:
 
 
 @contextmanager
-def refusing(*errors: type[Exception], where: str = "", mend: str = SEE_SCHEMA, code: int = 400) -> Iterator[None]:
-    """Answer these errors of a service as problems, at ``where`` or at the field that the error names."""
+def refusing(
+    *errors: type[Exception], where: str | None = None, mend: str = SEE_SCHEMA, code: int = 400
+) -> Iterator[None]:
+    """Answer these errors of a service as problems, at ``where``, which is else the field that the error names."""
     try:
         yield
     except errors as error:
-        raise Wrong(str(error), where=where or getattr(error, "field", ""), mend=mend, code=code) from None
+        place = getattr(error, "field", "") if where is None else where
+        raise Wrong(str(error), where=place, mend=mend, code=code) from None
 
 
 def answer_error(error: Exception, context: dict[str, Any]) -> HttpResponseBase | None:

@@ -56,6 +56,7 @@ def columns_context(
     names = names_of(dataset, history, (name for test in tests for name in test.columns))
     broken = broken_starts([live.test.pk for live in tests if _compares_profiles(live)], history.windows)
     marked = [window in broken for window in history.windows]
+    folded = [(test, {name.casefold() for name in test.columns}) for test in tests]
 
     def row(name: str) -> dict[str, Any]:
         """What the newest profile says of a column, plots, and the tests that name it."""
@@ -65,7 +66,7 @@ def columns_context(
             "told": profile,
             "usual": usual_of(profile),  # where most numbers, times or lengths lie
             "drawn": list(filter(None, (_drawn(history, name, small, marked) for small in DRAWN_SMALL))),
-            "tests": [test for test in tests if name.casefold() in map(str.casefold, test.columns)],
+            "tests": [test for test, columns_of_test in folded if name.casefold() in columns_of_test],
             "sensitive": name.casefold() in hidden,
         }
 

@@ -228,7 +228,7 @@ def _shared_reasons(
 ) -> Iterator[dict[str, Any]]:
     """The reasons, faults first; those of several tests that say the same of the same partitions as one.
 
-    ``place`` is that of another copy.
+    In each, ``place`` is that of another copy than the one asked about, ``place``; empty: of that one.
     """
     alike: dict[Because, list[str]] = {}
     for reason in sorted(reasons, key=lambda reason: reason.kind in UNJUDGED):

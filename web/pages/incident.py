@@ -481,7 +481,7 @@ class AnnotateForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """Why an incident ends."""
+    """Why an incident ends, or why a claim is wrong."""
 
     reason = forms.CharField(max_length=10_000)
 

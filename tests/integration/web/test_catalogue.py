@@ -155,6 +155,14 @@ def test_every_page_answers_whatever_is_in_its_address(client: Client, django_us
         assert client.get(address).status_code == 404, address
 
 
+@pytest.mark.parametrize("page", ["/", "/incidents"])
+def test_a_search_that_cannot_be_read_leaves_the_box_empty(
+    client: Client, django_user_model: object, page: str
+) -> None:
+    client.force_login(django_user_model.objects.create_user("grace"))  # type: ignore[attr-defined]
+    assert 'value="None"' not in client.get(page, {"q": "x" * 201}).content.decode()
+
+
 def test_no_page_allows_a_script_that_is_not_ours(client: Client, django_user_model: object) -> None:
     client.force_login(django_user_model.objects.create_user("grace"))  # type: ignore[attr-defined]
     answer = client.get("/")
