@@ -27,6 +27,7 @@ from execution_engine.models import Ask, Measurement, Run
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 
+from .channels.base import TEMPORARY
 from .models import Emission
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ AT_ONCE = 40  # events of one claim: none has to wait for more than these
 SECONDS = 5.0  # for one event
 MOST_FAILURES = 10
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(hours=1)
-TEMPORARY = frozenset({408, 425, 429})
 NAMESPACE = "assay"  # of the jobs, which are our data tests
 MOST_TEXT = 1000  # characters of a sentence
 

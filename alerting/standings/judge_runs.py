@@ -51,14 +51,20 @@ def judge_windows(places: Iterable[Place], now: datetime) -> dict[Place, Standin
     Those near them follow whose streak changed with them.
     """
     by_key = {(test.pk, window_key(test, window)): (test, window) for test, window in places}
-    evidences = {place: found for place, found in _evidence(by_key.values()).items() if found.runs}
-    due = {(test, window): due_at(test, window, found.runs) for (test, window), found in evidences.items()}
-    standings = locked_standings(due, now)
+    # locked before the results are read: else a worker that waits here would write over what has come in meanwhile
+    standings = _lock(by_key.values())
+    evidences = _evidence(by_key.values())
+    fresh = {place: results.runs for place, results in evidences.items() if place not in standings and results.runs}
+    created = _create({place: due_at(*place, runs) for place, runs in fresh.items()}, now)
+    raced = [place for place, row in created.items() if row.last_run_id is not None]  # another worker was first
+    evidences |= _evidence(raced)
+    standings |= created
+    standings = {place: standings[place] for place in by_key.values() if place in standings}
     batch = StandingBatch()
     for place, standing in standings.items():
         refold(standing, place[0], evidences[place], now, batch)
     batch.write()
-    troubled = _troubled_tests(standings)
+    troubled = troubled_tests(standings)
     for (test, _), standing in standings.items():
         if test.pk in troubled:
             for neighbour in restreak(standing, test):
@@ -85,6 +91,11 @@ def _evidence(places: Collection[Place]) -> dict[Place, RunEvidence]:
 def locked_standings(due: Mapping[Place, datetime | None], now: datetime) -> dict[Place, Standing]:
     """The standing of each window, locked until the transaction ends; a new one is PENDING, and due then or now."""
     standings = _lock(due)
+    return standings | _create({place: at for place, at in due.items() if place not in standings}, now)
+
+
+def _create(due: Mapping[Place, datetime | None], now: datetime) -> dict[Place, Standing]:
+    """The same of windows that have no standing; another worker may be first, and its row is taken."""
     new = [
         Standing(
             data_test=test,
@@ -96,12 +107,9 @@ def locked_standings(due: Mapping[Place, datetime | None], now: datetime) -> dic
             due_at=instant or now,
         )
         for (test, window), instant in due.items()
-        if (test, window) not in standings
     ]
-    if new:
-        Standing.objects.bulk_create(new, ignore_conflicts=True)  # another worker may be first
-        standings |= _lock([place for place in due if place not in standings])
-    return {place: standings[place] for place in due}
+    Standing.objects.bulk_create(new, ignore_conflicts=True)
+    return _lock(due)
 
 
 def _lock(places: Iterable[Place]) -> dict[Place, Standing]:
@@ -116,7 +124,7 @@ def _lock(places: Iterable[Place]) -> dict[Place, Standing]:
     }
 
 
-def _troubled_tests(places: Collection[Place]) -> set[int]:
+def troubled_tests(places: Collection[Place]) -> set[int]:
     """The tests, by id, with a broken window as near as a streak reaches."""
     if not places:
         return set()

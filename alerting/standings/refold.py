@@ -130,7 +130,8 @@ def _write(
         Standing.objects.filter(pk=standing.pk).update(**changes)
     else:
         batch.standings.append(standing)
-        batch.fields = [name.removesuffix("_id") for name in changes]
+        fields = [name.removesuffix("_id") for name in changes]
+        batch.fields = [*dict.fromkeys([*fields, "attempt", "next_check_at"])]
     has_changed = (old, was_waived) != (standing.state, standing.waiver_id is not None)
     if has_changed or (has_moved and standing.state == State.FAIL):
         if batch is None:
@@ -170,8 +171,6 @@ def _changes(
         "sentence": evidence.sentence(evidence.run(verdict.run_id)),
         "waiver_id": waiver.pk if waiver else None,
         "next_age_at": min((at for at in instants if at is not None and at > now), default=None),
-        "attempt": standing.attempt,
-        "next_check_at": standing.next_check_at,
         **check_terms(standing, test, verdict, waived=waiver is not None, now=now),
     }
 

@@ -297,6 +297,6 @@ class ScanReading:
     def fail(self, reason: Reason, detail: str, *, error: str = "") -> None:
         """Nothing of it could be measured."""
         failure = failed(reason, detail)
-        self.results, self.adopted = {row.pk: failure for row in self.measurements}, {}
+        self.results, self.adopted, self.alone = {row.pk: failure for row in self.measurements}, {}, set()
         self.error = error or str(failure.failure)
         self.fingerprint, self.written_at, self.watch_id = "", None, None

@@ -28,6 +28,7 @@ from assay.queue.claims import (
     is_in_rounds,
     leased,
     log_ids,
+    pending,
     tallied_together,
     tally,
 )
@@ -64,32 +65,36 @@ def scan_pending(datacenter: str | None = None, *, worker: str = "") -> int:
     total = 0
     while total < MOST_AT_A_TIME:
         now, may = clock.now(), scans_of_lane(clock.now())
+        if _lane.get() is Lane.SLOW and not pending(stage("scan"), now, **filters).filter(may).exists():
+            break  # it asks each second: on SQLite each claim would wait for whoever writes
         scans = claim(
             stage("scan"),
             now=now,
             limit=MOST_AT_A_TIME - total if is_in_rounds() else 1,
             may=may if is_in_rounds() else may & may_begin(datacenter),  # one thread reads one after another
             also={"started_at": now, "open_key": None, "worker": worker},  # nothing is added to what has begun
+            second_try=1,  # its worker may have died of it, and at the third try it is split unread
             **filters,
         )
         if not scans:
             break
         total += len(scans)
-        with _logged(scans[0]):
+        with _log_failure(*scans):
             _take(scans)
     return total
 
 
 @contextmanager
-def _logged(scan: Scan) -> Iterator[None]:
-    """What goes wrong is logged, and stays with this scan."""
-    with bound_contextvars(**log_ids("scan", scan)):
+def _log_failure(*scans: Scan) -> Iterator[None]:
+    """What goes wrong is logged, and stays with these scans; each line has the id of a scan that is alone."""
+    first = scans[0]
+    with bound_contextvars(**(log_ids("scan", first) if len(scans) == 1 else {"stage": "scan"})):
         try:
             yield
         except UnableToFinish as lost:
-            log.warning("lease lost", of=str(scan), why=str(lost))
+            log.warning("lease lost", of=str(first), scans=len(scans), why=str(lost))
         except Exception:
-            log.exception("scan failed", of=str(scan), attempts=scan.attempts)
+            log.exception("scan failed", of=str(first), scans=len(scans), attempts=first.attempts)
 
 
 def _take(scans: Sequence[Scan]) -> None:
@@ -119,8 +124,8 @@ def _take(scans: Sequence[Scan]) -> None:
 def _begun(scans: Sequence[Scan]) -> list[ScanReading]:
     """The scans with their datasets, and with all that they are to measure."""
     datasets = with_replicas({scan.dataset_id for scan in scans})
-    pending = Measurement.objects.filter(scan__in=[scan.pk for scan in scans], measured_at__isnull=True)
-    rows: list[Any] = list(pending.order_by("pk"))
+    unmeasured = Measurement.objects.filter(scan__in=[scan.pk for scan in scans], measured_at__isnull=True)
+    rows: list[Any] = list(unmeasured.order_by("pk"))
     for row in rows:
         row.dataset = datasets[row.dataset_id]
         if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table):  # that of what is measured alone
@@ -156,7 +161,7 @@ def _close(ended: Sequence[ScanReading]) -> None:
     if len(ended) > 1 and in_one_transaction("scan", lambda: close_scans(ended), scans=len(ended)):
         return
     for reading in ended:
-        with _logged(reading.scan):
+        with _log_failure(reading.scan):
             in_transaction(lambda: close_scans([reading]))  # noqa: B023  # it is run at once
 
 

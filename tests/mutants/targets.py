@@ -11,18 +11,14 @@ CHOOSES_ROWS = (
     "platform/assay/catalog/services.py",
     "platform/assay/catalog/selectors.py",
     "platform/assay/queue/claims.py",
-    *(f"test_generator/{room}/*.py" for room in ("data_tests", "generation", "sync")),
-    "execution_engine/selectors.py",
-    *(
-        f"execution_engine/{room}/*.py"
-        for room in ("planning", "quarantine", "parts", "freshness", "watch", "scans", "runs")
-    ),
+    *(f"test_generator/{room}.py" for room in ("data_tests", "sync", "generation/*")),
+    *(f"execution_engine/{room}.py" for room in ("selectors", "quarantine", "watch")),
+    *(f"execution_engine/{room}/*.py" for room in ("planning", "parts", "freshness", "scans", "runs")),
     "alerting/selectors.py",
     "alerting/waivers.py",
     *(f"alerting/{room}/*.py" for room in ("verdicts", "standings", "inhibition", "alerts", "notices")),
     *(f"incident_manager/{room}.py" for room in ("reports", "reruns", "retention")),
     *(f"incident_manager/{room}/*.py" for room in ("incidents", "quality", "gate", "scores")),
-    "web/access/who.py",
     "web/access/who.py",
 )
 PACKAGES = ("assay", "test_generator", "execution_engine", "alerting", "incident_manager", "web")

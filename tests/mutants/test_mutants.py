@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.mutation import Mutant, mutants
-from tests.mutants.targets import ROOT, Target, targets
+from tests.mutants.targets import CHOOSES_ROWS, ROOT, Target, targets
 from tests.mutants.trial import Fate, covering, judge, record
 
 pytestmark = pytest.mark.timeout(600)
@@ -64,6 +64,10 @@ def test_every_pure_module_and_every_service_is_a_target_with_tests() -> None:
     assert known["alerting.verdicts.sustain"].is_pure
     assert not known["incident_manager.gate.services"].is_pure
     assert [name for name, target in known.items() if not target.tests] == []
+
+
+def test_every_place_to_mutate_is_there() -> None:
+    assert [pattern for pattern in CHOOSES_ROWS if not any(ROOT.glob(pattern))] == []
 
 
 def test_a_slice_of_the_mutants_of_the_back_off_is_noticed(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ class PreparedValues:
         return found
 
 
-def rows_of(model: type[M], keys: Collection[int], column: str = "pk", related: tuple[str, ...] = ()) -> list[M]:
-    """The rows with these values of a column of keys, and what they refer to: ``related`` as in ``select_related``."""
-    rows = model._default_manager.filter(**{f"{column}__in": keys})
+def rows_of(model: type[M], keys: Collection[int], related: tuple[str, ...] = ()) -> list[M]:
+    """The rows with these primary keys, and what they refer to: ``related`` as in ``select_related``."""
+    rows = model._default_manager.filter(pk__in=keys)
     return list(rows.select_related(*related) if related else rows) if keys else []
 
 

@@ -137,6 +137,7 @@ def claim(
     lease: timedelta = LEASE,
     may: Q | None = None,
     also: Mapping[str, Any] = MappingProxyType({}),
+    second_try: int = SECOND_TRY,
     **filters: Any,
 ) -> list[Any]:
     """Lease up to ``limit`` pending rows, the longest due first; a row under a live lease is nobody else's.
@@ -155,7 +156,7 @@ def claim(
         rows = list(free.filter(may or Q()).order_by(*stage.order).select_for_update(skip_locked=skip)[:limit])
         alike = [row for row in rows if row.attempts == rows[0].attempts]
         if alike and (tries := alike[0].attempts):
-            alike = alike[: SECOND_TRY if tries == 1 else 1]
+            alike = alike[: second_try if tries == 1 else 1]
         if alike:
             changes = {"lease_until": real_now + lease, **also}
             locked = table(stage)._default_manager.filter(pk__in=[row.pk for row in alike])
@@ -213,9 +214,9 @@ def finish_all(rows: Sequence[Claimable], *names: str) -> None:
         raise UnableToFinish(f"{len(rows) - found} of {len(rows)} rows were claimed again since")
 
 
-def extend(row: Claimable, lease: timedelta = LEASE) -> bool:
-    """Heartbeat: lengthen the lease; false when it was lost."""
-    rows = type(row)._default_manager.filter(pk=row.pk, epoch=row.epoch)
+def extend(row: Claimable, lease: timedelta = LEASE, **filters: Any) -> bool:
+    """Lease the row for so long from now on; false when it was claimed since, or does not match."""
+    rows = type(row)._default_manager.filter(pk=row.pk, epoch=row.epoch, **filters)
     return bool(rows.update(lease_until=clock.database_now() + lease) == 1)
 
 
@@ -334,7 +335,7 @@ def heartbeat(*rows: Claimable) -> Iterator[None]:
             while not ended.wait(INTERVAL.total_seconds()):
                 for row in rows:
                     try:
-                        extend(row)
+                        extend(row, lease_until__isnull=False)  # it may have been finished meanwhile
                     except DatabaseError as error:  # a database that is away for a moment costs this beat only
                         log.warning("heartbeat missed", row=str(row), why=str(error))
         finally:

@@ -1,12 +1,23 @@
 """Standings: every column that a verdict writes, the flip beside it, and which windows are judged at all."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Alert, Flip, Notice, Standing, Waiver
-from alerting.standings.judge_runs import adopt_run, age_standing, judge_runs, judge_windows, locked_standings, restreak
+from alerting.standings.judge_runs import (
+    adopt_run,
+    age_standing,
+    judge_runs,
+    judge_windows,
+    locked_standings,
+    restreak,
+    troubled_tests,
+)
 from alerting.standings.refold import put_off, refold, withdraw
 from alerting.state import WaiverKind
 from alerting.verdicts.evidence import evidence_of
@@ -450,3 +461,45 @@ def test_short_streaks_long_periods_and_whole_tables_have_no_streak() -> None:
     assert restreak(began_broken(as_long, range(5, 10))[9], as_long) == []
     calm = StandingFactory.create(data_test=hourly(), window=HOURS[9])
     assert restreak(calm, calm.data_test) == []
+
+
+@pytest.mark.parametrize(
+    ("near", "is_troubled"),
+    [
+        (None, False),
+        ({"last_outcome": "broken"}, True),
+        ({"streak_at": NOW}, True),
+        ({"last_outcome": "broken", "hour": 20}, True),
+        ({"last_outcome": "broken", "hour": 21}, False),
+        ({"last_outcome": "broken", "hour": 0}, True),
+        ({"last_outcome": "broken", "test": "other"}, False),
+    ],
+    ids=str,
+)
+def test_a_test_is_in_trouble_by_a_broken_window_as_near_as_a_streak_reaches(
+    near: dict[str, Any] | None, is_troubled: bool
+) -> None:
+    test = hourly()
+    if near is not None:
+        fields = {key: value for key, value in near.items() if key not in ("hour", "test")}
+        owner = hourly() if "test" in near else test
+        StandingFactory.create(data_test=owner, window=HOURS[near.get("hour", 9)], **fields)
+    assert (test.pk in troubled_tests([(test, HOURS[10])])) is is_troubled
+
+
+def test_a_standing_is_locked_before_its_results_are_read(fares: DataTest) -> None:
+    """A worker that waits for the lock sees what another has evaluated meanwhile."""
+    ran(fares, "held", DUE)
+    judged(fares, DUE)
+    with CaptureQueriesContext(connection) as statements:
+        judged(fares, DUE + HOUR)
+    tables = re.findall(r"FROM .(alerting_standing|execution_engine_run)\b", " ".join(row["sql"] for row in statements))
+    assert tables[:2] == ["alerting_standing", "execution_engine_run"]
+
+
+def test_a_standing_follows_a_new_revision_whose_first_run_does_not_count(fares: DataTest) -> None:
+    older: Any = DataTestFactory.create().revision
+    row = StandingFactory.create(data_test=fares, state="UNKNOWN", since=DUE, revision=older)
+    ran(fares, "error", DUE - HOUR, error_reason="not due", reason="schedule")
+    judged(fares, DUE + HOUR)
+    assert columns(row, "revision") == (fares.revision_id,)

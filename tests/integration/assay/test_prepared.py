@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing
 from assay.database.statements import PreparedValues, rows_of
-from assay.models import Dataset, Replica
+from assay.models import Dataset
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, StandingFactory
 
 pytestmark = pytest.mark.django_db
@@ -38,8 +38,6 @@ def test_rows_of_keys_are_those_and_no_others() -> None:
         assert columns(sorted(rows_of(Dataset, keys), key=lambda row: row.pk)) == columns(
             list(Dataset.objects.filter(pk__in=keys).order_by("pk"))
         )
-        found = {row.pk for row in rows_of(Replica, keys, "dataset")}
-        assert found == set(Replica.objects.filter(dataset__in=keys).values_list("pk", flat=True))
 
 
 def test_rows_come_with_what_is_selected_of_related_ones_and_with_none_where_there_is_none() -> None:

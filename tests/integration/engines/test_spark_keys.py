@@ -130,7 +130,7 @@ def test_grouped_in_spark_a_digest_is_what_numpy_makes_of_it(
 ) -> None:
     table = table_of(tmp_path, HERE + MANY + MANY[:50], files=3)
     grouped = measure(spark_engine, table, spec_of("key_digest"))[0]
-    monkeypatch.setattr(keys_engine, "DIGESTED_ROWS", 10**6)
+    monkeypatch.setattr(keys_engine, "PULLED_ROWS", 10**6)
     pulled = measure(spark_engine, table, spec_of("key_digest"))[0]
     assert KeyDigest.from_bytes(grouped.state or b"").words.tolist() == (
         KeyDigest.from_bytes(pulled.state or b"").words.tolist()
