@@ -13,6 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import structlog
 
+from alerting.channels.base import TEMPORARY
 from assay import clock
 from assay.config import config
 from assay.edge.destination import DestinationRules, UnableToCall, rules_for
@@ -27,7 +28,6 @@ from execution_engine.models import Ask, Measurement, Run
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 
-from .channels.base import TEMPORARY
 from .models import Emission
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from execution_engine.language.checking import DatasetSchema, UnableToCheck, che
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.serialise import from_json, to_json
 from execution_engine.language.templates import UnableToRender, render
-from execution_engine.language.tree import Assertion, History, Metric, operands
+from execution_engine.language.tree import Assertion, Metric, metric_of, operands
 from execution_engine.metrics.definition import ArgumentType, ColumnKind, column_kind
 from execution_engine.metrics.definitions.freshness import NAMES as OF_BUSINESS_METRIC
 from execution_engine.metrics.definitions.schema import DECLARED, OF, SCHEMA_DRIFT
@@ -110,7 +110,7 @@ def undisclosed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNam
 
 
 def _metrics(tree: Assertion) -> list[Metric]:
-    return [operand.metric if isinstance(operand, History) else operand for operand in operands(tree)]
+    return [metric_of(operand) for operand in operands(tree)]
 
 
 # Whether the SQL in an assertion is such as the guard allows, asked before it is saved.

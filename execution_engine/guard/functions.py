@@ -1,4 +1,7 @@
-"""The functions of Spark that users may call, by what they are; one that is in no list is refused."""
+"""The functions of Spark that users may call, by what they are, and which arguments make values grow or are patterns.
+
+One that is in no list is refused.
+"""
 
 from datetime import date
 from itertools import groupby

@@ -108,7 +108,7 @@ def named(column: str) -> str:
 
 
 def resolved(column: str, columns: Collection[str]) -> str:
-    """The column of ``known`` that a written name means: where none begins so, ``item.one`` is ```item.one```."""
+    """The column of ``columns`` that a written name means: where none begins so, ``item.one`` is ```item.one```."""
     first, *below = path_of(column)
     whole = written(".".join((first, *below)))
     lowered = {name.lower() for name in columns} if below else set()

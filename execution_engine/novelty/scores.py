@@ -34,7 +34,7 @@ QUIETEST = 3  # of these spreads below the mean: no score of history counts as l
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BatchHistory:
-    """Of T batches what ``Measured`` says of each column: arrays (T, columns, …)."""
+    """Of T batches what ``ColumnStatistics`` says of each column: arrays (T, columns, …)."""
 
     scaled: Floats
     floors: Floats

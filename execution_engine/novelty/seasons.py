@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from execution_engine.profiles.values import Floats
+
 from .days import SUNDAY, WEEKDAYS, Day, RareDay
 
-Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 FEWEST_LIKE = 3  # batches of a weekday, or rare days of a kind, that another one is compared with

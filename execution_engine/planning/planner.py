@@ -14,7 +14,7 @@ from assay.time.durations import Step, UnableToStep, shift
 from assay.time.windows import Granularity, Partitioning, UnableToAlign, Window, zone
 from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.templates import UnableToRender, render
-from execution_engine.language.tree import History, Metric, Operand
+from execution_engine.language.tree import History, Metric, Operand, metric_of
 from execution_engine.metrics.definition import TEMPLATED, ArgumentType, At, Input, Kind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.spec import Literal, MetricSpec
@@ -134,7 +134,7 @@ class Planner:
 
         Raises UnableToPlan if the measurement cannot be taken, also if only its window is not kept any longer.
         """
-        want = self._want(operand.metric if isinstance(operand, History) else operand)
+        want = self._want(metric_of(operand))
         is_supplied = any(each.at is At.SUPPLIES for each in METRICS[want.spec.name].inputs)
         for needed in (want, *(() if is_supplied else want.inputs)):
             source = self.home if needed.dataset == self.home.name else self._source(needed.dataset)

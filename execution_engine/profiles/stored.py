@@ -132,9 +132,10 @@ def _add_blob(array: Array, blobs: list[bytes]) -> list[Any]:
 def _next_array(content: BytesIO, kind: str, stored: str, *shape: int) -> Array:
     type_, length = np.dtype(stored), prod(shape)
     size = type_.itemsize * length
-    raw = content.read(size) if size >= 0 else b""
-    if kind not in _ARRAYS or type_.kind not in "iuf" or len(raw) != size:
+    is_there = 0 <= size <= content.getbuffer().nbytes - content.tell()
+    if kind not in _ARRAYS or type_.kind not in "iuf" or not is_there:
         raise ValueError(f"an array of {kind} as {stored}")
+    raw = content.read(size)
     planes = np.frombuffer(raw, np.uint8).reshape(type_.itemsize, length)
     return np.ascontiguousarray(planes.T).view(type_).reshape(shape).astype(kind)
 

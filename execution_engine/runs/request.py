@@ -24,7 +24,7 @@ from assay.queue.claims import finish_all
 from assay.queue.drain import SLACK
 from assay.time.windows import Window
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, operands
+from execution_engine.language.tree import metric_of, operands
 from execution_engine.models import Measurement, Run, RunReason, Suspect, late_at
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.planning.catalog_sources import is_expired, kept_from
@@ -224,9 +224,7 @@ def cursor(data_test: DataTest) -> Slot:
 
 def _retention_start(dataset: Dataset, revision: Revision, now: datetime) -> datetime:
     """From when on every dataset that the assertion reads keeps its partitions."""
-    metrics = [
-        operand.metric if isinstance(operand, History) else operand for operand in operands(from_json(revision.tree))
-    ]
+    metrics = [metric_of(operand) for operand in operands(from_json(revision.tree))]
     names = {metric.dataset for metric in metrics if metric.dataset}
     others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
     begun = [at for each in (dataset, *others) for at in (kept_from(each, now), begins_at(each)) if at]

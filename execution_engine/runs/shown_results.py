@@ -10,7 +10,7 @@ from assay.models import Dataset, DataTest, Revision
 from execution_engine.disclosure import objection, others_of, told
 from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, Metric, Operand, operands
+from execution_engine.language.tree import Metric, Operand, metric_of, operands
 from execution_engine.metrics.definitions.freshness import NAMES as OF_BUSINESS_METRIC
 from execution_engine.metrics.definitions.freshness import VALUE
 from execution_engine.metrics.registry import METRICS
@@ -62,7 +62,7 @@ class Veil:
         """What a run found beside its value, without what quotes a column that is sensitive now."""
         if self.hides(run.revision, run.data_test.dataset):
             return {}
-        asked = {operand.text: _metric(operand) for operand in operands(from_json(run.revision.tree))}
+        asked = {operand.text: metric_of(operand) for operand in operands(from_json(run.revision.tree))}
         return {
             name: self._redact(asked[name], run.data_test.dataset, finding)
             if name in asked and isinstance(finding, dict)
@@ -94,15 +94,11 @@ class Veil:
 
 def _read(asked: Sequence[Operand], dataset: str, sources: Sources) -> Iterator[Metric]:
     """The metrics of data that a test of ``dataset`` asks for; of a business metric what it is computed from."""
-    for metric in map(_metric, asked):
+    for metric in map(metric_of, asked):
         of = sources(metric.dataset or dataset) if metric.spec.name in OF_BUSINESS_METRIC else None
         yield metric
         if of is not None and of.expression:
             yield from metrics_of(expression_of(of.expression))
-
-
-def _metric(operand: Operand) -> Metric:
-    return operand.metric if isinstance(operand, History) else operand
 
 
 # Runs with what they run: their revisions, the tests of these and the datasets of those, in one statement.

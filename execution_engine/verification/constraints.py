@@ -30,6 +30,7 @@ from execution_engine.language.tree import (
     Metric,
     Operand,
     Problem,
+    metric_of,
     operands,
     postorder,
 )
@@ -417,7 +418,7 @@ class AssertionConstraint:
         return WithPast(now=measured.value, past=values, when=when, at=at)
 
     def _request(self, operand: Operand) -> MetricRequest:
-        metric = operand.metric if isinstance(operand, History) else operand
+        metric = metric_of(operand)
         takes = SIGNATURES[metric.spec.name].takes_where and metric.dataset is None
         where = both(metric.spec.where, self.where) if takes else metric.spec.where
         return MetricRequest(spec=replace(metric.spec, where=where), dataset=metric.dataset)

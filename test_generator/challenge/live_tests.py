@@ -17,7 +17,7 @@ from execution_engine.file_windows import files_of, rows_of
 from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_text
 from execution_engine.language.templates import UnableToRender, render, templates
-from execution_engine.language.tree import By, History, HistoryFunction, Metric, Operand, operands, postorder
+from execution_engine.language.tree import By, History, HistoryFunction, Metric, Operand, metric_of, operands, postorder
 from execution_engine.metrics.definition import ArgumentType, At, Kind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.verification import Check, UnableToAssert
@@ -49,7 +49,7 @@ def why_not(assertion: str) -> str | None:
 
 
 def _obstacles(operand: Operand, *, by: bool) -> Iterator[str]:
-    metric = operand.metric if isinstance(operand, History) else operand
+    metric = metric_of(operand)
     name, definition = metric.spec.name, METRICS[metric.spec.name]
     if str(getattr(operand, "function", "")) == "novelty" or name in ("novelty", "profile"):
         yield JUDGED_ANYWAY
@@ -83,7 +83,7 @@ def for_window(assertion: str, window: Window | None, partitioning: Partitioning
 
 def beside(assertion: str) -> Beside:
     """What it reads of others."""
-    metrics = [operand.metric if isinstance(operand, History) else operand for operand in operands(parse(assertion))]
+    metrics = [metric_of(operand) for operand in operands(parse(assertion))]
     whole = {
         str(argument)
         for metric in metrics

@@ -91,11 +91,11 @@ def suggestions(
         return []
     fitted = max(1, min(ceil(FITTED * len(windows)), len(windows) - 1))
     first = windows[:fitted]
-    offers: list[tuple[Candidate, tuple[str, ...], list[bool]]] = []  # with whether each window meets it
+    offers: list[tuple[Candidate, tuple[str, ...], int]] = []  # with how many of the other windows meet it
 
     def offer(candidate: Candidate, columns: tuple[str, ...], holds: Callable[[SuggestedWindow], bool]) -> None:
         if can_be_written(candidate.assertion) and all(map(holds, first)):
-            offers.append((candidate, columns, list(map(holds, windows))))
+            offers.append((candidate, columns, sum(map(holds, windows[fitted:]))))
 
     for name in dict.fromkeys(name for window in first for name in window.profile.columns):
         for candidate in candidates(name, [window.profile.columns.get(name, ABSENT) for window in first]):
@@ -113,7 +113,7 @@ def suggestions(
         for candidate in of_rows:
             offer(candidate, candidate.columns, partial(_rows_hold, candidate))
     if (of_counts := _row_count(windows, fitted, has_past=has_past)) is not None:
-        offers.append((of_counts[0], (), [True] * fitted + of_counts[1]))
+        offers.append((of_counts[0], (), of_counts[1]))
     return [
         Suggestion(
             rule=candidate.rule,
@@ -121,7 +121,7 @@ def suggestions(
             assertion=candidate.assertion,
             why=candidate.why,
             fitted=fitted,
-            held=sum(held[fitted:]),
+            held=held,
             tried=len(windows) - fitted,
             cost=cost_of(candidate.assertion),
         )
@@ -141,10 +141,11 @@ def _rows_hold(candidate: Candidate, window: SuggestedWindow) -> bool:
     return rows is not None and set(candidate.columns) <= set(rows.column_names) and candidate.holds(rows)
 
 
-def _row_count(
-    windows: Sequence[SuggestedWindow], fitted: int, *, has_past: bool
-) -> tuple[Candidate, list[bool]] | None:
-    """The number of rows, watched by its own past; where nobody keeps that, within bounds. With which others held."""
+def _row_count(windows: Sequence[SuggestedWindow], fitted: int, *, has_past: bool) -> tuple[Candidate, int] | None:
+    """The number of rows, watched by its own past; where nobody keeps that, within bounds. With how many others held.
+
+    None where the windows are too few, or say nothing.
+    """
     counts = [float(window.profile.all_rows) for window in windows]
     if fitted < WATCHED_FROM:
         return None
@@ -159,7 +160,7 @@ def _row_count(
         assertion = f"row_count() between {low} and {high}"
         ranges = [(low, high)] * (len(counts) - fitted)
     why = f"windows had {min(counts):,.0f} to {max(counts):,.0f} rows"
-    held = [low <= count <= high for count, (low, high) in zip(counts[fitted:], ranges, strict=True)]
+    held = sum(low <= count <= high for count, (low, high) in zip(counts[fitted:], ranges, strict=True))
     return Candidate("UsualRowCount", assertion, why, lambda _: True), held
 
 

@@ -14,7 +14,7 @@ from assay.catalog.services import mark_changed
 from assay.models import Dataset, DataTest, Origin
 from execution_engine.language.checking import nearest
 from execution_engine.language.parse import UnableToParse, parse
-from execution_engine.language.tree import History, operands
+from execution_engine.language.tree import metric_of, operands
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from test_generator.data_tests import UnableToWrite, catalogued, checked_tree, create, rewrite
@@ -50,7 +50,7 @@ def fault_of(template: TemplateProfile) -> str | None:
         trees = [parse(text) for text in assertions_of(template, ANY_COLUMN)]
     except (UnableToSchedule, UnableToParse) as error:
         return str(error)
-    metrics = [node.metric if isinstance(node, History) else node for tree in trees for node in operands(tree)]
+    metrics = [metric_of(node) for tree in trees for node in operands(tree)]
     unknown = [metric.spec.name for metric in metrics if metric.spec.name not in SIGNATURES]
     return f"there is no metric {unknown[0]}{nearest(unknown[0], SIGNATURES)}" if unknown else None
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from execution_engine.language.tree import PROFILE, Assertion, By, History, HistoryFunction, Metric, operands
+from execution_engine.language.tree import PROFILE, Assertion, By, History, HistoryFunction, Metric, metric_of, operands
 from execution_engine.metrics.definition import ArgumentType, ColumnKind, Signature
 from execution_engine.metrics.expressions import named
 from execution_engine.metrics.registry import METRICS
@@ -55,12 +55,12 @@ def parts_of(message: str) -> list[tuple[bool, str]]:
 
 def datasets_of(tree: Assertion) -> frozenset[str]:
     """The other datasets that it names as ``dataset=``."""
-    metrics = [each.metric if isinstance(each, History) else each for each in operands(tree)]
+    metrics = [metric_of(each) for each in operands(tree)]
     return frozenset(metric.dataset for metric in metrics if metric.dataset)
 
 
 def _describe(operand: Metric | History) -> Iterator[str]:
-    metric = operand.metric if isinstance(operand, History) else operand
+    metric = metric_of(operand)
     if isinstance(operand, History):
         every = f", one step of {operand.every} apart" if operand.every else ""
         function = operand.function

@@ -131,13 +131,15 @@ def bits_of_keys(
     bits, count = no_bits(slices, bits_per_slice), 0
     chunk_bytes = min(max(bits_per_slice, LEAST_CHUNK), MOST_CHUNK)  # setting bits costs less for many keys at once
     pending: list[Any] = []
+    size = 0
     for part in chain(keys, [None]):
         if part is not None:
             pending.append(part)
-        if pending and (part is None or sum(array.nbytes for array in pending) >= chunk_bytes):
+            size += part.nbytes
+        if pending and (part is None or size >= chunk_bytes):
             chunk = np.concatenate(pending)
             set_bits(bits, locate(chunk))
-            count, pending = count + len(chunk), []
+            count, pending, size = count + len(chunk), [], 0
     return bits.tobytes(), count
 
 

@@ -56,12 +56,14 @@ def of_class(cls: type) -> Documented:
 
 def members(cls: type) -> Iterator[Documented]:
     """The public methods and properties of a class and of those it is made of, as they are written."""
+    names: set[str] = set()
     for base in cls.__mro__:
         if not base.__module__.startswith("execution_engine"):
             continue
         for name, value in vars(base).items():
-            if name.startswith("_") and name != "__call__":
+            if name in names or (name.startswith("_") and name != "__call__"):
                 continue
+            names.add(name)
             if isinstance(value, property) and value.fget is not None and value.__doc__:
                 kind = _type(inspect.signature(value.fget).return_annotation)
                 text = inspect.cleandoc(value.__doc__)
