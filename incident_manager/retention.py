@@ -495,10 +495,10 @@ Metric = tuple[int, str]  # a dataset's id and a metric's name
 def keeping(now: datetime) -> Keeping:
     """What a pass at ``now`` goes by; how far histories reach is looked up once it is asked for."""
     limits = terms(now, run_days=config().run_retention, state_days=config().state_retention)
-    return Keeping(now=now, terms=limits, kept=kept(), reaches=cache(lambda: reaches(now)))
+    return Keeping(now=now, terms=limits, kept=read_kept(), reaches=cache(lambda: reaches(now)))
 
 
-def kept() -> Kept:
+def read_kept() -> Kept:
     """The windows in trouble, waived or spoilt, with what the verdict on them rests on."""
     tests: defaultdict[int, list[Window]] = defaultdict(list)
     datasets: defaultdict[int, list[Window]] = defaultdict(list)

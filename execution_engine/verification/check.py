@@ -345,7 +345,7 @@ class Check:
             case (int() | float() as low, int() | float() as high):
                 spec = metric("in_range", column, arguments=(low, high))
             case _:
-                spec = compliance(one_of(column, allowed))
+                spec = compliance(membership_condition(column, allowed))
         return self._rows(call("is_in_range", column, listed(allowed)), spec, expected, **options)
 
     def is_contained_in(
@@ -355,7 +355,7 @@ class Check:
 
         ValueError: there is none. TypeError: one is no text, number, boolean or date.
         """
-        spec = compliance(one_of(column, values))
+        spec = compliance(membership_condition(column, values))
         return self._rows(call("is_contained_in", column, listed(values)), spec, expected, **options)
 
     def is_non_negative(self, column: str, expected: Expected = ALL, **options: Unpack[Options]) -> Self:
@@ -438,7 +438,7 @@ def none_null(columns: Sequence[str]) -> str:
     return " and ".join(f"{in_sql(named(column))} is not null" for column in columns)
 
 
-def one_of(column: str, values: Sequence[Scalar]) -> str:
+def membership_condition(column: str, values: Sequence[Scalar]) -> str:
     """The condition that the column is null or has one of ``values``; ValueError if ``values`` is empty."""
     if not values:
         raise ValueError(f"no value is allowed for {column}: name those that it may have, such as ['open', 'closed']")

@@ -266,7 +266,7 @@ def unique_if_unique(name: str, windows: Windows) -> Candidate | None:
     return Candidate("UniqueIfApproximatelyUnique", f"uniqueness({written(name)}) = 1", why, holds)
 
 
-def one_shape(name: str, windows: Windows) -> Candidate | None:
+def shape_candidate(name: str, windows: Windows) -> Candidate | None:
     """Texts of one shape, such as N14228: a letter, then five digits."""
     shapes = {str(shape) for window in windows if window.texts for shape, _ in window.texts.shapes.frequent(50)}
     cut = any(window.texts is None or window.texts.shapes.cut for window in windows if window.present)
@@ -310,7 +310,7 @@ RULES: tuple[Rule, ...] = (
     partial(figure, rule="HasStandardDeviation", metric="stddev", field="deviation"),
     partial(length, is_low=True),
     partial(length, is_low=False),
-    one_shape,
+    shape_candidate,
     clock,
 )
 OF_COUNTS = (complete_if_complete, retain_completeness, unique_if_unique)  # of values that nobody may see

@@ -144,7 +144,7 @@ class PastRow:
     high: float | None = None
 
 
-def shown_past(
+def past_rows(
     dataset: Dataset, test: DataTest, *, sustain: timedelta | None, now: datetime, measure: bool = False
 ) -> dict[str, Any]:
     """What the last windows that were due show; ``measure`` asks for what was never measured.
@@ -473,7 +473,7 @@ def _check_context(
             "scan": usual_scan(dataset),
         }
         sustain = parse_duration(typed["sustain"]) if typed.get("sustain", "").strip() else None
-        context |= {"past": shown_past(dataset, tried, sustain=sustain, now=now, measure=measure)}
+        context |= {"past": past_rows(dataset, tried, sustain=sustain, now=now, measure=measure)}
     except UnableToWrite as unable:
         context |= {"wrong": str(unable), "wrong_parts": parts_of(str(unable))}
     except UnableToReadDuration as unable:

@@ -384,7 +384,7 @@ class Gathering:
         if statistic.gather == COUNT:
             flags = rows.counting(statistic)
         else:
-            flags, kept = rows.kept(statistic)
+            flags, kept = rows.values_of_rows(statistic)
         own = places if flags is None else places.compress(flags)
         parts = REDUCTIONS[statistic.gather](own, count, *kept)
         if kept and kept[0].is_decimal:

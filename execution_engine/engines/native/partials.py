@@ -81,7 +81,7 @@ class Rows:
                 flags = without_nulls(self.batch.values(node), flags)
         return flags
 
-    def kept(self, statistic: Gathered) -> tuple[Flags | None, list[Values]]:
+    def values_of_rows(self, statistic: Gathered) -> tuple[Flags | None, list[Values]]:
         """The same, with the values on them; statistics of the same, one behind another, share these."""
         key, batch = (statistic.of, statistic.where), self.batch
         if batch.kept is None or batch.kept[0] != key:
@@ -163,7 +163,7 @@ def _gathered(statistic: Gathered, rows: Rows) -> Value:
     if statistic.gather == HLL:
         where = None if statistic.where is None else rows.met(statistic.where)
         return state_of(coupons_of(batch.values(statistic.of[0]), where, batch.coupons))
-    _, kept = rows.kept(statistic)
+    _, kept = rows.values_of_rows(statistic)
     return _OF_VALUES[statistic.gather](*kept) if len(kept[0].whole) else None
 
 

@@ -12,7 +12,7 @@ from assay.models import DataTest, Pruning, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import SpoiltWindow
-from incident_manager.retention import HistoryReach, keeping, kept, prune, reaches
+from incident_manager.retention import HistoryReach, keeping, prune, reaches, read_kept
 from tests.factories import (
     DAY,
     HOUR,
@@ -62,7 +62,7 @@ def test_the_windows_in_trouble_waived_or_spoilt_are_kept_with_what_their_streak
     StandingFactory.create(data_test=hourly, window=hour, state="FAIL")
     StandingFactory.create(data_test=table, window=OLD, state="FAIL")
     StandingFactory.create(data_test=DataTestFactory.create(scope=Scope.TABLE), window=OLD)
-    found = kept()
+    found = read_kept()
     assert {pk: set(windows) for pk, windows in found.tests.items()} == {
         daily.pk: {*days[:3], days[6], days[7]},
         hourly.pk: {Window(start=hour.start - 10 * HOUR, end=hour.end + 10 * HOUR)},

@@ -27,7 +27,7 @@ def audited(name: str = "t", *, holds: bool = True, read: tuple[str, ...] = (NOW
     return AuditedTest(id=1, name=name, holds=holds, fingerprints=frozenset(read), says="broken", excused=excused)
 
 
-def asked(*tests: AuditedTest, blocked: tuple[str, ...] = (), looks: str = NOW) -> list[str]:
+def reasons_against(*tests: AuditedTest, blocked: tuple[str, ...] = (), looks: str = NOW) -> list[str]:
     return refusals(tests, blocked=blocked, looks=looks, unreadable="it has no files")
 
 
@@ -40,7 +40,7 @@ def asked(*tests: AuditedTest, blocked: tuple[str, ...] = (), looks: str = NOW) 
     ],
 )
 def test_data_that_all_hard_tests_judged_and_hold_is_published(tests: tuple[AuditedTest, ...]) -> None:
-    assert asked(*tests) == []
+    assert reasons_against(*tests) == []
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_data_that_all_hard_tests_judged_and_hold_is_published(tests: tuple[Audi
     ],
 )
 def test_what_is_refused(tests: tuple[AuditedTest, ...], says: str) -> None:
-    assert says in asked(*tests)[0]
+    assert says in reasons_against(*tests)[0]
 
 
 def test_an_incident_or_data_that_cannot_be_seen_is_refused_whatever_the_tests_say() -> None:
-    assert asked(audited(), blocked=("report 3 is confirmed",)) == ["report 3 is confirmed"]
-    assert asked(audited(), looks="") == ["it has no files"]
+    assert reasons_against(audited(), blocked=("report 3 is confirmed",)) == ["report 3 is confirmed"]
+    assert reasons_against(audited(), looks="") == ["it has no files"]
 
 
 reads = st.lists(st.sampled_from([NOW, OTHER, ""]), max_size=3).map(tuple)
@@ -78,7 +78,7 @@ tests_of_a_window = st.lists(
 
 @given(tests_of_a_window)
 def test_only_data_that_every_hard_test_has_judged_as_it_is_now_is_published(tests: list[AuditedTest]) -> None:
-    if not asked(*tests):
+    if not reasons_against(*tests):
         counted = [test for test in tests if not test.excused]
         assert all(test.holds and test.fingerprints <= {NOW} for test in counted)
         assert any(test.fingerprints == {NOW} for test in counted)

@@ -35,7 +35,7 @@ TAKES: Sequence[Take] = (
 )
 
 
-def asked(take: Take, *columns: str, where: str | None = None) -> Program:
+def program_of(take: Take, *columns: str, where: str | None = None) -> Program:
     program = key_program(columns, where, take, PLAIN)
     assert isinstance(program, Program)
     return program
@@ -47,8 +47,8 @@ def sent_back(**given: Any) -> Gleaned:
 
 @pytest.mark.parametrize("take", TAKES, ids=repr)
 def test_a_program_reads_the_columns_of_its_keys_and_of_its_condition(take: Take) -> None:
-    assert set(asked(take, "A", where="`order id` > 1").columns) == {"a", "order id"}
-    assert set(asked(take, "`Order ID`", "b").columns) == {"b", "order id"}
+    assert set(program_of(take, "A", where="`order id` > 1").columns) == {"a", "order id"}
+    assert set(program_of(take, "`Order ID`", "b").columns) == {"b", "order id"}
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def hashes_in(found: tuple[bytes, int]) -> set[int]:
 
 def test_a_task_gathers_the_keys_of_all_its_files(tmp_path: Path) -> None:
     pieces = files(tmp_path, {"a": [1, 2, None], "B": ["x", "y", "z"]}, {"a": [2, 3], "b": ["y", None]})
-    told = glean(asked(Distinct(), "b", "a", where="a < 3"), pieces)
+    told = glean(program_of(Distinct(), "b", "a", where="a < 3"), pieces)
     assert (told.unable, told.failed, told.taken[1]) == ({}, "", 3)
     assert hashes_in(told.taken) == {key_hash(key) for key in (("x", "1"), ("y", "2"))}
-    lowest = glean(asked(Lowest(size=2), "a"), pieces).taken
+    lowest = glean(program_of(Lowest(size=2), "a"), pieces).taken
     ranks = {text: rank(text) for text in ("1:1", "1:2", "1:3", "-")}
     assert lowest == {text.encode(): ranks[text] for text in sorted(ranks, key=lambda text: ranks[text])[:2]}
 
@@ -93,8 +93,8 @@ def test_tasks_know_the_classes_where_no_module_has_their_names(
 ) -> None:
     pieces = files(tmp_path, {"a": [1, 2]}, {"a": [3]})
     loads = [[(at, [piece])] for at, piece in enumerate(pieces)]
-    every = [loads_to_bytes(asked(take, "a", where="a > 0"), loads) for take in TAKES]
-    expected = [[glean(asked(take, "a", where="a > 0"), [piece]) for piece in pieces] for take in TAKES]
+    every = [loads_to_bytes(program_of(take, "a", where="a > 0"), loads) for take in TAKES]
+    expected = [[glean(program_of(take, "a", where="a > 0"), [piece]) for piece in pieces] for take in TAKES]
     for name in [name for name in sys.modules if name.startswith("execution_engine.")]:
         monkeypatch.setitem(sys.modules, name, None)
     told = [[list(gleaned_of(sent, at)) for at in range(2)] for sent in every]
@@ -130,7 +130,7 @@ def test_files_that_are_not_what_was_listed_fail_the_task_with_the_reason(tmp_pa
         (replace(piece, size=1), "a file was replaced while it was read"),
         (replace(piece, path="/nowhere"), "a file cannot be read"),
     ):
-        ((_, blob),) = gleaned_of(loads_to_bytes(asked(Distinct(), "a"), [[(0, [given])]]), 0)
+        ((_, blob),) = gleaned_of(loads_to_bytes(program_of(Distinct(), "a"), [[(0, [given])]]), 0)
         told = from_bytes(blob)
         assert told == sent_back(failed=why)
         assert parts_of([Gleaned(taken=(b"", 0)), told]) == Left(kind=Kind.FAILED, why=why)

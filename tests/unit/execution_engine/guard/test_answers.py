@@ -110,7 +110,7 @@ def test_a_place_counts_lines_and_columns_of_what_the_user_wrote(offset: int | N
     assert str(UnableToAllow(refusal, "ab\ncde", skipped=skipped)) == f"{place}it is; mend it"
 
 
-def said(text: str, *, condition: bool = False) -> str:
+def refusal_of(text: str, *, condition: bool = False) -> str:
     columns = ("city", "fare")
     try:
         read_condition(text, columns) if condition else read_query(text, ("trips", "zones"), columns)
@@ -135,7 +135,7 @@ def said(text: str, *, condition: bool = False) -> str:
     ],
 )
 def test_an_error_says_what_and_where_and_how_to_mend_it(text: str, error: str) -> None:
-    assert error in said(text)
+    assert error in refusal_of(text)
 
 
 @pytest.mark.parametrize(
@@ -147,12 +147,12 @@ def test_an_error_says_what_and_where_and_how_to_mend_it(text: str, error: str) 
     ],
 )
 def test_an_error_in_a_condition_counts_from_its_own_start(text: str, error: str) -> None:
-    assert error in said(text, condition=True)
+    assert error in refusal_of(text, condition=True)
 
 
 def test_an_error_repeats_no_character_that_a_log_or_terminal_obeys() -> None:
-    assert said("select `a\nINFO ok\x1b[2J`").isprintable()
-    assert len(said(f"select `{'a' * 9_000}`")) < 300
+    assert refusal_of("select `a\nINFO ok\x1b[2J`").isprintable()
+    assert len(refusal_of(f"select `{'a' * 9_000}`")) < 300
 
 
 @pytest.mark.parametrize(

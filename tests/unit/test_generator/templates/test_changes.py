@@ -15,7 +15,7 @@ from tests.unit.test_generator.templates.written import made, table, template
 (ROWS,) = made(table(), template()).wanted
 
 
-def wanted(name: str = "a", assertion: str = "1 > 0", of: str = "t", category: str = "custom") -> WantedTest:
+def made_test(name: str = "a", assertion: str = "1 > 0", of: str = "t", category: str = "custom") -> WantedTest:
     definition = replace(ROWS.definition, assertion=assertion)
     return replace(ROWS, name=name, template=of, category=category, definition=definition)  # type: ignore[arg-type]
 
@@ -41,46 +41,49 @@ def carried_out(there: list[StandingTest], found: MadeChanges) -> list[StandingT
 
 
 def test_a_test_is_made_revised_and_left() -> None:
-    assert changes([], wanted()).make == (wanted(),)
-    assert changes([standing(wanted())], wanted()) == MadeChanges()
-    ((row, made_of_it),) = changes([standing(wanted())], wanted(assertion="2 > 0")).take
+    assert changes([], made_test()).make == (made_test(),)
+    assert changes([standing(made_test())], made_test()) == MadeChanges()
+    ((row, made_of_it),) = changes([standing(made_test())], made_test(assertion="2 > 0")).take
     assert (row.id, made_of_it.definition.assertion) == (1, "2 > 0")
-    assert changes([standing(wanted())]).leave == (standing(wanted()),)
+    assert changes([standing(made_test())]).leave == (standing(made_test()),)
 
 
 @pytest.mark.parametrize("state", ["is_retired", "is_leaving"])
 def test_what_is_made_again_lives_again_and_what_has_left_is_not_left_twice(state: str) -> None:
-    gone = standing(wanted(), **{state: True})
-    assert [row for row, _ in changes([gone], wanted()).take] == [gone]
+    gone = standing(made_test(), **{state: True})
+    assert [row for row, _ in changes([gone], made_test()).take] == [gone]
     assert changes([gone]) == MadeChanges()
 
 
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (standing(wanted(of=""), is_standard=True), "'a' is the name of a standard test: give the template"),
-        (standing(wanted(of="")), "a test 'a' was written by page or API: give the template another name, or retire"),
-        (standing(wanted(of=""), source="shop"), "a test 'a' was written in the source 'shop': give"),
-        (standing(wanted("A", of="")), "a test 'a' was written by page or API"),
-        (standing(wanted(category="anomaly"), is_retired=True), "a test 'a' was of the category anomaly: give"),
+        (standing(made_test(of=""), is_standard=True), "'a' is the name of a standard test: give the template"),
+        (
+            standing(made_test(of="")),
+            "a test 'a' was written by page or API: give the template another name, or retire",
+        ),
+        (standing(made_test(of=""), source="shop"), "a test 'a' was written in the source 'shop': give"),
+        (standing(made_test("A", of="")), "a test 'a' was written by page or API"),
+        (standing(made_test(category="anomaly"), is_retired=True), "a test 'a' was of the category anomaly: give"),
     ],
 )
 def test_a_test_of_peoples_own_is_never_touched(row: StandingTest, reason: str) -> None:
-    found = changes([row], wanted())
+    found = changes([row], made_test())
     assert (found.make, found.take, found.leave) == ((), (), ())
     assert [gap.reason[: len(reason)] for gap in found.gaps] == [reason]
 
 
 @pytest.mark.parametrize("state", ["is_retired", "is_leaving"])
 def test_the_name_of_a_test_that_has_ended_or_left_is_free(state: str) -> None:
-    assert len(changes([standing(wanted(of=""), **{state: True})], wanted()).take) == 1
+    assert len(changes([standing(made_test(of=""), **{state: True})], made_test()).take) == 1
 
 
 NAMES = st.sampled_from("abcd")
 TEXTS = st.sampled_from(["1 > 0", "2 > 0"])
 STANDING = st.builds(
     standing,
-    st.builds(wanted, NAMES, TEXTS, st.sampled_from(["", "t", "u"]), st.sampled_from(["custom", "anomaly"])),
+    st.builds(made_test, NAMES, TEXTS, st.sampled_from(["", "t", "u"]), st.sampled_from(["custom", "anomaly"])),
     id=st.integers(1, 99),
     is_standard=st.just(False),
     is_retired=st.booleans(),
@@ -90,7 +93,7 @@ STANDING = st.builds(
 
 @given(
     there=st.lists(STANDING, unique_by=(lambda each: each.id, lambda each: each.made.name)),
-    targets=st.lists(st.builds(wanted, NAMES, TEXTS, st.sampled_from("tu")), unique_by=lambda each: each.name),
+    targets=st.lists(st.builds(made_test, NAMES, TEXTS, st.sampled_from("tu")), unique_by=lambda each: each.name),
 )
 def test_applying_twice_changes_nothing_more_and_leaves_exactly_what_is_made(
     there: list[StandingTest], targets: list[WantedTest]
