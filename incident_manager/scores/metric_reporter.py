@@ -17,6 +17,7 @@ from django.db.models import (
     Count,
     Exists,
     F,
+    Field,
     IntegerField,
     Max,
     Min,
@@ -69,7 +70,7 @@ KINDS = Case(  # of episodes
         for kind in (Kind.FALSE, Kind.NOTHING)
     ),
     default=Value(Kind.REAL),
-    output_field=IntegerField(),
+    output_field=Field(),  # of an IntegerField Django would make each number an int again
 )
 NEVER = int(np.iinfo(np.int64).min)
 LAST = datetime.max.replace(tzinfo=UTC)  # for the end of what is still open
@@ -310,23 +311,25 @@ def _dimensions(facts: Facts) -> Groups:
     for dataset, category, tree in trees.distinct():
         by_place[dataset, NUMBERS[category]].add(dimension(category, tree))
 
-    unclear = np.flatnonzero(np.isin(facts.spells.category, [NUMBERS[name] for name in mixed]))
-    columns = (facts.spells.dataset, facts.spells.category, facts.incidents)
-    spells = list(zip(*(column[unclear].tolist() for column in columns), strict=True))
-    several = {incident for dataset, category, incident in spells if incident and len(by_place[dataset, category]) > 1}
+    groups: list[Collection[str]] = [(OF_CATEGORY[name],) if name in OF_CATEGORY else () for name in NAMES]
+    of_spell = facts.spells.category.copy()
+    unclear = np.flatnonzero(np.isin(of_spell, [NUMBERS[name] for name in mixed]))
+    pairs, pair = np.unique(facts.spells.dataset[unclear] * len(NAMES) + of_spell[unclear], return_inverse=True)
+    of_spell[unclear] = len(groups) + pair
+    groups += [by_place[divmod(number, len(NAMES))] for number in pairs.tolist()]
+
+    is_several = np.array([len(dimensions) > 1 for dimensions in groups])[of_spell]
+    several = np.flatnonzero(is_several & (facts.incidents > 0)).tolist()
     by_incident = defaultdict[int, set[str]](set)
-    spoilt = SpoiltWindow.objects.filter(incident__in=several, data_test__in=rows)
+    spoilt = SpoiltWindow.objects.filter(incident__in=set(facts.incidents[several].tolist()), data_test__in=rows)
     seen = spoilt.annotate(tree=Cast("data_test__revision__tree", TextField())).order_by()
     for incident, category, tree in seen.values_list("incident", "data_test__category", "tree").distinct():
         by_incident[incident].add(dimension(category, tree))
-
-    groups: list[Collection[str]] = [(OF_CATEGORY[name],) if name in OF_CATEGORY else () for name in NAMES]
-    of_spell = facts.spells.category.copy()
-    of_spell[unclear] = len(groups) + np.arange(len(unclear))
-    return [
-        *groups,
-        *(by_incident.get(of) or by_place[dataset, category] for dataset, category, of in spells),
-    ], of_spell
+    for spell in several:
+        if dimensions := by_incident.get(int(facts.incidents[spell])):
+            of_spell[spell] = len(groups)
+            groups.append(dimensions)
+    return groups, of_spell
 
 
 def _pipelines(facts: Facts, span: Window) -> Groups:
@@ -341,15 +344,19 @@ def _pipelines(facts: Facts, span: Window) -> Groups:
 
 def _people(group: Group, facts: Facts) -> Groups:
     """Of incidents the tier, team or owner at their detection; of tests that of now, and those of their incidents."""
-    known = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
-    of_incidents = map(facts.values.get, facts.incidents.tolist())  # None: it is of a test
-    spells = list(zip(facts.spells.dataset.tolist(), of_incidents, strict=True))
-    for dataset, value in set(spells):
-        if value is not None:
-            known[dataset].add(value)
-    alone = {value: (value,) for value in facts.values.values()}
-    groups = [known[dataset] if value is None else alone[value] for dataset, value in spells]
-    return groups, np.arange(len(groups))
+    by_dataset = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
+    names = list(dict.fromkeys(facts.values.values()))
+    numbers = {name: number for number, name in enumerate(names, start=1)}  # 0: it is of a test
+    incidents = np.array([0, *facts.values], dtype=np.int64)
+    values = np.array([0, *map(numbers.__getitem__, facts.values.values())], dtype=np.int64)
+    order = np.argsort(incidents)
+    value = values[order[np.searchsorted(incidents, facts.incidents, sorter=order)]]
+    pairs, of_spell = np.unique(facts.spells.dataset * (len(names) + 1) + value, return_inverse=True)
+    places = [divmod(number, len(names) + 1) for number in pairs.tolist()]
+    for dataset, number in places:
+        if number:
+            by_dataset[dataset].add(names[number - 1])
+    return [(names[number - 1],) if number else by_dataset[dataset] for dataset, number in places], of_spell
 
 
 # The scores of a range: in all, by dataset and by group.

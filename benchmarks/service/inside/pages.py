@@ -223,7 +223,7 @@ def addresses(estate: Estate) -> Iterator[str]:
     more: Mapping[str, Sequence[Mapping[str, object]]] = {
         "{root}": [{"page": 200}, {"status": "bad"}, {"q": "table_1"}],
         "incidents": [{"state": "resolved"}, {"q": "table_1"}],
-        "scores": [*({"by": group.value} for group in Group), *({"days": days} for days in SPANS)],
+        "scores": [{"days": days, "by": group.value} for days in SPANS for group in Group],
         "teams/{team}": [{"page": 2}],
         "api/v1/scores": [month, *({**month, "by": group.value} for group in Group), {**month, "limit": 1000}],
     }
