@@ -6,51 +6,24 @@ from typing import Any
 
 import pytest
 
-from alerting.models import Notice, Standing, Waiver
+from alerting.models import Notice, Standing
 from alerting.standings.refold import asks_for_looks, note_known_again, note_unknown, watch_closely
-from alerting.state import WaiverKind
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
-from execution_engine.metrics.spec import MetricSpec
-from execution_engine.models import Ask, Measurement, Run, Watch
-from execution_engine.planning.planner import hash_of
+from execution_engine.models import Run, Watch
 from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, NoticeFactory, RunFactory, StandingFactory, day
+from tests.integration.rows import measurement, waiver
 
 pytestmark = pytest.mark.django_db
 
 MONDAY = day("2026-03-09")
 SUNDAY = day("2026-03-08")
 SECOND = timedelta(seconds=1)
-ROWS = MetricSpec(name="row_count")
 
 
 def reads(run: Run, dataset: Dataset, place: str = "sea", window: Window = MONDAY) -> None:
     """Let a run ask for a measurement."""
-    measurement = Measurement.objects.create(
-        dataset=dataset,
-        datacenter=place,
-        spec=ROWS.to_json(),
-        spec_hash=hash_of(ROWS),
-        spec_text=ROWS.text,
-        window_start=window.start,
-        window_end=window.end,
-        requested_at=NOW,
-    )
-    Ask.objects.create(run=run, measurement=measurement, operand="row_count()")
-
-
-def waiver(test: DataTest) -> Waiver:
-    assert test.revision is not None
-    return Waiver.objects.create(
-        data_test=test,
-        revision=test.revision,
-        kind=WaiverKind.ACCEPTED,
-        window_start=MONDAY.start,
-        window_end=MONDAY.end,
-        reason="gone",
-        author="ada",
-        starts_at=NOW,
-    )
+    measurement(dataset, window, run=run, datacenter=place)
 
 
 def stands(test: DataTest, state: str, *, waived: bool = False, **more: Any) -> Standing:

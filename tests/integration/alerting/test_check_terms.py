@@ -11,11 +11,10 @@ from alerting.standings.refold import after_check, check_terms, engine_answers, 
 from alerting.state import State
 from alerting.verdicts.sustain import Verdict, next_check
 from assay.models import DataTest
-from execution_engine.metrics.spec import MetricSpec
-from execution_engine.models import Ask, Measurement, Run, Scan
+from execution_engine.models import Run, Scan
 from execution_engine.outcome import Reason
-from execution_engine.planning.planner import hash_of
 from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
+from tests.integration.rows import measurement
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +22,6 @@ MONDAY = day("2026-03-09")
 SECOND = timedelta(seconds=1)
 T0 = NOW - HOUR
 SOON = NOW + HOUR
-ROWS = MetricSpec(name="row_count")
 
 
 @pytest.fixture
@@ -86,13 +84,12 @@ def test_a_check_that_took_long_is_followed_by_a_pause_four_times_as_long(test: 
 
 
 def scanned(run: Run, seconds: float, asks: int = 1) -> None:
-    place = {"dataset": run.data_test.dataset, "datacenter": "sea"}
-    window = {"window_start": MONDAY.start, "window_end": MONDAY.end}
-    scan = Scan.objects.create(**place, **window, created_at=NOW, ended_at=NOW, seconds=seconds)
+    dataset, window = run.data_test.dataset, {"window_start": MONDAY.start, "window_end": MONDAY.end}
+    scan = Scan.objects.create(
+        dataset=dataset, datacenter="sea", created_at=NOW, ended_at=NOW, seconds=seconds, **window
+    )
     for _ in range(asks):
-        spec = {"spec": ROWS.to_json(), "spec_hash": hash_of(ROWS), "spec_text": ROWS.text}
-        measurement = Measurement.objects.create(**place, **window, **spec, requested_at=NOW, scan=scan)
-        Ask.objects.create(run=run, measurement=measurement, operand="row_count()")
+        measurement(dataset, MONDAY, run=run, scan=scan)
 
 
 def test_a_check_cost_what_each_scan_of_the_newest_run_took_once(test: DataTest) -> None:

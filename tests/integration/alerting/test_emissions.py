@@ -25,10 +25,10 @@ from assay.catalog.openlineage import read_event
 from assay.config import config
 from assay.models import Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.models import Ask, Measurement
 from execution_engine.models import Run as OurRun
 from tests.factories import NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.integration.alerting.receivers import Received, webhook
+from tests.integration.rows import measurement
 
 pytestmark = pytest.mark.django_db
 MONDAY = day("2026-03-09")
@@ -83,11 +83,7 @@ def judged(test: DataTest, **given: Any) -> OurRun:
 
 def asked(run: OurRun, spec: MetricSpec, value: float) -> None:
     """A measurement that the run asked for."""
-    row = Measurement.objects.create(
-        dataset=run.data_test.dataset, datacenter="sea", window_start=MONDAY.start, window_end=MONDAY.end,
-        requested_at=NOW, measured_at=NOW, value=value, spec=spec.to_json(), spec_hash=spec.text, spec_text=spec.text,
-    )  # fmt: skip
-    Ask.objects.create(run=run, measurement=row, operand=spec.text)
+    measurement(run.data_test.dataset, MONDAY, spec=spec, run=run, measured_at=NOW, value=value)
 
 
 def parsed(body: bytes) -> RunEvent:

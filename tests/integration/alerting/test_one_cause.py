@@ -3,21 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
 
 import pytest
 
 from alerting.models import Alert, Notice, Standing
 from alerting.services import close_alert, release_after
 from assay import clock
-from assay.models import Category, Dataset, DataTest, LineageEdge, Origin, Replica, Revision, Severity
-from assay.time.windows import Granularity, Window
-from execution_engine.language.parse import parse
-from execution_engine.language.serialise import to_json
+from assay.models import Category, Dataset, DataTest
+from assay.time.windows import Window
 from execution_engine.models import Run
-from tests.factories import DAY, HOUR, NOW, DatasetFactory, day
-from tests.integration.story import advance, due, settle, start
+from tests.factories import DAY, HOUR, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
+from tests.integration.story import advance, due, feed, settle, start
 
 pytestmark = pytest.mark.django_db
 
@@ -35,62 +31,28 @@ def owner(number: int) -> str:
 
 def estate() -> tuple[Dataset, list[Dataset]]:
     """A root, ten tables right below it, and below these all others; ten owners have five each."""
-    root = DatasetFactory.create(namespace="raw", name="root", owner="root-owner")
-    of_all = {"namespace": "mart", "tier": 2, "source": "yaml:x", "created_at": NOW - 60 * DAY}
-    of_all |= {"changed_at": NOW - 60 * DAY, "partition_column": "datestr", "granularity": Granularity.DAY.value}
-    tables = [
-        Dataset(name=f"t{n}", full_name=f"mart.t{n}", name_key=f"mart.t{n}", owner=owner(n), **of_all)
-        for n in range(TABLES)
-    ]
-    Dataset.objects.bulk_create(tables)
-    place = partial(Replica, datacenter="sea", position=0, storage="parquet")
-    Replica.objects.bulk_create(place(dataset=table, location=f"/lake/{table.name}") for table in tables)
-    above = [root] * DIRECT + [tables[n % DIRECT] for n in range(DIRECT, len(tables))]
-    edges = zip(above, tables, strict=True)
-    LineageEdge.objects.bulk_create(LineageEdge(upstream=up, downstream=down, one_to_one=True) for up, down in edges)
+    root = DatasetFactory.create(name="root", owner="root-owner")
+    tables = [DatasetFactory.create(namespace="mart", name=f"t{n}", owner=owner(n)) for n in range(TABLES)]
+    for n, table in enumerate(tables):
+        feed(root if n < DIRECT else tables[n % DIRECT], table)
     return root, tables
 
 
 def broken(tables: list[Dataset]) -> None:
     """Forty windows of each table fail within a minute, and its alert is open, as the stages before leave it."""
-    made = {"category": Category.FRESHNESS, "origin": Origin.USER, "created_at": NOW - 60 * DAY}
-    tests = [DataTest(dataset=table, name="fresh", datacenter="sea", **made) for table in tables]
-    DataTest.objects.bulk_create(tests)
-    text = "row_count() >= 100"
-    wanted: dict[str, Any] = {"assertion": text, "tree": to_json(parse(text)), "severity": Severity.HARD}
-    wanted |= {
-        "schedule": "partition",
-        "number": 1,
-        "sustain": timedelta(),
-        "catch_up": "all",
-        "created_at": NOW,
-        "rejudged_at": NOW,
-    }
-    revisions = [Revision(data_test=test, **wanted) for test in tests]
-    Revision.objects.bulk_create(revisions)
-    for test, revision in zip(tests, revisions, strict=True):
-        test.revision = revision
-    DataTest.objects.bulk_update(tests, ["revision"])
+    tests = [
+        DataTestFactory.create(dataset=table, category=Category.FRESHNESS, sustain=timedelta()) for table in tables
+    ]
     places = [(test, window) for test in tests for window in FAILED]
     Run.objects.bulk_create(_broken_run(test, window, BROKE_AT) for test, window in places)
     found = {(run.data_test_id, run.window_start): run for run in Run.objects.all()}
     Standing.objects.bulk_create(
-        Standing(
-            data_test=test,
-            last_run=found[test.pk, window.start],
-            window_key=window.text,
-            window_start=window.start,
-            window_end=window.end,
-            revision=test.revision,
-            state="FAIL",
-            since=BROKE_AT,
-            due_at=BROKE_AT,
-            broken_since=BROKE_AT,
-            last_outcome="broken",
-            sentence="late by 6h",
+        StandingFactory.build(
+            data_test=test, window=window, last_run=found[test.pk, window.start], state="FAIL", sentence="late by 6h",
+            since=BROKE_AT, due_at=BROKE_AT, broken_since=BROKE_AT, last_outcome="broken",
         )
         for test, window in places
-    )
+    )  # fmt: skip
     Alert.objects.bulk_create(
         Alert(
             dataset=table,
@@ -106,17 +68,8 @@ def broken(tables: list[Dataset]) -> None:
 
 def _broken_run(test: DataTest, window: Window, at: datetime) -> Run:
     """A run that was measured and judged at an instant."""
-    return Run(
-        data_test=test,
-        revision_id=test.revision_id or 0,
-        reason="schedule",
-        slot=f"{test.pk} {window.text} {at}",
-        window_start=window.start,
-        window_end=window.end,
-        measured_at=at,
-        outcome="broken",
-        **dict.fromkeys(("requested_at", "due_at", "planned_at", "ready_at", "evaluated_at", "judged_at"), at),
-    )
+    run: Run = RunFactory.build(data_test=test, window=window, requested_at=at, outcome="broken")
+    return run
 
 
 def messages() -> Counter[str]:

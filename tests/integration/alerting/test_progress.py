@@ -6,16 +6,12 @@ from typing import Any
 import pytest
 
 from alerting.inhibition.selectors import usual_delay
-from alerting.models import Standing, Waiver
+from alerting.models import Standing
 from alerting.selectors import Took, complete_up_to, times_to_complete
-from alerting.state import WaiverKind
 from alerting.verdicts.evidence import place_of, spoilt_place
 from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
 from execution_engine.freshness.derive import TIME_TO_COMPLETE
-from execution_engine.metrics.spec import MetricSpec
-from execution_engine.models import Measurement
-from execution_engine.planning.planner import hash_of
 from tests.factories import (
     DAY,
     HOUR,
@@ -27,11 +23,11 @@ from tests.factories import (
     StandingFactory,
     day,
 )
+from tests.integration.rows import ROWS, measurement, waiver
 
 pytestmark = pytest.mark.django_db
 
 FIRST = day("2026-03-01")
-OTHER = MetricSpec(name="row_count")
 
 
 def window(number: int) -> Window:
@@ -39,21 +35,10 @@ def window(number: int) -> Window:
     return Window(start=FIRST.start + number * DAY, end=FIRST.end + number * DAY)
 
 
-def took(
-    dataset: Dataset, number: int, seconds: float | None, *, place: str = "sea", spec: MetricSpec = TIME_TO_COMPLETE
-) -> None:
-    Measurement.objects.create(
-        dataset=dataset,
-        datacenter=place,
-        spec=spec.to_json(),
-        spec_hash=hash_of(spec),
-        spec_text=spec.text,
-        window_start=window(number).start,
-        window_end=window(number).end,
-        requested_at=NOW,
-        measured_at=None if seconds is None else NOW,
-        value=seconds,
-    )
+def took(dataset: Dataset, number: int, seconds: float | None, *, place: str = "sea", **more: Any) -> None:
+    """The time to complete of a day, or another metric's ``spec`` of it."""
+    done = {"value": seconds, "measured_at": None if seconds is None else NOW, "datacenter": place}
+    measurement(dataset, window(number), **{"spec": TIME_TO_COMPLETE, **done, **more})
 
 
 def took_each(dataset: Dataset, *seconds: float) -> None:
@@ -82,7 +67,7 @@ def trips() -> Dataset:
 def test_without_a_lack_a_dataset_is_complete_up_to_its_newest_complete_window(trips: Dataset) -> None:
     took(trips, 5, None)
     took(trips, 6, 60, place="phx")
-    took(trips, 7, 60, spec=OTHER)
+    took(trips, 7, 60, spec=ROWS)
     assert complete_up_to(trips) == window(4).end
 
 
@@ -105,18 +90,7 @@ def test_other_tests_copies_tables_and_what_was_accepted_take_nothing_from_it(tr
     stands(freshness(trips, retired_at=NOW), 1, "FAIL")
     stands(DataTestFactory.create(dataset=trips), 1, "FAIL")
     test = freshness(trips)
-    assert test.revision is not None
-    waiver = Waiver.objects.create(
-        data_test=test,
-        revision=test.revision,
-        kind=WaiverKind.ACCEPTED,
-        window_start=window(1).start,
-        window_end=window(1).end,
-        reason="gone",
-        author="ada",
-        starts_at=NOW,
-    )
-    stands(test, 1, "FAIL", waiver=waiver)
+    stands(test, 1, "FAIL", waiver=waiver(test, window(1)))
     assert complete_up_to(trips) == window(4).end
 
 
@@ -134,7 +108,7 @@ def test_the_times_of_the_last_windows_are_of_one_copy_the_newest_first(trips: D
     took(trips, 5, 12_000.0)
     took(trips, 6, None)
     took(trips, 7, 60, place="phx")
-    took(trips, 8, 60, spec=OTHER)
+    took(trips, 8, 60, spec=ROWS)
     found = times_to_complete(trips, "sea", 2)
     assert found == [
         Took(window=window(5), seconds=12_000.0, allowed=found[0].allowed),
@@ -176,7 +150,7 @@ def test_only_the_last_fourteen_windows_that_were_complete_say_what_is_usual() -
     took_each(raw, *[0.0] * 3)
     took_each(trips, *[9000.0] * 15, *[60.0] * 6, *[120.0] * 8)
     took(trips, 29, None)
-    took(trips, 30, 9000, spec=OTHER)
+    took(trips, 30, 9000, spec=ROWS)
     assert usual_delay(trips.pk) == timedelta(seconds=120)
 
 

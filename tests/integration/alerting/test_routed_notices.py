@@ -105,11 +105,7 @@ def test_a_hard_test_is_told_in_the_night() -> None:
     broken(Severity.HARD)
     advance(TOLD_AT)
     sent = Notice.objects.filter(event="opened").values_list("channel", "address", "sent_at")
-    assert set(sent) == {
-        ("log", "", TOLD_AT),
-        ("slack", "#trips", TOLD_AT),
-        ("email", "trips@example.org", TOLD_AT),
-    }
+    assert set(sent) == {("log", "", TOLD_AT), ("slack", "#trips", TOLD_AT), ("email", "trips@example.org", TOLD_AT)}
 
 
 @pytest.mark.usefixtures("routed")

@@ -275,7 +275,7 @@ def test_pagerduty_triggers_acknowledges_and_resolves_under_one_key(pager: Pager
     assert [link["text"] for link in pager.events[0]["links"]] == ["Details", "Acknowledge", "Mute"]
 
 
-@pytest.mark.parametrize(("tier", "severity"), [(0, "critical"), (1, "error"), (2, "warning"), (5, "info")])
+@pytest.mark.parametrize(("tier", "severity"), [(0, "critical"), (2, "warning"), (5, "info")])
 def test_the_severity_of_a_page_is_by_tier(pager: PagerDuty, tier: int, severity: str) -> None:
     test = new_test(dataset=new_table(owner="#trips", tier=tier), sustain=timedelta())
     start(due(MONDAY))
@@ -389,13 +389,3 @@ def test_apprise_may_not_go_where_no_channel_may(monkeypatch: pytest.MonkeyPatch
     assert through is not None
     with pytest.raises(TransportError, match="apprise"):
         through.try_out()
-
-
-def test_what_was_closed_before_it_was_told_leaves_no_message(slack: SlackWorkspace) -> None:
-    test = new_test(dataset=new_table(owner="#trips"), sustain=timedelta())
-    start(due(MONDAY))
-    fail(test, MONDAY)
-    result(test, MONDAY, "held", due(MONDAY) + MINUTE)
-    advance(TOLD_AT)
-    assert slack.posts == []
-    assert Alert.objects.get().closed_at is not None

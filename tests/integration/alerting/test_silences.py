@@ -51,11 +51,7 @@ def test_one_thing_to_match_and_ninety_days_are_enough(given: dict[str, Any]) ->
     ("given", "field", "text"),
     [
         ({}, "dataset", "Say what to mute: a dataset, a category or an owner."),
-        (
-            {"owner": "ada", "reason": " \n"},
-            "reason",
-            "A reason is missing: say why, for the people who are not told.",
-        ),
+        ({"owner": "ada", "reason": " \n"}, "reason", "A reason is missing: say why, for the people who are not told."),
         (
             {"owner": "ada", "ends_at": NOW},
             "ends_at",
@@ -77,11 +73,7 @@ def test_a_silence_that_must_not_be_is_refused_and_leaves_nothing(given: dict[st
 
 @pytest.mark.parametrize(
     ("of_dataset", "category", "reached"),
-    [
-        (True, "", ["own", "other category"]),
-        (True, "freshness", ["own"]),
-        (False, "freshness", ["own", "other table"]),
-    ],
+    [(True, "", ["own", "other category"]), (True, "freshness", ["own"]), (False, "freshness", ["own", "other table"])],
 )
 def test_the_end_of_a_silence_decides_at_once_of_what_it_may_have_held_back(
     of_dataset: bool, category: str, reached: list[str]

@@ -56,12 +56,6 @@ def test_on_call_is_told_once_of_each_silence_and_without_any_hint() -> None:
     assert told() == ["night-watch"] * 2
 
 
-def test_a_scheduler_that_never_came_up_is_missed_five_minutes_after_the_worker_did() -> None:
-    assert not look_after_scheduler(looking_since=database_now() - 4 * MINUTE)
-    assert look_after_scheduler(looking_since=database_now() - 6 * MINUTE)
-    assert told() == ["night-watch"]
-
-
 def test_the_embedded_set_up_misses_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_BROKER_URL", "")
     config.cache_clear()

@@ -1,6 +1,7 @@
 """Waivers: which of the rows covers a result, which windows a new one has judged again, and when one has served."""
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from assay.models import Scope as Reach
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
+from tests.integration import rows
 
 pytestmark = pytest.mark.django_db
 
@@ -33,12 +35,7 @@ def test() -> DataTest:
     return row
 
 
-def waiver(test: DataTest, window: Window = MONDAY, **more: Any) -> Waiver:
-    """What was accepted at noon with an excess of five."""
-    given = {"revision": test.revision, "kind": WaiverKind.ACCEPTED, "excess": 5.0, "starts_at": NOW, **more}
-    return Waiver.objects.create(
-        data_test=test, window_start=window.start, window_end=window.end, reason="gone", author="ada", **given
-    )
+waiver = partial(rows.waiver, kind=WaiverKind.ACCEPTED, excess=5.0)  # at noon
 
 
 def reaching(test: DataTest, window: Window = SUNDAY, **more: Any) -> Waiver:

@@ -337,10 +337,7 @@ def test_a_request_opens_nothing_that_was_closed(monkeypatch: pytest.MonkeyPatch
         owner="ada",
         team="trips",
         readers=("team:trips",),
-        columns=(
-            Column(name="ID", type="int", sensitive=True),
-            Column(name="email", type="string", sensitive=True),
-        ),
+        columns=(Column(name="ID", type="int", sensitive=True), Column(name="email", type="string", sensitive=True)),
     )
     assert found().declared == {"ID": LATER.isoformat(), "email": NOW.isoformat()}
 

@@ -11,7 +11,7 @@ from alerting.models import Notice
 from alerting.tasks import tell_of_pull
 from assay import clock
 from assay.config import config
-from assay.models import AuditEntry, Dataset, Pull
+from assay.models import Dataset, Pull
 from assay.queue.drain import bring_back
 from assay.scheduler.beat import begin_pulling
 from assay.time.durations import UnableToReadCadence, next_time
@@ -52,17 +52,6 @@ def again(quarters: int) -> None:
 
 def subjects() -> list[str]:
     return list(Notice.objects.order_by("pk").values_list("subject", flat=True))
-
-
-def test_the_catalog_is_read_when_it_is_due_and_not_before(catalog: Path) -> None:
-    assert (pull(), pull()) == (1, 0)
-    assert Dataset.objects.filter(source="catalog").count() == 12
-    write(catalog, 13)
-    again(1)
-    assert Dataset.objects.count() == 13
-    assert [entry.via for entry in AuditEntry.objects.all()] == ["pull", "pull"]
-    again(2)
-    assert AuditEntry.objects.count() == 2  # nothing had changed
 
 
 @pytest.mark.parametrize("wrong", ["tier 9", "too much gone", "no file"])

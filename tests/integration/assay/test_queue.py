@@ -13,17 +13,7 @@ from django.db.models import F
 from assay import clock
 from assay.models import Dataset
 from assay.queue import claims as queue
-from assay.queue.claims import (
-    LONGEST_LEASE,
-    UnableToFinish,
-    claim,
-    claims,
-    extend,
-    finish,
-    finish_all,
-    work,
-    work_together,
-)
+from assay.queue.claims import LONGEST_LEASE, UnableToFinish, claim, claims, finish, finish_all, work, work_together
 from assay.queue.drain import backlogs
 from assay.queue.flow import STAGES, stage
 from tests.factories import NOW, DatasetFactory
@@ -42,14 +32,6 @@ def claim_all(_: int) -> list[int]:
         connections.close_all()
 
 
-def lose_lease(row: Dataset) -> Dataset:
-    """Another worker's claim of the same row, after the lease of the first has run out."""
-    Dataset.objects.update(lease_until=clock.database_now().replace(year=2000))
-    (again,) = claim(RECONCILE, now=NOW, limit=1)
-    assert again.pk == row.pk
-    return again  # type: ignore[no-any-return]
-
-
 @pytest.mark.django_db(transaction=True)
 def test_many_workers_share_the_rows_and_claim_each_once() -> None:
     DatasetFactory.create_batch(60, reconcile_at=NOW)
@@ -57,18 +39,6 @@ def test_many_workers_share_the_rows_and_claim_each_once() -> None:
         shares = list(pool.map(claim_all, range(4)))
     claimed = [key for share in shares for key in share]
     assert sorted(claimed) == sorted(Dataset.objects.values_list("pk", flat=True))
-
-
-@pytest.mark.django_db
-def test_a_row_can_only_be_finished_under_its_newest_lease() -> None:
-    DatasetFactory.create(reconcile_at=NOW)
-    (row,) = claim(RECONCILE, now=NOW, limit=1)
-    again = lose_lease(row)
-    assert not extend(row)
-    with pytest.raises(UnableToFinish):
-        finish(row, reconcile_at=None)
-    finish(again, reconcile_at=None)
-    assert not claim(RECONCILE, now=NOW, limit=1)
 
 
 @pytest.mark.django_db
@@ -98,24 +68,6 @@ def test_a_row_that_raises_waits_for_its_lease_and_holds_up_no_other() -> None:
     assert work("reconcile", handle) == 0
     left = Dataset.objects.get(reconcile_at__isnull=False)
     assert (left.pk, left.attempts, left.lease_until is not None) == (bad.pk, 1, True)
-
-
-@pytest.mark.django_db
-def test_rows_that_are_worked_together_are_finished_together() -> None:
-    clock.simulate(NOW)
-    DatasetFactory.create_batch(3, reconcile_at=NOW)
-    seen: list[int] = []
-
-    def handle(rows: list[Dataset], now: datetime) -> None:
-        seen.append(len(rows))
-        for row in rows:
-            row.reconcile_at, row.description = None, f"row {row.pk}"
-        finish_all(rows, "reconcile_at", "description")
-
-    assert work_together("reconcile", handle) == 3
-    assert seen == [3]
-    assert {row.description for row in Dataset.objects.all()} == {f"row {row.pk}" for row in Dataset.objects.all()}
-    assert not Dataset.objects.filter(lease_until__isnull=False).exists()
 
 
 @pytest.mark.django_db
@@ -216,14 +168,6 @@ def test_what_dead_workers_have_left_takes_one_task_and_each_row_a_lease_of_its_
     assert work_together("reconcile", handle, limit=20) == 20
     assert leased == [1] * 20
     assert work_together("reconcile", handle) == 10
-
-
-@pytest.mark.django_db
-def test_what_is_fresh_never_goes_before_what_was_tried_and_has_waited_longer() -> None:
-    tried = DatasetFactory.create(reconcile_at=NOW)
-    Dataset.objects.update(attempts=1)
-    DatasetFactory.create_batch(5, reconcile_at=NOW)
-    assert [row.pk for row in claim(RECONCILE, now=NOW, limit=5)] == [tried.pk]
 
 
 @pytest.mark.django_db

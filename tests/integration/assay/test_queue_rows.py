@@ -5,10 +5,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import structlog
 from django.db import IntegrityError, OperationalError, connection
 from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
-from structlog.testing import capture_logs
+from structlog.contextvars import merge_contextvars
+from structlog.testing import LogCapture, capture_logs
 
 from assay import clock
 from assay.config import config
@@ -25,6 +27,7 @@ from assay.queue.claims import (
     finish_all,
     in_transaction,
     leased,
+    log_ids,
     pending,
     tally,
     unleased,
@@ -32,8 +35,8 @@ from assay.queue.claims import (
     work_together,
 )
 from assay.queue.flow import Stage, stage
-from execution_engine.models import Run
-from tests.factories import DAY, HOUR, NOW, DatasetFactory, RunFactory
+from execution_engine.models import Run, Scan
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, RunFactory, StandingFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -142,8 +145,7 @@ def test_only_those_are_claimed_that_may_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "part", "sizes"),
-    [(25, 10, [10, 10, 5]), (25, None, [25]), (99, 20, [20, 10]), (5, 10, [5]), (0, 10, [])],
+    ("limit", "part", "sizes"), [(25, 10, [10, 10, 5]), (25, None, [25]), (99, 20, [20, 10]), (5, 10, [5]), (0, 10, [])]
 )
 def test_rows_are_claimed_part_after_part_up_to_the_limit(limit: int, part: int | None, sizes: list[int]) -> None:
     due(30)
@@ -398,3 +400,37 @@ def test_what_is_no_deadlock_or_goes_on_for_ever_is_told(error: Exception, count
     with pytest.raises(type(error)) as raised:
         in_transaction(body)
     assert (raised.value is error, len(tries)) == (True, count)
+
+
+@pytest.fixture
+def lines() -> Iterator[list[Any]]:
+    """What is logged."""
+    capture, kept = LogCapture(), structlog.get_config()
+    structlog.configure(processors=[merge_contextvars, capture], cache_logger_on_first_use=False)
+    yield capture.entries
+    structlog.configure(**kept)
+
+
+def test_what_a_stage_logs_bears_its_name_and_the_id_of_the_row_and_nothing_after_it(lines: list[Any]) -> None:
+    clock.simulate(NOW)
+    row = DatasetFactory.create(reconcile_at=NOW)
+    log = structlog.get_logger()
+
+    def handle(row: Dataset, now: datetime) -> None:
+        log.info("seen")
+        finish(row, reconcile_at=None)
+
+    work("reconcile", handle)
+    log.info("over")
+    seen, over = lines
+    assert (seen["stage"], seen["dataset"]) == ("reconcile", row.pk)
+    assert over.keys() == {"event", "log_level"}
+
+
+def test_a_run_is_found_by_its_own_id_and_a_flip_by_that_of_its_run() -> None:
+    run = RunFactory.create()
+    standing = StandingFactory.create()
+    flip = standing.flips.model(pk=3, run=run, standing=standing)
+    assert log_ids("judge", run) == {"stage": "judge", "run": run.pk}
+    assert log_ids("handle", flip) == {"stage": "handle", "run": run.pk, "flip": 3}
+    assert log_ids("scan", Scan(pk=4)) == {"stage": "scan", "scan": 4}

@@ -1,13 +1,13 @@
-"""What waits in each stage: how much, since when, and what is tried in vain."""
+"""What waits in each stage: how much, since when, what is tried in vain, and when the next is due."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from assay import clock
 from assay.models import Dataset
-from assay.queue.claims import claim, table
-from assay.queue.drain import Backlog, TriedRow, backlogs, worst_rows
+from assay.queue.claims import claim, pending, table
+from assay.queue.drain import Backlog, TriedRow, backlogs, next_due, stages_with_work, worst_rows
 from assay.queue.flow import STAGES, stage
 from tests.factories import HOUR, NOW, DatasetFactory, RunFactory
 
@@ -72,3 +72,30 @@ def test_the_worst_rows_were_tried_most_often() -> None:
         DatasetFactory.create(reconcile_at=NOW, attempts=attempts)
     keys = dict(Dataset.objects.values_list("attempts", "pk"))
     assert worst_rows(2) == [TriedRow(stage="reconcile", id=keys[n], attempts=n) for n in (9, 5)]
+
+
+def names(now: datetime) -> list[str]:
+    return [each.name for each in stages_with_work(now)]
+
+
+def test_a_stage_has_work_from_the_instant_on_at_which_a_row_is_due() -> None:
+    DatasetFactory.create(reconcile_at=NOW)
+    assert [names(NOW - HOUR), names(NOW), names(NOW + HOUR)] == [[], ["reconcile"], ["reconcile"]]
+
+
+def test_the_stages_with_work_are_those_that_have_pending_rows() -> None:
+    DatasetFactory.create(reconcile_at=NOW)
+    assert names(NOW) == [each.name for each in STAGES if pending(each, NOW).exists()]
+
+
+def test_the_next_due_instant_is_the_least_that_is_still_to_come() -> None:
+    for hours in (-1, 0, 2, 3):
+        DatasetFactory.create(reconcile_at=NOW + hours * HOUR + timedelta(microseconds=1))
+    found = next_due(NOW)
+    assert found == NOW + timedelta(microseconds=1)
+    assert next_due(found) == NOW + 2 * HOUR + timedelta(microseconds=1)
+
+
+def test_nothing_is_due_where_nothing_waits() -> None:
+    DatasetFactory.create(reconcile_at=None)
+    assert (names(NOW), next_due(NOW), Dataset.objects.count()) == ([], None, 1)

@@ -1,4 +1,4 @@
-"""A short retention, for the tests of what goes and what stays."""
+"""A test of trips, and a short retention for what goes and what stays."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from assay import clock
 from assay.config import config
 from assay.models import DataTest
 from assay.scheduler.beat import begin_pruning
-from tests.factories import NOW, DataTestFactory
+from tests.factories import NOW, DatasetFactory, DataTestFactory
 
 
 @pytest.fixture
@@ -19,6 +19,14 @@ def a_week(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(config(), "state_store", tmp_path)
     clock.simulate(NOW)
     begin_pruning(NOW)
+
+
+@pytest.fixture
+def fares(db: None) -> DataTest:
+    """A test of each partition of trips: ada's of the team trips, at home in sea."""
+    trips = DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
+    row: DataTest = DataTestFactory.create(dataset=trips, name="fares")
+    return row
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """What consumers are told: look-ups, the gate, scores."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from alerting.waivers import WaiverScope as Reach
-from assay.models import Category, DataTest, Scope, Severity
+from assay.models import DataTest
 from assay.time.windows import Window
 from execution_engine.models import Run
-from incident_manager.models import LookUp
 from incident_manager.scores.metric_reporter import scores
 from incident_manager.services import confirm_report, force_resolve, gate, look_up, report
 from tests.factories import DAY, HOUR, day
@@ -26,36 +24,6 @@ def ask(test: DataTest, window: Window = MONDAY, datacenter: str = "", at: timed
     return gate(datasets=[test.dataset], window=window, datacenter=datacenter, now=due(MONDAY) + at).decision
 
 
-def test_a_look_up_fails_on_what_is_spoilt_and_stays_as_it_was_answered() -> None:
-    start(due(MONDAY))
-    test = new_test(sustain=NONE)
-    incident = fail(test, MONDAY)
-    answers = [look_up(dataset=test.dataset, window=window, now=due(MONDAY)) for window in (MONDAY, TUESDAY)]
-    assert [(answer.failed, answer.incidents) for answer in answers] == [(True, (incident,)), (False, ())]
-    result(test, MONDAY, "held", due(MONDAY) + HOUR)
-    assert list(LookUp.objects.order_by("pk").values_list("failed", flat=True)) == [True, False]
-
-
-def test_what_a_replica_lacks_is_spoilt_there_and_nowhere_else() -> None:
-    start(due(MONDAY))
-    table = new_table(datacenters=("sea", "phx", "dca"))
-    test = new_test(dataset=table, category=Category.CONSISTENCY, spoils="phx", sustain=NONE)
-    fail(test, MONDAY)
-    failed = {
-        place: look_up(dataset=table, window=MONDAY, datacenter=place, now=due(MONDAY), record=False).failed
-        for place in ("", "phx", "dca")
-    }
-    assert failed == {"": False, "phx": True, "dca": False}
-    assert (ask(test), ask(test, datacenter="phx")) == ("allow", "block")
-
-
-def test_what_home_finds_spoils_every_replica() -> None:
-    start(due(MONDAY))
-    test = new_test(dataset=new_table(datacenters=("sea", "phx")), sustain=NONE)
-    fail(test, MONDAY)
-    assert look_up(dataset=test.dataset, window=MONDAY, datacenter="phx", now=due(MONDAY)).failed
-
-
 def test_a_test_that_cannot_be_judged_says_what_is_wrong_with_it() -> None:
     start(due(MONDAY))
     test = new_test(sustain=NONE)
@@ -67,52 +35,6 @@ def test_a_test_that_cannot_be_judged_says_what_is_wrong_with_it() -> None:
     assert reason.text == "could not be judged: assertion is invalid: There is no dataset 'raw.gone'"
 
 
-@pytest.mark.parametrize(("severity", "decision"), [(Severity.HARD, "block"), (Severity.SOFT, "warn")])
-def test_a_broken_result_stops_a_pipeline_before_it_fails(severity: Severity, decision: str) -> None:
-    start(due(MONDAY))
-    test = new_test(sustain=4 * HOUR, severity=severity)
-    scheduled(test, MONDAY, "broken")
-    assert ask(test) == decision
-
-
-def test_a_table_may_ask_to_be_blocked_by_incidents_alone() -> None:
-    start(due(MONDAY))
-    test = new_test(sustain=HOUR, dataset=new_table(gate_on="incident"))
-    scheduled(test, MONDAY, "broken")
-    assert ask(test) == "warn"
-    result(test, MONDAY, "broken", due(MONDAY) + HOUR)
-    assert ask(test) == "block"
-
-
-def test_a_window_that_has_ended_and_was_never_judged_is_tested_at_once() -> None:
-    test = new_test(dataset=new_table(tier=2))
-    start(MONDAY.end)
-    answer = gate(datasets=[test.dataset], window=MONDAY, now=MONDAY.end + timedelta(minutes=1))
-    again = gate(datasets=[test.dataset], window=MONDAY, now=MONDAY.end + timedelta(minutes=2))
-    assert (answer.decision, again.decision) == ("allow", "allow")  # tiers below 1 fail open
-    assert Run.objects.get(data_test=test).reason == "trigger"
-
-
-def test_an_incomplete_window_is_not_there_yet() -> None:
-    test = new_test(category=Category.FRESHNESS)
-    start(MONDAY.end)
-    result(test, MONDAY, "error", MONDAY.end + HOUR, error="not due", reason="trigger")
-    answer = gate(datasets=[test.dataset], window=MONDAY, now=MONDAY.end + HOUR)
-    assert (answer.decision, answer.reasons[0].text) == ("block", "not there yet")
-
-
-def test_an_unjudged_window_of_a_critical_table_blocks() -> None:
-    test = new_test(dataset=new_table(tier=0))
-    assert gate(datasets=[test.dataset], window=MONDAY, now=MONDAY.end + HOUR).decision == "block"
-
-
-def test_windows_before_the_test_existed_are_allowed() -> None:
-    test = new_test(dataset=new_table(tier=0), created_at=TUESDAY.end)
-    answer = gate(datasets=[test.dataset], window=MONDAY, now=TUESDAY.end)
-    assert (answer.decision, Run.objects.count()) == ("allow", 0)
-    assert "untested" in answer.reasons[0].text
-
-
 @pytest.mark.parametrize("days", [401, 31])
 def test_windows_that_went_with_their_results_or_their_data_are_allowed_and_not_run_again(days: int) -> None:
     kept = 30 * DAY if days < 400 else None
@@ -120,20 +42,6 @@ def test_windows_that_went_with_their_results_or_their_data_are_allowed_and_not_
     answer = gate(datasets=[test.dataset], window=MONDAY, now=MONDAY.end + days * DAY)
     assert (answer.decision, Run.objects.count()) == ("allow", 0)
     assert "untested" in answer.reasons[0].text
-
-
-def test_a_test_of_the_whole_table_only_warns_beside_a_partition_test_that_holds() -> None:
-    start(due(MONDAY))
-    table = new_table()
-    kind: dict[str, Any] = {"dataset": table, "category": Category.DUPLICATES, "sustain": NONE}
-    whole = new_test(scope=Scope.TABLE, schedule="weekly", **kind)
-    partition = new_test(**kind)
-    fail(whole, Window(start=MONDAY.start - 9 * DAY, end=MONDAY.end))
-    scheduled(partition, MONDAY, "held")
-    assert ask(whole) == "warn"
-    assert ask(whole, window=day("2026-03-01")) == "block"  # the partition test has not judged that day
-    scheduled(partition, day("2026-03-07"), "broken")
-    assert ask(whole, window=day("2026-03-07")) == "block"
 
 
 def test_scores_of_a_repaired_a_forced_and_a_missed_incident() -> None:

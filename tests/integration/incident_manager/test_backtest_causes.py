@@ -34,9 +34,7 @@ def trips() -> Dataset:
     above, below = DatasetFactory.create(), DatasetFactory.create(name="trips")
     LineageEdgeFactory.create(upstream=above, downstream=below)
     test = DataTestFactory.create(
-        dataset=above,
-        category=Category.DUPLICATES,
-        assertion="1 - distinct_count(id) / row_count() <= 0.01",
+        dataset=above, category=Category.DUPLICATES, assertion="1 - distinct_count(id) / row_count() <= 0.01"
     )
     counts = {"distinct_count(id)": 98, "row_count()": 100}
     RunFactory.create(data_test=test, window=MONDAY, outcome="broken", operands=counts)

@@ -12,12 +12,11 @@ from assay import clock
 from assay.models import Category, Dataset, DataTest, DigestRound
 from assay.scheduler.beat import begin_digests
 from execution_engine.freshness.derive import TIME_TO_COMPLETE
-from execution_engine.models import Measurement
-from execution_engine.planning.planner import hash_of
 from incident_manager.digests import Figures, figures_of, html, share, subject, text
 from incident_manager.models import Episode, Incident
 from test_generator.models import Gap
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, IncidentFactory, StandingFactory, day
+from tests.integration.rows import measurement
 from tests.integration.story import settle, start
 
 pytestmark = pytest.mark.django_db
@@ -88,20 +87,13 @@ def test_noisy_tests_are_those_that_failed_more_than_once(trips: list[DataTest])
     assert [*figures_of("trips", now=NOW).noisy] == [("raw.a", "test-a", 3)]
 
 
+def took(test: DataTest, hours: int) -> None:
+    measurement(test.dataset, SUNDAY, spec=TIME_TO_COMPLETE, value=hours * 3600.0, measured_at=NOW)
+
+
 def test_the_slowest_tables_come_by_how_much_of_their_time_they_took(trips: list[DataTest]) -> None:
     for test, hours in zip(trips, (1, 5, 3, 9), strict=True):
-        Measurement.objects.create(
-            dataset=test.dataset,
-            datacenter="sea",
-            window_start=SUNDAY.start,
-            window_end=SUNDAY.end,
-            spec_hash=hash_of(TIME_TO_COMPLETE),
-            spec=TIME_TO_COMPLETE.to_json(),
-            spec_text=TIME_TO_COMPLETE.text,
-            requested_at=NOW,
-            value=hours * 3600.0,
-            measured_at=NOW,
-        )
+        took(test, hours)
     found = figures_of("trips", now=NOW).slowest
     assert [(dataset, took) for dataset, took, _ in found] == [
         ("raw.b", "5h of 6h"),
@@ -111,18 +103,7 @@ def test_the_slowest_tables_come_by_how_much_of_their_time_they_took(trips: list
 
 
 def test_a_back_fill_makes_no_table_slow(trips: list[DataTest]) -> None:
-    Measurement.objects.create(
-        dataset=trips[0].dataset,
-        datacenter="sea",
-        window_start=SUNDAY.start,
-        window_end=SUNDAY.end,
-        spec_hash=hash_of(TIME_TO_COMPLETE),
-        spec=TIME_TO_COMPLETE.to_json(),
-        spec_text=TIME_TO_COMPLETE.text,
-        requested_at=NOW,
-        value=150 * 3600.0,
-        measured_at=NOW,
-    )
+    took(trips[0], 150)
     assert figures_of("trips", now=NOW).slowest == []
 
 

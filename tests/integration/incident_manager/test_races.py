@@ -5,7 +5,7 @@ from datetime import timedelta
 from threading import Barrier, Thread
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
 from alerting.models import Alert
 from assay.queue.claims import in_transaction
@@ -47,12 +47,3 @@ def test_two_tests_that_fail_at_once_share_one_incident_and_one_alert() -> None:
     assert len(found) == 4
     assert (Incident.objects.count(), Alert.objects.count()) == (1, 1)
     assert {incident.pk for incident in found} == {Incident.objects.get().pk}
-
-
-def test_the_loser_of_a_race_joins_the_winners_incident() -> None:
-    test = new_test(sustain=timedelta(0))
-    with transaction.atomic():
-        first = incident_for(test, failed_at=due(MONDAY), now=due(MONDAY))
-        second = incident_for(test, failed_at=due(MONDAY), now=due(MONDAY))
-    assert first == second
-    assert first.episodes.count() == 1

@@ -5,7 +5,6 @@ from unittest import mock
 
 import pytest
 
-from alerting.models import Waiver
 from alerting.state import State, WaiverKind
 from assay.models import Dataset, DataTest, Origin, Scope
 from assay.time.windows import Window
@@ -27,6 +26,7 @@ from tests.factories import (
     day,
     new_business_metric,
 )
+from tests.integration.rows import waiver
 
 DAYS = [day("2026-03-09"), day("2026-03-08"), day("2025-11-01")]
 DATASETS = 100
@@ -101,7 +101,5 @@ def _some_standing(dice: Random, test: DataTest, window: Window) -> None:
     outcome = {State.PASS: "held", State.FAIL: "broken", State.WARN: "broken"}.get(state) or dice.choice(["", "held"])
     standing = StandingFactory.create(data_test=test, state=state, last_outcome=outcome, window=window)
     if dice.random() < 0.1:
-        reach = {"window_start": window.start, "window_end": window.end, "starts_at": NOW}
-        said = {"kind": dice.choice(list(WaiverKind)), "reason": "A migration.", "author": "ada"}
-        standing.waiver = Waiver.objects.create(data_test=test, revision=standing.revision, **said, **reach)
+        standing.waiver = waiver(test, window, revision=standing.revision, kind=dice.choice(list(WaiverKind)))
         standing.save()

@@ -5,29 +5,34 @@ from typing import Any
 
 import pytest
 
+from alerting.models import Alert, Flip, Standing, Waiver
+from alerting.state import WaiverKind
 from alerting.waivers import WaiverScope
-from assay.models import DataTest
-from incident_manager.models import Incident, Resolution
-from incident_manager.services import UnableToResolve, accept, acknowledge, annotate, force_resolve, gate, rerun
-from tests.factories import DAY, HOUR, day, revised
-from tests.integration.story import (
-    advance,
-    due,
-    fail,
-    new_table,
-    new_test,
-    open_incidents,
-    result,
-    scheduled,
-    settle,
-    start,
-    state,
+from assay.models import Category, DataTest, Scope
+from assay.time.windows import Window
+from incident_manager.incidents.users import end_piece
+from incident_manager.models import Ending, Incident, Resolution, SpoiltWindow
+from incident_manager.services import UnableToResolve, accept, force_resolve
+from tests.factories import (
+    DAY,
+    HOUR,
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    RunFactory,
+    SpoiltWindowFactory,
+    StandingFactory,
+    day,
 )
+from tests.integration.incident_manager.spoilt import entries, fails, incident_of
+from tests.integration.story import advance, due, fail, new_test, open_incidents, result, scheduled, settle, start
 
 pytestmark = pytest.mark.django_db
 
-MONDAY, TUESDAY, WEDNESDAY = day("2026-03-09"), day("2026-03-10"), day("2026-03-11")
+SUNDAY, MONDAY, TUESDAY, WEDNESDAY = (day(f"2026-03-{n:02d}") for n in (8, 9, 10, 11))
+
 NONE = timedelta(0)
+SECOND = timedelta(seconds=1)
 
 
 def failing(excess: float = 0.1) -> tuple[DataTest, Incident]:
@@ -42,31 +47,6 @@ def force(incident: Incident, scope: WaiverScope) -> None:
     settle()
 
 
-def test_a_forced_incident_is_over_and_its_window_opens_nothing_more() -> None:
-    test, incident = failing()
-    force(incident, WaiverScope.WINDOW)
-    assert incident.resolution == Resolution.FORCED
-    result(test, MONDAY, "broken", due(MONDAY) + 2 * HOUR, excess=0.5)
-    assert open_incidents() == []
-    assert test.standings.get().next_check_at is None
-
-
-def test_forcing_one_window_leaves_tomorrow_as_it_is() -> None:
-    test, incident = failing()
-    force(incident, WaiverScope.WINDOW)
-    fail(test, TUESDAY, excess=0.1)
-    assert len(open_incidents()) == 1
-
-
-def test_forcing_the_test_waives_tomorrow_too_unless_it_is_worse() -> None:
-    test, incident = failing(excess=0.1)
-    force(incident, WaiverScope.TEST)
-    scheduled(test, TUESDAY, "broken", excess=0.1)
-    assert (state(test, TUESDAY), open_incidents()) == ("FAIL", [])
-    fail(test, WEDNESDAY, excess=0.2)
-    assert len(open_incidents()) == 1
-
-
 def test_the_waiver_of_a_test_ends_and_what_is_still_broken_then_opens_an_incident() -> None:
     test, incident = failing()
     force(incident, WaiverScope.TEST)
@@ -78,101 +58,161 @@ def test_the_waiver_of_a_test_ends_and_what_is_still_broken_then_opens_an_incide
     assert len(open_incidents()) == 1
 
 
-def test_a_new_revision_ends_a_waiver() -> None:
-    test, incident = failing()
-    force(incident, WaiverScope.TEST)
-    revised(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + 2 * HOUR)
-    settle()
-    assert test.runs.filter(reason="revision", evaluated_at=None).count() == 1
-    result(test, MONDAY, "broken", due(MONDAY) + 2 * HOUR, excess=0.1)
-    assert len(open_incidents()) == 1
+def test_a_forced_incident_ends_with_a_waiver_for_each_window(fares: DataTest) -> None:
+    incident, other = incident_of(fares), DataTestFactory.create(dataset=fares.dataset)
+    first, second = fails(incident, fares), fails(incident, fares, TUESDAY)
+    healed = fails(incident, fares, SUNDAY, healed_at=NOW - DAY, how="auto")
+    untested = SpoiltWindowFactory.create(incident=incident)
+    fails(incident_of(other, open_key="x"), other)
+    ended = force_resolve(incident, scope=WaiverScope.WINDOW, reason="twins", author="bob", now=NOW)
+    assert (ended.resolved_at, ended.resolution) == (NOW, "forced")
+    ending = Ending.objects.get()
+    assert (ending.incident, ending.kind, ending.scope, ending.reason) == (incident, "forced", "window", "twins")
+    assert (ending.author, ending.said_at, ending.ended_at) == ("bob", NOW, NOW)
+    assert set(SpoiltWindow.objects.filter(ending=ending)) == {first, second, untested}
+    assert set(SpoiltWindow.objects.filter(healed_at=NOW).values_list("pk", "how")) == {
+        (row.pk, "forced") for row in (first, second, untested)
+    }
+    healed.refresh_from_db()
+    assert (healed.how, healed.ending) == ("auto", None)
+    waivers = Waiver.objects.order_by("window_start")
+    assert [(row.data_test, row.window, row.excess) for row in waivers] == [(fares, MONDAY, 0.5), (fares, TUESDAY, 0.5)]
+    said = {(row.kind, row.reason, row.author, row.starts_at, row.ends_at) for row in waivers}
+    assert said == {("forced", "twins", "bob", NOW, None)}
+    lines = entries(incident)
+    assert lines[0] == ("forced", "bob", "twins (scope window)", NOW)
+    assert {line[2] for line in lines[1:-1]} == {f"{MONDAY.text}: false positive", f"{TUESDAY.text}: false positive"}
+    assert [line[:2] for line in lines[1:]] == [("healed", "bob")] * 3 + [("resolved", "bob")]
+    assert {line[3] for line in lines} == {NOW}
 
 
-def test_what_an_older_revision_said_is_waived_as_well_until_the_new_one_finds_it_worse() -> None:
-    test, incident = failing(excess=0.1)
-    revised(test, assertion="row_count() >= 99", author="ada", now=due(MONDAY) + HOUR)
-    settle()
-    accept(incident, reason="source is lost", author="ada", now=due(MONDAY) + 2 * HOUR)
-    settle()
-    standing = test.standings.get()
-    assert (standing.state, standing.waiver_id is not None, standing.next_check_at) == ("FAIL", True, None)
-    assert open_incidents() == []
-    result(test, MONDAY, "broken", due(MONDAY) + 3 * HOUR, excess=0.2)
-    assert len(open_incidents()) == 1
+def test_a_word_on_a_test_reaches_its_later_windows_and_the_whole_table_beside_it(fares: DataTest) -> None:
+    table = DataTestFactory.create(dataset=fares.dataset, scope=Scope.TABLE)
+    incident = incident_of(fares)
+    fails(incident, fares)
+    of_table = fails(incident, table, Window(start=SUNDAY.start, end=MONDAY.end))
+    later = StandingFactory.create(data_test=fares, window=TUESDAY, state="WARN", last_outcome="broken", excess=0.5)
+    RunFactory.create(data_test=fares, window=TUESDAY, outcome="broken", excess=0.5)
+    force_resolve(incident, scope=WaiverScope.TEST, reason="twins", author="bob", now=NOW)
+    assert Standing.objects.get(pk=later.pk).waiver is not None
+    assert set(Waiver.objects.values_list("data_test", "ends_at")) == {
+        (fares.pk, NOW + 14 * DAY),
+        (table.pk, NOW + 14 * DAY),
+    }
+    of_table.refresh_from_db()
+    assert (of_table.healed_at, of_table.how) == (NOW, "forced")
+    assert {flip.at for flip in Flip.objects.all()} == {NOW}
 
 
-def test_a_held_run_ends_the_waiver_of_its_window() -> None:
-    test, incident = failing()
-    force(incident, WaiverScope.WINDOW)
-    result(test, MONDAY, "held", due(MONDAY) + 2 * HOUR)
-    result(test, MONDAY, "broken", due(MONDAY) + 3 * HOUR, excess=0.1)
-    assert len(open_incidents()) == 1
-    assert test.waivers.get().ended_at == due(MONDAY) + 2 * HOUR
+def test_a_whole_table_that_holds_needs_no_waiver(fares: DataTest) -> None:
+    table = DataTestFactory.create(dataset=fares.dataset, scope=Scope.TABLE)
+    incident = incident_of(fares)
+    fails(incident, fares)
+    fails(incident, table)
+    RunFactory.create(data_test=table, outcome="held", requested_at=NOW - SECOND)
+    accept(incident, reason="lost", author="bob", now=NOW)
+    assert [row.data_test for row in Waiver.objects.all()] == [fares]
+    assert Incident.objects.get(pk=incident.pk).resolution == "accepted"
 
 
-def test_an_accepted_window_warns_at_the_gate_until_it_gets_worse() -> None:
-    test, incident = failing(excess=0.1)
-    accept(incident, reason="source is lost", author="ada", now=due(MONDAY) + HOUR)
-    settle()
-    ask: dict[str, Any] = {"datasets": [test.dataset], "window": MONDAY, "now": due(MONDAY) + HOUR}
-    assert (incident.resolution, gate(**ask).decision) == (Resolution.ACCEPTED, "warn")
-    result(test, MONDAY, "broken", due(MONDAY) + 2 * HOUR, excess=0.2)
-    assert (len(open_incidents()), gate(**ask).decision) == (1, "block")
+@pytest.mark.parametrize(
+    ("own", "effect", "more", "is_ended"),
+    [
+        ("", "", {}, True),
+        ("", "phx", {}, True),
+        ("phx", "phx", {}, True),
+        ("phx", "dca", {}, False),
+        ("phx", "", {}, False),
+        ("", "", {"window": TUESDAY}, False),
+        ("", "", {"is_silent": False}, False),
+        ("", "", {"has_cause": False}, False),
+        ("", "", {"other": True}, False),
+        ("", "", {"kind": "forced"}, False),
+    ],
+)
+def test_rows_that_are_accepted_as_lost_end_what_the_incident_explains_of_them(
+    fares: DataTest, own: str, effect: str, more: dict[str, Any], is_ended: bool
+) -> None:
+    incident = incident_of(fares)
+    fails(incident, fares, datacenter=own)
+    dataset = DatasetFactory.create() if more.get("other") else fares.dataset
+    late = DataTestFactory.create(dataset=dataset, category=Category.FRESHNESS)
+    silent = incident_of(late)
+    cause = incident.alert if more.get("has_cause", True) else None
+    inhibited_at = NOW if more.get("is_silent", True) else None
+    Alert.objects.filter(incident=silent).update(cause=cause, inhibited_at=inhibited_at)
+    spoilt = fails(silent, late, more.get("window", MONDAY), datacenter=effect)
+    if more.get("kind") == "forced":
+        force_resolve(incident, scope=WaiverScope.WINDOW, reason="twins", author="bob", now=NOW)
+    else:
+        accept(incident, reason="lost", author="bob", now=NOW)
+    spoilt.refresh_from_db()
+    silent.refresh_from_db()
+    assert (spoilt.how, silent.resolution) == (("accepted", "accepted") if is_ended else ("", ""))
+    assert (Waiver.objects.filter(data_test=late).count() == 1) is is_ended
 
 
-def test_whoever_forces_says_why() -> None:
-    _, incident = failing()
-    with pytest.raises(UnableToResolve, match="reason"):
-        force_resolve(incident, scope=WaiverScope.WINDOW, reason=" ", author="ada", now=due(MONDAY))
+def test_an_incident_of_an_ended_effect_is_left_as_it_was(fares: DataTest) -> None:
+    incident = incident_of(fares)
+    fails(incident, fares)
+    late = DataTestFactory.create(dataset=fares.dataset, category=Category.FRESHNESS)
+    ended = incident_of(late, open_key=None, resolved_at=NOW - DAY, resolution="auto")
+    Alert.objects.filter(incident=ended).update(cause=incident.alert, inhibited_at=NOW)
+    spoilt = fails(ended, late)
+    accept(incident, reason="lost", author="bob", now=NOW)
+    spoilt.refresh_from_db()
+    assert spoilt.healed_at is None
+    assert {row.kind for row in Waiver.objects.all()} == {WaiverKind.ACCEPTED}
 
 
-def test_an_incident_ends_once() -> None:
-    _, incident = failing()
-    force(incident, WaiverScope.WINDOW)
-    with pytest.raises(UnableToResolve, match="ended"):
-        accept(incident, reason="again", author="ada", now=due(MONDAY) + HOUR)
+@pytest.mark.parametrize(
+    ("more", "reason", "text"),
+    [
+        ({}, " ", "A reason is missing: say why, so that people who ask next month can know."),
+        (
+            {"resolved_at": NOW, "resolution": "auto", "open_key": None},
+            "twins",
+            "Incident {pk} has ended at 2026-03-10 12:00 UTC already.",
+        ),
+        ({"kind": "reported"}, "twins", "Incident {pk} was reported by a user: reject or fix its report instead."),
+    ],
+)
+def test_what_cannot_be_ended_by_a_word_says_why(fares: DataTest, more: dict[str, Any], reason: str, text: str) -> None:
+    incident = incident_of(fares, **more)
+    for end in (accept, lambda one, **given: force_resolve(one, scope=WaiverScope.TEST, **given)):
+        with pytest.raises(UnableToResolve) as refused:
+            end(incident, reason=reason, author="bob", now=NOW)
+        assert str(refused.value) == text.format(pk=incident.pk)
+    assert not Ending.objects.exists()
 
 
-def test_an_annotation_keeps_what_it_does_not_mention() -> None:
-    _, incident = failing()
-    annotate(incident, author="ada", root_cause="late upload", now=due(MONDAY))
-    annotate(incident, author="ada", eta=due(MONDAY) + DAY, text="on it", now=due(MONDAY))
-    assert (incident.root_cause, incident.eta) == ("late upload", due(MONDAY) + DAY)
-    assert incident.alert is not None
-    incident.alert.refresh_from_db()
-    assert incident.alert.eta == due(MONDAY) + DAY
+def test_an_ending_goes_on_with_the_earliest_windows_and_counts_them_at_its_end(
+    fares: DataTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("incident_manager.incidents.users.AT_ONCE", 2)
+    incident = incident_of(fares)
+    windows = [day(f"2026-02-{n:02d}") for n in (3, 1, 2, 5, 4)]
+    rows = {window: fails(incident, fares, window) for window in windows}
+    table = DataTestFactory.create(dataset=fares.dataset, scope=Scope.TABLE)
+    whole = fails(incident, table)
+    accept(incident, reason="lost", author="bob", now=NOW)
 
+    def left() -> set[int]:
+        return set(SpoiltWindow.objects.filter(healed_at=None).values_list("pk", flat=True))
 
-def test_the_first_to_acknowledge_stays_named() -> None:
-    _, incident = failing()
-    acknowledge(incident, author="ada", now=due(MONDAY))
-    assert acknowledge(incident, author="bob", now=due(MONDAY) + HOUR).acknowledged_by == "ada"
-
-
-def test_a_waived_window_that_nobody_checks_stays_a_warning() -> None:
-    start(due(MONDAY))
-    test = new_test(sustain=4 * HOUR)
-    for later in (0, 4):
-        result(test, MONDAY, "broken", due(MONDAY) + later * HOUR, excess=0.1)
-    (incident,) = open_incidents()
-    force_resolve(incident, scope=WaiverScope.TEST, reason="counts twins", author="ada", now=due(MONDAY) + 5 * HOUR)
-    result(test, TUESDAY, "broken", due(TUESDAY), excess=0.1)
-    advance(due(TUESDAY) + 2 * DAY)
-    assert (state(test, TUESDAY), open_incidents()) == ("WARN", [])
-
-
-def test_a_rerun_measures_every_spoilt_window_anew() -> None:
-    test, incident = failing()
-    fail(test, TUESDAY)
-    runs = rerun(incident, author="ada", now=due(TUESDAY))
-    assert sorted(run.window.text for run in runs) == [MONDAY.text, TUESDAY.text]
-    assert {run.accept_from for run in runs} == {due(TUESDAY)}
-
-
-def test_critical_tiers_are_waived_for_three_days_only() -> None:
-    start(due(MONDAY))
-    test = new_test(sustain=NONE, dataset=new_table(tier=1))
-    incident = fail(test, MONDAY)
-    force_resolve(incident, scope=WaiverScope.TEST, reason="twins", author="ada", now=due(MONDAY))
-    waiver = test.waivers.get()
-    assert waiver.ends_at == due(MONDAY) + 3 * DAY
+    assert left() == {whole.pk, *(rows[window].pk for window in (windows[0], windows[3], windows[4]))}
+    ending = Ending.objects.get()
+    assert ending.ended_at is None
+    Ending.objects.update(epoch=1)
+    end_piece(Ending.objects.get(), NOW + HOUR)
+    assert left() == {whole.pk, rows[windows[3]].pk}
+    assert Ending.objects.get().ended_at is None
+    end_piece(Ending.objects.get(), NOW + 2 * HOUR)
+    assert left() == set()
+    assert Ending.objects.get().ended_at == NOW + 2 * HOUR
+    how = Resolution.ACCEPTED.label.lower()
+    assert [line[2:] for line in entries(incident)[1:]] == [
+        (f"6 windows: {how}", NOW + 2 * HOUR),
+        (how, NOW + 2 * HOUR),
+    ]
+    assert Incident.objects.get(pk=incident.pk).resolved_at == NOW + 2 * HOUR

@@ -12,12 +12,9 @@ from assay.models import DataChange, Dataset
 from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager import tasks
-from incident_manager.reruns import follow_change
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory
 
 pytestmark = pytest.mark.django_db
-
-PIECE = 80
 
 
 def days(count: int) -> Window:
@@ -42,32 +39,15 @@ def trips() -> Dataset:
     return test.dataset
 
 
-def test_one_transaction_follows_at_most_80_partitions(trips: Dataset) -> None:
-    change = completed(trips, days(1000))
-    follow_change(change, NOW)
-    change.refresh_from_db()
-    assert (Run.objects.count(), change.followed_at) == (PIECE, None)
-
-
 def test_a_long_change_is_followed_to_its_end_in_few_statements(trips: Dataset) -> None:
     window = days(1000)
     change = completed(trips, window)
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
+    with CaptureQueriesContext(connection) as asked:
         tasks.follow()
     change.refresh_from_db()
     assert starts() == [window.start + number * DAY for number in range(1000)]
     assert change.followed_at == NOW
     assert len(asked) < 300
-
-
-def test_work_that_was_stopped_goes_on_where_it_was(trips: Dataset) -> None:
-    change = completed(trips, days(1000))
-    follow_change(change, NOW)
-    Run.objects.all().delete()
-    follow_change(DataChange.objects.get(), NOW)
-    assert (min(starts()) - change.window.start) // DAY == PIECE
 
 
 def test_only_partitions_that_can_be_there_are_tested() -> None:

@@ -19,7 +19,16 @@ from incident_manager.incidents.services import heal
 from incident_manager.models import Ending, Incident, Resolution, SpoiltWindow
 from incident_manager.services import UnableToResolve, accept, end_piece, force_resolve
 from incident_manager.tasks import end
-from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, IncidentFactory
+from tests.factories import (
+    DAY,
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    IncidentFactory,
+    RunFactory,
+    SpoiltWindowFactory,
+    StandingFactory,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -39,32 +48,20 @@ def incident() -> Incident:
 
 
 def _break(test: DataTest, incident: Incident, windows: list[Window]) -> None:
-    measured_at = NOW - timedelta(hours=30)
+    at = NOW - timedelta(hours=30)
+    broken = {"data_test": test, "excess": 0.1}
     runs = Run.objects.bulk_create(
-        Run(
-            data_test=test, revision=test.revision, reason="schedule", slot=f"{test.pk} {window.text}",
-            window_start=window.start, window_end=window.end, requested_at=measured_at, due_at=measured_at,
-            accept_from=measured_at, evaluated_at=measured_at, measured_at=measured_at, judged_at=measured_at,
-            planned_at=measured_at,
-            outcome="broken", excess=0.1,
-        )
+        RunFactory.build(**broken, window=window, outcome="broken", requested_at=at, accept_from=at)
         for window in windows
-    )  # fmt: skip
+    )
+    states = {"state": "FAIL", "last_outcome": "broken", "due_at": at, "since": at}
     Standing.objects.bulk_create(
-        Standing(
-            data_test=test, revision=test.revision, window_key=window.text, window_start=window.start,
-            window_end=window.end, state="FAIL", last_outcome="broken", excess=0.1, due_at=measured_at,
-            since=measured_at, last_run=run,
-        )
+        StandingFactory.build(**broken, **states, window=window, last_run=run)
         for window, run in zip(windows, runs, strict=True)
-    )  # fmt: skip
+    )
     SpoiltWindow.objects.bulk_create(
-        SpoiltWindow(
-            incident=incident, dataset=test.dataset, data_test=test, severity="hard", spoilt_at=measured_at,
-            window_start=window.start, window_end=window.end,
-        )
-        for window in windows
-    )  # fmt: skip
+        SpoiltWindowFactory.build(incident=incident, data_test=test, window=window, spoilt_at=at) for window in windows
+    )
 
 
 def test_a_request_ends_12_windows_and_the_stage_ends_the_others(incident: Incident) -> None:

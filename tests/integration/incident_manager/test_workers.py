@@ -129,8 +129,7 @@ def test_who_was_asked_hears_how_it_ended_and_nobody_hears_it_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("then", "why"),
-    [("reassigned", "given to somebody else before"), ("ended", "resolved before it could be sent")],
+    ("then", "why"), [("reassigned", "given to somebody else before"), ("ended", "resolved before it could be sent")]
 )
 def test_what_waits_for_the_end_of_quiet_hours_is_taken_back_where_it_is_over_before(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, then: str, why: str

@@ -193,12 +193,7 @@ def test_every_field_of_a_new_test_is_what_it_is_created_with() -> None:
     test = create(
         DatasetFactory.create(datacenters=("sea", "phx")),
         WantedTest(
-            name="fares",
-            category="consistency",
-            definition=definition,
-            scope="table",
-            datacenter="phx",
-            spoils="sea",
+            name="fares", category="consistency", definition=definition, scope="table", datacenter="phx", spoils="sea"
         ),
         origin=Origin.GENERATED,
         author="assay",

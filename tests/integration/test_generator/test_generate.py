@@ -155,37 +155,6 @@ def test_only_the_tests_that_should_be_another_are_revised() -> None:
     assert {newest(test).number for test in named(beside).values()} == {1}
 
 
-@pytest.mark.parametrize(
-    ("changed", "field"),
-    [
-        ({"severity": "soft"}, "severity"),
-        ({"sustain": timedelta(0)}, "sustain"),
-        ({"catch_up": "none"}, "catch_up"),
-    ],
-)
-def test_a_revision_takes_what_the_metadata_says_now(changed: dict[str, Any], field: str) -> None:
-    dataset = mart()
-    brought(dataset)
-    told(dataset, **changed)
-    brought(dataset, NOW + HOUR)
-    first, second = revisions(named(dataset)["freshness"])
-    assert second == {**first, **changed, "number": 2, "created_at": NOW + HOUR, "rejudged_at": None}
-    assert first[field] != second[field]
-
-
-def test_a_table_that_has_no_partitions_any_more_is_tested_whole() -> None:
-    dataset = mart()
-    LineageEdgeFactory.create(upstream=DatasetFactory.create(name="trips"), downstream=dataset)
-    brought(dataset)
-    told(dataset, partition_column="", granularity="")
-    assert brought(dataset, NOW + HOUR) == {
-        "completeness:raw.trips:whole",
-        "duplicates:whole",
-        "schema:whole",
-        "schema-keys:whole",
-    }
-
-
 def test_tests_move_with_the_home_though_they_assert_the_same() -> None:
     dataset = mart(datacenters=("sea", "phx"))
     brought(dataset)

@@ -7,7 +7,6 @@ from typing import Any, get_args
 import pytest
 
 from assay.catalog.profile import CatalogProfile, CategoryName, CustomProfile, DatasetProfile, ReplicaProfile
-from assay.catalog.services import UnableToRemove
 from assay.models import Category, Dataset, DataTest, Revision, Source
 from test_generator.services import UnableToWrite, remove_source, retire, sync, write_data_test
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, day
@@ -55,14 +54,7 @@ def test_a_told_test_is_written_with_all_that_is_told() -> None:
     told = row(test)
     assert test.dataset == table
     names = ("name", "category", "origin", "source", "missing_since", "next_due_at")
-    assert [told[name] for name in names] == [
-        "fares",
-        "completeness",
-        "user",
-        "trips",
-        None,
-        TODAY.end + 7 * HOUR,
-    ]
+    assert [told[name] for name in names] == ["fares", "completeness", "user", "trips", None, TODAY.end + 7 * HOUR]
     (revision,) = revisions(test)
     written = {"assertion": FARES, **asked, "author": "trips", "created_at": NOW}
     assert {name: revision[name] for name in written} == written
@@ -197,18 +189,6 @@ def test_a_source_is_taken_away_with_its_datasets_and_tests_and_no_other() -> No
     assert not Dataset.objects.filter(source="rides", missing_since__isnull=False).exists()
     assert {row(test)["missing_since"] for test in DataTest.objects.all()} == {LATER}
     assert [source.name for source in Source.objects.all()] == ["rides"]
-
-
-@pytest.mark.parametrize("told", [False, True])
-def test_more_than_may_leave_at_once_does_so_only_where_it_is_meant(told: bool) -> None:
-    for number in range(6):
-        DatasetFactory.create(namespace="trips", name=f"t{number}", source="trips")
-    if told:
-        assert len(synced(allow_removal=True).missing) == 6
-    else:
-        with pytest.raises(UnableToRemove, match="6 of its 6 datasets"):
-            synced()
-    assert Dataset.objects.filter(missing_since__isnull=False).count() == (6 if told else 0)
 
 
 def test_a_folder_whose_files_alone_are_no_table_is_refused_where_files_are_read(tmp_path: Path) -> None:

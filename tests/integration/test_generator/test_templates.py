@@ -105,11 +105,6 @@ def test_one_edit_changes_all_of_its_tests(edit: dict[str, Any], field: str, val
     assert DataTest.objects.get(template="rows").revisions.count() == 1
 
 
-def test_an_override_is_of_its_dataset_alone() -> None:
-    synced(replace(KNOWN, overrides={"raw.rides": {"share": "0.1"}}))
-    assert sorted(live().values()) == ["completeness(trip_id) >= 0.1", "completeness(trip_id) >= 0.9"]
-
-
 def test_a_template_that_is_gone_takes_its_tests_with_it_after_the_grace() -> None:
     synced(KNOWN, ROWS)
     later = NOW + HOUR
