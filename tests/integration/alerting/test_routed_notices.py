@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,8 +13,7 @@ from alerting.notices.vigil import refuse_wrong_routes
 from alerting.selectors import coverage_by_tier
 from alerting.services import tell
 from assay.config import config
-from assay.models import Severity
-from assay.time.windows import Window
+from assay.models import DataTest, Severity
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.alerting.receivers import mail_server, webhook
 from tests.integration.alerting.services import TOKEN, SlackWorkspace, listening
@@ -38,7 +36,7 @@ owners:
 """
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def routed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A route file in force; Slack and a mail server are on this machine."""
     path = tmp_path / "routes.yaml"
@@ -65,21 +63,17 @@ def reached(recipient: str, team: str = "") -> dict[str, str]:
     return {reach.channel.name: reach.address for reach in reached_by(recipient, team)}
 
 
-def broken(severity: str, window: Window = MONDAY, **more: Any) -> Any:
+def broken(severity: str) -> DataTest:
     """A test that fails when its window is due."""
-    table = new_table(owner="ada", team="trips")
-    test = new_test(dataset=table, severity=severity, sustain=timedelta(), **more)
-    start(due(window))
-    fail(test, window)
+    test = new_test(dataset=new_table(owner="ada", team="trips"), severity=severity, sustain=timedelta())
+    start(due(MONDAY))
+    fail(test, MONDAY)
     return test
 
 
-@pytest.mark.usefixtures("routed")
 def test_two_owners_behind_one_address_are_one_message_and_one_end() -> None:
-    test = new_test(dataset=new_table(owner="ada", team="trips"), sustain=timedelta())
+    test = broken(Severity.HARD)
     feed(test.dataset, new_table(owner="bob", team="trips"))
-    start(due(MONDAY))
-    fail(test, MONDAY)
     advance(TOLD_AT + DAY)
     result(test, MONDAY, "held", TOLD_AT + DAY)
     settle()
@@ -93,22 +87,21 @@ def test_two_owners_behind_one_address_are_one_message_and_one_end() -> None:
     ]
 
 
-@pytest.mark.usefixtures("routed")
 def test_an_owner_is_reached_by_the_channels_of_their_route_and_the_log_alone() -> None:
     assert reached("ada", "trips") == {"log": "", "slack": "#trips", "email": "trips@example.org"}
     assert reached("eve", "trips") == {"log": "", "email": "eve@example.org"}
     assert reached("joe@example.org", "rides") == {"log": "", "email": "rest@example.org"}
 
 
-@pytest.mark.usefixtures("routed")
-def test_a_hard_test_is_told_in_the_night() -> None:
-    broken(Severity.HARD)
+def test_a_hard_test_and_its_recovery_are_told_in_the_night() -> None:
+    test = broken(Severity.HARD)
     advance(TOLD_AT)
     sent = Notice.objects.filter(event="opened").values_list("channel", "address", "sent_at")
     assert set(sent) == {("log", "", TOLD_AT), ("slack", "#trips", TOLD_AT), ("email", "trips@example.org", TOLD_AT)}
+    result(test, MONDAY, "held", TOLD_AT + HOUR)
+    assert set(Notice.objects.filter(event="recovered").values_list("sent_at", flat=True)) == {TOLD_AT + HOUR}
 
 
-@pytest.mark.usefixtures("routed")
 def test_a_soft_test_waits_until_the_quiet_hours_end() -> None:
     broken(Severity.SOFT)
     morning = due(MONDAY) + 9 * HOUR  # 08:00 in Los Angeles
@@ -118,7 +111,6 @@ def test_a_soft_test_waits_until_the_quiet_hours_end() -> None:
     assert set(Notice.objects.values_list("sent_at", flat=True)) == {morning}
 
 
-@pytest.mark.usefixtures("routed")
 def test_what_is_over_before_the_quiet_hours_are_is_told_to_nobody() -> None:
     test = broken(Severity.SOFT)
     result(test, MONDAY, "held", TOLD_AT + HOUR)
@@ -127,7 +119,6 @@ def test_what_is_over_before_the_quiet_hours_are_is_told_to_nobody() -> None:
     assert hushed("recovered") == [("ada", "never told of the incident")]
 
 
-@pytest.mark.usefixtures("routed")
 def test_recovery_of_a_soft_test_waits_as_well() -> None:
     test = broken(Severity.SOFT)
     evening = due(MONDAY) + 24 * HOUR  # Tuesday 23:00 in Los Angeles
@@ -136,21 +127,12 @@ def test_recovery_of_a_soft_test_waits_as_well() -> None:
     assert set(Notice.objects.filter(event="recovered").values_list("sent_at", flat=True)) == {evening + 9 * HOUR}
 
 
-@pytest.mark.usefixtures("routed")
 def test_one_hard_test_that_fails_beside_soft_ones_is_enough() -> None:
     test = broken(Severity.SOFT)
     hard = new_test(dataset=test.dataset, severity=Severity.HARD, sustain=timedelta())
     fail(hard, MONDAY)
     advance(TOLD_AT)
     assert Notice.objects.filter(event="opened", sent_at=TOLD_AT).count() == 3
-
-
-@pytest.mark.usefixtures("routed")
-def test_a_hard_recovery_is_told_in_the_night() -> None:
-    test = broken(Severity.HARD)
-    advance(TOLD_AT)
-    result(test, MONDAY, "held", TOLD_AT + HOUR)
-    assert set(Notice.objects.filter(event="recovered").values_list("sent_at", flat=True)) == {TOLD_AT + HOUR}
 
 
 def test_a_changed_file_counts_from_the_next_notice_on_and_the_end_is_told_to_whom_was_told(routed: Path) -> None:
@@ -193,7 +175,6 @@ def test_coverage_counts_owners_whom_a_route_reaches(routed: Path) -> None:
     assert not is_reachable("nobody") or "webhook" in reached("nobody")
 
 
-@pytest.mark.usefixtures("routed")
 def test_on_call_has_a_route_too_and_never_waits() -> None:
     start(due(MONDAY))
     tell(event="platform", recipient="trips", subject="s", body="b", facts={}, key="k", now=due(MONDAY))

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from alerting.channels import ChannelMessage, channel, channels, is_reachable
 from alerting.models import Alert, Notice
 from alerting.notices import send
-from alerting.notices.operators import LONGEST, MOST_LISTED, look_after_scheduler, report_gap, tell_of_pull
+from alerting.notices.operators import LONGEST, MOST_LISTED, report_gap, tell_of_pull
 from alerting.notices.policy import Address, Event, Hush, NoticeStep, PlannedNotice
 from alerting.notices.send import retry_after, send_due
 from alerting.notices.services import addressees, write_down
@@ -25,12 +25,12 @@ from alerting.services import tell
 from assay import clock
 from assay.clock import database_now
 from assay.config import config
-from assay.models import Beat, Category, Dataset, Pull, Tallied
+from assay.models import Category, Dataset, Pull, Tallied
 from assay.queue.claims import UnableToFinish, totals
 from test_generator.models import Gap
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, NoticeFactory
 from tests.integration.alerting.receivers import Received, mail_server, webhook
-from tests.integration.story import advance, new_table, settle, start
+from tests.integration.story import advance, new_table, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -87,7 +87,6 @@ def test_only_the_log_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_webhook_is_signed_and_bears_the_key_of_its_notice(monkeypatch: pytest.MonkeyPatch) -> None:
-    start()
     with webhook(200) as received:
         use(monkeypatch, webhook_url=received.url, webhook_secret="s3cret")
         say()
@@ -102,7 +101,6 @@ def test_a_webhook_is_signed_and_bears_the_key_of_its_notice(monkeypatch: pytest
 
 
 def test_a_receiver_tells_our_messages_as_the_docs_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    start()
     with webhook(200) as received:
         use(monkeypatch, webhook_url=received.url, webhook_secret="s3cret")
         say()
@@ -121,7 +119,6 @@ def test_a_receiver_tells_our_messages_as_the_docs_say(monkeypatch: pytest.Monke
 
 
 def test_a_receiver_at_a_private_address_is_refused_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    start()
     with webhook(200) as received:
         use(monkeypatch, webhook_url=received.url, webhook_private="false")
         say()
@@ -134,7 +131,6 @@ def test_a_receiver_at_a_private_address_is_refused_and_tried_again(monkeypatch:
 
 
 def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    start()
     with webhook(302) as received:
         use(monkeypatch, webhook_url=received.url)
         say()
@@ -146,7 +142,6 @@ def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_key_of_a_recipient_with_strange_characters_is_a_header_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    start()
     with webhook(200) as received:
         use(monkeypatch, webhook_url=received.url)
         say(recipient="Zoë\r\nX-Evil: 1")
@@ -160,7 +155,6 @@ def test_the_key_of_a_recipient_with_strange_characters_is_a_header_all_the_same
 def test_what_cannot_be_delivered_becomes_a_dead_letter(
     monkeypatch: pytest.MonkeyPatch, status: int, failures: int
 ) -> None:
-    start()
     with webhook(status) as received:
         use(monkeypatch, webhook_url=received.url)
         say()
@@ -173,7 +167,6 @@ def test_what_cannot_be_delivered_becomes_a_dead_letter(
 
 
 def test_what_one_recipient_is_told_at_one_instant_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    start()
     with webhook(200) as received:
         use(monkeypatch, webhook_url=received.url)
         for key, recipient in (("incident:1", "ada"), ("incident:2", "ada"), ("incident:3", "bob")):
@@ -191,7 +184,6 @@ def say_two_things() -> None:
 
 
 def test_a_message_that_was_refused_comes_again_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    start()
     with webhook(503, 500, 200) as received:
         use(monkeypatch, webhook_url=received.url)
         say_two_things()
@@ -204,7 +196,6 @@ def test_a_message_that_was_refused_comes_again_as_it_was(monkeypatch: pytest.Mo
 
 
 def test_a_message_whose_worker_died_once_it_was_taken_comes_again_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    start()
     with webhook(200) as received:
         use(monkeypatch, webhook_url=received.url)
         say_two_things()
@@ -234,7 +225,6 @@ def test_a_receiver_that_takes_its_time_does_not_cost_the_lease(monkeypatch: pyt
             leases.append(Notice.objects.get(lease_until__isnull=False).lease_until or NOW)
 
     monkeypatch.setattr("alerting.notices.send.deliver", deliver_slowly)
-    start()
     say()
     assert send_due() == 1
     assert leases[1] - leases[0] > timedelta(seconds=0.3)
@@ -247,7 +237,6 @@ def mailed(received: Received) -> str:
 
 
 def test_an_email_reaches_its_recipient(monkeypatch: pytest.MonkeyPatch) -> None:
-    start()
     with mail_server(250) as received:
         use(monkeypatch, email_url=received.url, email_from="assay@example.org")
         say()
@@ -261,7 +250,6 @@ def test_an_email_reaches_its_recipient(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_mail_server_that_refuses_for_good_is_not_asked_again(
     monkeypatch: pytest.MonkeyPatch, code: int, is_final: bool
 ) -> None:
-    start()
     with mail_server(code) as received:
         use(monkeypatch, email_url=received.url)
         say()
@@ -270,7 +258,6 @@ def test_a_mail_server_that_refuses_for_good_is_not_asked_again(
 
 
 def test_an_owner_hears_once_a_week_of_all_that_cannot_be_tested() -> None:
-    start()
     gap(new_table())
     for ago, reports in ((HOUR, 1), (timedelta(), 2)):
         advance(NOW + 7 * DAY - ago)
@@ -586,43 +573,3 @@ def test_on_call_is_told_that_the_catalog_can_be_read_again_if_it_was_told_that_
 def test_a_long_fault_is_cut(length: int, said: str) -> None:
     tell_of_pull(pull(failing_since=NOW, fault="x" * length), NOW)
     assert f"refused it:\n\n{said}\n\n" in Notice.objects.get().body
-
-
-@pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service with a broker."""
-    monkeypatch.setenv("ASSAY_BROKER_URL", "memory://")
-    config.cache_clear()
-
-
-@pytest.mark.usefixtures("service")
-def test_on_call_reads_when_a_silent_scheduler_has_swept_last() -> None:
-    last = (database_now() - 6 * MINUTE).replace(microsecond=0)
-    Beat.objects.create(host="a", pid=7, swept_at=last, interval=SECOND)
-    assert look_after_scheduler(looking_since=NOW)
-    said = Notice.objects.get()
-    assert said.key == f"scheduler:{last:%Y%m%dT%H%M%S}:platform:log:platform-on-call"
-    assert (said.event, said.recipient) == ("platform", "platform-on-call")
-    assert (said.created_at, said.sent_at) == (NOW, NOW)
-    assert said.subject == "Assay's scheduler has stopped: no test is run on time"
-    assert said.body == (
-        f"Its last sweep was at {last:%Y-%m-%d %H:%M:%S} UTC. Start `assay sweep` again; until then workers do only "
-        "the work that they find by themselves.\n"
-    )
-    assert said.facts == {"fault": "scheduler silent", "last_sweep_at": last.isoformat()}
-
-
-@pytest.mark.usefixtures("service")
-def test_on_call_reads_that_a_scheduler_has_never_swept() -> None:
-    assert not look_after_scheduler(looking_since=database_now() - 4 * MINUTE)
-    assert look_after_scheduler(looking_since=database_now() - 6 * MINUTE)
-    said = Notice.objects.get()
-    assert said.key == "scheduler:never:platform:log:platform-on-call"
-    assert said.body.startswith("It has never made a sweep. Start `assay sweep` again;")
-    assert said.facts == {"fault": "scheduler silent", "last_sweep_at": None}
-
-
-@pytest.mark.usefixtures("service")
-def test_a_scheduler_that_sweeps_rarely_is_not_silent_as_long_as_that() -> None:
-    Beat.objects.create(host="a", pid=7, swept_at=database_now() - 6 * MINUTE, interval=HOUR)
-    assert look_after_scheduler(looking_since=NOW) is False

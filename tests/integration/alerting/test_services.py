@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from alerting.channels import TransportError, channel
+from alerting.channels import Channel, TransportError, channel
 from alerting.models import Alert, Notice, Post
 from alerting.notices.send import send_due
 from alerting.services import tell
 from alerting.waivers import WaiverScope
 from assay.config import config
-from assay.models import Category
+from assay.models import Category, DataTest
 from incident_manager.models import Incident
 from incident_manager.services import acknowledge, annotate, assign, force_resolve
 from tests.factories import DAY, HOUR, NOW, day
@@ -70,6 +70,22 @@ def broken(**more: Any) -> tuple[Any, Incident]:
     incident = fail(test, MONDAY)
     advance(TOLD_AT)
     return test, incident
+
+
+def three_fail() -> list[DataTest]:
+    """Tests of three tables of one owner, who is told of all at once."""
+    tests = [new_test(dataset=new_table(owner="#trips"), sustain=timedelta()) for _ in range(3)]
+    start(due(MONDAY))
+    for test in tests:
+        fail(test, MONDAY)
+    advance(TOLD_AT)
+    return tests
+
+
+def through(name: str) -> Channel:
+    found = channel(name)
+    assert found is not None
+    return found
 
 
 def header(message: dict[str, Any]) -> str:
@@ -137,11 +153,7 @@ def test_an_incident_that_a_user_ends_changes_the_message_as_well(slack: SlackWo
 
 
 def test_incidents_told_together_share_a_message_that_shows_where_each_stands(slack: SlackWorkspace) -> None:
-    tests = [new_test(dataset=new_table(owner="#trips"), sustain=timedelta()) for _ in range(3)]
-    start(due(MONDAY))
-    for test in tests:
-        fail(test, MONDAY)
-    advance(TOLD_AT)
+    tests = three_fail()
     assert len(slack.posts) == 1
     result(tests[1], MONDAY, "held", TOLD_AT + HOUR)
     heads = [block["text"]["text"] for block in slack.posts[0]["blocks"] if block["type"] == "header"]
@@ -220,14 +232,10 @@ def test_a_channel_that_slack_does_not_know_is_named_with_how_to_mend_it(slack: 
 def test_the_doctor_asks_slack_who_we_are_and_posts_nothing(
     slack: SlackWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    through = channel("slack")
-    assert through is not None
-    through.try_out()
+    through("slack").try_out()
     use(monkeypatch, slack_token="xoxb-another")
-    through = channel("slack")
-    assert through is not None
     with pytest.raises(TransportError, match="invalid_auth: correct ASSAY_SLACK_TOKEN"):
-        through.try_out()
+        through("slack").try_out()
     assert slack.posts == []
 
 
@@ -238,20 +246,16 @@ def test_a_token_is_in_no_error(slack: SlackWorkspace) -> None:
     assert TOKEN not in on("slack").error
 
 
+def tell_trips(event: str, body: str, facts: dict[str, str]) -> None:
+    tell(event=event, recipient="#trips", subject=HOSTILE, body=body, facts=facts, key="k", now=NOW)
+
+
 HOSTILE = "<!channel> <@U012345> *bold* _x_ <https://evil.example|click> <img src=x onerror=alert(1)>"
 
 
 def test_nothing_that_data_says_is_markup_in_slack(slack: SlackWorkspace) -> None:
     start()
-    tell(
-        event="reported",
-        recipient="#trips",
-        subject=HOSTILE,
-        body=f"{HOSTILE}\n" * 200,
-        facts={"url": "javascript:alert(1)"},
-        key="report:1",
-        now=NOW,
-    )
+    tell_trips("reported", f"{HOSTILE}\n" * 200, {"url": "javascript:alert(1)"})
     settle()
     (post,) = slack.posts
     assert "<" not in post["text"]
@@ -285,11 +289,7 @@ def test_the_severity_of_a_page_is_by_tier(pager: PagerDuty, tier: int, severity
 
 
 def test_incidents_told_together_are_alerts_of_their_own_and_sent_again_no_others(pager: PagerDuty) -> None:
-    tests = [new_test(dataset=new_table(owner="#trips"), sustain=timedelta()) for _ in range(3)]
-    start(due(MONDAY))
-    for test in tests:
-        fail(test, MONDAY)
-    advance(TOLD_AT)
+    three_fail()
     assert len(pager.alerts) == 3
     Notice.objects.filter(channel="pagerduty").update(settled_at=None, sent_at=None)
     send_due()
@@ -299,7 +299,7 @@ def test_incidents_told_together_are_alerts_of_their_own_and_sent_again_no_other
 def test_no_weekly_report_and_no_word_of_an_upstream_pages_anybody(pager: PagerDuty) -> None:
     start()
     for event in ("gaps", "downstream", "digest", "reported", "unknown"):
-        tell(event=event, recipient="#trips", subject="s", body="b", facts={}, key="k", now=NOW)
+        tell_trips(event, "b", {})
     settle()
     assert pager.events == []
 
@@ -317,10 +317,8 @@ def test_the_doctor_finds_a_key_of_pagerduty_that_is_too_short(
     pager: PagerDuty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, pagerduty_keys='{"trips": "short"}')
-    through = channel("pagerduty")
-    assert through is not None
     with pytest.raises(TransportError, match="the key trips in ASSAY_PAGERDUTY_KEYS has not 32 characters"):
-        through.try_out()
+        through("pagerduty").try_out()
     assert pager.events == []
 
 
@@ -336,14 +334,8 @@ def receiver(monkeypatch: pytest.MonkeyPatch, setting: str, path: str, scheme: s
 def test_teams_gets_a_card_in_which_nothing_that_data_says_is_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     start()
     with receiver(monkeypatch, "teams_urls", "workflows/1?sig=s3cret") as teams:
-        tell(
-            event="opened",
-            recipient="#trips",
-            subject=HOSTILE,
-            body=f"{HOSTILE} [x](https://evil.example)\n" * 900,
-            facts={"url": "https://assay.example/datasets/a"},
-            key="k",
-            now=NOW,
+        tell_trips(
+            "opened", f"{HOSTILE} [x](https://evil.example)\n" * 900, {"url": "https://assay.example/datasets/a"}
         )
         settle()
     (message,) = teams.got
@@ -385,7 +377,5 @@ def test_apprise_may_not_go_where_no_channel_may(monkeypatch: pytest.MonkeyPatch
     use(monkeypatch, webhook_private="false", apprise_urls=json.dumps({"#trips": url}))
     broken()
     assert why in on("apprise").error
-    through = channel("apprise")
-    assert through is not None
     with pytest.raises(TransportError, match="apprise"):
-        through.try_out()
+        through("apprise").try_out()

@@ -3,12 +3,14 @@
 import re
 from datetime import datetime, timedelta
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from alerting import tasks
 from alerting.models import Alert, Flip, Notice, Standing
 from alerting.standings.judge_runs import (
     adopt_run,
@@ -22,9 +24,11 @@ from alerting.standings.judge_runs import (
 from alerting.standings.refold import put_off, refold, withdraw
 from alerting.state import WaiverKind
 from alerting.verdicts.evidence import evidence_of
+from assay import clock
 from assay.models import Category, Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run, Watch
+from execution_engine.outcome import Reason
 from tests.factories import (
     DAY,
     HOUR,
@@ -38,7 +42,17 @@ from tests.factories import (
 )
 from tests.integration import rows
 from tests.integration.rows import columns
-from tests.integration.story import advance, due, new_test, open_incidents, result, scheduled, start, state, told
+from tests.integration.story import (
+    advance,
+    due,
+    new_table,
+    new_test,
+    result,
+    scheduled,
+    start,
+    state,
+    told,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -59,44 +73,15 @@ TROUBLE = {
 }
 BARE = ("broken_since", "streak_at", "last_outcome", "error_reason", "waiver", "attempt", "next_check_at")
 HOURS = [Window(start=MONDAY.start + n * HOUR, end=MONDAY.start + (n + 1) * HOUR) for n in range(24)]
-
-
-def test_every_hour_bad_fails_by_the_streak_though_each_is_repaired() -> None:
-    test = hourly()
-    start(due(HOURS[0]))
-    for hour in HOURS[:5]:
-        scheduled(test, hour, "broken")
-        if hour != HOURS[4]:
-            result(test, hour, "held", due(hour) + 30 * MINUTE)
-    *repaired, last = HOURS[:5]
-    assert [state(test, hour) for hour in repaired] == ["PASS"] * 4
-    assert state(test, last) == "FAIL"
-    assert len(open_incidents()) == 1
-    result(test, last, "held", due(last) + 30 * MINUTE)
-    assert open_incidents() == []
-
-
-def test_an_incomplete_window_measured_before_it_is_due_has_no_standing() -> None:
-    test = new_test(category=Category.FRESHNESS)
-    start(MONDAY.end)
-    result(test, MONDAY, "error", MONDAY.end + HOUR, error="not due", reason="trigger")
-    assert not Standing.objects.exists()
+OUTCOMES = ("held", "held", "held", "broken", "error")
+ERRORS = (Reason.TIMEOUT, Reason.QUERY_FAILED)
 
 
 def test_a_due_run_that_tells_nothing_is_unknown_and_on_call_hears_of_it() -> None:
     test = new_test(sustain=HOUR)
     start(due(MONDAY))
-    assert test.revision is not None
-    Run.objects.create(
-        data_test=test,
-        revision=test.revision,
-        reason="schedule",
-        slot="silent",
-        window_start=MONDAY.start,
-        window_end=MONDAY.end,
-        requested_at=due(MONDAY),
-        due_at=due(MONDAY),
-    )
+    nothing = dict.fromkeys(("planned_at", "ready_at", "evaluated_at", "judged_at", "measured_at"))
+    RunFactory.create(data_test=test, window=MONDAY, requested_at=due(MONDAY), outcome="", **nothing)
     advance(due(MONDAY) + 59 * MINUTE)
     assert state(test, MONDAY) == "PENDING"
     advance(due(MONDAY) + HOUR)
@@ -547,3 +532,62 @@ def test_a_standing_follows_a_new_revision_whose_first_run_does_not_count(fares:
     ran(fares, "error", DUE - HOUR, error_reason="not due", reason="schedule")
     judged(fares, DUE + HOUR)
     assert columns(row, "revision") == (fares.revision_id,)
+
+
+def story(seed: int) -> list[Any]:
+    """Where the standings of three tests stand after random results of four hours, and every flip on the way."""
+    random = Random(seed)
+    with transaction.atomic():
+        tests = [new_test(dataset=new_table(granularity="hour"), sustain=2 * HOUR) for _ in range(3)]
+        start(due(HOURS[0]))
+        for _ in range(4):
+            for _ in range(random.randrange(1, 9)):
+                tell(random.choice(tests), random)
+            advance(clock.now() + HOUR)
+        found = [outcome_of(test) for test in tests]
+        transaction.set_rollback(True)
+    return found
+
+
+def tell(test: DataTest, random: Random) -> None:
+    """A result that nobody has judged yet."""
+    now, outcome, window = clock.now(), random.choice(OUTCOMES), random.choice(HOURS[:4])
+    RunFactory.create(
+        data_test=test,
+        reason="check",
+        window_start=window.start,
+        window_end=window.end,
+        requested_at=now,
+        judged_at=None,
+        outcome=outcome,
+        error_reason=random.choice(ERRORS).value if outcome == "error" else "",
+    )
+
+
+def outcome_of(test: DataTest) -> Any:
+    columns = ("window_key", "state", "since", "due_at", "broken_since", "streak_at", "last_outcome", "error_reason")
+    standings = Standing.objects.filter(data_test=test).order_by("window_key")
+    flips = Flip.objects.filter(data_test=test).order_by("at", "window_start", "old", "new")
+    return (
+        list(standings.values_list(*columns, "next_age_at", "attempt")),
+        list(flips.values_list("window_start", "old", "new", "at", "handled_at")),
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_story_ends_as_it_does_one_by_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = story(seed)
+    monkeypatch.setattr("assay.queue.claims.TOGETHER", 1)
+    assert story(seed) == together
+
+
+def test_many_sound_runs_take_fewer_statements_than_there_are_runs() -> None:
+    table = new_table(granularity="hour")
+    start(due(HOURS[0]))
+    for test in [new_test(dataset=table) for _ in range(40)]:
+        RunFactory.create(data_test=test, window_start=HOURS[0].start, window_end=HOURS[0].end, judged_at=None)
+    with CaptureQueriesContext(connection) as seen:
+        assert tasks.judge() == 40
+    assert Standing.objects.filter(state="PASS").count() == 40
+    assert not Run.objects.filter(judged_at__isnull=True).exists()
+    assert len(seen) < 40

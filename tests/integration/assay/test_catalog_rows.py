@@ -248,16 +248,6 @@ def test_what_another_source_tells_of_is_refused_with_both_places_until_it_is_fr
     assert (found("raw.c").source, found("raw.c").missing_since) == ("ours", None)
 
 
-@pytest.mark.parametrize(
-    ("gone", "known", "is_fault"),
-    [(5, 5, False), (6, 59, True), (6, 60, False), (6, 61, False), (7, 60, True), (0, 0, False)],
-)
-def test_at_most_five_or_a_tenth_leave_a_source_at_once(gone: int, known: int, is_fault: bool) -> None:
-    names = [f"t{number}" for number in range(gone)]
-    said = f"{gone} of its {known} datasets would leave the source at once: {', '.join(names)}"
-    assert removal_fault(names, known) == (said if is_fault else None)
-
-
 @pytest.mark.parametrize(("gone", "ends"), [(20, "t19"), (21, "t19 and 1 more"), (25, "t19 and 5 more")])
 def test_twenty_of_those_that_would_leave_are_named(gone: int, ends: str) -> None:
     said = removal_fault([f"t{number}" for number in range(gone)], gone)

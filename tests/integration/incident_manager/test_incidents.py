@@ -1,14 +1,17 @@
 """What a FAIL opens, what joins it and what ends it: stories, and every row, column and line that a step leaves."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from threading import Barrier, Thread
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from alerting.models import Alert, Flip, Standing, Waiver
 from alerting.state import WaiverKind
 from assay.models import Category, Dataset, DataTest, Revision, Scope
-from assay.queue.claims import UnableToFinish
+from assay.queue.claims import UnableToFinish, in_transaction
 from assay.time.windows import Window
 from execution_engine.models import Exclusion, Run
 from incident_manager.incidents.services import (
@@ -38,7 +41,6 @@ from tests.factories import (
 from tests.integration.incident_manager.spoilt import entries, incident_of, spoils
 from tests.integration.rows import waiver
 from tests.integration.story import (
-    advance,
     due,
     fail,
     new_table,
@@ -122,36 +124,31 @@ def test_a_window_that_fails_again_under_a_new_revision_is_healed_by_what_that_o
     ]
 
 
-def test_a_window_that_only_a_looser_sla_makes_hold_is_redefined() -> None:
+@pytest.mark.parametrize(
+    ("category", "strict", "loose", "is_read_again", "resolution"),
+    [
+        ("custom", "row_count() >= 100", "row_count() >= 90", False, "redefined"),
+        (
+            "freshness",
+            "freshness() < 6h",
+            "freshness() < 9h",
+            True,
+            "auto",
+        ),  # its data has healed it
+    ],
+)
+def test_a_window_that_holds_by_a_looser_assertion_is_redefined_unless_its_data_is_another(
+    category: str, strict: str, loose: str, is_read_again: bool, resolution: str
+) -> None:
     start(due(MONDAY))
-    test = new_test(sustain=NONE, assertion="row_count() >= 100")
+    test = new_test(sustain=NONE, category=category, assertion=strict)
     fail(test, MONDAY)
-    revised(test, assertion="row_count() >= 90", author="ada", now=due(MONDAY) + HOUR)
+    revised(test, assertion=loose, author="ada", now=due(MONDAY) + HOUR)
     settle()
-    again = test.runs.get(reason="revision")
-    assert again.accept_from is None
-    result(test, MONDAY, "held", due(MONDAY) + HOUR, reason="revision")
-    assert Incident.objects.get().resolution == Resolution.REDEFINED
-
-
-def test_a_window_found_complete_when_a_looser_freshness_looks_is_healed_by_its_data() -> None:
-    start(due(MONDAY))
-    test = new_test(sustain=NONE, category=Category.FRESHNESS, assertion="freshness() < 6h")
-    fail(test, MONDAY)
-    revised(test, assertion="freshness() < 9h", author="ada", now=due(MONDAY) + HOUR)
-    settle()
-    assert test.runs.get(reason="revision").accept_from is not None
-    result(test, MONDAY, "held", due(MONDAY) + HOUR, reason="revision", value=0.0)
-    assert Incident.objects.get().resolution == Resolution.AUTO
-
-
-def test_a_window_beyond_retention_is_withdrawn() -> None:
-    start(due(MONDAY))
-    test = new_test(sustain=NONE, dataset=new_table(retention=5 * DAY))
-    fail(test, MONDAY)
-    advance(due(MONDAY) + 7 * DAY)
-    assert Incident.objects.get().resolution == Resolution.WITHDRAWN
-    assert test.standings.get().next_check_at is None
+    assert (test.runs.get(reason="revision").accept_from is not None) is is_read_again
+    value = 0.0 if is_read_again else None
+    result(test, MONDAY, "held", due(MONDAY) + HOUR, reason="revision", value=value)
+    assert Incident.objects.get().resolution == resolution
 
 
 def flip(standing: Standing, new: str, *, at: datetime = NOW, **more: Any) -> Flip:
@@ -618,3 +615,34 @@ def test_a_dataset_without_an_alert_ends_its_incident_all_the_same() -> None:
     resolve(incident, Resolution.WITHDRAWN, now=NOW)
     assert Incident.objects.get().resolution == "withdrawn"
     assert Alert.objects.get().closed_at is None
+
+
+def at_once(*bodies: Callable[[], None]) -> None:
+    """Run each body in its own thread, transaction and connection, all starting together."""
+    barrier = Barrier(len(bodies))
+
+    def run(body: Callable[[], None]) -> None:
+        barrier.wait()
+        try:
+            in_transaction(body)
+        finally:
+            connection.close()
+
+    threads = [Thread(target=run, args=(body,)) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tests_that_fail_at_once_share_one_incident_and_one_alert() -> None:
+    table = new_table()
+    tests = [new_test(dataset=table, sustain=timedelta(0)) for _ in range(4)]
+    found: list[Incident] = []
+    at_once(
+        *(lambda test=test: found.append(incident_for(test, failed_at=due(MONDAY), now=due(MONDAY))) for test in tests)
+    )
+    assert len(found) == 4
+    assert (Incident.objects.count(), Alert.objects.count()) == (1, 1)
+    assert {incident.pk for incident in found} == {Incident.objects.get().pk}

@@ -427,13 +427,6 @@ def test_a_state_is_looked_at_once(custom: DataTest) -> None:
     assert Pruning.objects.get().cursors == {**NOTHING_SEEN, "states": row.pk}
 
 
-def test_no_days_keep_everything(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config(), "run_retention", 0)
-    monkeypatch.setattr(config(), "state_retention", 0)
-    judged(custom, OLD), prune()
-    assert (Run.objects.count(), Standing.objects.count()) == (1, 1)
-
-
 def test_a_pass_goes_on_where_the_time_was_up(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("incident_manager.retention.CHUNK", 3)
     monkeypatch.setattr("incident_manager.retention.AT_A_TIME", 0.02)

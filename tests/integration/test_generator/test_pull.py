@@ -1,16 +1,24 @@
-"""The scheduled read of a catalog, as its row and the audit tell of it."""
+"""The scheduled read of a catalog: its row, the audit, who is told of what it refuses, and when the next one is."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.test import Client
 
+from alerting.models import Notice
+from alerting.tasks import tell_of_pull
 from assay import clock
 from assay.config import config
 from assay.models import AuditEntry, Dataset, Pull
+from assay.queue.drain import bring_back
+from assay.scheduler.beat import begin_pulling
+from assay.time.durations import UnableToReadCadence, next_time
 from test_generator.services import pull_due
 from test_generator.sync import pull
-from tests.factories import HOUR, NOW, DatasetFactory
+from tests.factories import DAY, HOUR, NOW, DatasetFactory
+from web.doctor import pulled
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +33,7 @@ def catalog(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(config(), "catalog_path", path)
     monkeypatch.setattr(config(), "catalog_source", "ours")
     clock.simulate(NOW)
-    Pull.objects.create(due_at=NOW)
+    begin_pulling(NOW)
     return path
 
 
@@ -148,3 +156,83 @@ def test_a_read_has_a_quarter_of_an_hour_until_another_may_try(catalog: Path, mo
     lease_until = Pull.objects.get().lease_until
     assert lease_until is not None
     assert QUARTER - timedelta(minutes=1) < lease_until - clock.database_now() <= QUARTER
+
+
+def again(quarters: int) -> None:
+    clock.simulate(NOW + quarters * QUARTER)
+    assert pull_due() == 1
+    tell_of_pull()
+
+
+def subjects() -> list[str]:
+    return list(Notice.objects.order_by("pk").values_list("subject", flat=True))
+
+
+@pytest.mark.parametrize("wrong", ["tier 9", "too much gone", "no file"])
+def test_what_is_refused_leaves_the_catalog_as_it_was_and_is_told_once(
+    catalog: Path, client: Client, admin_user: Any, wrong: str
+) -> None:
+    names = [f"t{number}" for number in range(12)]
+    write(catalog, *names)
+    pull_due()
+    match wrong:
+        case "no file":
+            catalog.unlink()
+        case "too much gone":
+            write(catalog, *names[:3])
+        case _:
+            write(catalog, *names, tier=9)
+    for quarter in (1, 2, 3):
+        again(quarter)
+    assert Dataset.objects.filter(missing_since__isnull=True, tier=1).count() == 12
+    assert subjects() == ["Assay cannot read the catalog"]
+    assert Notice.objects.get().recipient == config().on_call
+    found = pulled()
+    assert (found.is_well, "2026-03-10 12:15" in found.found, "2026-03-10 13:00" in found.mend) == (False, True, True)
+    client.force_login(admin_user)
+    assert "has refused it since" in client.get("/").content.decode()
+
+
+def test_once_it_is_right_again_it_is_read_and_on_call_hears_of_it_once(
+    catalog: Path, client: Client, admin_user: Any
+) -> None:
+    write(catalog, "trips", tier=9)
+    again(0)
+    write(catalog, "trips", tier=2)
+    for quarter in (1, 2):
+        again(quarter)
+    assert Dataset.objects.get().tier == 2
+    assert subjects() == ["Assay cannot read the catalog", "Assay reads the catalog again"]
+    assert pulled().is_well
+    client.force_login(admin_user)
+    assert "it is refused" not in client.get("/").content.decode()
+
+
+def test_where_nothing_is_named_nothing_is_read(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config(), "catalog_path", None)
+    begin_pulling(NOW)
+    assert (Pull.objects.exists(), pull_due()) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("cadence", "after"),
+    [("15m", NOW + QUARTER), ("1d", NOW + DAY), ("0 * * * *", NOW + HOUR)],
+)
+def test_a_catalog_is_read_every_so_long_or_by_a_cron_line(cadence: str, after: datetime) -> None:
+    assert next_time(cadence, NOW) == after
+
+
+@pytest.mark.parametrize("cadence", ["", "0s", "often", "* * *", "99 * * * *", "0 0 30 2 *"])
+def test_what_is_no_cadence_is_refused(cadence: str) -> None:
+    with pytest.raises(UnableToReadCadence, match="neither a length of time"):
+        next_time(cadence, NOW)
+
+
+def test_a_read_that_a_clock_put_off_for_a_year_comes_when_its_cadence_has_it(catalog: Path) -> None:
+    clock.simulate(NOW + 366 * DAY)
+    assert pull_due() == 1
+    clock.simulate(NOW)
+    bring_back(NOW)
+    assert Pull.objects.get().due_at == NOW + QUARTER
+    bring_back(NOW + QUARTER / 3)
+    assert Pull.objects.get().due_at == NOW + QUARTER
