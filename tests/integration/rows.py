@@ -19,18 +19,18 @@ ROWS = MetricSpec(name="row_count")
 
 def waiver(test: DataTest, window: Window = MONDAY, **more: Any) -> Waiver:
     """What was forced at noon."""
-    given = {"kind": WaiverKind.FORCED, "reason": "twins", "author": "ada", "starts_at": NOW, **more}
+    words = {"kind": WaiverKind.FORCED, "reason": "twins", "author": "ada", "starts_at": NOW, **more}
     reach = {"window_start": window.start, "window_end": window.end}
-    return Waiver.objects.create(**{"data_test": test, "revision": test.revision, **reach, **given})
+    return Waiver.objects.create(**{"data_test": test, "revision": test.revision, **reach, **words})
 
 
 def measurement(
     dataset: Dataset, window: Window, *, spec: MetricSpec = ROWS, run: Run | None = None, **more: Any
 ) -> Measurement:
     """What is measured of a window, and which run asked for it."""
-    told = {"spec": spec.to_json(), "spec_hash": hash_of(spec), "spec_text": spec.text, "requested_at": NOW}
+    metric = {"spec": spec.to_json(), "spec_hash": hash_of(spec), "spec_text": spec.text, "requested_at": NOW}
     place = {"datacenter": "sea", "window_start": window.start, "window_end": window.end}
-    row = Measurement.objects.create(dataset=dataset, **{**told, **place, **more})
+    row = Measurement.objects.create(dataset=dataset, **{**metric, **place, **more})
     if run:
         Ask.objects.create(run=run, measurement=row, operand=spec.text)
     return row
@@ -38,5 +38,5 @@ def measurement(
 
 def columns(row: Model, *names: str) -> tuple[Any, ...]:
     """What the database has in these columns of a row."""
-    (found,) = type(row)._default_manager.filter(pk=row.pk).values_list(*names)
-    return tuple(found)
+    (values,) = type(row)._default_manager.filter(pk=row.pk).values_list(*names)
+    return tuple(values)

@@ -1,11 +1,12 @@
 """What consumers are told: look-ups, the gate, scores."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from alerting.waivers import WaiverScope as Reach
-from assay.models import DataTest
+from assay.models import Category, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.scores.metric_reporter import scores
@@ -19,9 +20,30 @@ MONDAY, TUESDAY = day("2026-03-09"), day("2026-03-10")
 NONE = timedelta(0)
 
 
-def ask(test: DataTest, window: Window = MONDAY, datacenter: str = "", at: timedelta = HOUR) -> str:
+def ask(test: DataTest, window: Window = MONDAY) -> str:
     """The gate's decision on a test's table."""
-    return gate(datasets=[test.dataset], window=window, datacenter=datacenter, now=due(MONDAY) + at).decision
+    return gate(datasets=[test.dataset], window=window, now=due(MONDAY) + HOUR).decision
+
+
+def test_what_home_finds_spoils_every_replica() -> None:
+    start(due(MONDAY))
+    test = new_test(dataset=new_table(datacenters=("sea", "phx")), sustain=NONE)
+    fail(test, MONDAY)
+    assert look_up(dataset=test.dataset, window=MONDAY, datacenter="phx", now=due(MONDAY)).failed
+
+
+def test_a_test_of_the_whole_table_only_warns_beside_a_partition_test_that_holds() -> None:
+    start(due(MONDAY))
+    table = new_table()
+    kind: dict[str, Any] = {"dataset": table, "category": Category.DUPLICATES, "sustain": NONE}
+    whole = new_test(scope=Scope.TABLE, schedule="weekly", **kind)
+    partition = new_test(**kind)
+    fail(whole, Window(start=MONDAY.start - 9 * DAY, end=MONDAY.end))
+    scheduled(partition, MONDAY, "held")
+    assert ask(whole) == "warn"
+    assert ask(whole, window=day("2026-03-01")) == "block"  # the partition test has not judged that day
+    scheduled(partition, day("2026-03-07"), "broken")
+    assert ask(whole, window=day("2026-03-07")) == "block"
 
 
 def test_a_test_that_cannot_be_judged_says_what_is_wrong_with_it() -> None:

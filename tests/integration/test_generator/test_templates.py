@@ -91,9 +91,7 @@ def test_what_is_told_again_changes_nothing() -> None:
     ("edit", "field", "value"),
     [
         ({"parameters": {"share": "0.5"}}, "assertion", "completeness(trip_id) >= 0.5"),
-        ({"assertion": "completeness({column}) > {share}"}, "assertion", "completeness(trip_id) > 0.9"),
         ({"severity": "soft"}, "severity", "soft"),
-        ({"sustain": 9 * HOUR}, "sustain", 9 * HOUR),
         ({"schedule": "0 6 * * *"}, "schedule", "0 6 * * *"),
     ],
 )
