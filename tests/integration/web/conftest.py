@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -44,4 +45,11 @@ def api(user: User) -> APIClient:
     """The user's client."""
     client = APIClient(raise_request_exception=False)
     client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(user)[1]}")
+    return client
+
+
+@pytest.fixture
+def pages(client: Client, user: User) -> Client:
+    """The user's browser."""
+    client.force_login(user)
     return client

@@ -120,8 +120,7 @@ def test_each_scope_narrows_what_even_an_admin_may(estates: dict[str, Estate], l
 @pytest.mark.parametrize("line", lines(API + PAGES), ids=lambda line: f"{line.method} {line.address}")
 def test_strangers_reach_nothing(estates: dict[str, Estate], line: Line) -> None:
     with undone():
-        assert send(APIClient(), line, estates["own"]) in NOBODY_KNOWS
-        assert AuditEntry.objects.count() == 0
+        assert (send(APIClient(), line, estates["own"]) in NOBODY_KNOWS, AuditEntry.objects.count()) == (True, 0)
 
 
 @pytest.mark.parametrize("line", lines(PAGES), ids=lambda line: f"{line.method} {line.address}")
@@ -156,5 +155,4 @@ def test_an_address_that_no_rule_knows_is_for_nobody(
 ) -> None:
     monkeypatch.setattr("web.access.who.NEEDS", {})
     answer = with_token("admin", list(TokenScope)).get("/api/v1/datasets")
-    assert answer.status_code == 403
-    assert "no rule allows it" in answer.json()["error"]
+    assert (answer.status_code, "no rule allows it" in answer.json()["error"]) == (403, True)

@@ -2,7 +2,6 @@
 
 from html import unescape
 
-from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.crawler.pages import read_page
@@ -23,7 +22,6 @@ def test_its_script_starts_swagger_ui_with_our_document(client: Client, db: None
     assert 'url: "/api/schema"' in script.content.decode().replace("\\u002D", "-")
 
 
-def test_every_page_leads_to_it(client: Client, user: User) -> None:
-    client.force_login(user)
+def test_every_page_leads_to_it(pages: Client) -> None:
     for address in ("/", "/incidents", "/login"):
-        assert "/api/docs" in read_page(client.get(address, follow=True).content.decode()).links
+        assert "/api/docs" in read_page(pages.get(address, follow=True).content.decode()).links

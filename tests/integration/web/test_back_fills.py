@@ -60,8 +60,7 @@ def test_a_range_that_cuts_through_a_partition_is_refused(api: APIClient, first:
 def test_a_range_of_too_many_runs_is_refused(api: APIClient, first: DataTest) -> None:
     Dataset.objects.update(first_partition="2000-01-01")
     code, problem = sent(api, "runs/bulk", {"dataset": "raw.trips", "window": "2023-01-01T00:00Z/2026-01-01T00:00Z"})
-    assert (code, "1096 partitions, which makes 2192 runs" in str(problem)) == (400, True)
-    assert not Run.objects.exists()
+    assert (code, "1096 partitions, which makes 2192 runs" in str(problem), Run.objects.exists()) == (400, True, False)
 
 
 def test_a_dataset_without_a_result_offers_to_test_its_past_and_tells_the_cost_and_the_progress(
@@ -76,8 +75,7 @@ def test_a_dataset_without_a_result_offers_to_test_its_past_and_tells_the_cost_a
     assert AuditEntry.objects.get(action="run.bulk").object_id == "raw.trips"
     Run.objects.filter(data_test=first).update(judged_at=clock.now())
     page = client.get("/datasets/raw.trips").content.decode()
-    assert "9 of 18 runs are judged" in page
-    assert "Test the past" not in page
+    assert ("9 of 18 runs are judged" in page, "Test the past" in page) == (True, False)
 
 
 def test_a_dataset_with_results_offers_it_beside_its_tests(client: Client, admin_user: User, first: DataTest) -> None:

@@ -40,13 +40,6 @@ def lake(user: User) -> Iterator[FakeEngine]:
         yield engine
 
 
-@pytest.fixture
-def pages(client: Client, user: User) -> Client:
-    """The user's browser."""
-    client.force_login(user)
-    return client
-
-
 def asked(api: APIClient, **query: Any) -> dict[str, Any]:
     """The answer to a question that can be answered."""
     answer = api.get("/api/v1/backtest", MARCH | query)
@@ -85,8 +78,7 @@ def test_it_raises_what_the_live_test_raised(api: APIClient) -> None:
     assert incident["resolved_at"] == live["resolved_at"] == (due(MONDAY) + 30 * HOUR).isoformat()
     assert incident["told_at"] == live["told_at"] is not None
     assert incident["windows"] == live["windows"] == [MONDAY.text]
-    assert (found["precision"], found["recall"]) == (1, 1)
-    assert [model.objects.count() for model in RESULTS] == before
+    assert (found["precision"], found["recall"], [model.objects.count() for model in RESULTS]) == (1, 1, before)
 
 
 @pytest.mark.parametrize(
@@ -190,9 +182,7 @@ def test_looser_and_stricter_bounds_are_judged_by_the_same_values(api: APIClient
     work()
     scans = len(lake.scans)
     bounds = {one["assertion"]: (one["looser"], one["broken"]) for one in asked(api, **question)["bounds"]}
-    assert bounds["row_count() >= 76.5"] == (True, 1)
-    assert bounds["row_count() >= 100.125"] == (False, 1)
-    assert len(bounds) == 6
+    assert (bounds["row_count() >= 76.5"], bounds["row_count() >= 100.125"], len(bounds)) == ((True, 1), (False, 1), 6)
     assert len(lake.scans) == scans
 
 
@@ -252,8 +242,7 @@ def test_the_command_says_it_in_words(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         call_command("backtest", test.dataset.full_name, test.name, "--from", "2026-03-01")
     said = capsys.readouterr().out
-    assert "1 incident (" in said
-    assert "live, this test had 1 incident in this time" in said
+    assert ("1 incident (" in said, "live, this test had 1 incident in this time" in said) == (True, True)
     assert MONDAY.text in said
 
 
@@ -358,6 +347,5 @@ def test_the_page_of_a_dataset_leads_to_it_and_its_form_keeps_what_was_typed(pag
     empty = pages.get("/datasets/raw.trips/backtest").content.decode()
     assert "Try it on the past" in empty
     wrong = pages.get("/datasets/raw.trips/backtest", {"assertion": "row_count( > 0", "sustain": "4h"}).content.decode()
-    assert 'value="row_count( &gt; 0"' in wrong
-    assert 'role="alert"' in wrong
+    assert ('value="row_count( &gt; 0"' in wrong, 'role="alert"' in wrong) == (True, True)
     assert pages.get("/datasets/raw.trips/backtest", {"test": test.pk + 1}).status_code == 404

@@ -39,8 +39,7 @@ def light(colour: str) -> float:
 @pytest.mark.parametrize("status", list(Status))
 def test_a_badge_tells_the_name_and_the_status_to_eyes_and_ears(status: Status) -> None:
     tree = ET.fromstring(badge('eu/<"fares">&é', status))
-    assert tree.tag == f"{SVG}svg"
-    assert tree.get("role") == "img"
+    assert (tree.tag, tree.get("role")) == (f"{SVG}svg", "img")
     title = f'eu/<"fares">&é: data quality is {status} (all partitions in all datacenters)'
     assert tree.findtext(f"{SVG}title") == tree.get("aria-label") == title
     assert [text.text for text in tree.iter(f"{SVG}text")] == ["data quality", status.value]
@@ -81,8 +80,7 @@ def of_key(user: User, *scopes: str) -> tuple[AccessToken, str]:
 def test_a_key_in_the_address_stands_for_its_token_and_ends_with_it(reader: User, client: Client) -> None:
     address = f"/api/v1/badges/{DatasetFactory.create().full_name}.svg"
     token, key = of_key(reader, "gate")
-    assert client.get(address).status_code == 401
-    assert client.get(address, {"key": key}).status_code == 200
+    assert (client.get(address).status_code, client.get(address, {"key": key}).status_code) == (401, 200)
     assert client.get(address, {"key": key[:-1] + ("a" if key[-1] != "a" else "b")}).status_code == 401
     assert client.get(address, {"key": token.token_key}).status_code == 401
     User.objects.update(is_active=False)

@@ -78,8 +78,7 @@ def test_a_metric_is_defined_listed_and_answered_for(api: APIClient, rides: Data
         "freshness",
         "band",
     }
-    assert put(api).status_code == 200
-    assert api.get(f"{API}/raw.rides").status_code == 404
+    assert (put(api).status_code, api.get(f"{API}/raw.rides").status_code) == (200, 404)
 
 
 def test_what_is_wrong_with_a_source_is_in_every_answer_on_the_metric(api: APIClient, rides: Dataset) -> None:
@@ -105,11 +104,8 @@ def test_pages_show_a_metric_before_it_has_a_value_and_after(api: APIClient, cli
     measured("business.a_b-c@d", "2026-03-09", 5.25)
     assert "5.25" in client.get("/business-metrics").content.decode()
     page = client.get("/business-metrics/business.a_b-c@d").content.decode()
-    assert "5.25" in page
-    assert "May I use this?" in page
-    assert "sum(fare) / row_count()" in page
-    assert '"value": [5.25]' in page
-    assert client.get("/business-metrics/raw.rides").status_code == 404
+    assert ("5.25" in page, "May I use this?" in page, "sum(fare) / row_count()" in page) == (True, True, True)
+    assert ('"value": [5.25]' in page, client.get("/business-metrics/raw.rides").status_code) == (True, 404)
     assert "No business metric has this" in client.get("/business-metrics?q=zzz").content.decode()
 
 
@@ -133,8 +129,7 @@ def test_what_cannot_be_computed_is_refused(api: APIClient, rides: Dataset, more
     DatasetFactory.create(name="other", columns=COLUMNS)
     DatasetFactory.create(name="whole", partition_column="", granularity="")
     answer = put(api, **more)
-    assert answer.status_code == 400
-    assert told in answer.json()["detail"]
+    assert (answer.status_code, told in answer.json()["detail"]) == (400, True)
     assert not Dataset.objects.filter(full_name=NAME).exists()
 
 
@@ -144,8 +139,7 @@ def test_a_name_is_that_of_a_table_or_of_a_metric(api: APIClient, rides: Dataset
     put(api)
     said = {"owner": "x", "tier": 1, "replicas": [{"datacenter": "sea", "storage": "parquet", "location": "/lake/x"}]}
     answer = api.put(f"/api/v1/datasets/{NAME}", said, format="json")
-    assert answer.status_code == 409
-    assert "is known as a business metric" in answer.json()["detail"]
+    assert (answer.status_code, "is known as a business metric" in answer.json()["detail"]) == (409, True)
 
 
 def test_what_is_of_rows_is_refused_for_a_metric(api: APIClient, rides: Dataset) -> None:

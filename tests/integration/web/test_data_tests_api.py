@@ -18,8 +18,7 @@ def test_a_user_writes_revises_and_retires_a_test(api: APIClient) -> None:
     assert (made["revision"], made["severity"], made["sustain"], made["origin"]) == (1, "soft", "2h", "user")
     address = f"/api/v1/data-tests/{made['id']}"
     revised = api.patch(address, {"assertion": "row_count() >= 50"}, format="json").json()
-    assert (revised["revision"], revised["assertion"]) == (2, "row_count() >= 50")
-    assert api.delete(address).status_code == 204
+    assert (revised["revision"], revised["assertion"], api.delete(address).status_code) == (2, "row_count() >= 50", 204)
     assert DataTest.objects.get().retired_at is not None
     assert api.get("/api/v1/data-tests").json()["count"] == 0
     assert api.get("/api/v1/data-tests", {"live": "false"}).json()["count"] == 1
@@ -30,17 +29,14 @@ def test_a_wrong_assertion_is_answered_with_a_caret_under_the_place(api: APIClie
     dataset = DatasetFactory.create()
     body = {**NEW, "dataset": dataset.full_name, "assertion": assertion}
     answer = api.post("/api/v1/data-tests", body, format="json")
-    assert answer.status_code == 400
-    assert answer.json()["where"] == "assertion"
-    assert answer.json()["error"].splitlines()[-1].strip(" ").strip("^") == ""
-    assert not DataTest.objects.exists()
+    assert (answer.status_code, answer.json()["where"]) == (400, "assertion")
+    assert (answer.json()["error"].splitlines()[-1].strip(" ").strip("^"), DataTest.objects.exists()) == ("", False)
 
 
 def test_generated_tests_are_not_edited_by_hand(api: APIClient) -> None:
     test = DataTestFactory.create(origin=Origin.GENERATED)
     answer = api.patch(f"/api/v1/data-tests/{test.pk}", {"assertion": "row_count() > 1"}, format="json")
-    assert answer.status_code == 409
-    assert "SLA" in answer.json()["mend"]
+    assert (answer.status_code, "SLA" in answer.json()["mend"]) == (409, True)
     assert api.delete(f"/api/v1/data-tests/{test.pk}").status_code == 409
 
 

@@ -95,8 +95,7 @@ def test_leases_that_nobody_takes_up_or_gives_back_are_found(lease_ends_in: time
     until = clock.database_now() + lease_ends_in if lease_ends_in else None
     DatasetFactory.create(reconcile_at=NOW, lease_until=until)
     found = doctor.leases()
-    assert found.is_well == (not told)
-    assert told in found.found
+    assert (found.is_well, told in found.found) == (not told, True)
     assert ("reconcile (1)" in found.found) == bool(told)
 
 
@@ -111,8 +110,7 @@ def test_notices_that_were_given_up_lately_are_found_with_their_errors() -> None
     found = doctor.notices()
     assert not found.is_well
     assert found.found.startswith("1 were given up")
-    assert f"{dead.pk} to ada by email: mailbox full" in found.found
-    assert Notice.objects.count() == 4
+    assert (f"{dead.pk} to ada by email: mailbox full" in found.found, Notice.objects.count()) == (True, 4)
 
 
 @pytest.mark.django_db
@@ -255,5 +253,4 @@ def test_scans_that_wait_where_no_worker_takes_any_are_found_at_once() -> None:
         )
     found = doctor.datacenters()
     assert (found.is_well, found.found) == (False, "no worker takes what waits in ams (1 scan, the oldest for 3 min)")
-    assert "-Q assay.DATACENTER" in found.mend
-    assert found in doctor.idle()
+    assert ("-Q assay.DATACENTER" in found.mend, found in doctor.idle()) == (True, True)

@@ -38,8 +38,7 @@ def test_a_field_that_is_not_offered_is_an_error_and_changes_nothing(extra: dict
         client.post(f"/api/v1/incidents/{incident.pk}/annotations", {"text": "x", **extra}, format="json"),
         client.post("/api/v1/reports", {**report, **extra}, format="json"),
     ]
-    assert [answer.status_code for answer in answers] == [400] * 3
-    assert not AuditEntry.objects.exists()
+    assert ([answer.status_code for answer in answers], AuditEntry.objects.exists()) == ([400] * 3, False)
 
 
 def test_a_viewer_cannot_force_resolve_and_is_told_who_can() -> None:
@@ -74,8 +73,7 @@ def test_a_new_test_lands_on_no_dataset_but_ones_own() -> None:
     answers = [
         client.post("/api/v1/data-tests", {**body, "dataset": each.full_name}, format="json") for each in (theirs, mine)
     ]
-    assert [answer.status_code for answer in answers] == [403, 201]
-    assert DataTest.objects.get().dataset == mine
+    assert ([answer.status_code for answer in answers], DataTest.objects.get().dataset) == ([403, 201], mine)
 
 
 def test_a_teams_member_acts_on_what_the_team_owns() -> None:

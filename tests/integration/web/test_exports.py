@@ -96,8 +96,7 @@ def test_many_rows_of_one_instant_come_once_each_in_order(api: APIClient, monkey
     expected = [RunFactory.create(data_test=test, evaluated_at=at).pk for at in reversed(instants)]
     by_time = Run.objects.order_by("evaluated_at", "pk").values_list("pk", flat=True)
     found = [int(row["id"]) for row in rows_of(api, "runs.csv")]
-    assert found == list(by_time)
-    assert set(found) == set(expected)
+    assert (found, set(found)) == (list(by_time), set(expected))
 
 
 def test_rows_that_one_may_not_see_are_in_no_file(user: User) -> None:
@@ -147,11 +146,9 @@ def test_the_command_writes_the_same_rows(
     span = ["--from", RANGE["from"], "--to", RANGE["to"], "--dataset", "raw.trips"]
     for form in sent:
         output = tmp_path / f"runs.{form}"
-        assert exit_code("export", "runs", *span, "--output", str(output)) == 0
-        assert output.read_bytes() == sent[form]
+        assert (exit_code("export", "runs", *span, "--output", str(output)), output.read_bytes()) == (0, sent[form])
     capfdbinary.readouterr()
-    assert exit_code("export", "runs", *span, "--output", "-") == 0
-    assert capfdbinary.readouterr().out == sent["csv"]
+    assert (exit_code("export", "runs", *span, "--output", "-"), capfdbinary.readouterr().out) == (0, sent["csv"])
 
 
 @pytest.mark.parametrize(

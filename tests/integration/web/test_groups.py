@@ -44,8 +44,7 @@ def test_the_groups_of_the_newest_result_are_listed_the_broken_ones_first(reader
     RunFactory.create(data_test=test, outcome=Outcome.BROKEN.value, findings=FINDINGS)
     text = page(reader, f"/datasets/{test.dataset.full_name}")
     assert rows(text) == [(True, False, False), (False, False, True), (False, True, False)]
-    assert "Oslo &lt;b&gt;" in text
-    assert "By city, in the newest window" in text
+    assert ("Oslo &lt;b&gt;" in text, "By city, in the newest window" in text) == (True, True)
 
 
 def test_a_test_without_groups_has_no_such_table(reader: Client) -> None:

@@ -190,8 +190,7 @@ def test_an_event_of_a_job_of_any_name_is_heard(api: APIClient, name: str) -> No
 
 def test_a_forged_address_in_a_header_reaches_no_header_of_ours(api: APIClient) -> None:
     answer = api.get("/api/v1/incidents", headers={"X-Request-Id": "a\r\nX-Evil: 1", "Host": "evil.example.com"})
-    assert "X-Evil" not in answer.headers
-    assert api.get("/", headers={"Host": "evil.example.com"}).status_code == 400
+    assert ("X-Evil" in answer.headers, api.get("/", headers={"Host": "evil.example.com"}).status_code) == (False, 400)
 
 
 def test_who_writes_a_line_break_does_not_write_a_line_of_the_log(api: APIClient) -> None:
@@ -215,8 +214,7 @@ def test_who_writes_a_line_break_does_not_write_a_line_of_the_log(api: APIClient
 def test_what_was_annotated_is_answered_as_it_was_sent(api: APIClient) -> None:
     text = "<script>alert(1)</script>"
     answer = api.post(f"/api/v1/incidents/{IncidentFactory.create().pk}/annotations", {"text": text}, format="json")
-    assert Entry.objects.filter(text=text).exists()
-    assert answer.headers["Content-Type"] == "application/json"
+    assert (Entry.objects.filter(text=text).exists(), answer.headers["Content-Type"]) == (True, "application/json")
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 

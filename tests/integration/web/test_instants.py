@@ -68,8 +68,7 @@ def test_a_completion_far_from_our_years_is_refused(api: APIClient, trips: Datas
 def test_a_range_far_from_our_years_is_refused(api: APIClient, trips: Dataset, address: str, window: str) -> None:
     start, end = window.replace("+", "%2B").split("/")
     answer = api.get(f"/api/v1/{address}from={start}&to={end}")
-    assert answer.status_code == 400
-    assert "from" in answer.json()["where"]
+    assert (answer.status_code, "from" in answer.json()["where"]) == (400, True)
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "0800-01-01T00:00:00Z"])
@@ -91,8 +90,7 @@ def test_an_event_far_from_our_years_is_refused(api: APIClient, trips: Dataset, 
         "outputs": [{"namespace": "raw", "name": "trips"}],
     }
     answer = api.post("/api/v1/lineage", event, format="json")
-    assert answer.status_code == 400
-    assert place in answer.json()["error"]
+    assert (answer.status_code, place in answer.json()["error"]) == (400, True)
 
 
 def test_a_form_with_a_time_far_from_our_years_is_refused(user: User, trips: Dataset) -> None:
@@ -100,8 +98,7 @@ def test_a_form_with_a_time_far_from_our_years_is_refused(user: User, trips: Dat
     client.force_login(user)
     form = {"start": "0800-01-01T00:00", "end": "0800-01-02T00:00", "description": "wrong"}
     answer = client.post("/datasets/raw.trips/report", form, follow=True)
-    assert "outside of the years 1900 to 2199" in answer.content.decode()
-    assert not trips.reports.exists()
+    assert ("outside of the years 1900 to 2199" in answer.content.decode(), trips.reports.exists()) == (True, False)
 
 
 @pytest.mark.parametrize("first", ["0001-01-01", "9998-01-01"])

@@ -28,12 +28,6 @@ GOOD, BAD = day("2026-03-08"), day("2026-03-09")
 
 
 @pytest.fixture
-def reader(client: Client, user: User) -> Client:
-    client.force_login(user)
-    return client
-
-
-@pytest.fixture
 def trips(user: User) -> Dataset:
     """A table whose 9 March is broken, and has an incident."""
     dataset = DatasetFactory.create(name="trips", tier=1, datacenters=("sea", "phx"))
@@ -45,9 +39,9 @@ def trips(user: User) -> Dataset:
     return dataset
 
 
-def card(reader: Client, query: str = "", name: str = "raw.trips") -> str:
+def card(pages: Client, query: str = "", name: str = "raw.trips") -> str:
     """The card alone, as a change of its form asks for it."""
-    answer = reader.get(f"/datasets/{name}?{query}", headers={"HX-Request": "true", "HX-Target": "use"})
+    answer = pages.get(f"/datasets/{name}?{query}", headers={"HX-Request": "true", "HX-Target": "use"})
     assert answer.status_code == 200
     text = answer.content.decode()
     assert text.lstrip().startswith('<section id="use"')
@@ -66,72 +60,67 @@ def card(reader: Client, query: str = "", name: str = "raw.trips") -> str:
     ],
 )
 def test_the_answer_is_that_of_the_gate_on_the_chosen_range(
-    reader: Client, api: APIClient, trips: Dataset, query: str, word: str, decision: str
+    pages: Client, api: APIClient, trips: Dataset, query: str, word: str, decision: str
 ) -> None:
-    text = card(reader, query)
-    assert f'<section id="use" class="use {decision}"' in text
-    assert f"<b>{word}</b>" in text
+    text = card(pages, query)
+    assert (f'<section id="use" class="use {decision}"' in text, f"<b>{word}</b>" in text) == (True, True)
     window = "2026-03-08" if "08" in query and "09" not in query else "2026-03-08T00:00:00Z/2026-03-10T00:00:00Z"
     asked = {"datasets": ["raw.trips"], "window": window}
     assert api.post("/api/v1/gate", asked, format="json").json()["decision"] == decision
 
 
-def test_a_broken_test_and_its_incident_are_told_once_with_a_link(reader: Client, trips: Dataset) -> None:
-    text = card(reader)
-    assert text.count('<li class="block">') == 1
-    assert "Custom is broken (FAIL)" in text
+def test_a_broken_test_and_its_incident_are_told_once_with_a_link(pages: Client, trips: Dataset) -> None:
+    text = card(pages)
+    assert (text.count('<li class="block">'), "Custom is broken (FAIL)" in text) == (1, True)
     assert "see incident" in text
 
 
-def test_a_reported_table_may_be_used_with_care(reader: Client, user: User) -> None:
+def test_a_reported_table_may_be_used_with_care(pages: Client, user: User) -> None:
     dataset = DatasetFactory.create(name="trips", tier=4)
     StandingFactory.create(data_test=DataTestFactory.create(dataset=dataset), window=BAD)
     report(dataset=dataset, window=BAD, reporter="eve", description="doubled", now=NOW)
-    assert "<b>With care</b>" in card(reader)
+    assert "<b>With care</b>" in card(pages)
 
 
 @pytest.mark.parametrize("query", ["first=9 March", "first=2026-03-09&last=2026-03-08", "last=<b>", "first=9999-12-31"])
-def test_a_range_that_cannot_be_read_is_told_beside_what_was_typed(reader: Client, trips: Dataset, query: str) -> None:
-    text = card(reader, query)
-    assert "<b>Which range?</b>" in text
-    assert "<b></b>" not in text
-    assert 'class="reasons"' not in text
+def test_a_range_that_cannot_be_read_is_told_beside_what_was_typed(pages: Client, trips: Dataset, query: str) -> None:
+    text = card(pages, query)
+    assert ("<b>Which range?</b>" in text, "<b></b>" in text, 'class="reasons"' in text) == (True, False, False)
 
 
-def test_looking_asks_for_no_run(reader: Client, user: User) -> None:
+def test_looking_asks_for_no_run(pages: Client, user: User) -> None:
     dataset = DatasetFactory.create(name="trips", tier=0)
     DataTestFactory.create(dataset=dataset)
-    text = card(reader)
+    text = card(pages)
     assert "<b>Not judged yet</b>" in text
     assert "The gate stops a pipeline that reads 2026-03-09 in sea." in text  # tier 0
     assert not Run.objects.exists()
 
 
-def test_a_table_without_a_copy_or_without_partitions_has_a_page(reader: Client, user: User) -> None:
+def test_a_table_without_a_copy_or_without_partitions_has_a_page(pages: Client, user: User) -> None:
     DatasetFactory.create(name="whole", partition_column="", granularity="")
     dataset = DatasetFactory.create(name="nowhere")
     dataset.replicas.all().delete()
-    assert "May I use this?" in reader.get("/datasets/raw.whole").content.decode()
-    assert "May I use this?" not in reader.get("/datasets/raw.nowhere").content.decode()
+    assert "May I use this?" in pages.get("/datasets/raw.whole").content.decode()
+    assert "May I use this?" not in pages.get("/datasets/raw.nowhere").content.decode()
 
 
-def test_a_cell_of_the_grid_leads_to_the_results_of_its_day(reader: Client, trips: Dataset) -> None:
+def test_a_cell_of_the_grid_leads_to_the_results_of_its_day(pages: Client, trips: Dataset) -> None:
     test = trips.data_tests.get()
     RunFactory.create(data_test=test, window=BAD, outcome="broken", sentence="row_count() is 3, wanted at least 100")
     RunFactory.create(data_test=test, window=GOOD, sentence="of another day")
-    page = reader.get("/datasets/raw.trips").content.decode()
+    page = pages.get("/datasets/raw.trips").content.decode()
     assert 'href="?day=2026-03-09&amp;category=custom#results"' in page
-    shown = reader.get("/datasets/raw.trips?day=2026-03-09&category=custom").content.decode()
+    shown = pages.get("/datasets/raw.trips?day=2026-03-09&category=custom").content.decode()
     results = shown[shown.index('id="results"') :]
     results = results[: results.index("</section>")]
-    assert "row_count() is 3, wanted at least 100" in results
-    assert "of another day" not in results
-    other = reader.get("/datasets/raw.trips?day=2026-03-09&category=freshness").content.decode()
+    assert ("row_count() is 3, wanted at least 100" in results, "of another day" in results) == (True, False)
+    other = pages.get("/datasets/raw.trips?day=2026-03-09&category=freshness").content.decode()
     assert "No test has run on it yet." in other
-    assert 'id="results"' not in reader.get("/datasets/raw.trips?day=soon").content.decode()
+    assert 'id="results"' not in pages.get("/datasets/raw.trips?day=soon").content.decode()
 
 
-def test_a_healed_fault_keeps_a_mark_in_the_grid(reader: Client, trips: Dataset) -> None:
+def test_a_healed_fault_keeps_a_mark_in_the_grid(pages: Client, trips: Dataset) -> None:
     standing = StandingFactory.create(data_test=trips.data_tests.get(), window=day("2026-03-05"))
     standing.flips.create(
         data_test=standing.data_test,
@@ -142,40 +131,38 @@ def test_a_healed_fault_keeps_a_mark_in_the_grid(reader: Client, trips: Dataset)
         new="PASS",
         at=day("2026-03-06").start,
     )
-    page = reader.get("/datasets/raw.trips").content.decode()
+    page = pages.get("/datasets/raw.trips").content.decode()
     grid = page[page.index('<table class="grid">') : page.index("</table>", page.index('<table class="grid">'))]
-    assert grid.count("was-bad") == 1
-    assert "custom, 2026-03-05, it was bad before" in grid
+    assert (grid.count("was-bad"), "custom, 2026-03-05, it was bad before" in grid) == (1, True)
 
 
-def test_what_nobody_has_judged_yet_is_no_yes(reader: Client, user: User) -> None:
+def test_what_nobody_has_judged_yet_is_no_yes(pages: Client, user: User) -> None:
     dataset = DatasetFactory.create(name="trips", tier=4)
     for name in ("rows", "keys", "values", "days"):
         test = DataTestFactory.create(dataset=dataset, name=name, category=Category.CUSTOM, severity="soft")
         StandingFactory.create(data_test=test, window=BAD, state="PENDING", last_outcome="", due_at=NOW + HOUR)
-    text = card(reader)
-    assert "<b>Not judged yet</b>" in text
-    assert 'class="use untested"' in text
+    text = card(pages)
+    assert ("<b>Not judged yet</b>" in text, 'class="use untested"' in text) == (True, True)
     assert "The gate lets a pipeline read 2026-03-09 in sea." in text
     assert text.count('<li class="allow">') == 1  # all four say the same
     assert "days, keys, rows and 1 more" in text
 
 
 def test_a_fault_leads_and_that_of_another_datacenter_stands_before_what_is_not_judged(
-    reader: Client, trips: Dataset
+    pages: Client, trips: Dataset
 ) -> None:
     for name in ("a", "b"):
         DataTestFactory.create(dataset=trips, name=name, category=Category.CUSTOM)
     away = DataTestFactory.create(dataset=trips, name="copy", category=Category.CONSISTENCY, spoils="phx")
     StandingFactory.create(data_test=away, window=GOOD, state="FAIL", last_outcome="broken")
-    text = card(reader, "first=2026-03-08")
+    text = card(pages, "first=2026-03-08")
     reasons = re.findall(r'<li class="(\w+)">.*?<span>(.*?) <span', text, re.DOTALL)
     assert reasons == [("elsewhere", "Consistency is broken (FAIL)"), ("block", "Not judged yet")]
     assert "2026-03-08, in phx" in text
 
 
-def test_the_answer_and_the_status_say_of_what_they_are(reader: Client, trips: Dataset) -> None:
-    page = reader.get("/datasets/raw.trips?first=2026-03-08&datacenter=phx").content.decode()
+def test_the_answer_and_the_status_say_of_what_they_are(pages: Client, trips: Dataset) -> None:
+    page = pages.get("/datasets/raw.trips?first=2026-03-08&datacenter=phx").content.decode()
     assert "The gate lets a pipeline read 2026-03-08 in phx." in page
     assert "The status is that of all partitions in all datacenters." in page
 

@@ -120,8 +120,7 @@ def test_a_notice_that_is_suppressed_counts_once_however_often_it_is_planned() -
 
 def test_a_stage_tells_how_much_waits_how_long_and_in_vain() -> None:
     RunFactory.create(judged_at=None, evaluated_at=NOW - HOUR, attempts=3)
-    assert read("assay_stage_pending")["judge",] == 1
-    assert read("assay_stage_failing")["judge",] == 1
+    assert (read("assay_stage_pending")["judge",], read("assay_stage_failing")["judge",]) == (1, 1)
     assert read("assay_stage_oldest_due_seconds")["judge",] == 3600
     assert read("assay_stage_oldest_due_seconds")["plan",] == 0
 
@@ -139,8 +138,7 @@ def test_what_is_open_or_in_trouble_is_counted_now() -> None:
 def test_skipped_slots_are_counted() -> None:
     for skipped in (0, 3, 4):
         DataTestFactory.create(skipped_slots=skipped)
-    assert DataTest.objects.count() == 3
-    assert read("assay_slots_skipped_total") == {(): 7}
+    assert (DataTest.objects.count(), read("assay_slots_skipped_total")) == (3, {(): 7})
 
 
 @pytest.fixture
@@ -214,8 +212,7 @@ def test_however_many_teams_there_are_fifty_are_named() -> None:
     for n in range(60):
         IncidentFactory.create(dataset=DatasetFactory.create(name=f"of {n}"), team=f"team {n}", tier=0)
     found = read("assay_team_incidents_open", **token())
-    assert len({team for _, team, _ in found}) == 51
-    assert sum(found.values()) == 60
+    assert (len({team for _, team, _ in found}), sum(found.values())) == (51, 60)
     assert sum(count for (_, team, _), count in found.items() if team == "(others)") == 10
 
 

@@ -92,28 +92,19 @@ def test_an_override_that_must_not_be_is_refused(
     api: APIClient, bad: DataTest, more: dict[str, str], where: str
 ) -> None:
     answer = given(api, bad, **more)
-    assert (answer.status_code, answer.json()["where"]) == (400, where)
-    assert not GateOverride.objects.exists()
+    assert (answer.status_code, answer.json()["where"], GateOverride.objects.exists()) == (400, where, False)
 
 
-def test_the_page_of_the_dataset_gives_shows_and_ends_an_override(client: Client, user: User, bad: DataTest) -> None:
-    client.force_login(user)
+def test_the_page_of_the_dataset_gives_shows_and_ends_an_override(pages: Client, bad: DataTest) -> None:
     home = f"/datasets/{bad.dataset.full_name}"
     form = {"window": "2026-03-09", "pipeline": "<report>", "ends_at": "", "reason": REASON}
-    page = client.post(f"{home}/override", form, follow=True).content.decode()
-    assert "The gate only warns until" in page
-    assert "&lt;report&gt;" in page
-    ended = client.post(f"{home}/overrides/{GateOverride.objects.get().pk}/end", follow=True).content.decode()
-    assert "the gate blocks again" in ended
-    assert "&lt;report&gt;" not in ended
+    page = pages.post(f"{home}/override", form, follow=True).content.decode()
+    assert ("The gate only warns until" in page, "&lt;report&gt;" in page) == (True, True)
+    ended = pages.post(f"{home}/overrides/{GateOverride.objects.get().pk}/end", follow=True).content.decode()
+    assert ("the gate blocks again" in ended, "&lt;report&gt;" in ended) == (True, False)
 
 
-def test_the_page_keeps_what_was_typed_of_an_override_that_must_not_be(
-    client: Client, user: User, bad: DataTest
-) -> None:
-    client.force_login(user)
+def test_the_page_keeps_what_was_typed_of_an_override_that_must_not_be(pages: Client, bad: DataTest) -> None:
     form = {"window": "monday", "reason": REASON}
-    page = client.post(f"/datasets/{bad.dataset.full_name}/override", form, follow=True).content.decode()
-    assert "key format" in page
-    assert 'value="monday"' in page
-    assert not GateOverride.objects.exists()
+    page = pages.post(f"/datasets/{bad.dataset.full_name}/override", form, follow=True).content.decode()
+    assert ("key format" in page, 'value="monday"' in page, GateOverride.objects.exists()) == (True, True, False)

@@ -85,8 +85,7 @@ def test_another_name_of_a_restricted_place_has_its_limits(
     assert push(api, spelling, storage).status_code == 201
     if is_pushed_first:
         sync(tmp_path, pay(location, storage))
-    assert limits() == ("team:hr", "hanna", frozenset({"salary"}))
-    assert push(api, spelling, storage).status_code == 200
+    assert (limits(), push(api, spelling, storage).status_code) == (("team:hr", "hanna", frozenset({"salary"})), 200)
     assert limits() == ("team:hr", "hanna", frozenset({"salary"}))
 
 
@@ -111,8 +110,7 @@ def test_the_limits_go_with_their_reason(tmp_path: Path, api: Any) -> None:
     assert limits("mart.copy") == ("team:hr", "max", frozenset({"salary"}))
     open_pay = pay().replace("readers: [team:hr]", "description: open").replace(", sensitive: true", "")
     sync(tmp_path, open_pay, COPY)
-    assert limits("mart.copy") == ("", "max", frozenset())
-    assert not Dataset.objects.exclude(place_limits={}).exists()
+    assert (limits("mart.copy"), Dataset.objects.exclude(place_limits={}).exists()) == (("", "max", frozenset()), False)
 
 
 def test_an_unchanged_catalog_changes_nothing(tmp_path: Path, api: Any) -> None:
@@ -125,14 +123,12 @@ def test_an_unchanged_catalog_changes_nothing(tmp_path: Path, api: Any) -> None:
 def test_what_lies_above_two_restricted_places_is_for_whom_may_read_both(tmp_path: Path, api: Any) -> None:
     other = pay("/lake/tax").replace("hr.pay", "fin.tax").replace("team:hr", "team:fin").replace("hanna", "fred")
     sync(tmp_path, pay(), other)
-    assert push(api, "/lake").status_code == 201
-    assert limits()[:2] == ("role:admin", "")
+    assert (push(api, "/lake").status_code, limits()[:2]) == (201, ("role:admin", ""))
 
 
 def test_a_push_limits_nothing_that_others_declare(tmp_path: Path, api: Any) -> None:
     sync(tmp_path, COPY)
-    assert push(api, "/lake", readers=["user:eve"]).status_code == 201
-    assert limits("mart.copy")[0] == ""
+    assert (push(api, "/lake", readers=["user:eve"]).status_code, limits("mart.copy")[0]) == (201, "")
     push(api, "/sea/a", name="raw.a")
     answer = push(api, "/sea", name="evil.more", readers=["user:eve"])
     assert (answer.status_code, "a push may not limit it" in answer.content.decode()) == (400, True)

@@ -107,7 +107,6 @@ def test_a_host_that_is_not_ours_is_a_problem_below_the_api_and_a_page_elsewhere
     assert api.get("/", headers={"Host": "evil.example.com"}).headers["Content-Type"].startswith("text/html")
 
 
-def test_errors_of_pages_stay_pages(client: Client, user: User) -> None:
-    client.force_login(user)
-    answer = client.get("/incidents/1")
+def test_errors_of_pages_stay_pages(pages: Client) -> None:
+    answer = pages.get("/incidents/1")
     assert (answer.status_code, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8")

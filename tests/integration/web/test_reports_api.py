@@ -63,8 +63,7 @@ def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_of_bo
     api: APIClient, eve: APIClient, trips: Dataset
 ) -> None:
     first, second = claim(api), claim(eve)
-    assert len(reported()) == 1
-    assert heard("ada") == 2
+    assert (len(reported()), heard("ada")) == (1, 2)
     (incident,) = reported()
     assert (second["state"], second["incident"], second["joined"]) == ("joined", None, [incident.pk])
     assert first["message"] == f"It is incident {incident.pk} now. {UNHEARD}"
@@ -78,8 +77,7 @@ def test_both_reports_of_one_fault_are_shown(api: APIClient, eve: APIClient, tri
     claim(api), claim(eve, more={"description": "I miss a third."})
     client.force_login(User.objects.get(username="grace"))
     page = client.get(f"/incidents/{reported()[0].pk}").content.decode()
-    assert "Half of it is missing." in page
-    assert "I miss a third." in page
+    assert ("Half of it is missing." in page, "I miss a third." in page) == (True, True)
     answer = api.get(f"/api/v1/incidents/{reported()[0].pk}").json()
     assert [report["reporter"] for report in answer["reports"]] == ["grace", "eve"]
 
@@ -89,8 +87,7 @@ def test_the_second_reporter_is_told_on_the_page_too(api: APIClient, trips: Data
     client.force_login(User.objects.create_user("eve"))
     form = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00", "description": "Bad.", "datacenter": "", "saw": ""}
     page = client.post("/datasets/raw.trips/report", form, follow=True).content.decode()
-    assert "which grace reported" in page
-    assert len(reported()) == 1
+    assert ("which grace reported" in page, len(reported())) == (True, 1)
 
 
 def test_the_second_reporter_hears_what_the_owner_decides(api: APIClient, eve: APIClient, trips: Dataset) -> None:

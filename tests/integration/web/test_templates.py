@@ -80,8 +80,7 @@ def test_the_api_lists_templates_and_the_tests_of_one(api: APIClient, catalog: P
 def test_a_test_of_a_template_is_changed_in_its_catalog_alone(api: APIClient, catalog: Path) -> None:
     address = f"/api/v1/data-tests/{DataTest.objects.get(template='low').pk}"
     for answer in (api.patch(address, {"severity": "soft"}, format="json"), api.delete(address)):
-        assert answer.status_code == 409
-        assert answer.json()["error"] == "raw.trips/low is made by the template 'low'."
+        assert (answer.status_code, answer.json()["error"]) == (409, "raw.trips/low is made by the template 'low'.")
         assert "the source 'catalog'" in answer.json()["mend"]
 
 
@@ -101,8 +100,7 @@ def test_the_page_lists_templates_and_the_gaps_that_one_may_see(client: Client, 
         assert text in page
     client.force_login(User.objects.create_user("bob"))
     page = client.get("/templates").content.decode()
-    assert "tagged pii" in page
-    assert "raw.rides" not in page
+    assert ("tagged pii" in page, "raw.rides" in page) == (True, False)
 
 
 def test_the_page_of_a_dataset_says_which_template_makes_a_test_and_where_it_is_written(
@@ -112,8 +110,7 @@ def test_the_page_of_a_dataset_says_which_template_makes_a_test_and_where_it_is_
     test = DataTest.objects.get(template="low")
     page = client.get("/datasets/raw.trips", {"test": test.pk}).content.decode()
     assert f'Made by the template <a href="/templates">low</a>, written in {catalog}:12: change it there.' in page
-    assert "Tags <b>pii</b>" in page
-    assert "Bound: load (weak: its gate only warns)." in page
+    assert ("Tags <b>pii</b>" in page, "Bound: load (weak: its gate only warns)." in page) == (True, True)
     assert "and id is text" in client.get("/datasets/raw.rides").content.decode()
     DataTest.objects.update(missing_since=NOW)
     page = client.get("/datasets/raw.trips", {"test": test.pk}).content.decode()
@@ -148,12 +145,10 @@ def test_the_command_lists_them_and_of_one_where_it_makes_no_test(
     )
     with pytest.raises(SystemExit) as left:
         call_command("templates", "high")
-    assert left.value.code == 3
-    assert "there is no template 'high'; known are low" in capsys.readouterr().err
+    assert (left.value.code, "there is no template 'high'; known are low" in capsys.readouterr().err) == (3, True)
     assert Dataset.objects.count() == 2
 
 
 def test_who_posts_a_template_hears_where_templates_are_written(api: APIClient) -> None:
     refused = api.post("/api/v1/templates", {"name": "low"}, format="json")
-    assert refused.status_code == 405
-    assert "written in catalog files alone" in refused.json()["mend"]
+    assert (refused.status_code, "written in catalog files alone" in refused.json()["mend"]) == (405, True)

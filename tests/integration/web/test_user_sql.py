@@ -49,8 +49,7 @@ def save(api: Any, assertion: str) -> Any:
 @pytest.mark.parametrize(("assertion", "why"), REFUSED)
 def test_what_the_run_would_refuse_is_not_saved(api: Any, assertion: str, why: str) -> None:
     answer = save(api, assertion)
-    assert (answer.status_code, DataTest.objects.count()) == (400, 0)
-    assert why in answer.json()["detail"]
+    assert (answer.status_code, DataTest.objects.count(), why in answer.json()["detail"]) == (400, 0, True)
 
 
 @pytest.mark.parametrize("assertion", ALLOWED)

@@ -65,8 +65,7 @@ def test_a_token_narrows_what_its_user_may() -> None:
     grace = user(role="admin")
     token = token_of(grace, "read")
     asked = request(grace, auth=token)
-    assert person_of(asked).scopes == frozenset({"read"})
-    assert way_of(asked) == f"token {token.token_key}"
+    assert (person_of(asked).scopes, way_of(asked)) == (frozenset({"read"}), f"token {token.token_key}")
     assert person_of(request(grace, auth="no token of ours")).scopes is None
 
 
