@@ -12,15 +12,7 @@ from assay import clock
 from assay.access import Role
 from assay.models import AccessToken, Dataset, Member
 from assay_client import AssayClient
-from tests.factories import (
-    NOW,
-    DatasetFactory,
-    DataTestFactory,
-    IncidentFactory,
-    SpoiltWindowFactory,
-    StandingFactory,
-    day,
-)
+from tests.factories import NOW, DatasetFactory, DataTestFactory, SpoiltWindowFactory, StandingFactory, day
 from tests.integration.client.scripted import Scripted
 
 
@@ -48,7 +40,7 @@ def trips(transactional_db: None) -> Dataset:
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken")
     for key in ("2026-03-07", "2026-03-08"):
         StandingFactory.create(data_test=test, window=day(key))
-    SpoiltWindowFactory.create(incident=IncidentFactory.create(dataset=dataset), data_test=test, datacenter="sea")
+    SpoiltWindowFactory.create(incident__dataset=dataset, data_test=test, datacenter="sea")
     return dataset
 
 

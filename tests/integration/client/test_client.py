@@ -10,16 +10,7 @@ from django.contrib.auth.models import User
 from pytest_django.live_server_helper import LiveServer
 
 from assay.models import AccessToken, ChangeKind, DataChange, Dataset, DataTest
-from assay_client import (
-    AssayClient,
-    AssayError,
-    BadRequest,
-    GateAnswer,
-    NotAllowed,
-    NotFound,
-    Output,
-    Unavailable,
-)
+from assay_client import AssayClient, AssayError, BadRequest, GateAnswer, NotAllowed, NotFound, Output, Unavailable
 from assay_client.answers import datetime_of
 from execution_engine.models import Run, RunReason
 from incident_manager.models import Incident, SpoiltWindow

@@ -30,6 +30,13 @@ WINDOWS = 300  # of the table that is asked for, all of them spoilt
 # of a report: its incident and alert end, people are told, and what is asked of others is taken back
 CLOSING: Any = {"written": 16, "statements": 100}  # MariaDB needs some more than SQLite, which gives rows back
 ENDING: Any = {"written": 4 * WINDOWS, "statements": 8 * WINDOWS}  # each of its windows is judged anew
+OF_A_ROW = (
+    *("badges/{dataset}.svg", "data-tests/{test}", "datasets/{dataset}", "gate/overrides/{override}"),
+    *("incidents/{incident}", "members/{member}", "pipelines/load/quality", "publications/{publication}"),
+    *("quarantines/{quarantine}", "reports/{report}", "runs/{run}", "silences/{silence}", "suggestions/{suggestion}"),
+)
+LISTS_OF_A_DATASET = ("data-tests", "gate/overrides", "reports", "runs", "silences", "suggestions")
+ENDINGS = ["auth/logout", "gate/overrides/{override}/end", "quarantines/{quarantine}/lift", "silences/{silence}/end"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,13 +148,17 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
     token = {"name": "x" * 100, "scopes": [scope.value for scope in TokenScope], "days": 1}
     until_now: Any = {**ALWAYS, "to": NOW.isoformat()}
     many = [f"raw.many_{number}" for number in range(MOST_ASKED)]
-    nothing = Largest()
     return {
+        **dict.fromkeys((("GET", address) for address in OF_A_ROW), Largest),
+        **dict.fromkeys((("GET", address) for address in LISTS_OF_A_DATASET), lambda: page(dataset=name)),
+        **dict.fromkeys((("POST", address) for address in ENDINGS), lambda: Largest(written=1)),
+        ("DELETE", "tokens/{token}"): lambda: Largest(written=1),
+        ("POST", "incidents/{incident}/acknowledge"): lambda: Largest(written=2),
+        ("POST", "incidents/{incident}/rerun"): lambda: Largest(written=2),
+        ("POST", "suggestions/{rejected}/take-back"): lambda: Largest(written=3),
         ("GET", "audit"): lambda: page("actor", 200, **ALWAYS),
-        ("POST", "auth/logout"): lambda: Largest(written=1),
         ("GET", "backtest"): lambda: _backtest(estate),
         ("POST", "backtest"): lambda: _backtest(estate, written=2 * MOST_BACKTESTED + 2),
-        ("GET", "badges/{dataset}.svg"): lambda: nothing,
         ("GET", "business-metrics"): lambda: page("q", 300),
         ("GET", "business-metrics/{metric}"): lambda: Largest(statements=80),
         ("PUT", "business-metrics/{metric}"): lambda: Largest(
@@ -156,15 +167,12 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("GET", "calendar.ics"): lambda: text("owner", NAME),
         ("GET", "columns"): lambda: page("text", 300, dataset=name),
         ("GET", "coverage"): lambda: text("owner", NAME),
-        ("GET", "data-tests"): lambda: page(dataset=name),
         ("POST", "data-tests"): lambda: Largest(sent=_test(estate, 4096), larger=_test(estate, 4097), written=4),
-        ("GET", "data-tests/{test}"): lambda: nothing,
         ("PATCH", "data-tests/{test}"): lambda: Largest(
             sent={"assertion": _assertion(4096)}, larger={"assertion": _assertion(4097)}, written=3
         ),
         ("DELETE", "data-tests/{test}"): lambda: Largest(written=2, statements=600),
         ("GET", "datasets"): lambda: page("q", 300),
-        ("GET", "datasets/{dataset}"): lambda: nothing,
         ("PUT", "datasets/{dataset}"): lambda: Largest(sent=_profile(estate, 10_000), written=3, statements=60),
         **dict.fromkeys(
             (("GET", f"exports/{each}") for each in EXPORTS),
@@ -175,24 +183,14 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             larger={"datasets": [*many, name], "window": days(1)},
             tables=MOST_ASKED,
         ),
-        ("GET", "gate/overrides"): lambda: page(dataset=name),
         ("POST", "gate/overrides"): lambda: text("reason", written=5, dataset=name, window="2026-03-09"),
-        ("GET", "gate/overrides/{override}"): lambda: nothing,
-        ("POST", "gate/overrides/{override}/end"): lambda: Largest(written=1),
         ("GET", "incidents"): lambda: page("owner"),
-        ("GET", "incidents/{incident}"): lambda: nothing,
         ("POST", "incidents/{incident}/accept"): lambda: text("reason", **ENDING),
-        ("POST", "incidents/{incident}/acknowledge"): lambda: Largest(written=2),
-        ("POST", "incidents/{incident}/annotations"): lambda: text(
-            "root_cause", written=2, backfill="x" * 200
-        ),
+        ("POST", "incidents/{incident}/annotations"): lambda: text("root_cause", written=2, backfill="x" * 200),
         ("POST", "incidents/{incident}/assign"): lambda: Largest(
             sent={"to": _somebody("x" * 128)}, larger={"to": "x" * 129}, statements=60, written=6
         ),
-        ("POST", "incidents/{incident}/force-resolve"): lambda: text(
-            "reason", **ENDING, scope="test"
-        ),
-        ("POST", "incidents/{incident}/rerun"): lambda: Largest(written=2),
+        ("POST", "incidents/{incident}/force-resolve"): lambda: text("reason", **ENDING, scope="test"),
         ("GET", "lineage"): lambda: Largest(sent={"dataset": name}),
         ("POST", "lineage"): lambda: Largest(
             sent=_event(estate, MOST_DATASETS), larger=_event(estate, MOST_DATASETS + 1), written=MOST_DATASETS + 5,
@@ -200,7 +198,6 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ),
         ("GET", "measurements"): lambda: page("metric", 4096),
         ("GET", "members"): lambda: page(),
-        ("GET", "members/{member}"): lambda: nothing,
         ("PUT", "members/{member}"): lambda: Largest(
             sent={"teams": [f"{n:0200}" for n in range(100)]}, larger={"teams": ["x"] * 101}, written=1
         ),
@@ -212,9 +209,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             statements=USUAL_STATEMENTS + 4 * MOST_OUTPUTS,
             tables=MOST_OUTPUTS + 1,
         ),
-        ("GET", "pipelines/load/quality"): lambda: nothing,
         ("GET", "publications"): lambda: page("partition", 100, dataset=name),
-        ("GET", "publications/{publication}"): lambda: nothing,
         ("GET", "quality"): lambda: Largest(
             sent=of_dataset, larger={**of_dataset, "to": "2200-01-02T00:00:00Z"}, written=1
         ),
@@ -226,18 +221,11 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             sent=_query(MOST_WORDS), larger=_query(MOST_WORDS + 2), written=MOST_RANGES, tables=1
         ),
         ("GET", "quarantines"): lambda: page(),
-        ("GET", "quarantines/{quarantine}"): lambda: nothing,
-        ("POST", "quarantines/{quarantine}/lift"): lambda: Largest(written=1),
-        ("GET", "reports"): lambda: page(dataset=name),
         ("POST", "reports"): lambda: text("description", written=10, statements=60, **report),
-        ("GET", "reports/{report}"): lambda: nothing,
         ("POST", "reports/{report}/confirm"): lambda: Largest(written=5),
         ("POST", "reports/{report}/fix"): lambda: Largest(**CLOSING),
-        ("POST", "reports/{report}/join"): lambda: Largest(
-            sent={"incident": estate.names["incident"]}, **CLOSING
-        ),
+        ("POST", "reports/{report}/join"): lambda: Largest(sent={"incident": estate.names["incident"]}, **CLOSING),
         ("POST", "reports/{report}/reject"): lambda: text("reason", **CLOSING),
-        ("GET", "runs"): lambda: page(dataset=name),
         ("POST", "runs"): lambda: text(
             "key", 60, written=2, data_test=estate.names["test"], window=day("2026-03-09").text
         ),
@@ -245,21 +233,13 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             sent={"dataset": name, "window": "2026-03-09", "tests": _names_of_tests(MOST_TESTS)},
             larger={"dataset": name, "window": "2026-03-09", "tests": _names_of_tests(MOST_TESTS + 1)}, written=2,
         ),
-        ("GET", "runs/{run}"): lambda: nothing,
         ("GET", "scores"): lambda: text("owner", NAME, **until_now),
-        ("GET", "silences"): lambda: page(dataset=name),
         ("POST", "silences"): lambda: text("reason", written=2, **silence),
-        ("GET", "silences/{silence}"): lambda: nothing,
-        ("POST", "silences/{silence}/end"): lambda: Largest(written=1),
-        ("GET", "suggestions"): lambda: page(dataset=name),
         ("POST", "suggestions"): lambda: Largest(sent={"dataset": name}, written=3),
         ("GET", "suggestions/reading"): lambda: Largest(sent={"dataset": name}),
-        ("GET", "suggestions/{suggestion}"): lambda: nothing,
         ("POST", "suggestions/{suggestion}/accept"): lambda: Largest(written=5),
         ("POST", "suggestions/{suggestion}/reject"): lambda: text("reason", 1000, written=3),
-        ("POST", "suggestions/{rejected}/take-back"): lambda: Largest(written=3),
         ("GET", "templates"): page,
         ("GET", "tokens"): lambda: page("user", 150),
         ("POST", "tokens"): lambda: Largest(sent=token, larger={**token, "name": "x" * 101}, written=2),
-        ("DELETE", "tokens/{token}"): lambda: Largest(written=1),
     }  # fmt: skip

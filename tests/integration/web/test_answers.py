@@ -6,16 +6,17 @@ from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from alerting.alerts.texts import LIFE, Answer, UnableToFollow, followed, token
 from alerting.models import Alert, Notice, Silence
 from assay import clock
-from assay.models import AuditEntry, Dataset, Member
+from assay.access import Role
+from assay.models import AuditEntry, Dataset
 from incident_manager.models import Incident
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, IncidentFactory, day
 from tests.integration.story import advance, due, fail, new_test, start
+from tests.integration.web.people import browser
 
 pytestmark = pytest.mark.django_db
 
@@ -27,15 +28,6 @@ def incident() -> Incident:
     """An open incident of ``raw.trips``, of ada's, at its time."""
     clock.simulate(NOW)
     return IncidentFactory.create(dataset=DatasetFactory.create(name="trips"))
-
-
-def signed_in(name: str = "ada", role: str = "owner") -> Client:
-    """A browser in which somebody has signed in."""
-    user = User.objects.create_user(name)
-    Member.objects.create(user=user, role=role)
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def link(incident: Incident, answer: Answer = Answer.ACKNOWLEDGE) -> str:
@@ -61,14 +53,14 @@ class Form(HTMLParser):
 
 
 def test_a_link_shows_a_page_with_a_button_and_changes_nothing(incident: Incident) -> None:
-    page = signed_in().get(link(incident))
+    page = browser("ada", Role.OWNER).get(link(incident))
     assert (page.status_code, "Acknowledge custom of raw.trips?" in page.content.decode()) == (200, True)
     incident.refresh_from_db()
     assert (incident.acknowledged_at, AuditEntry.objects.count()) == (None, 0)
 
 
 def test_the_button_acknowledges(incident: Incident) -> None:
-    client = signed_in()
+    client = browser("ada", Role.OWNER)
     form = Form(client.get(link(incident)).content.decode())
     client.post(form.action, form.fields)
     incident.refresh_from_db()
@@ -76,7 +68,7 @@ def test_the_button_acknowledges(incident: Incident) -> None:
 
 
 def test_the_other_link_mutes_this_dataset_and_category_for_a_day(incident: Incident) -> None:
-    client = signed_in()
+    client = browser("ada", Role.OWNER)
     form = Form(client.get(link(incident, Answer.MUTE)).content.decode())
     client.post(form.action, {**form.fields, "reason": "We repair it."})
     row = Silence.objects.get()
@@ -93,7 +85,7 @@ def test_who_is_not_signed_in_learns_nothing(incident: Incident, answer: Answer)
 
 
 def test_a_link_gives_no_right(incident: Incident) -> None:
-    client = signed_in("eve", "viewer")
+    client = browser("eve")
     page = client.get(link(incident)).content.decode()
     assert "You may see this incident, and not acknowledge it." in page
     assert client.post(f"/incidents/{incident.pk}/acknowledge").status_code == 403
@@ -101,13 +93,13 @@ def test_a_link_gives_no_right(incident: Incident) -> None:
 
 def test_a_link_does_not_show_a_dataset_to_who_may_not_read_it(incident: Incident) -> None:
     Dataset.objects.filter(pk=incident.dataset_id).update(readers="ada")
-    page = signed_in("eve", "owner").get(link(incident))
+    page = browser("eve", Role.OWNER).get(link(incident))
     assert (page.status_code, "Detected" in page.content.decode()) == (403, False)
 
 
 @pytest.mark.parametrize("text", ["", "x", "a.b.c", "eyJhIjoxfQ", "%00", "ü" * 50, "x" * 5000])
 def test_a_link_that_is_not_ours_leads_nowhere(incident: Incident, text: str) -> None:
-    page = signed_in().get(f"/answer/{text}")
+    page = browser("ada", Role.OWNER).get(f"/answer/{text}")
     assert (page.status_code in (404, 410), "trips" in page.content.decode()) == (True, False)
 
 
@@ -120,7 +112,7 @@ def test_a_link_that_somebody_changed_leads_nowhere(incident: Incident) -> None:
 
 
 def test_a_link_is_good_for_a_week(incident: Incident) -> None:
-    client = signed_in()
+    client = browser("ada", Role.OWNER)
     clock.simulate(NOW + LIFE)
     assert client.get(link(incident)).status_code == 200
     clock.simulate(NOW + LIFE + timedelta(seconds=1))
@@ -131,14 +123,14 @@ def test_a_link_is_good_for_a_week(incident: Incident) -> None:
 def test_an_incident_that_has_ended_has_no_button(incident: Incident) -> None:
     Incident.objects.update(resolved_at=NOW, resolution="auto")
     for answer in Answer:
-        page = signed_in(answer).get(link(incident, answer)).content.decode()
+        page = browser(answer, Role.OWNER).get(link(incident, answer)).content.decode()
         assert "This incident has ended" in page
 
 
 def test_an_incident_that_is_not_kept_any_more_is_told_so(incident: Incident) -> None:
     address = link(incident)
     Alert.objects.all().delete()
-    page = signed_in().get(address)
+    page = browser("ada", Role.OWNER).get(address)
     assert (page.status_code, "no longer kept" in page.content.decode()) == (410, True)
 
 
@@ -148,7 +140,7 @@ def test_the_links_of_a_notice_lead_here() -> None:
     fail(test, MONDAY)
     advance(due(MONDAY) + HOUR)
     links = Notice.objects.get(event="opened").facts["links"]
-    client = signed_in()
+    client = browser("ada", Role.OWNER)
     for name, url in links.items():
         page = client.get(urlsplit(url).path).content.decode()
         assert f"{name} custom of {test.dataset.full_name}?" in page

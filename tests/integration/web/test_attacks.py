@@ -31,7 +31,7 @@ from execution_engine.metrics.keys.digest import WORDS, KeyDigest
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from incident_manager.models import Entry, Incident, Report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory
-from tests.integration.web.test_readers_api import client
+from tests.integration.web.people import client
 
 FILE = Path(__file__).parent / "attacks.txt"
 WRITTEN = (Dataset, DataTest, DataChange, LineageEdge, Report, Incident, Entry, Member, AccessToken, User)

@@ -10,10 +10,10 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay import clock
-from assay.access import Role
-from assay.models import AccessToken, Member
+from assay.models import AccessToken
 from incident_manager.quality.rules import Status
 from tests.factories import NOW, DatasetFactory, DataTestFactory, StandingFactory
+from tests.integration.web.people import member
 from web.access.tokens import address_key
 from web.api.feeds import COLOURS, badge
 
@@ -24,9 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def reader(db: None) -> User:
     """A viewer."""
     clock.simulate(NOW)
-    user = User.objects.create_user("ann")
-    Member.objects.create(user=user, role=Role.VIEWER)
-    return user
+    return member("ann")
 
 
 def light(colour: str) -> float:

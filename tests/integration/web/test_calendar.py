@@ -11,9 +11,9 @@ from rest_framework.test import APIClient
 
 from alerting.models import Silence
 from assay import clock
-from assay.access import Role
-from assay.models import AccessToken, Member
+from assay.models import AccessToken
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, IncidentFactory
+from tests.integration.web.people import member
 from web.access.tokens import address_key
 from web.api.feeds import calendar, calendar_event
 
@@ -67,12 +67,7 @@ def test_an_incident_lasts_until_it_is_resolved_or_expected_to_be(api: APIClient
     made("old", resolved_at=NOW - 91 * DAY, resolution="auto", open_key=None)
     found = events(api)
     ends = {name.split(":")[0]: event["dtend"].dt for name, event in found.items()}
-    assert ends == {
-        "raw.resolved": NOW - DAY,
-        "raw.expected": NOW + HOUR,
-        "raw.overdue": NOW,
-        "raw.open": NOW,
-    }
+    assert ends == {"raw.resolved": NOW - DAY, "raw.expected": NOW + HOUR, "raw.overdue": NOW, "raw.open": NOW}
     assert {event["dtstart"].dt for event in found.values()} == {NOW - 2 * DAY}
     assert any("resolved (false positive)" in name for name in found)
     assert "a disk was full" in str(next(event for name, event in found.items() if "raw.open" in name)["description"])
@@ -103,9 +98,7 @@ def test_mutes_are_in_it_and_each_asks_for_their_own(api: APIClient) -> None:
 def reader(db: None) -> User:
     """A viewer."""
     clock.simulate(NOW)
-    user = User.objects.create_user("ann")
-    Member.objects.create(user=user, role=Role.VIEWER)
-    return user
+    return member("ann")
 
 
 def test_a_calendar_program_asks_by_a_key_and_sees_what_its_user_may_see(reader: User, client: Client) -> None:

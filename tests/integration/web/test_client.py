@@ -16,15 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from assay import clock
 from assay.access import Role
 from assay.models import AccessToken, Member
-from tests.factories import (
-    NOW,
-    DatasetFactory,
-    DataTestFactory,
-    IncidentFactory,
-    SpoiltWindowFactory,
-    StandingFactory,
-    day,
-)
+from tests.factories import NOW, DatasetFactory, DataTestFactory, SpoiltWindowFactory, StandingFactory, day
 
 PACKAGE = "assay_generated_client"  # beside our own assay_client
 # what the generator takes as bytes, once it is told so
@@ -74,7 +66,7 @@ def test_the_client_asks_the_gate_and_looks_up_the_quality(
     dataset = DatasetFactory.create(name="trips é", first_partition="2026-01-01")
     test = DataTestFactory.create(dataset=dataset, created_at=day("2026-03-07").start)
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken")
-    SpoiltWindowFactory.create(incident=IncidentFactory.create(dataset=dataset), data_test=test, datacenter="sea")
+    SpoiltWindowFactory.create(incident__dataset=dataset, data_test=test, datacenter="sea")
     token = AccessToken.objects.create(user)[1]
     client = load("client").AuthenticatedClient(base_url=live_server.url, token=token, prefix="Token")
 

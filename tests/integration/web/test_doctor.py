@@ -22,20 +22,7 @@ from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
 from tests.integration.alerting.receivers import mail_server
 from tests.servers import MariaDB, Redis
 from web import doctor
-from web.doctor import (
-    broker,
-    clock_skew,
-    disk,
-    disk_finding,
-    examine,
-    heartbeat,
-    reach,
-    redis,
-    server,
-    skew_finding,
-    states,
-    well,
-)
+from web.doctor import disk_finding, examine, skew_finding, well
 
 
 @pytest.fixture
@@ -115,7 +102,7 @@ def test_notices_that_were_given_up_lately_are_found_with_their_errors() -> None
 
 @pytest.mark.django_db
 def test_the_clocks_of_one_machine_agree() -> None:
-    assert clock_skew().is_well
+    assert doctor.clock_skew().is_well
 
 
 @pytest.mark.parametrize(("ahead", "told"), [(4.9, ""), (-4.9, ""), (6, "6 s behind"), (-90, "90 s ahead of")])
@@ -126,7 +113,7 @@ def test_clocks_may_differ_by_five_seconds(ahead: float, told: str) -> None:
 
 @pytest.mark.django_db
 def test_the_database_of_these_tests_is_set_right() -> None:
-    assert server().is_well
+    assert doctor.server().is_well
 
 
 @pytest.mark.parametrize(
@@ -141,10 +128,10 @@ def test_a_mariadb_that_is_set_otherwise_is_found(
     mariadb_server: MariaDB, django_db_blocker: DjangoDbBlocker, statement: str, told: str
 ) -> None:
     with django_db_blocker.unblock(), default_database(mariadb_server.url):
-        assert server().is_well
+        assert doctor.server().is_well
         with connection.cursor() as cursor:
             cursor.execute(statement)
-        found = server()
+        found = doctor.server()
     assert (found.is_well, told in found.found, bool(found.mend)) == (False, True, True)
 
 
@@ -153,13 +140,13 @@ def test_a_redis_that_evicts_or_forgets_is_found(
 ) -> None:
     use(broker_url=redis_server.url)
     monkeypatch.setitem(app.conf, "broker_url", redis_server.url)
-    assert broker().is_well
+    assert doctor.broker().is_well
     with redis_client.Redis.from_url(redis_server.url) as client:
-        assert "set appendonly yes" in redis().mend
+        assert "set appendonly yes" in doctor.redis().mend
         client.config_set("appendonly", "yes")
-        assert redis().is_well
+        assert doctor.redis().is_well
         client.config_set("maxmemory-policy", "allkeys-lru")
-        assert "set maxmemory-policy noeviction" in redis().mend
+        assert "set maxmemory-policy noeviction" in doctor.redis().mend
         client.config_set("maxmemory-policy", "noeviction")
         client.config_set("appendonly", "no")
 
@@ -168,23 +155,23 @@ def test_a_broker_that_is_away_is_found_without_its_password(use: Any, monkeypat
     url = "redis://:hush@127.0.0.1:1/0"
     use(broker_url=url)
     monkeypatch.setitem(app.conf, "broker_url", url)
-    for found in (broker(), redis()):
+    for found in (doctor.broker(), doctor.redis()):
         assert not found.is_well
         assert "hush" not in found.found
 
 
 def test_states_in_a_service_must_lie_where_all_workers_see_them(use: Any, tmp_path: Path) -> None:
     use(home=str(tmp_path), broker_url="memory://")
-    assert "ASSAY_STATE_STORE" in states().mend
+    assert "ASSAY_STATE_STORE" in doctor.states().mend
     use(state_store=str(tmp_path / "states"))
-    assert states().is_well
-    assert "cannot be seen from here" in states().found
+    assert doctor.states().is_well
+    assert "cannot be seen from here" in doctor.states().found
 
 
 def test_a_state_folder_that_cannot_be_written_is_found(use: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     use(state_store=str(tmp_path / "file" / "states"))
-    assert not states().is_well
+    assert not doctor.states().is_well
 
 
 @pytest.mark.parametrize(("free", "total", "is_well"), [(2, 10, True), (0.9, 10, False), (4, 100, False)])
@@ -195,7 +182,7 @@ def test_little_space_is_found(free: float, total: float, is_well: bool) -> None
 
 def test_space_is_measured_where_assay_writes(use: Any, tmp_path: Path) -> None:
     use(home=str(tmp_path))
-    assert "GB free" in disk().found
+    assert "GB free" in doctor.disk().found
 
 
 @pytest.mark.parametrize(
@@ -209,26 +196,26 @@ def test_space_is_measured_where_assay_writes(use: Any, tmp_path: Path) -> None:
 def test_a_webhook_that_could_not_be_posted_to_is_found_before_anybody_must_be_told(
     use: Any, url: str, told: str
 ) -> None:
-    assert reach() == well("channels", "log")
+    assert doctor.reach() == well("channels", "log")
     use(webhook_url=url)
-    found = reach()
+    found = doctor.reach()
     assert (found.is_well, told in found.found, "ASSAY_WEBHOOK_*" in found.mend) == (False, True, True)
 
 
 def test_a_mail_server_that_is_away_or_there_is_found(use: Any) -> None:
     use(email_url="smtp://127.0.0.1:1")
-    assert "email: ConnectionRefusedError" in reach().found
+    assert "email: ConnectionRefusedError" in doctor.reach().found
     with mail_server(250) as received:
         use(email_url=received.url)
-        assert reach() == well("channels", "log, email")
+        assert doctor.reach() == well("channels", "log, email")
 
 
 def test_a_heartbeat_that_may_not_be_called_is_found_without_its_path_which_is_a_secret(use: Any) -> None:
-    assert heartbeat().is_well
+    assert doctor.heartbeat().is_well
     use(heartbeat_url="https://169.254.169.254/token-hush")
-    assert (heartbeat().is_well, "hush" in heartbeat().found) == (False, False)
+    assert (doctor.heartbeat().is_well, "hush" in doctor.heartbeat().found) == (False, False)
     use(heartbeat_url="http://127.0.0.1/token-hush")
-    assert heartbeat() == well("heartbeat", "127.0.0.1")
+    assert doctor.heartbeat() == well("heartbeat", "127.0.0.1")
 
 
 @pytest.mark.django_db

@@ -16,12 +16,7 @@ from web.pages.urls import urlpatterns
 
 pytestmark = pytest.mark.usefixtures("db")
 NAME = {"username": "grace", "password": "hopper"}
-REPORT = {
-    "start": "2026-03-09T00:00",
-    "end": "2026-03-10T00:00",
-    "saw": "rows missing",
-    "description": "half 'of' it",
-}
+REPORT = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00", "saw": "rows missing", "description": "half 'of' it"}
 
 
 @pytest.fixture

@@ -14,13 +14,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from assay import clock
-from assay.access import Role
-from assay.models import AccessToken, Dataset, Member
+from assay.models import Dataset
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement, Run
 from incident_manager import exports as read
 from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory
+from tests.integration.web.people import client
 
 pytestmark = pytest.mark.django_db
 RANGE = {"from": (NOW - timedelta(days=1)).isoformat(), "to": (NOW + timedelta(days=1)).isoformat()}
@@ -100,18 +99,14 @@ def test_many_rows_of_one_instant_come_once_each_in_order(api: APIClient, monkey
 
 
 def test_rows_that_one_may_not_see_are_in_no_file(user: User) -> None:
-    clock.simulate(NOW)
-    reader = User.objects.create_user("ann")
-    Member.objects.create(user=reader, role=Role.VIEWER)
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(reader)[1]}")
+    ann = client("ann")
     hidden = DatasetFactory.create(name="pay", readers="team:hr")
     RunFactory.create(data_test=DataTestFactory.create(dataset=hidden), evaluated_at=NOW)
     IncidentFactory.create(dataset=hidden, detected_at=NOW)
     measurement(hidden)
     for name in ("runs.csv", "runs.parquet", "measurements.csv", "incidents.parquet"):
-        assert rows_of(client, name) == []
-    assert client.get("/api/v1/exports/runs.csv", {**RANGE, "dataset": hidden.full_name}).status_code == 403
+        assert rows_of(ann, name) == []
+    assert ann.get("/api/v1/exports/runs.csv", {**RANGE, "dataset": hidden.full_name}).status_code == 403
 
 
 def test_values_of_columns_that_are_sensitive_now_are_not_told(api: APIClient) -> None:

@@ -8,25 +8,15 @@ from rest_framework.test import APIClient
 
 from alerting.models import Waiver
 from execution_engine.models import Run
-from incident_manager.models import Incident, Report
-from tests.factories import (
-    NOW,
-    DatasetFactory,
-    DataTestFactory,
-    IncidentFactory,
-    SpoiltWindowFactory,
-    StandingFactory,
-    day,
-)
+from incident_manager.models import Incident
+from tests.factories import NOW, DatasetFactory, SpoiltWindowFactory, StandingFactory, day
 
 
 @pytest.fixture
 def incident(db: None) -> Incident:
     """An open incident with one spoilt window."""
-    test = DataTestFactory.create()
-    incident = IncidentFactory.create(dataset=test.dataset)
-    SpoiltWindowFactory.create(incident=incident, data_test=test)
-    StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", value=90.0, excess=10.0)
+    test = StandingFactory.create(state="FAIL", last_outcome="broken", value=90.0, excess=10.0).data_test
+    incident: Incident = SpoiltWindowFactory.create(incident__dataset=test.dataset, data_test=test).incident
     return incident
 
 
@@ -90,17 +80,6 @@ def test_a_user_says_until_when_later_windows_are_right(api: APIClient, incident
     said = [entry["text"] for entry in api.post(address, body, format="json").json()["timeline"]]
     assert said[1] == f"fares are in cents till May (scope test until {until:%Y-%m-%d %H:%M} UTC)"
     assert Waiver.objects.get().ends_at == until
-
-
-def test_a_report_goes_to_the_owner_who_decides(api: APIClient) -> None:
-    dataset = DatasetFactory.create()
-    body = {"dataset": dataset.full_name, "window": day("2026-03-09").text, "description": "Fares doubled."}
-    made = api.post("/api/v1/reports", body, format="json").json()
-    assert (made["state"], made["reporter"]) == ("open", "grace")
-    assert api.post(f"/api/v1/reports/{made['id']}/confirm").json()["state"] == "confirmed"
-    assert api.post(f"/api/v1/reports/{made['id']}/fix").json()["state"] == "fixed"
-    refused = api.post(f"/api/v1/reports/{made['id']}/reject")
-    assert (refused.status_code, Report.objects.get().closed_at) == (409, NOW)
 
 
 def test_a_report_on_a_place_without_a_replica_is_refused(api: APIClient) -> None:

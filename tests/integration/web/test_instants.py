@@ -12,15 +12,7 @@ from assay.queue.drain import drain
 from assay.time.windows import Window
 from execution_engine import storage
 from execution_engine.models import Run
-from tests.factories import (
-    NOW,
-    DatasetFactory,
-    DataTestFactory,
-    IncidentFactory,
-    ReportFactory,
-    RunFactory,
-    SpoiltWindowFactory,
-)
+from tests.factories import NOW, DatasetFactory, DataTestFactory, ReportFactory, RunFactory, SpoiltWindowFactory
 from tests.fakes import FakeEngine
 
 FIRST = "0001-01-01T00:00:00+14:00/0001-01-02T00:00:00+14:00"
@@ -81,10 +73,7 @@ def test_an_event_far_from_our_years_is_refused(api: APIClient, trips: Dataset, 
         "job": {"namespace": "jobs", "name": "nightly"},
         "run": {
             "facets": {
-                "nominalTime": {
-                    "nominalStartTime": times["nominalStartTime"],
-                    "nominalEndTime": "2026-03-10T00:00:00Z",
-                }
+                "nominalTime": {"nominalStartTime": times["nominalStartTime"], "nominalEndTime": "2026-03-10T00:00:00Z"}
             }
         },
         "outputs": [{"namespace": "raw", "name": "trips"}],
@@ -115,8 +104,7 @@ def test_a_first_partition_far_from_our_years_is_refused(api: APIClient, first: 
 
 @pytest.mark.parametrize("window", [ANCIENT, FINAL])
 def test_a_report_from_before_that_rule_breaks_no_page(user: User, trips: Dataset, window: Window) -> None:
-    incident = IncidentFactory.create(dataset=trips)
-    SpoiltWindowFactory.create(incident=incident, window=window)
+    incident = SpoiltWindowFactory.create(incident__dataset=trips, window=window).incident
     ReportFactory.create(dataset=trips, window=window, incident=incident)
     client = Client(raise_request_exception=False)
     client.force_login(user)

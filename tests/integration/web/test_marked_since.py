@@ -14,16 +14,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Measurement
 from incident_manager.incidents.services import note
 from incident_manager.models import Incident
-from tests.factories import (
-    NOW,
-    DatasetFactory,
-    DataTestFactory,
-    IncidentFactory,
-    RunFactory,
-    SpoiltWindowFactory,
-    StandingFactory,
-    day,
-)
+from tests.factories import NOW, DatasetFactory, IncidentFactory, RunFactory, SpoiltWindowFactory, StandingFactory
 
 SECRET = 987654
 SAID = f"max(salary) = {SECRET}, wanted < 1000"
@@ -34,19 +25,19 @@ KEPT = {"values": 3, "top": [f"{SECRET}"]}
 def broken(assertion: str, sentence: str, value: float, detail: dict[str, Any], incident: Incident) -> None:
     """A test that broke on Monday, with all that was written of it."""
     spec = MetricSpec(name=assertion.partition("(")[0], columns=("salary",))
-    test = DataTestFactory.create(dataset=incident.dataset, assertion=assertion)
-    of_run = {"data_test": test, "outcome": "broken", "sentence": sentence, "value": value, "excess": value}
-    run = RunFactory.create(**of_run, operands={spec.text: str(value)}, findings={spec.text: detail})
-    StandingFactory.create(
-        data_test=test, last_run=run, state="FAIL", last_outcome="broken", sentence=sentence, value=value
-    )
+    of_test = {"data_test__dataset": incident.dataset, "data_test__assertion": assertion}
+    result = {"sentence": sentence, "value": value, "excess": value}
+    more = {"operands": {spec.text: str(value)}, "findings": {spec.text: detail}}
+    run = RunFactory.create(**of_test, **result, **more, outcome="broken")
+    test = run.data_test
+    StandingFactory.create(data_test=test, last_run=run, state="FAIL", last_outcome="broken", **result)
     SpoiltWindowFactory.create(incident=incident, data_test=test)
-    note(incident, "spoilt", now=NOW, text=f"{test.name} {day('2026-03-09').text}: {sentence}")
+    note(incident, "spoilt", now=NOW, text=f"{test.name} {run.window.text}: {sentence}")
     Measurement.objects.create(
         dataset=incident.dataset,
         datacenter="sea",
-        window_start=day("2026-03-09").start,
-        window_end=day("2026-03-09").end,
+        window_start=run.window_start,
+        window_end=run.window_end,
         spec=spec.to_json(),
         spec_hash="0" * 32,
         spec_text=spec.text,

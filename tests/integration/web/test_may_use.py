@@ -11,16 +11,7 @@ from rest_framework.test import APIClient
 from assay.models import Category, Dataset
 from execution_engine.models import Run
 from incident_manager.services import report
-from tests.factories import (
-    NOW,
-    DatasetFactory,
-    DataTestFactory,
-    IncidentFactory,
-    RunFactory,
-    SpoiltWindowFactory,
-    StandingFactory,
-    day,
-)
+from tests.factories import NOW, DatasetFactory, DataTestFactory, RunFactory, SpoiltWindowFactory, StandingFactory, day
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -34,8 +25,7 @@ def trips(user: User) -> Dataset:
     test = DataTestFactory.create(dataset=dataset, name="rows", category=Category.CUSTOM)
     StandingFactory.create(data_test=test, window=GOOD)
     StandingFactory.create(data_test=test, window=BAD, state="FAIL", last_outcome="broken")
-    incident = IncidentFactory.create(dataset=dataset, category=Category.CUSTOM)
-    SpoiltWindowFactory.create(incident=incident, data_test=test, window=BAD)
+    SpoiltWindowFactory.create(incident__dataset=dataset, data_test=test, window=BAD)
     return dataset
 
 
@@ -122,15 +112,8 @@ def test_a_cell_of_the_grid_leads_to_the_results_of_its_day(pages: Client, trips
 
 def test_a_healed_fault_keeps_a_mark_in_the_grid(pages: Client, trips: Dataset) -> None:
     standing = StandingFactory.create(data_test=trips.data_tests.get(), window=day("2026-03-05"))
-    standing.flips.create(
-        data_test=standing.data_test,
-        revision=standing.revision,
-        window_start=standing.window_start,
-        window_end=standing.window_end,
-        old="FAIL",
-        new="PASS",
-        at=day("2026-03-06").start,
-    )
+    same = {name: getattr(standing, name) for name in ("data_test", "revision", "window_start", "window_end")}
+    standing.flips.create(**same, old="FAIL", new="PASS", at=day("2026-03-06").start)
     page = pages.get("/datasets/raw.trips").content.decode()
     grid = page[page.index('<table class="grid">') : page.index("</table>", page.index('<table class="grid">'))]
     assert (grid.count("was-bad"), "custom, 2026-03-05, it was bad before" in grid) == (1, True)

@@ -22,9 +22,9 @@ from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.storage import table_of
 from incident_manager.models import Entry
 from tests.factories import DatasetFactory, DataTestFactory, IncidentFactory, RunFactory
+from tests.integration.web.people import client
 from tests.integration.web.test_attacks import ATTACKS, is_query, put
 from tests.integration.web.test_places_of_limits import limits, pay, push, sync
-from tests.integration.web.test_readers_api import client
 
 
 def test_no_spelling_of_a_place_is_without_its_limits(tmp_path: Path, api: APIClient) -> None:

@@ -12,19 +12,7 @@ from assay.catalog.yaml.provider import UnableToReadCatalog, load
 from assay.models import Dataset, DataTest, Member
 from tests.factories import DatasetFactory, IncidentFactory
 
-CONTROLS = [
-    "a\nb",
-    "a\rb",
-    "a\tb",
-    "a\x1bb",
-    "a\x7fb",
-    "a\x85b",
-    "a\u2028b",
-    "a\u202eb",
-    "a\u200fb",
-    "a\u2066b",
-    "a\u061cb",
-]
+CONTROLS = [f"a{mark}b" for mark in "\n\r\t\x1b\x7f\x85\u2028\u202e\u200f\u2066\u061c"]
 REPLICA = {"datacenter": "sea", "storage": "parquet", "location": "/lake/trips"}
 FIELDS: list[dict[str, Any]] = [
     {"team": "NAME"},

@@ -65,8 +65,7 @@ def test_pages_say_when_nobody_works_or_an_engine_is_away(page: Client, rides: D
 
 
 @pytest.mark.parametrize(
-    "shown",
-    ["measured:'freshness'", "measured:'custom'", "figure", "percent", "roughly", "when", "since:now", "after"],
+    "shown", ["measured:'freshness'", "measured:'custom'", "figure", "percent", "roughly", "when", "since:now", "after"]
 )
 def test_every_filter_shows_a_value_that_is_absent(shown: str) -> None:
     template = Template("{% load quality %}{{ standing.value|" + shown + " }}")

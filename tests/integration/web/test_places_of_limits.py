@@ -16,7 +16,7 @@ from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE
 from execution_engine.storage import table_of
 from tests.factories import NOW
-from tests.integration.web.test_readers_api import client
+from tests.integration.web.people import client
 
 PAY = """
   - name: hr.pay

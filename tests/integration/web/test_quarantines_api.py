@@ -20,10 +20,7 @@ def suspect() -> Suspect:
     """A metric of Monday's trips that hung three times."""
     test = DataTestFactory.create(dataset__name="trips")
     RunFactory.create(
-        data_test=test,
-        outcome=Outcome.ERROR,
-        error_reason=Reason.QUARANTINED,
-        evaluated_at=NOW + timedelta(minutes=1),
+        data_test=test, outcome=Outcome.ERROR, error_reason=Reason.QUARANTINED, evaluated_at=NOW + timedelta(minutes=1)
     )
     window = day("2026-03-09")
     return Suspect.objects.create(

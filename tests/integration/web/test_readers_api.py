@@ -13,10 +13,11 @@ from assay import clock
 from assay.access import Role
 from assay.catalog.services import record_completion
 from assay.command_line.cli import run as run_command
-from assay.models import AccessToken, Dataset, DataTest, Member
+from assay.models import Dataset
 from assay.time.windows import Window
 from execution_engine.models import Run
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, RunFactory
+from tests.integration.web.people import browser, client
 
 CATALOG = """
 datasets:
@@ -33,15 +34,6 @@ datasets:
     columns: {id: bigint, fare: double}
     replicas: [{datacenter: sea, storage: parquet, location: /lake/trips}]
 """
-
-
-def client(name: str, role: Role, *teams: str) -> APIClient:
-    """Somebody's client."""
-    user = User.objects.create_user(name, password="hopper")
-    Member.objects.create(user=user, role=role, teams=list(teams))
-    made = APIClient(raise_request_exception=False)
-    made.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(user)[1]}")
-    return made
 
 
 @pytest.fixture
@@ -95,15 +87,12 @@ def test_who_is_no_reader_asks_no_gate_and_no_query(pay: Dataset) -> None:
 
 
 def test_who_is_no_reader_sees_no_page(pay: Dataset) -> None:
-    browser = Client()
-    browser.force_login(User.objects.create_user("vera"))
+    vera = browser("vera")
     incident = pay.incidents.get().pk
-    answers = [
-        browser.get(address) for address in ("/datasets/hr.pay", "/datasets/hr.pay/columns", f"/incidents/{incident}")
-    ]
-    assert [answer.status_code for answer in answers] == [403, 403, 403]
-    assert f"/incidents/{incident}" not in browser.get("/incidents").content.decode()
-    assert "987654" not in browser.get("/").content.decode()
+    closed = ("/datasets/hr.pay", "/datasets/hr.pay/columns", f"/incidents/{incident}")
+    assert [vera.get(address).status_code for address in closed] == [403, 403, 403]
+    assert f"/incidents/{incident}" not in vera.get("/incidents").content.decode()
+    assert "987654" not in vera.get("/").content.decode()
 
 
 def test_who_is_no_reader_sees_no_silence_and_no_output_of_a_pipeline(pay: Dataset) -> None:
@@ -114,10 +103,10 @@ def test_who_is_no_reader_sees_no_silence_and_no_output_of_a_pipeline(pay: Datas
     record_completion(dataset=pay, datacenter="sea", window=window, pipeline="payroll", now=NOW)
     shown = {}
     for name, teams in (("vera", ()), ("hugo", ("hr",))):
-        api, browser = client(name, Role.VIEWER, *teams), Client()
-        browser.login(username=name, password="hopper")
+        api, pages = client(name, Role.VIEWER, *teams), Client()
+        pages.login(username=name, password="hopper")
         outputs = api.get("/api/v1/pipelines/payroll/quality").json()["outputs"]
-        shown[name] = (len(outputs), "bonuses are late" in browser.get("/silences").content.decode())
+        shown[name] = (len(outputs), "bonuses are late" in pages.get("/silences").content.decode())
     assert shown == {"vera": (0, False), "hugo": (1, True)}
 
 
@@ -175,26 +164,6 @@ def test_a_completion_answers_no_verdict_on_what_its_sender_may_not_read(pay: Da
     assert (
         len(hugo.post("/api/v1/pipelines/p/completed", {"outputs": outputs}, format="json").json()["completions"]) == 2
     )
-
-
-@pytest.mark.parametrize(
-    "assertion",
-    [
-        'query("select cast(max(salary) as int) from hr.pay") > 0',
-        "max(salary, dataset='hr.pay') > 0",
-        "row_count(dataset='hr.pay') > 0",
-        "min(id, dataset='hr.pay') > 0",
-    ],
-)
-def test_a_test_reads_no_dataset_whose_readers_are_others(pay: Dataset, assertion: str) -> None:
-    pay.columns = [{"name": "id", "type": "bigint"}, {"name": "salary", "type": "bigint"}]
-    pay.save()
-    DatasetFactory.create(name="trips", owner="rita", team="rides")
-    rita = client("rita", Role.OWNER, "rides")
-    body = {"dataset": "raw.trips", "name": "spy", "assertion": assertion}
-    answer = rita.post("/api/v1/data-tests", body, format="json")
-    assert (answer.status_code, DataTest.objects.filter(name="spy").exists()) == (400, False)
-    assert "readers" in answer.json()["error"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,11 +9,11 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from alerting.models import Notice
-from assay.access import Role
-from assay.models import AccessToken, Dataset, Member
+from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.models import Incident
-from tests.factories import DAY, DatasetFactory, IncidentFactory, SpoiltWindowFactory, day
+from tests.factories import DatasetFactory, IncidentFactory, SpoiltWindowFactory, day
+from tests.integration.web.people import client
 
 pytestmark = pytest.mark.django_db
 
@@ -34,11 +34,7 @@ def trips() -> Dataset:
 @pytest.fixture
 def eve(user: User) -> APIClient:
     """A second user."""
-    other = User.objects.create_user("eve")
-    Member.objects.create(user=other, role=Role.VIEWER)
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(other)[1]}")
-    return client
+    return client("eve")
 
 
 def claim(client: APIClient, window: Window = MONDAY, more: Mapping[str, str] = NOTHING_MORE) -> Any:
@@ -138,11 +134,6 @@ def test_one_fault_is_of_one_category_and_one_datacenter(
     assert len(reported()) == incidents
 
 
-def test_another_window_is_another_fault(api: APIClient, eve: APIClient, trips: Dataset) -> None:
-    claim(api, MONDAY), claim(eve, TUESDAY)
-    assert len(reported()) == 2
-
-
 @pytest.mark.parametrize("decision", ["reject", "fix"])
 def test_a_settled_report_does_not_swallow_a_new_one(
     api: APIClient, eve: APIClient, trips: Dataset, decision: str
@@ -175,11 +166,6 @@ def test_an_incident_that_it_cannot_be_is_refused(api: APIClient, trips: Dataset
     body = {"dataset": "raw.trips", "window": MONDAY.text, "description": "Bad.", "of": other.pk}
     answer = api.post("/api/v1/reports", body, format="json")
     assert (answer.status_code, "cannot be what is reported" in answer.json()["error"]) == (400, True)
-
-
-def test_a_healed_window_does_not_swallow_a_report(api: APIClient, trips: Dataset) -> None:
-    spoil(trips, healed_at=MONDAY.end + DAY)
-    assert (claim(api)["state"], len(reported())) == ("open", 1)
 
 
 @pytest.mark.parametrize(

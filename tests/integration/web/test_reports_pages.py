@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from alerting.models import Notice
 from assay.access import Role
-from assay.models import AuditEntry, Dataset, Member
+from assay.models import AuditEntry, Dataset
 from assay.time.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident, Report, SpoiltWindow
@@ -26,6 +26,7 @@ from tests.factories import (
     SpoiltWindowFactory,
     day,
 )
+from tests.integration.web.people import browser
 
 pytestmark = pytest.mark.django_db
 SATURDAY, SUNDAY, MONDAY = day("2026-03-07"), day("2026-03-08"), day("2026-03-09")
@@ -36,15 +37,6 @@ PROBLEM, REPORT = "/datasets/raw.trips/problem", "/datasets/raw.trips/report"
 def trips(user: User) -> Dataset:
     """``raw.trips``, of ada's."""
     return DatasetFactory.create(name="trips")
-
-
-def member(name: str, role: Role = Role.OWNER, teams: tuple[str, ...] = ()) -> Client:
-    """Another user's browser."""
-    other = User.objects.create_user(name)
-    Member.objects.create(user=other, role=role, teams=list(teams))
-    client = Client()
-    client.force_login(other)
-    return client
 
 
 def text_of(pages: Client, address: str, **query: str) -> str:
@@ -182,8 +174,8 @@ def test_incidents_of_data_that_one_may_not_see_are_not_told(trips: Dataset) -> 
     LineageEdgeFactory.create(upstream=secret, downstream=trips)
     incident = IncidentFactory.create(dataset=secret)
     SpoiltWindowFactory.create(incident=incident, window=MONDAY, dataset=secret)
-    assert "raw.secret" not in text_of(member("eve", Role.VIEWER), PROBLEM)
-    assert "raw.secret" in text_of(member("ada"), PROBLEM)
+    assert "raw.secret" not in text_of(browser("eve"), PROBLEM)
+    assert "raw.secret" in text_of(browser("ada", Role.OWNER), PROBLEM)
 
 
 def test_the_navigation_counts_what_waits_for_me(trips: Dataset) -> None:
@@ -191,10 +183,10 @@ def test_the_navigation_counts_what_waits_for_me(trips: Dataset) -> None:
     reported(DatasetFactory.create(name="teams", owner="zoe", team="fares"))
     reported(DatasetFactory.create(name="others", owner="zoe", team=""))
     for client, count in (
-        (member("ada"), "1"),
-        (member("tim", teams=("fares", "")), "1"),
-        (member("zoe", teams=("fares",)), "2"),
-        (member("eve", Role.VIEWER), None),
+        (browser("ada", Role.OWNER), "1"),
+        (browser("tim", Role.OWNER, "fares", ""), "1"),
+        (browser("zoe", Role.OWNER, "fares"), "2"),
+        (browser("eve"), None),
     ):
         shown = text_of(client, "/reports")
         assert ("wait for you" in shown) == (count is not None)
@@ -217,12 +209,12 @@ def test_filters_find_reports_and_pages_hold_fifty(pages: Client, trips: Dataset
 
 def test_the_inbox_hides_reports_of_data_that_one_may_not_see(trips: Dataset) -> None:
     reported(DatasetFactory.create(name="secret", readers="ada"))
-    assert "raw.secret" not in text_of(member("eve", Role.VIEWER), "/reports")
+    assert "raw.secret" not in text_of(browser("eve"), "/reports")
 
 
 def test_a_viewer_reads_and_decides_nothing(trips: Dataset) -> None:
     row = reported(trips)
-    viewer = member("eve", Role.VIEWER)
+    viewer = browser("eve")
     assert "Confirm" not in text_of(viewer, "/reports")
     assert viewer.post(f"/reports/{row.pk}/confirm").status_code == 403
 

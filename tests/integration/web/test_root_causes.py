@@ -13,23 +13,20 @@ from tests.factories import (
     DatasetFactory,
     DataTestFactory,
     IncidentFactory,
-    LineageEdgeFactory,
     RunFactory,
     SpoiltWindowFactory,
     StandingFactory,
-    day,
 )
+from tests.integration.story import feed
 
 pytestmark = pytest.mark.django_db
-MONDAY = day("2026-03-09")
 
 
 @pytest.fixture
 def chain(user: User) -> list[Incident]:
     """raw.a is late; so are raw.b, which it feeds, and raw.c behind that; written down in another order."""
     a, b, c = (DatasetFactory.create(name=name, owner=name) for name in "abc")
-    LineageEdgeFactory.create(upstream=a, downstream=b)
-    LineageEdgeFactory.create(upstream=b, downstream=c)
+    feed(a, b), feed(b, c)
     root, last, middle = (IncidentFactory.create(dataset=each, category=Category.FRESHNESS) for each in (a, c, b))
     for effect in (last, middle):
         assert effect.alert is not None
@@ -40,23 +37,14 @@ def chain(user: User) -> list[Incident]:
 
 def late(dataset: Dataset, incident: Incident, hours: float, *, healed: bool = False) -> None:
     """Its test of freshness broke, by so many hours; once healed it holds."""
-    test = DataTestFactory.create(
-        dataset=dataset, name="freshness", category="freshness", origin="generated", assertion="freshness() < 4h"
-    )
-    RunFactory.create(
-        data_test=test, window=MONDAY, outcome="broken", value=hours * 3600, excess=hours, sentence="late"
-    )
+    of = {"category": "freshness", "origin": "generated", "assertion": "freshness() < 4h", "dataset": dataset}
+    test = DataTestFactory.create(name="freshness", **of)
+    RunFactory.create(data_test=test, outcome="broken", value=hours * 3600, excess=hours, sentence="late")
     value, state, outcome = (0.0, "PASS", "held") if healed else (hours * 3600, "FAIL", "broken")
-    StandingFactory.create(
-        data_test=test, window=MONDAY, state=state, last_outcome=outcome, value=value, sentence="freshness is 0"
-    )
-    SpoiltWindowFactory.create(
-        incident=incident,
-        data_test=test,
-        window=MONDAY,
-        healed_at=NOW if healed else None,
-        how="auto" if healed else "",
-    )
+    said = {"value": value, "sentence": "freshness is 0"}
+    StandingFactory.create(data_test=test, state=state, last_outcome=outcome, **said)
+    now = {"healed_at": NOW, "how": "auto"} if healed else {}
+    SpoiltWindowFactory.create(incident=incident, data_test=test, **now)
 
 
 def test_the_catalogue_has_one_card_for_a_chain(pages: Client, chain: list[Incident]) -> None:
@@ -109,7 +97,7 @@ def test_it_says_what_happens_next(pages: Client, chain: list[Incident]) -> None
     assert "12:40</time> UTC" in (page := pages.get(address).content.decode())
     assert "Assay tests it again at" in page
     assert '<a href="/datasets/raw.b">raw.b</a>' in page  # who reads it
-    asked = {"data_test": test, "window": MONDAY, "reason": "manual", "requested_at": NOW}
+    asked = {"data_test": test, "reason": "manual", "requested_at": NOW}
     RunFactory.create(**asked)
     RunFactory.create(**asked, judged_at=None, outcome="")
     page = pages.get(address).content.decode()

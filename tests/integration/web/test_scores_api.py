@@ -55,6 +55,17 @@ def bad(dataset: Dataset, category: str, start: datetime, end: datetime) -> Inci
     return incident
 
 
+def completed(dataset: Dataset, pipeline: str) -> None:
+    """Its Monday was written two hours ago."""
+    record_completion(dataset=dataset, datacenter="sea", window=MONDAY, pipeline=pipeline, now=NOW - 2 * HOUR)
+
+
+def claimed(dataset: Dataset) -> None:
+    """Eve said half a day ago that its Monday is late, and its owner agreed."""
+    claim = report(dataset=dataset, window=MONDAY, reporter="eve", description="late", now=NOW - 12 * HOUR, saw="late")
+    confirm_report(claim, author="ada", now=NOW - 11 * HOUR)
+
+
 def scores(api: APIClient, start: datetime, end: datetime, **more: str) -> Any:
     """The API's answer."""
     clock.simulate(end)
@@ -85,12 +96,6 @@ def test_pages_api_and_command_say_one_figure(
     assert json.loads(capsys.readouterr().out)["total"]["data_quality"] == 0.75
     for address in ("/", "/datasets/raw.trips", "/scores"):
         assert "75.0 %" in pages.get(address).content.decode(), address
-
-
-def test_time_before_the_first_test_is_neither_good_nor_bad(api: APIClient) -> None:
-    dataset = judged("custom", since=NOW - 12 * HOUR)
-    bad(dataset, "custom", NOW - 6 * HOUR, NOW)
-    assert scores(api, NOW - DAY, NOW)["total"]["data_quality"] == 0.5
 
 
 def test_a_test_that_was_retired_and_written_again_counts_from_the_first(api: APIClient) -> None:
@@ -191,8 +196,18 @@ def test_a_query_over_three_tables_is_one_and_fails_by_any_of_them(api: APIClien
     assert scores(api, NOW - HOUR, NOW + timedelta(minutes=1))["look_ups"]["quality_without_forced"] == 1.0
 
 
-@pytest.mark.parametrize("group", [Group.CATEGORY, Group.TIER, Group.TEAM, Group.OWNER])
-def test_the_scores_of_a_group_are_those_that_the_api_gives_for_it(api: APIClient, group: Group) -> None:
+@pytest.mark.parametrize(
+    ("group", "names"),
+    [
+        (Group.CATEGORY, ["custom", "freshness"]),
+        (Group.TIER, ["1", "2", "3", "5"]),
+        (Group.TEAM, ["money", "rides"]),
+        (Group.OWNER, ["ada", "eve", "joan"]),
+    ],
+)
+def test_the_scores_of_a_group_are_those_that_the_api_gives_for_it(
+    api: APIClient, group: Group, names: list[str]
+) -> None:
     trips = judged("freshness", "custom", name="trips", tier=1, team="rides", owner="ada")
     fares = judged("freshness", name="fares", tier=1, team="money", owner="joan")
     judged("custom", name="calm", tier=3, team="rides", owner="eve")
@@ -202,32 +217,27 @@ def test_the_scores_of_a_group_are_those_that_the_api_gives_for_it(api: APIClien
     bad(fares, "freshness", NOW - 30 * HOUR, NOW - 20 * HOUR)
     moved = bad(fares, "custom", NOW - 3 * HOUR, NOW - 2 * HOUR)  # it was another's then
     Incident.objects.filter(pk=moved.pk).update(team="rides", owner="eve", tier=2)
-    claim = report(dataset=trips, window=MONDAY, reporter="eve", description="late", now=NOW - 12 * HOUR, saw="late")
-    confirm_report(claim, author="ada", now=NOW - 11 * HOUR)
-    found = overview(group, start=NOW - 2 * DAY, end=NOW, now=NOW, parts=4, most=0).groups
-    assert [one.name for one in found] == EXPECTED[group]
-    for one in found:
-        told = scores(api, NOW - 2 * DAY, NOW, **{group.value: one.name})["total"]
-        assert told["bad"] == one.total.bad.total_seconds()
-        assert told["tested"] == one.total.total.total_seconds()
-        assert (told["precision"], told["recall"]) == (one.total.precision, one.total.recall)
-        assert told["false_negative"] == one.total.false_negative.total_seconds()
-        assert one.total == combine(one.parts)
+    claimed(trips)
+    groups = overview(group, start=NOW - 2 * DAY, end=NOW, now=NOW, parts=4, most=0).groups
+    assert [row.name for row in groups] == names
+    for row in groups:
+        times = {"bad": row.total.bad, "tested": row.total.total, "false_negative": row.total.false_negative}
+        shares = {"precision": row.total.precision, "recall": row.total.recall}
+        answer = scores(api, NOW - 2 * DAY, NOW, **{group.value: row.name})["total"]
+        assert answer | shares | {name: time.total_seconds() for name, time in times.items()} == answer
+        assert row.total == combine(row.parts)
 
 
 @pytest.mark.parametrize("group", list(Group))
 def test_an_overview_says_what_the_scores_say(group: Group) -> None:
-    trips, fares = (
-        judged("freshness", "custom", name="trips", team="rides"),
-        judged("custom", name="fares", team="money"),
-    )
+    trips = judged("freshness", "custom", name="trips", team="rides")
+    fares = judged("custom", name="fares", team="money")
     for name in ("calm", "alone"):
         judged("custom", name=name, team="rides")
     bad(trips, "freshness", NOW - 9 * HOUR, NOW - 5 * HOUR)
     bad(trips, "custom", NOW - 7 * HOUR, NOW - 1 * HOUR)
     bad(fares, "custom", NOW - 40 * HOUR, NOW - 20 * HOUR)
-    claim = report(dataset=trips, window=MONDAY, reporter="eve", description="late", now=NOW - 12 * HOUR, saw="late")
-    confirm_report(claim, author="ada", now=NOW - 11 * HOUR)
+    claimed(trips)
     found = overview(group, start=NOW - 2 * DAY, end=NOW, now=NOW, parts=4, most=3)
     alone = metric_reporter.scores(start=NOW - 2 * DAY, end=NOW, now=NOW, by=group)
     assert [(row.name, row.total) for row in found.groups] == [(row.name, row.total) for row in alone.groups]
@@ -246,9 +256,7 @@ def test_an_overview_takes_as_many_statements_however_many_groups_there_are(grou
     def another(n: int) -> None:
         dataset = judged("freshness", "custom", name=f"t{n}", team=f"team {n}", owner=f"owner {n}", tier=n)
         bad(dataset, "custom", NOW - 9 * HOUR, NOW - 5 * HOUR)
-        record_completion(
-            dataset=dataset, datacenter="sea", window=MONDAY, pipeline=f"p{n}", run="", now=NOW - 2 * HOUR
-        )
+        completed(dataset, f"p{n}")
 
     another(0)
     with_one = statements()
@@ -289,14 +297,6 @@ def test_of_an_incident_that_was_opened_again_each_time_counts_to_the_microsecon
     assert row.score.bad == row.score.true_positive == 2 * HOUR + odd
     assert "novelty" not in row.by_category  # an incident that was never open
     assert not row.score.open
-
-
-EXPECTED = {
-    Group.CATEGORY: ["custom", "freshness"],
-    Group.TIER: ["1", "2", "3", "5"],
-    Group.TEAM: ["money", "rides"],
-    Group.OWNER: ["ada", "eve", "joan"],
-}
 
 
 def test_the_page_lists_scores_by_what_one_chooses_and_leads_to_the_team(pages: Client) -> None:
@@ -352,8 +352,7 @@ def test_quality_rolls_up_by_dimension(api: APIClient) -> None:
     bad(trips, "freshness", NOW - 9 * HOUR, NOW - 5 * HOUR)
     custom = bad(trips, "custom", NOW - 3 * HOUR, NOW - 1 * HOUR)
     custom.spoilt_windows.update(data_test=trips.data_tests.get(name="filled"))
-    asked = {"from": (NOW - DAY).isoformat(), "to": NOW.isoformat(), "by": "dimension"}
-    groups = {row["name"]: row["bad"] / 3600 for row in api.get("/api/v1/scores", asked).json()["groups"]}
+    groups = {row["name"]: row["bad"] / 3600 for row in scores(api, NOW - DAY, NOW, by="dimension")["groups"]}
     assert groups == {"accuracy": 0, "completeness": 2, "timeliness": 4}
 
 
@@ -362,11 +361,8 @@ def test_quality_rolls_up_by_pipeline(api: APIClient) -> None:
     judged("custom", name="others")
     bad(fares, "custom", NOW - 3 * HOUR, NOW - 1 * HOUR)
     for pipeline, dataset in (("load", trips), ("load", fares), ("load", fares), ("copy", trips)):
-        record_completion(
-            dataset=dataset, datacenter="sea", window=MONDAY, pipeline=pipeline, run="", now=NOW - 2 * HOUR
-        )
-    asked = {"from": (NOW - DAY).isoformat(), "to": NOW.isoformat(), "by": "pipeline"}
-    groups = {row["name"]: row["data_quality"] for row in api.get("/api/v1/scores", asked).json()["groups"]}
+        completed(dataset, pipeline)
+    groups = {row["name"]: row["data_quality"] for row in scores(api, NOW - DAY, NOW, by="pipeline")["groups"]}
     assert groups == {"copy": 1.0, "load": pytest.approx(1 - 2 / 48)}
 
 

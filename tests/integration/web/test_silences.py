@@ -11,9 +11,10 @@ from rest_framework.test import APIClient
 from alerting.models import Notice, Silence
 from assay import clock
 from assay.access import Role
-from assay.models import AccessToken, AuditEntry, Dataset, Member
+from assay.models import AuditEntry, Dataset
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, day
 from tests.integration.story import advance, due, fail, new_test, result, told
+from tests.integration.web.people import client
 
 pytestmark = pytest.mark.django_db
 
@@ -51,9 +52,7 @@ def test_a_silence_is_written_listed_and_audited(api: APIClient, trips: Dataset)
         ({"ends_at": None}, "ends_at", "required"),
         ({"reason": None}, "reason", "required"),
         ({"reason": "  "}, "reason", "blank"),
-        ({"ends_at": NOW.isoformat()}, "ends_at", "has passed"),
         ({"ends_at": (NOW - DAY).isoformat()}, "ends_at", "has passed"),
-        ({"ends_at": (NOW + 90 * DAY + MINUTE).isoformat()}, "ends_at", "at most 90 days"),
         ({"dataset": None}, "dataset", "a dataset, a category or an owner"),
         ({"dataset": "raw.nothing"}, "dataset", "no dataset"),
         ({"category": "taste"}, "category", "not a valid choice"),
@@ -68,10 +67,6 @@ def test_a_silence_that_nobody_could_understand_is_refused(
     assert not Silence.objects.exists()
 
 
-def test_a_silence_lasts_ninety_days_at_most(api: APIClient, trips: Dataset) -> None:
-    assert ask(api, ends_at=(NOW + 90 * DAY).isoformat()).status_code == 201
-
-
 @pytest.mark.parametrize(
     ("given", "status"),
     [
@@ -83,11 +78,7 @@ def test_a_silence_lasts_ninety_days_at_most(api: APIClient, trips: Dataset) -> 
     ],
 )
 def test_owners_silence_what_is_theirs_alone(user: User, trips: Dataset, given: dict[str, Any], status: int) -> None:
-    eve = User.objects.create_user("eve")
-    Member.objects.create(user=eve, role=Role.OWNER, teams=["team-eve"])
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(eve)[1]}")
-    assert ask(client, **given).status_code == status
+    assert ask(client("eve", Role.OWNER, "team-eve"), **given).status_code == status
 
 
 def test_while_it_lasts_nobody_is_told_and_once_ended_early_they_are(api: APIClient) -> None:

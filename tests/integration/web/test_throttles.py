@@ -10,13 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
-from knox.models import get_token_model
 from pytest_django import Settings
 from rest_framework.response import Response
 from rest_framework.test import APIClient
 
 from assay.edge.rates import merged
 from tests.factories import DatasetFactory, IncidentFactory
+from tests.integration.web.people import client, client_of
 from web.access.throttles import COSTS, ByCost
 
 QUESTION = {"datasets": ["raw.trips"], "window": "2026-03-09"}
@@ -30,13 +30,6 @@ def rates(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[dict[
     settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": rates}
     yield rates
     cache.clear()
-
-
-def another(user: User) -> APIClient:
-    """A client with a token of its own."""
-    client = APIClient(raise_request_exception=False)
-    client.credentials(HTTP_AUTHORIZATION=f"Token {get_token_model().objects.create(user)[1]}")
-    return client
 
 
 def statuses(client: APIClient, count: int, address: str = "/api/v1/datasets") -> list[int]:
@@ -55,8 +48,8 @@ def test_who_asks_too_often_is_told_how_long_to_wait(api: APIClient, rates: dict
 
 def test_more_tokens_of_a_user_give_no_more(api: APIClient, user: User, rates: dict[str, str]) -> None:
     rates["read"] = "2/m"
-    assert (statuses(api, 2), statuses(another(user), 1)) == ([200, 200], [429])
-    assert statuses(another(User.objects.create_user("ada")), 1) == [200]
+    assert (statuses(api, 2), statuses(client_of(user), 1)) == ([200, 200], [429])
+    assert statuses(client("ada"), 1) == [200]
 
 
 def test_what_is_dear_has_a_rate_of_its_own(api: APIClient, rates: dict[str, str]) -> None:

@@ -11,7 +11,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from assay.access import Role, TokenScope
-from assay.models import AccessToken, Member
+from assay.models import AccessToken
+from tests.integration.web.people import browser, client, client_of, member
 from web.access.tokens import MARKED_EVERY
 
 NEW = {"name": "nightly", "scopes": ["gate"], "days": 30}
@@ -23,18 +24,6 @@ def session(user: User) -> APIClient:
     client = APIClient()
     client.force_login(user)
     return client
-
-
-def sending(token: str) -> APIClient:
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
-    return client
-
-
-def another(name: str = "ada", role: Role = Role.VIEWER) -> User:
-    user = User.objects.create_user(name)
-    Member.objects.create(user=user, role=role)
-    return user
 
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(session: APIClient) -> None:
@@ -59,9 +48,9 @@ def test_a_token_makes_no_token(api: APIClient) -> None:
 
 @pytest.mark.parametrize("how", ["removed", "shut out", "ended", "revoked"])
 def test_a_token_is_refused_once_it_or_its_user_has_gone(session: APIClient, how: str) -> None:
-    user = another()
-    row, token = AccessToken.objects.create(user)
-    assert sending(token).get("/api/v1/datasets").status_code == 200
+    user = member("ada")
+    api, row = client_of(user), AccessToken.objects.get()
+    assert api.get("/api/v1/datasets").status_code == 200
     match how:
         case "removed":
             user.delete()
@@ -71,50 +60,47 @@ def test_a_token_is_refused_once_it_or_its_user_has_gone(session: APIClient, how
             AccessToken.objects.filter(pk=row.pk).update(expiry=timezone.now() - timedelta(seconds=1))
         case "revoked":
             assert session.delete(f"/api/v1/tokens/{row.token_key}").status_code == 204
-    assert sending(token).get("/api/v1/datasets").status_code == 401
+    assert api.get("/api/v1/datasets").status_code == 401
 
 
 def test_a_session_ends_when_its_user_is_shut_out(session: APIClient) -> None:
-    client = APIClient()
-    client.force_login(another())
-    assert client.get("/api/v1/datasets").status_code == 200
+    ada = browser("ada")
+    assert ada.get("/api/v1/datasets").status_code == 200
     session.put("/api/v1/members/ada", {"active": False}, format="json")
-    assert client.get("/api/v1/datasets").status_code == 401
+    assert ada.get("/api/v1/datasets").status_code == 401
 
 
 def test_a_role_that_was_taken_away_narrows_the_tokens_that_are_out(session: APIClient) -> None:
-    client = sending(AccessToken.objects.create(another(role=Role.OPERATOR))[1])
-    assert client.get("/api/v1/audit").status_code == 200
+    ada = client("ada", Role.OPERATOR)
+    assert ada.get("/api/v1/audit").status_code == 200
     session.put("/api/v1/members/ada", {"role": "viewer"}, format="json")
-    assert client.get("/api/v1/audit").status_code == 403
+    assert ada.get("/api/v1/audit").status_code == 403
 
 
 def test_others_tokens_are_seen_and_revoked_by_admins_only(session: APIClient) -> None:
-    mine, theirs = another("ada"), another("bob")
-    row = AccessToken.objects.create(theirs)[0]
-    client = sending(AccessToken.objects.create(mine)[1])
-    assert {each["user"] for each in client.get("/api/v1/tokens").json()["results"]} == {"ada"}
-    assert client.get("/api/v1/tokens", {"user": "bob"}).json()["results"] == []
-    assert client.delete(f"/api/v1/tokens/{row.token_key}").status_code == 404
+    row, ada = AccessToken.objects.create(member("bob"))[0], client("ada")
+    assert {each["user"] for each in ada.get("/api/v1/tokens").json()["results"]} == {"ada"}
+    assert ada.get("/api/v1/tokens", {"user": "bob"}).json()["results"] == []
+    assert ada.delete(f"/api/v1/tokens/{row.token_key}").status_code == 404
     assert [each["id"] for each in session.get("/api/v1/tokens", {"user": "bob"}).json()["results"]] == [row.token_key]
 
 
 def test_last_use_is_marked_once_a_minute(db: None) -> None:
-    token = AccessToken.objects.create(another())[1]
-    sending(token).get("/api/v1/datasets")
+    ada = client("ada")
+    ada.get("/api/v1/datasets")
     first = AccessToken.objects.get().last_used_at
-    sending(token).get("/api/v1/datasets")
+    ada.get("/api/v1/datasets")
     assert AccessToken.objects.get().last_used_at == first
     AccessToken.objects.update(last_used_at=first - MARKED_EVERY)
-    sending(token).get("/api/v1/datasets")
+    ada.get("/api/v1/datasets")
     assert AccessToken.objects.get().last_used_at > first
 
 
 def test_to_know_who_asks_takes_one_statement(db: None) -> None:
-    client = sending(AccessToken.objects.create(another())[1])
-    client.get("/api/v1/members")
+    ada = client("ada")
+    ada.get("/api/v1/members")
     with CaptureQueriesContext(connection) as seen:
-        assert client.get("/api/v1/members").status_code == 403
+        assert ada.get("/api/v1/members").status_code == 403
     assert len(seen) == 1
 
 
@@ -126,7 +112,7 @@ def test_what_is_no_token_is_refused(db: None, token: str) -> None:
 
 @pytest.mark.parametrize("change", [{"is_staff": True}, {"is_superuser": True}, {"owner": "ada"}, {"username": "x"}])
 def test_a_member_cannot_be_given_what_is_no_role(session: APIClient, change: dict[str, Any]) -> None:
-    another()
+    member("ada")
     assert session.put("/api/v1/members/ada", change, format="json").status_code == 400
     user = User.objects.get(username="ada")
     assert (user.is_staff, user.is_superuser) == (False, False)

@@ -1,4 +1,4 @@
-"""SQL that the guard refuses is refused when a test is saved, with the guard's own reason."""
+"""What a run would refuse is refused when a test is saved: SQL with the guard's reason, groups and histories."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from assay.access import Role
 from assay.models import DataTest
 from tests.factories import DatasetFactory
-from tests.integration.web.test_readers_api import client
+from tests.integration.web.people import client
 
 REFUSED = [
     ("query(\"select reflect('a', 'b') from raw.trips\") > 0", "reflect is not allowed; it runs code on the machine"),
@@ -21,6 +21,11 @@ REFUSED = [
     ("compliance(\"input_file_name() = 'a'\") > 0", "input_file_name is not allowed"),
     ("row_count(where=\"java_method('a', 'b') = 'x'\") > 0", "java_method is not allowed"),
     ('mean(fare, where="city rlike concat(city)") > 0', "the pattern of rlike is computed"),
+    ("completeness(fare) >= 0.99 by town", "has no column town"),
+    ("freshness() < 4h by city", "freshness cannot be measured by group"),
+    ("mean(row_count(), last=4, every=36h) > 0", "36h is no whole number of days"),
+    ("quantile(fare, 2) > 0", "quantile(fare, 2)"),
+    ("mean(row_count(dataset='raw.weekly'), last=4) > 0", "partitions do not align"),
 ]
 ALLOWED = [
     'query("select max(fare) from trips") > 0',
@@ -29,15 +34,19 @@ ALLOWED = [
     'query("select count(`select`) from raw.open") > 0',
     "compliance(\"city rlike '^[a-z]{2}$'\") > 0",
     "row_count(where=\"datestr = '{window.start:date}'\") > 0",
+    "completeness(fare) >= 0.99 by city",
+    "mean(fare) between 0.5 * lag(mean(fare), 7) and 2 * lag(mean(fare), 7) by city for 95 % of groups",
+    "row_count() >= 0.9 * mean(row_count(), last=4, every=1w) and distinct_count(id) = row_count()",
 ]
 
 
 @pytest.fixture(autouse=True)
 def trips(api: Any) -> Any:
-    """Trips, with columns; and a table whose columns nobody knows."""
+    """Trips, with columns; a table whose columns nobody knows; and one of weeks."""
     types = {"id": "bigint", "fare": "double", "city": "string"}
     columns = [{"name": name, "type": type_} for name, type_ in types.items()]
     DatasetFactory.create(name="open", columns=[])
+    DatasetFactory.create(name="weekly", granularity="week", key_format="%G-W%V")
     return DatasetFactory.create(name="trips", columns=columns, owner="rita", team="rides")
 
 
