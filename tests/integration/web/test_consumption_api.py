@@ -29,6 +29,22 @@ def trips(db: None) -> Dataset:
     return dataset
 
 
+def query(api: APIClient, sql: str, **more: str) -> Any:
+    """The answer on a query."""
+    return api.post("/api/v1/quality/query", {"sql": sql, **more}, format="json")
+
+
+def gate(api: APIClient, window: str = "2026-03-09", **more: Any) -> Any:
+    """The gate's answer on trips."""
+    return api.post("/api/v1/gate", {"datasets": ["raw.trips"], "window": window, **more}, format="json")
+
+
+def completed(api: APIClient, pipeline: str = "load", **more: Any) -> Any:
+    """The answer on trips of the spoilt day, written by a pipeline."""
+    body = {"outputs": [{"dataset": "raw.trips", "window": "2026-03-09"}], **more}
+    return api.post(f"/api/v1/pipelines/{pipeline}/completed", body, format="json")
+
+
 def test_the_spoilt_day_is_bad_and_the_day_before_is_good(api: APIClient, trips: Dataset) -> None:
     bad = api.get("/api/v1/quality", {"dataset": "raw.trips", **MONDAY}).json()
     good = api.get("/api/v1/quality", {"dataset": "raw.trips", **SUNDAY}).json()
@@ -56,15 +72,13 @@ def test_one_hour_of_a_broken_day_is_bad_for_look_up_and_gate(api: APIClient, tr
     answer = api.get("/api/v1/quality", {"dataset": "raw.trips", **hour}).json()
     assert (answer["status"], answer["incidents"]) == ("bad", [])
     assert answer["reasons"][0]["text"] == "custom is broken (WARN): no incident yet"
-    body = {"datasets": ["raw.trips"], "window": "2026-03-09T05:00:00Z/2026-03-09T06:00:00Z"}
-    assert api.post("/api/v1/gate", body, format="json").json()["decision"] == "block"
+    assert gate(api, "2026-03-09T05:00:00Z/2026-03-09T06:00:00Z").json()["decision"] == "block"
 
 
 def test_the_gate_has_only_windows_measured_that_have_ended_and_at_most_400(api: APIClient, trips: Dataset) -> None:
     DataTest.objects.update(created_at=day("2020-01-01").start)
     Dataset.objects.update(granularity="hour")
-    body = {"datasets": ["raw.trips"], "window": "2020-01-01T00:00:00Z/2199-01-01T00:00:00Z"}
-    answer = api.post("/api/v1/gate", body, format="json").json()
+    answer = gate(api, "2020-01-01T00:00:00Z/2199-01-01T00:00:00Z").json()
     assert Run.objects.count() == 400
     assert Run.objects.latest("window_start").window_end <= NOW
     assert any("at most 400 windows" in reason["text"] for reason in answer["reasons"])
@@ -101,8 +115,7 @@ def test_a_question_that_means_nothing_is_refused(
 def test_a_query_is_as_good_as_the_partitions_it_reads(
     api: APIClient, trips: Dataset, condition: str, status: str
 ) -> None:
-    sql = f"select 1 from raw.trips where {condition}"
-    body = api.post("/api/v1/quality/query", {"sql": sql}, format="json").json()
+    body = query(api, f"select 1 from raw.trips where {condition}").json()
     assert (body["status"], body["unknown"], len({row.query for row in LookUp.objects.all()})) == (status, [], 1)
 
 
@@ -111,7 +124,7 @@ def test_a_query_over_a_table_that_the_catalog_does_not_know_is_unknown_unless_i
     api: APIClient, trips: Dataset, key: str, status: str
 ) -> None:
     sql = f"select 1 from raw.trips join elsewhere.cities using (city) where trips.datestr = '{key}'"
-    body = api.post("/api/v1/quality/query", {"sql": sql}, format="json").json()
+    body = query(api, sql).json()
     assert (body["status"], body["unknown"]) == (status, ["elsewhere.cities"])
     (stranger,) = [table for table in body["tables"] if table["dataset"] == "elsewhere.cities"]
     why = "the catalog does not know elsewhere.cities"
@@ -120,22 +133,20 @@ def test_a_query_over_a_table_that_the_catalog_does_not_know_is_unknown_unless_i
 
 def test_a_text_that_is_no_query_is_refused(api: APIClient) -> None:
     for sql in ("select from where", "   ", "select map(s)", "select * from map(s)"):
-        answer = api.post("/api/v1/quality/query", {"sql": sql}, format="json")
+        answer = query(api, sql)
         assert (answer.status_code, answer.json()["where"]) == (400, "sql")
 
 
 @pytest.mark.parametrize(("key", "decision"), [("2026-03-08", "allow"), ("2026-03-09", "block")])
 def test_the_gate_blocks_the_spoilt_day_only(api: APIClient, trips: Dataset, key: str, decision: str) -> None:
-    body = {"datasets": ["raw.trips"], "window": key, "pipeline": "fares"}
-    answer = api.post("/api/v1/gate", body, format="json").json()
+    answer = gate(api, key, pipeline="fares").json()
     assert answer["decision"] == decision
     assert all(reason["decision"] != "allow" for reason in answer["reasons"] if decision == "block")
 
 
 def test_a_fact_and_a_dimension_without_partitions_are_asked_of_in_one_call(api: APIClient, trips: Dataset) -> None:
     DatasetFactory.create(name="cities", partition_column="", granularity="")
-    body = {"datasets": ["raw.trips", "raw.cities"], "window": "2026-03-08"}
-    answer = api.post("/api/v1/gate", body, format="json")
+    answer = gate(api, "2026-03-08", datasets=["raw.trips", "raw.cities"])
     assert (answer.status_code, answer.json()["decision"]) == (200, "allow")
     windows = {reason["dataset"]: reason["window"] for reason in answer.json()["reasons"]}
     assert windows["raw.cities"] == "2026-03-09T12:00:00Z/2026-03-10T12:00:00Z"
@@ -145,15 +156,13 @@ def test_a_fact_and_a_dimension_without_partitions_are_asked_of_in_one_call(api:
     "change", [{"datasets": []}, {"datasets": ["raw.nope"]}, {"window": "someday"}, {"datacenter": "moon"}]
 )
 def test_the_gate_refuses_what_it_does_not_know(api: APIClient, trips: Dataset, change: dict[str, Any]) -> None:
-    body = {"datasets": ["raw.trips"], "window": "2026-03-09", **change}
-    answer = api.post("/api/v1/gate", body, format="json")
+    answer = gate(api, **change)
     assert answer.status_code == 400
     assert answer.json()["where"].startswith(next(iter(change)))
 
 
 def test_a_completed_pipeline_is_recorded_and_its_outputs_are_judged(api: APIClient, trips: Dataset) -> None:
-    body = {"outputs": [{"dataset": "raw.trips", "window": "2026-03-09"}], "wait": 0.01}
-    answer = api.post("/api/v1/pipelines/load-trips/completed", body, format="json")
+    answer = completed(api, "load-trips", wait=0.01)
     assert (answer.status_code, answer.json()["judged"], answer.json()["decision"]) == (201, False, "block")
     assert DataChange.objects.get().window == day("2026-03-09")
     DataChange.objects.update(followed_at=DataChange.objects.get().at)
@@ -162,8 +171,7 @@ def test_a_completed_pipeline_is_recorded_and_its_outputs_are_judged(api: APICli
 
 
 def test_who_told_of_a_completion_asks_later_whether_it_is_judged(api: APIClient, trips: Dataset) -> None:
-    path, output = "/api/v1/pipelines/load/completed", {"dataset": "raw.trips", "window": "2026-03-09"}
-    told = api.post(path, {"outputs": [output]}, format="json").json()
+    path, told = "/api/v1/pipelines/load/completed", completed(api).json()
     (change,) = DataChange.objects.all()
     assert told["completions"] == [change.pk]
     assert api.get(path, {"completions": str(change.pk)}).json() == told | {"judged": False}
@@ -190,30 +198,25 @@ def test_a_pipeline_is_answered_by_its_own_bindings_before_it_reads_and_when_it_
 ) -> None:
     name = DataTest.objects.get().name
     Binding.objects.create(pipeline="load", dataset=trips, test=name, strength="weak", source="etl")
-    output = {"dataset": "raw.trips", "window": "2026-03-09"}
-    completed = api.post(f"/api/v1/pipelines/{pipeline}/completed", {"outputs": [output]}, format="json").json()
-    body = {"datasets": ["raw.trips"], "window": "2026-03-09", "pipeline": pipeline}
-    asked = api.post("/api/v1/gate", body, format="json").json()
-    assert (completed["decision"], asked["decision"]) == (decision, decision)
+    answers = completed(api, pipeline), gate(api, pipeline=pipeline)
+    assert [answer.json()["decision"] for answer in answers] == [decision, decision]
 
 
 def test_where_too_many_wait_the_answer_comes_at_once(
     api: APIClient, trips: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = {"outputs": [{"dataset": "raw.trips", "window": "2026-03-09"}], "wait": 300}
     with ExitStack() as waiting:
         for _ in range(pipelines.MOST_WAITING):
             waiting.enter_context(pipelines._places)
         monkeypatch.setattr("web.api.pipelines.time.sleep", lambda _: pytest.fail("it waits"))
-        answer = api.post("/api/v1/pipelines/load-trips/completed", body, format="json")
+        answer = completed(api, wait=300)
     assert (answer.status_code, answer.json()["judged"]) == (201, False)
     assert pipelines._places._value == pipelines.MOST_WAITING
 
 
 def test_nobody_waits_for_ever(api: APIClient, trips: Dataset) -> None:
-    body = {"outputs": [{"dataset": "raw.trips", "window": "2026-03-08"}], "wait": float("inf")}
     raw = '{"outputs": [{"dataset": "raw.trips", "window": "2026-03-08"}], "wait": NaN}'
-    assert api.post("/api/v1/pipelines/p/completed", {**body, "wait": 10**9}, format="json").status_code == 400
+    assert completed(api, wait=10**9).status_code == 400
     assert api.post("/api/v1/pipelines/p/completed", raw, content_type="application/json").status_code == 400
     assert not DataChange.objects.exists()
 
@@ -292,17 +295,16 @@ def test_an_answer_that_is_known_already_is_not_sent_again_and_counts_as_a_look_
 @pytest.mark.parametrize("dialect", ["spark", "trino", "presto", "mysql"])
 def test_a_query_is_read_in_its_dialect(api: APIClient, trips: Dataset, dialect: str) -> None:
     quoted = f"{'hive' if dialect in ('trino', 'presto') else 'spark_catalog'}.raw.trips"
-    body = {"sql": f"select 1 from {quoted} where datestr = '2026-03-08'", "dialect": dialect}
-    answer = api.post("/api/v1/quality/query", body, format="json").json()
+    answer = query(api, f"select 1 from {quoted} where datestr = '2026-03-08'", dialect=dialect).json()
     assert (answer["status"], answer["unknown"]) == ("good", [])
 
 
 def test_a_query_in_another_dialect_is_refused_with_what_to_do(api: APIClient, trips: Dataset) -> None:
     sql = "select 1 from `raw`.`trips` where datestr = '2026-03-08'"
-    answer = api.post("/api/v1/quality/query", {"sql": sql, "dialect": "trino"}, format="json").json()
+    answer = query(api, sql, dialect="trino").json()
     assert (answer["where"], "line 1, column" in answer["error"]) == ("sql", True)
     assert "name their dialect: spark, trino, presto, mysql" in answer["mend"]
-    other = api.post("/api/v1/quality/query", {"sql": sql, "dialect": "oracle"}, format="json")
+    other = query(api, sql, dialect="oracle")
     assert (other.status_code, other.json()["where"]) == (400, "dialect")
 
 

@@ -17,7 +17,7 @@ from incident_manager import services
 from incident_manager.models import Incident, Report
 from test_generator.models import Offer
 from test_generator.services import UnableToWrite, sync
-from tests.factories import NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, OfferFactory, RunFactory, day
+from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, OfferFactory, RunFactory, day
 from tests.fakes import FakeEngine, rows
 
 pytestmark = pytest.mark.django_db
@@ -32,9 +32,9 @@ def trips(user: User) -> Iterator[Dataset]:
     """A table with thirty days in memory, of which one has few rows."""
     engine = FakeEngine()
     table = DatasetFactory.create(name="trips")
-    for number in range(1, 31):
-        key = f"2026-02-{number + 7:02d}" if number <= 21 else f"2026-03-{number - 21:02d}"
-        engine.write("/lake/sea/trips", key, rows(40 if key == "2026-03-05" else 100 + number))
+    for number in range(30):
+        at = day("2026-02-08").start + number * DAY
+        engine.write("/lake/sea/trips", f"{at:%Y-%m-%d}", rows(40 if at == BAD_DAY.start else 101 + number))
     with storage.using(engine):
         yield table
 
@@ -46,10 +46,12 @@ def text_of(pages: Client, address: str, given: dict[str, str], **headers: str) 
     return unescape(answer.content.decode())
 
 
-def read_what_is_wanted() -> None:
-    """The workers' turn."""
+def measure(pages: Client) -> str:
+    """What is told at once where the past is asked for, which workers read then."""
+    said = text_of(pages, f"{NEW}/measure", GIVEN)
     while tasks.plan() + tasks.scan():
         pass
+    return said
 
 
 def test_a_mistake_is_told_with_a_caret_under_its_place(pages: Client, trips: Dataset) -> None:
@@ -69,10 +71,9 @@ def test_without_a_script_the_button_answers_with_the_whole_page_and_what_was_ty
 def test_what_was_never_measured_is_read_and_shows_what_would_have_been_raised(pages: Client, trips: Dataset) -> None:
     before = text_of(pages, f"{NEW}/check", GIVEN)
     assert ("30 were never measured" in before, Measurement.objects.count()) == (True, 0)
-    asked = text_of(pages, f"{NEW}/measure", GIVEN)
+    asked = measure(pages)
     assert ("0 of 30 are measured" in asked, 'hx-trigger="every 2s"' in asked) == (True, True)
     assert AuditEntry.objects.filter(action="backtest.measure").exists()
-    read_what_is_wanted()
     after = text_of(pages, f"{NEW}/check", GIVEN)
     assert ("<b>29</b> held, <b>1</b> broke" in after, "opened <b>1</b> incident " in after) == (True, True)
     assert (after.count('class="broken"'), "broken: FAIL" in after, "every 2s" in after) == (1, True, False)
@@ -80,8 +81,7 @@ def test_what_was_never_measured_is_read_and_shows_what_would_have_been_raised(p
 
 
 def test_a_longer_sustain_would_have_warned_only(pages: Client, trips: Dataset) -> None:
-    text_of(pages, f"{NEW}/measure", GIVEN)
-    read_what_is_wanted()
+    measure(pages)
     said = text_of(pages, f"{NEW}/check", GIVEN | {"sustain": "90d"})
     assert ("broken: WARN only" in said, "opened <b>0</b> incidents" in said) == (True, True)
 
@@ -133,8 +133,7 @@ def test_a_test_of_tier_0_is_hard_only_once_it_was_tried(pages: Client, trips: D
         said = unescape(pages.post(f"{NEW}/save", GIVEN | {"severity": severity}, follow=True).content.decode())
         assert "It cannot be hard yet" in said
     assert not DataTest.objects.exists()
-    text_of(pages, f"{NEW}/measure", GIVEN)
-    read_what_is_wanted()
+    measure(pages)
     pages.post(f"{NEW}/save", GIVEN | {"severity": "hard"})
     assert DataTest.objects.count() == 1
 
@@ -186,9 +185,8 @@ def test_a_retired_test_makes_room_for_the_catalogs_own(pages: Client, trips: Da
     sync(profile, source="yaml:tests.yaml", full=False, now=clock.now())
     test.refresh_from_db()
     assert (test.source, test.retired_at) == ("yaml:tests.yaml", None)
-    assert "is written in the source yaml:tests.yaml" in pages.get(
-        f"/datasets/raw.trips/tests/{test.pk}/edit"
-    ).content.decode()  # fmt: skip
+    page = pages.get(f"/datasets/raw.trips/tests/{test.pk}/edit").content.decode()
+    assert "is written in the source yaml:tests.yaml" in page
 
 
 def test_a_table_without_partitions_has_no_past_and_is_saved_all_the_same(pages: Client, user: User) -> None:

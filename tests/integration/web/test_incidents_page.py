@@ -1,7 +1,6 @@
 """The page of all incidents, and that of one."""
 
 import re
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,10 +10,10 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from assay.access import Role
-from assay.models import Member
 from incident_manager.models import Incident
 from incident_manager.tasks import end
 from tests.factories import (
+    HOUR,
     NOW,
     DatasetFactory,
     DataTestFactory,
@@ -25,6 +24,7 @@ from tests.factories import (
     StandingFactory,
     day,
 )
+from tests.integration.web.people import browser, member
 from web.pages.incident import IncidentState, listed_incidents
 
 pytestmark = pytest.mark.django_db
@@ -32,33 +32,24 @@ pytestmark = pytest.mark.django_db
 
 def incident(*, detected: int, resolved: int | None = None) -> Incident:
     """One that was detected, and perhaps resolved, so many hours ago."""
-    ended = None if resolved is None else NOW - timedelta(hours=resolved)
+    ended = None if resolved is None else NOW - resolved * HOUR
     key = None if ended else f"{detected}"
-    return IncidentFactory.create(detected_at=NOW - timedelta(hours=detected), resolved_at=ended, open_key=key)
-
-
-def test_open_incidents_come_first_then_those_resolved_last() -> None:
-    old_open, early = incident(detected=90), incident(detected=3, resolved=2)
-    new_open, late = incident(detected=5), incident(detected=80, resolved=1)
-    assert listed_incidents()["rows"] == [new_open, old_open, late, early]
+    return IncidentFactory.create(detected_at=NOW - detected * HOUR, resolved_at=ended, open_key=key)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_every_incident_is_on_one_page(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def test_every_incident_is_on_one_page_open_ones_first_then_those_resolved_last(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
     monkeypatch.setattr("web.pages.incident.PAGE_SIZE", size)
-    wanted = [
-        incident(detected=5),
-        incident(detected=90),
-        incident(detected=80, resolved=1),
-        incident(detected=3, resolved=2),
-    ]
-    found: list[Incident] = []
+    still_open = [incident(detected=5), incident(detected=90)]
+    over = [incident(detected=80, resolved=1), incident(detected=3, resolved=2)]
+    rows: list[Incident] = []
     for number in range(1, 5):
         page = listed_incidents(page=number)
-        found += page["rows"]
-        assert page["has_next"] is (len(found) < 4)
-        assert page["open"] == 2
-    assert found == wanted
+        rows += page["rows"]
+        assert (page["has_next"], page["open"]) == (len(rows) < 4, 2)
+    assert rows == [*still_open, *over]
 
 
 @pytest.mark.parametrize(
@@ -79,60 +70,46 @@ def test_every_incident_is_on_one_page(monkeypatch: pytest.MonkeyPatch, size: in
     ],
 )
 def test_incidents_are_found_by_what_they_are_of_and_how_they_stand(wanted: dict[str, Any], names: list[str]) -> None:
-    trips, fares = (
-        DatasetFactory.create(name="trips", tier=1),
-        DatasetFactory.create(name="fares", owner="joan", team="money"),
-    )
-    rows = {
-        "open": IncidentFactory.create(dataset=trips, detected_at=NOW - timedelta(hours=1)),
-        "other": IncidentFactory.create(dataset=fares, category="freshness", detected_at=NOW - timedelta(hours=2)),
-        "taken": IncidentFactory.create(
-            dataset=trips, category="schema", detected_at=NOW - timedelta(hours=3), assigned_to="eve"
-        ),
-        "healed": IncidentFactory.create(dataset=trips, open_key=None, resolved_at=NOW, resolution="auto"),
+    trips = DatasetFactory.create(name="trips", tier=1)
+    fares = DatasetFactory.create(name="fares", owner="joan", team="money")
+    told: dict[str, dict[str, Any]] = {
+        "open": {"dataset": trips, "detected_at": NOW - HOUR},
+        "other": {"dataset": fares, "category": "freshness", "detected_at": NOW - 2 * HOUR},
+        "taken": {"dataset": trips, "category": "schema", "detected_at": NOW - 3 * HOUR, "assigned_to": "eve"},
+        "healed": {"dataset": trips, "open_key": None, "resolved_at": NOW, "resolution": "auto"},
     }
+    rows = {name: IncidentFactory.create(**of) for name, of in told.items()}
     assert listed_incidents(**wanted)["rows"] == [rows[name] for name in names]
 
 
-def test_the_filters_are_on_the_page_and_an_empty_list_says_why(client: Client) -> None:
-    client.force_login(User.objects.create(username="ada"))
-    assert "No incident so far." in client.get("/incidents").content.decode()
+def test_the_filters_are_on_the_page_and_an_empty_list_says_why(pages: Client) -> None:
+    assert "No incident so far." in pages.get("/incidents").content.decode()
     IncidentFactory.create(dataset=DatasetFactory.create(name="trips"))
-    assert "raw.trips" in client.get("/incidents?q=trips&state=open").content.decode()
-    page = client.get("/incidents?q=%3Cb%3Enothing&tier=x&state=odd").content.decode()
+    assert "raw.trips" in pages.get("/incidents?q=trips&state=open").content.decode()
+    page = pages.get("/incidents?q=%3Cb%3Enothing&tier=x&state=odd").content.decode()
     assert ("No incident matches." in page, 'value="&lt;b&gt;nothing"' in page) == (True, True)
-    part = client.get("/incidents?q=trips", headers={"HX-Request": "true"}).content.decode()
+    part = pages.get("/incidents?q=trips", headers={"HX-Request": "true"}).content.decode()
     assert part.lstrip().startswith('<p id="found"')  # and the list
 
 
-def test_a_wrong_end_of_a_waiver_is_told_and_what_was_typed_stays(client: Client) -> None:
-    incident = IncidentFactory.create()
-    SpoiltWindowFactory.create(incident=incident, dataset=incident.dataset)
-    ada = User.objects.create(username="ada")
-    Member.objects.update_or_create(user=ada, defaults={"role": Role.ADMIN})
-    client.force_login(ada)
+def test_a_wrong_end_of_a_waiver_is_told_and_what_was_typed_stays(pages: Client) -> None:
+    incident = SpoiltWindowFactory.create().incident
     address = reverse("incident-action", args=[incident.pk, "force-resolve"])
     typed = {"reason": "fares are in cents", "scope": "test", "until": "2020-01-01T00:00"}
-    page = client.post(address, typed, follow=True).content.decode()
+    page = pages.post(address, typed, follow=True).content.decode()
     assert ("The end has passed" in page, "fares are in cents" in page) == (True, True)
     assert 'value="2020-01-01T00:00"' in page
-    done = client.post(address, {**typed, "until": ""}, follow=True).content.decode()
+    done = pages.post(address, {**typed, "until": ""}, follow=True).content.decode()
     assert "Resolved as a false positive." in done
 
 
-def test_a_form_offers_whom_it_can_be_given_to_and_says_whether_they_are_told(client: Client) -> None:
+def test_a_form_offers_whom_it_can_be_given_to_and_says_whether_they_are_told() -> None:
     incident = IncidentFactory.create(dataset=DatasetFactory.create(owner="joan", team="rides"))
     DatasetFactory.create(owner='o"neil')
-    for name, role, teams in (
-        ("ada", Role.ADMIN, []),
-        ("eve", Role.OWNER, ["rides"]),
-        ("mia", Role.OWNER, ["money"]),
-        ("vic", Role.VIEWER, ["rides"]),
-    ):
-        user = User.objects.create(username=name)
-        Member.objects.update_or_create(user=user, defaults={"role": role, "teams": teams})
+    client = browser("ada", Role.ADMIN)
+    for name, role, team in (("eve", Role.OWNER, "rides"), ("mia", Role.OWNER, "money"), ("vic", Role.VIEWER, "rides")):
+        member(name, role, team)
     DatasetFactory.create(owner="<b>bob", missing_since=NOW)
-    client.force_login(User.objects.get(username="ada"))
     page = client.get(reverse("incident", args=[incident.pk])).content.decode()
     offered = page.partition('<datalist id="people">')[2].partition("</datalist>")[0]
     assert re.findall('value="(.*?)"', offered) == ["ada", "eve", "joan", "o&quot;neil"]
@@ -150,24 +127,21 @@ def test_a_form_offers_whom_it_can_be_given_to_and_says_whether_they_are_told(cl
     assert "has ended at" in client.post(address, {"to": "eve"}, follow=True).content.decode()
 
 
-def test_an_incident_of_many_windows_says_how_many_are_still_to_be_ended(client: Client) -> None:
+def test_an_incident_of_many_windows_says_how_many_are_still_to_be_ended(pages: Client) -> None:
     incident = IncidentFactory.create()
-    SpoiltWindowFactory.create_batch(30, incident=incident, dataset=incident.dataset)
-    ada = User.objects.create(username="ada")
-    Member.objects.update_or_create(user=ada, defaults={"role": Role.ADMIN})
-    client.force_login(ada)
-    done = client.post(reverse("incident-action", args=[incident.pk, "accept"]), {"reason": "lost"}, follow=True)
-    page = done.content.decode()
+    SpoiltWindowFactory.create_batch(30, incident=incident)
+    accept = reverse("incident-action", args=[incident.pk, "accept"])
+    page = pages.post(accept, {"reason": "lost"}, follow=True).content.decode()
     assert "It has many windows: the first are closed, and the others follow." in page
-    assert "Accepted by ada: Assay is closing its windows one after the other; 18 are left." in page
-    again = client.post(reverse("incident-action", args=[incident.pk, "accept"]), {"reason": "lost"}, follow=True)
-    assert f"ada is ending incident {incident.pk}: 18 windows are left." in again.content.decode()
-    told = client.get(f"/api/v1/incidents/{incident.pk}").json()["ending"]
-    assert (told["kind"], told["author"], told["windows_left"]) == ("accepted", "ada", 18)
+    assert "Accepted by grace: Assay is closing its windows one after the other; 18 are left." in page
+    again = pages.post(accept, {"reason": "lost"}, follow=True)
+    assert f"grace is ending incident {incident.pk}: 18 windows are left." in again.content.decode()
+    told = pages.get(f"/api/v1/incidents/{incident.pk}").json()["ending"]
+    assert (told["kind"], told["author"], told["windows_left"]) == ("accepted", "grace", 18)
     end()
-    page = client.get(reverse("incident", args=[incident.pk])).content.decode()
-    assert ("Accepted by ada" in page, "Resolved" in page) == (False, True)
-    assert client.get(f"/api/v1/incidents/{incident.pk}").json()["ending"] is None
+    page = pages.get(reverse("incident", args=[incident.pk])).content.decode()
+    assert ("Accepted by grace" in page, "Resolved" in page) == (False, True)
+    assert pages.get(f"/api/v1/incidents/{incident.pk}").json()["ending"] is None
 
 
 def logged(**more: Any) -> Incident:

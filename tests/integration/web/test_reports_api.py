@@ -13,7 +13,7 @@ from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.models import Incident
 from tests.factories import DatasetFactory, IncidentFactory, SpoiltWindowFactory, day
-from tests.integration.web.people import client
+from tests.integration.web.people import browser, client
 
 pytestmark = pytest.mark.django_db
 
@@ -69,20 +69,18 @@ def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_of_bo
     )
 
 
-def test_both_reports_of_one_fault_are_shown(api: APIClient, eve: APIClient, trips: Dataset, client: Client) -> None:
+def test_both_reports_of_one_fault_are_shown(api: APIClient, eve: APIClient, trips: Dataset, pages: Client) -> None:
     claim(api), claim(eve, more={"description": "I miss a third."})
-    client.force_login(User.objects.get(username="grace"))
-    page = client.get(f"/incidents/{reported()[0].pk}").content.decode()
+    page = pages.get(f"/incidents/{reported()[0].pk}").content.decode()
     assert ("Half of it is missing." in page, "I miss a third." in page) == (True, True)
     answer = api.get(f"/api/v1/incidents/{reported()[0].pk}").json()
     assert [report["reporter"] for report in answer["reports"]] == ["grace", "eve"]
 
 
-def test_the_second_reporter_is_told_on_the_page_too(api: APIClient, trips: Dataset, client: Client) -> None:
+def test_the_second_reporter_is_told_on_the_page_too(api: APIClient, trips: Dataset) -> None:
     claim(api)
-    client.force_login(User.objects.create_user("eve"))
     form = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00", "description": "Bad.", "datacenter": "", "saw": ""}
-    page = client.post("/datasets/raw.trips/report", form, follow=True).content.decode()
+    page = browser("eve").post("/datasets/raw.trips/report", form, follow=True).content.decode()
     assert ("which grace reported" in page, len(reported())) == (True, 1)
 
 
@@ -147,8 +145,7 @@ def test_a_settled_report_does_not_swallow_a_new_one(
 
 def spoil(dataset: Dataset, **more: Any) -> Incident:
     """An incident that a test found on Monday."""
-    incident = IncidentFactory.create(dataset=dataset)
-    SpoiltWindowFactory.create(incident=incident, window=MONDAY, **more)
+    incident: Incident = SpoiltWindowFactory.create(incident__dataset=dataset, window=MONDAY, **more).incident
     return incident
 
 

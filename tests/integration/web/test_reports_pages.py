@@ -1,6 +1,7 @@
 """The inbox of reports, and the form of a problem: who sees what, what is known already, and what a decision does."""
 
 from html import unescape
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,17 +16,8 @@ from incident_manager import services
 from incident_manager.models import Incident, Report, SpoiltWindow
 from incident_manager.quality.rules import Status
 from incident_manager.services import look_up
-from tests.factories import (
-    NOW,
-    DatasetFactory,
-    DataTestFactory,
-    IncidentFactory,
-    LineageEdgeFactory,
-    NoticeFactory,
-    ReportFactory,
-    SpoiltWindowFactory,
-    day,
-)
+from tests.factories import NOW, DatasetFactory, NoticeFactory, ReportFactory, SpoiltWindowFactory, day
+from tests.integration.story import feed
 from tests.integration.web.people import browser
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +46,12 @@ def sent(pages: Client, address: str, **given: str) -> str:
 def reported(trips: Dataset, window: Window = MONDAY, saw: str = "rows missing", reporter: str = "bo") -> Report:
     """A claim that its owner has heard of."""
     return services.report(dataset=trips, window=window, reporter=reporter, description="Half.", saw=saw, now=NOW)
+
+
+def spoilt(dataset: Dataset, window: Window = MONDAY, **more: Any) -> Incident:
+    """An incident that a test found."""
+    incident: Incident = SpoiltWindowFactory.create(incident__dataset=dataset, window=window, **more).incident
+    return incident
 
 
 def claimed(incident: Incident) -> list[tuple[str, str]]:
@@ -103,8 +101,7 @@ def test_a_table_without_partitions_is_reported_for_a_time(pages: Client, user: 
 
 
 def test_what_is_known_of_the_chosen_partition_is_shown_while_one_chooses(pages: Client, trips: Dataset) -> None:
-    incident = IncidentFactory.create(dataset=trips, category="completeness")
-    SpoiltWindowFactory.create(incident=incident, window=SUNDAY)
+    incident = spoilt(trips, SUNDAY, incident__category="completeness")
     for recipient in ("ada", "bo"):
         NoticeFactory.create(alert=incident.alert, recipient=recipient, key=f"k-{recipient}")
     part = {"part": "known", "last": "2026-03-08"}
@@ -132,8 +129,7 @@ def test_this_is_it_joins_a_report_of_another_category_and_tells_its_owner_so(pa
 
 
 def test_this_is_it_of_what_a_test_found_still_tells_of_what_it_does_not_cover(pages: Client, trips: Dataset) -> None:
-    incident = IncidentFactory.create(dataset=trips)
-    SpoiltWindowFactory.create(incident=incident, window=MONDAY)
+    incident = spoilt(trips)
     said = sent(pages, REPORT, saw="late", first="2026-03-08", last="2026-03-09", of=str(incident.pk))
     assert f"A part of this is known already as incident {incident.pk}" in said
     row = Report.objects.get()
@@ -142,15 +138,13 @@ def test_this_is_it_of_what_a_test_found_still_tells_of_what_it_does_not_cover(p
 
 
 def test_what_is_found_in_the_only_copy_is_known_of_all_of_them(pages: Client, trips: Dataset) -> None:
-    incident = IncidentFactory.create(dataset=trips)
-    SpoiltWindowFactory.create(incident=incident, window=MONDAY, datacenter="sea")
+    incident = spoilt(trips, datacenter="sea")
     assert f"known already as incident {incident.pk}" in sent(pages, REPORT, first="2026-03-09")
 
 
 def test_what_is_found_in_one_of_two_copies_is_shown_and_joined_only_by_who_says_so(pages: Client, user: User) -> None:
     trips = DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
-    incident = IncidentFactory.create(dataset=trips)
-    SpoiltWindowFactory.create(incident=incident, window=MONDAY, datacenter="phx")
+    incident = spoilt(trips, datacenter="phx")
     assert f"Incident {incident.pk}</a>" in text_of(pages, PROBLEM)
     assert f"Incident {incident.pk}</a>" not in text_of(pages, PROBLEM, datacenter="sea")
     assert "No channel but the log reaches ada" in sent(pages, REPORT, first="2026-03-09")
@@ -162,7 +156,7 @@ def test_what_is_found_in_one_of_two_copies_is_shown_and_joined_only_by_who_says
 def test_it_cannot_be_an_incident_that_is_over_or_of_another_table(
     pages: Client, trips: Dataset, resolved: bool
 ) -> None:
-    other = IncidentFactory.create(dataset=trips if resolved else DatasetFactory.create(name="else"))
+    other = spoilt(trips if resolved else DatasetFactory.create(name="else"))
     Incident.objects.filter(pk=other.pk).update(resolved_at=NOW if resolved else None)
     said = sent(pages, REPORT, first="2026-03-09", of=str(other.pk))
     assert f"Incident {other.pk} cannot be what is reported of raw.trips" in said
@@ -171,9 +165,8 @@ def test_it_cannot_be_an_incident_that_is_over_or_of_another_table(
 
 def test_incidents_of_data_that_one_may_not_see_are_not_told(trips: Dataset) -> None:
     secret = DatasetFactory.create(name="secret", readers="ada")
-    LineageEdgeFactory.create(upstream=secret, downstream=trips)
-    incident = IncidentFactory.create(dataset=secret)
-    SpoiltWindowFactory.create(incident=incident, window=MONDAY, dataset=secret)
+    feed(secret, trips)
+    spoilt(secret)
     assert "raw.secret" not in text_of(browser("eve"), PROBLEM)
     assert "raw.secret" in text_of(browser("ada", Role.OWNER), PROBLEM)
 
@@ -194,16 +187,13 @@ def test_the_navigation_counts_what_waits_for_me(trips: Dataset) -> None:
 
 
 def test_filters_find_reports_and_pages_hold_fifty(pages: Client, trips: Dataset) -> None:
-    for _ in range(51):
-        ReportFactory.create(dataset=trips)
+    ReportFactory.create_batch(51, dataset=trips)
     ReportFactory.create(dataset=DatasetFactory.create(name="fares", owner="zoe"), state="fixed", reporter="zoe")
     first = text_of(pages, "/reports")
     assert (first.count('<li class="card"'), "Page 1 of 2" in first) == (50, True)
-    assert text_of(pages, "/reports", page="2").count('<li class="card"') == 1
-    assert text_of(pages, "/reports", state="fixed").count('<li class="card"') == 1
-    assert text_of(pages, "/reports", state="all", dataset="FARES").count('<li class="card"') == 1
-    assert text_of(pages, "/reports", state="all", owner="ZOE").count('<li class="card"') == 1
-    assert text_of(pages, "/reports", mine="sent").count('<li class="card"') == 50
+    fares = {"state": "all", "dataset": "FARES"}, {"state": "all", "owner": "ZOE"}, {"state": "fixed"}
+    for query, count in (*((query, 1) for query in ({"page": "2"}, *fares)), ({"mine": "sent"}, 50)):
+        assert text_of(pages, "/reports", **query).count('<li class="card"') == count, query
     assert "No report is like that" in text_of(pages, "/reports", mine="owned")
 
 
@@ -242,8 +232,7 @@ def test_a_rejection_needs_its_reason(pages: Client, trips: Dataset) -> None:
 def test_a_report_joined_to_what_a_test_found_later_is_known_by_it(pages: Client, trips: Dataset) -> None:
     row = reported(trips)
     follower = reported(trips, reporter="zed")
-    incident = IncidentFactory.create(dataset=trips, category="completeness")
-    SpoiltWindowFactory.create(incident=incident, window=MONDAY, data_test=DataTestFactory.create(dataset=trips))
+    incident = spoilt(trips, incident__category="completeness")
     assert f'<option value="{incident.pk}">' in text_of(pages, "/reports")
     said = sent(pages, f"/reports/{row.pk}/join", incident=str(incident.pk))
     assert f"Report {row.pk} joined incident {incident.pk}" in said
@@ -260,10 +249,9 @@ def test_a_report_is_joined_to_what_a_test_found_upstream_where_it_has_a_bad_win
     pages: Client, trips: Dataset
 ) -> None:
     row, source = reported(trips), DatasetFactory.create(name="source")
-    LineageEdgeFactory.create(upstream=source, downstream=trips)
-    found, other = (IncidentFactory.create(dataset=source, category=c) for c in ("duplicates", "freshness"))
-    SpoiltWindowFactory.create(incident=found, dataset=source, window=MONDAY)
-    SpoiltWindowFactory.create(incident=other, dataset=source, window=SATURDAY)
+    feed(source, trips)
+    found = spoilt(source, incident__category="duplicates")
+    other = spoilt(source, SATURDAY, incident__category="freshness")
     shown = text_of(pages, "/reports")
     assert (f'<option value="{found.pk}">' in shown, f'<option value="{other.pk}">' in shown) == (True, False)
     assert f"Report {row.pk} joined incident {found.pk}" in sent(
@@ -273,8 +261,7 @@ def test_a_report_is_joined_to_what_a_test_found_upstream_where_it_has_a_bad_win
 
 def test_what_a_test_has_not_found_still_waits_for_the_owner(pages: Client, trips: Dataset) -> None:
     row = reported(trips, Window(start=SATURDAY.start, end=MONDAY.end))
-    incident = IncidentFactory.create(dataset=trips)
-    SpoiltWindowFactory.create(incident=incident, window=SUNDAY)
+    incident = spoilt(trips, SUNDAY)
     assert "the rest still waits for you" in sent(pages, f"/reports/{row.pk}/join", incident=str(incident.pk))
     row = Report.objects.get(pk=row.pk)
     assert row.incident is not None
@@ -283,8 +270,7 @@ def test_what_a_test_has_not_found_still_waits_for_the_owner(pages: Client, trip
 
 
 def test_a_report_without_a_window_in_common_is_not_joined_to_what_a_test_found(pages: Client, trips: Dataset) -> None:
-    row, incident = reported(trips), IncidentFactory.create(dataset=trips)
-    SpoiltWindowFactory.create(incident=incident, window=SATURDAY)
+    row, incident = reported(trips), spoilt(trips, SATURDAY)
     assert "no bad window in common" in sent(pages, f"/reports/{row.pk}/join", incident=str(incident.pk))
     assert Report.objects.get(pk=row.pk).state == "open"
 
@@ -308,11 +294,11 @@ def test_a_claim_goes_over_to_the_report_that_it_joins(
 
 def test_a_join_that_cannot_be_is_refused(api: APIClient, trips: Dataset) -> None:
     row = reported(trips)
-    for incident in (row.incident_id, IncidentFactory.create(dataset=DatasetFactory.create(name="else")).pk):
+    for incident in (row.incident_id, spoilt(DatasetFactory.create(name="else")).pk):
         answer = api.post(f"/api/v1/reports/{row.pk}/join", {"incident": incident}, format="json")
         assert (answer.status_code, "cannot be what is reported" in answer.json()["error"]) == (409, True)
     assert api.post(f"/api/v1/reports/{row.pk}/join", {"incident": 999}, format="json").status_code == 400
     services.confirm_report(row, author="ada", now=NOW)
-    other = IncidentFactory.create(dataset=trips)
+    other = spoilt(trips)
     answer = api.post(f"/api/v1/reports/{row.pk}/join", {"incident": other.pk}, format="json")
     assert (answer.status_code, "needs one that is open" in answer.json()["error"]) == (409, True)

@@ -26,7 +26,8 @@ pytestmark = pytest.mark.django_db
 def chain(user: User) -> list[Incident]:
     """raw.a is late; so are raw.b, which it feeds, and raw.c behind that; written down in another order."""
     a, b, c = (DatasetFactory.create(name=name, owner=name) for name in "abc")
-    feed(a, b), feed(b, c)
+    feed(a, b)
+    feed(b, c)
     root, last, middle = (IncidentFactory.create(dataset=each, category=Category.FRESHNESS) for each in (a, c, b))
     for effect in (last, middle):
         assert effect.alert is not None
