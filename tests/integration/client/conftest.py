@@ -18,7 +18,6 @@ from tests.integration.client.scripted import Scripted
 
 @pytest.fixture
 def token(transactional_db: None) -> str:
-    """Of an admin, at noon of the tests' day."""
     clock.simulate(NOW)
     user = User.objects.create(username="grace")
     Member.objects.create(user=user, role=Role.ADMIN)
@@ -27,7 +26,6 @@ def token(transactional_db: None) -> str:
 
 @pytest.fixture
 def client(live_server: LiveServer, token: str) -> Iterator[AssayClient]:
-    """A client of the real server."""
     with AssayClient(live_server.url, token, timeout=10) as client:
         yield client
 
@@ -46,7 +44,6 @@ def trips(transactional_db: None) -> Dataset:
 
 @pytest.fixture
 def scripted() -> Iterator[Scripted]:
-    """A server that answers as a test says."""
     script = Scripted()
 
     class Handler(BaseHTTPRequestHandler):

@@ -27,11 +27,9 @@ class Scripted:
     url: str = ""
 
     def plays(self, *parts: Part) -> None:
-        """Answer so."""
         self.parts = list(parts)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        """Play the next part."""
         handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         self.asked.append(f"{handler.command} {handler.path} {handler.headers.get('Authorization')}")
         part = self.parts.pop(0) if len(self.parts) > 1 else self.parts[0]

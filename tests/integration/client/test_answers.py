@@ -23,7 +23,6 @@ OF_DOCUMENT = {
 
 @pytest.fixture(scope="module")
 def shapes() -> dict[str, Any]:
-    """What the document says of each shape."""
     document = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     schemas: dict[str, Any] = document["components"]["schemas"]
     return schemas

@@ -18,7 +18,6 @@ BAD = "select fare from raw.trips where datestr = '2026-03-09'"
 
 @pytest.fixture
 def shell(client: AssayClient, trips: Dataset) -> Iterator[Any]:
-    """A shell with the magics."""
     shell: Any = InteractiveShell()
     shell.run_line_magic("load_ext", "assay_client.magic")
     yield shell
@@ -27,7 +26,6 @@ def shell(client: AssayClient, trips: Dataset) -> Iterator[Any]:
 
 @pytest.fixture
 def connection() -> Iterator[sqlite3.Connection]:
-    """A database that has the table."""
     connection = sqlite3.connect(":memory:")
     connection.execute("attach ':memory:' as raw")
     connection.execute("create table raw.trips (fare real, datestr text)")

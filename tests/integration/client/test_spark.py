@@ -35,12 +35,10 @@ def spark(spark_engine: SparkEngine) -> Iterator[Any]:
 
 @pytest.fixture
 def away() -> AssayClient:
-    """A client of nobody."""
     return AssayClient("http://127.0.0.1:9", "x", retries=0)
 
 
 def rows(spark: Any, sql: str) -> int:
-    """What the query counts."""
     return int(spark.sql(sql).collect()[0][0])
 
 

@@ -42,7 +42,6 @@ def user(db: None, _quick_passwords: None) -> User:
 
 @pytest.fixture
 def api(user: User) -> APIClient:
-    """The user's client."""
     client = APIClient(raise_request_exception=False)
     client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(user)[1]}")
     return client
@@ -50,6 +49,5 @@ def api(user: User) -> APIClient:
 
 @pytest.fixture
 def pages(client: Client, user: User) -> Client:
-    """The user's browser."""
     client.force_login(user)
     return client

@@ -48,7 +48,6 @@ class Estate:
     names: dict[str, object]
 
     def address(self, template: str) -> str:
-        """The address with the ids of these rows."""
         return "/" + template.format(root="", **self.names)
 
 
@@ -189,7 +188,6 @@ def body(method: str, template: str, estate: Estate) -> Any:
 
 
 def form(template: str, estate: Estate) -> dict[str, str]:
-    """What the form of a page sends."""
     if template == "silences/new":
         return {"dataset": estate.dataset.full_name, "ends_at": "2026-03-10T13:00", "reason": "Migration."}
     if template.endswith("/override"):

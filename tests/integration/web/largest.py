@@ -51,7 +51,6 @@ class Largest:
 
 
 def days(count: int) -> str:
-    """The window of so many days up to today."""
     end = NOW.replace(hour=0)
     return f"{(end - count * DAY).isoformat()}/{end.isoformat()}"
 
@@ -64,7 +63,6 @@ def _somebody(name: str) -> str:
 def text(
     name: str, length: int = LONG_TEXT, *, written: int = 0, statements: int = USUAL_STATEMENTS, **more: Any
 ) -> Largest:
-    """A request whose size is that of one text."""
     sent, larger = {**more, name: "x" * length}, {**more, name: "x" * (length + 1)}
     return Largest(sent=sent, larger=larger, written=written, statements=statements)
 

@@ -158,8 +158,6 @@ OPEN = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One address and method, and who may."""
-
     method: str
     address: str
     own: frozenset[str]
@@ -168,7 +166,6 @@ class Line:
 
 
 def lines(text: str) -> list[Line]:
-    """The lines of a matrix."""
     return [_line(*line.split()) for line in text.splitlines() if line]
 
 

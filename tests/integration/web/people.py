@@ -16,14 +16,12 @@ def member(name: str, role: Role = Role.VIEWER, *teams: str) -> User:
 
 
 def client_of(user: User) -> APIClient:
-    """A client with a token of its own."""
     client = APIClient(raise_request_exception=False)
     client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(user)[1]}")
     return client
 
 
 def client(name: str, role: Role = Role.VIEWER, *teams: str) -> APIClient:
-    """A client of somebody new."""
     return client_of(member(name, role, *teams))
 
 

@@ -53,13 +53,11 @@ def undone() -> Iterator[None]:
 
 
 def as_role(role: str) -> User:
-    """Me, in a role."""
     Member.objects.filter(user__username="me").update(role=role)
     return User.objects.get(username="me")
 
 
 def with_token(role: str, scopes: list[str]) -> APIClient:
-    """My client with a new token."""
     client = APIClient()
     token = AccessToken.objects.create(as_role(role), scopes=scopes)[1]
     client.credentials(HTTP_AUTHORIZATION=f"Token {token}")

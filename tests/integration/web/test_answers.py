@@ -31,20 +31,16 @@ def incident() -> Incident:
 
 
 def link(incident: Incident, answer: Answer = Answer.ACKNOWLEDGE) -> str:
-    """The address of an incident's link."""
     return f"/answer/{token(incident.alert_id or 0, answer, now=NOW)}"
 
 
 class Form(HTMLParser):
-    """The form of a page's main part: where it is sent, and what it sends."""
-
     def __init__(self, page: str) -> None:
         super().__init__()
         self.action, self.fields = "", dict[str, str]()
         self.feed(re.sub(r"(?s)^.*<main|</main.*$", "", page))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Of a form its action, of an input its value."""
         given = dict(attrs)
         if tag == "form":
             self.action = given.get("action") or ""

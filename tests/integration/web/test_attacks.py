@@ -49,7 +49,6 @@ def _read(line: str) -> Any:
 
 
 def attacks() -> dict[str, list[Any]]:
-    """The attacks, by their kind."""
     found: dict[str, list[Any]] = {}
     for line in FILE.read_text().splitlines()[1:]:
         if line.startswith("[") and line.endswith("]"):
@@ -81,7 +80,6 @@ def refused(kind: str, send: Callable[[Any], Any]) -> list[Any]:
 
 
 def let_through(kind: str, act: Callable[[Any], object], *refusal: type[Exception]) -> list[Any]:
-    """The attacks that were not refused by one of these errors."""
     through = []
     for attack in ATTACKS[kind]:
         with suppress(*refusal):
@@ -107,7 +105,6 @@ def roots(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def event_of(namespace: str, name: str) -> dict[str, Any]:
-    """A run that wrote a dataset, as OpenLineage tells it."""
     return {
         "eventType": "COMPLETE",
         "eventTime": "2026-03-10T01:00:00Z",
@@ -118,13 +115,11 @@ def event_of(namespace: str, name: str) -> dict[str, Any]:
 
 
 def put(api: APIClient, **changes: Any) -> Any:
-    """The answer to a dataset that is pushed."""
     replica = {"datacenter": "sea", "storage": "parquet", "location": "/lake/trips"}
     return api.put("/api/v1/datasets/raw.new", {"owner": "ada", "tier": 3, "replicas": [replica], **changes}, "json")
 
 
 def put_replica(api: APIClient, storage: str, location: str, options: Any = None) -> Any:
-    """The answer to a dataset that is said to lie there."""
     options = ({"table": "t"} if storage == "sql" else {}) if options is None else options
     return put(api, replicas=[{"datacenter": "sea", "storage": storage, "location": location, "options": options}])
 

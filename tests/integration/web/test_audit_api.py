@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 from rest_framework.test import APIClient
@@ -16,7 +15,6 @@ from web.access.throttles import address
 
 @pytest.fixture
 def incident(db: None) -> Incident:
-    """An open incident."""
     return SpoiltWindowFactory.create().incident  # type: ignore[no-any-return]
 
 
@@ -33,10 +31,8 @@ def test_a_change_tells_what_was_who_did_it_and_what_was_given(api: APIClient, i
     assert (entry.given, "owner" in entry.after) == ({"scope": "test", "reason": "wrong bound"}, False)
 
 
-def test_a_page_calls_a_thing_what_the_api_calls_it(user: User, incident: Incident) -> None:
-    client = Client()
-    client.force_login(user)
-    client.post(f"/incidents/{incident.pk}/annotate", {"root_cause": "disk full"})
+def test_a_page_calls_a_thing_what_the_api_calls_it(pages: Client, incident: Incident) -> None:
+    pages.post(f"/incidents/{incident.pk}/annotate", {"root_cause": "disk full"})
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.via, entry.after) == ("incident.annotations", "session", {"root_cause": "disk full"})
 

@@ -20,7 +20,7 @@ MONDAY = day("2026-03-09")
 DAYS = f"{day('2026-03-07').start:%Y-%m-%dT%H:%MZ}/{MONDAY.end:%Y-%m-%dT%H:%MZ}"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def first() -> DataTest:
     """One of two tests of the partitions of a table that began on 1 March, beside one of the whole table."""
     clock.simulate(due(MONDAY))
@@ -36,7 +36,7 @@ def sent(api: APIClient, path: str, body: Mapping[str, Any]) -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
-def test_a_range_of_a_bulk_request_is_a_run_for_each_test_and_partition(api: APIClient, first: DataTest) -> None:
+def test_a_range_of_a_bulk_request_is_a_run_for_each_test_and_partition(api: APIClient) -> None:
     code, answer = sent(api, "runs/bulk", {"dataset": "raw.trips", "window": DAYS})
     days = [day(f"2026-03-{number:02d}").text for number in (9, 8, 7)]
     assert (code, [row["window"] for row in answer["runs"]]) == (201, [text for text in days for _ in range(2)])
@@ -57,7 +57,7 @@ def test_a_range_that_cuts_through_a_partition_is_refused(api: APIClient, first:
         assert (code, "cuts through a partition" in str(problem)) == (400, True)
 
 
-def test_a_range_of_too_many_runs_is_refused(api: APIClient, first: DataTest) -> None:
+def test_a_range_of_too_many_runs_is_refused(api: APIClient) -> None:
     Dataset.objects.update(first_partition="2000-01-01")
     code, problem = sent(api, "runs/bulk", {"dataset": "raw.trips", "window": "2023-01-01T00:00Z/2026-01-01T00:00Z"})
     assert (code, "1096 partitions, which makes 2192 runs" in str(problem), Run.objects.exists()) == (400, True, False)

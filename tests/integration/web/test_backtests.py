@@ -34,14 +34,12 @@ RESULTS = (Standing, Flip, Incident, SpoiltWindow, Alert, Notice, Run)
 
 @pytest.fixture
 def lake(user: User) -> Iterator[FakeEngine]:
-    """Tables in memory, for all engines."""
     engine = FakeEngine()
     with storage.using(engine):
         yield engine
 
 
 def asked(api: APIClient, **query: Any) -> dict[str, Any]:
-    """The answer to a question that can be answered."""
     answer = api.get("/api/v1/backtest", MARCH | query)
     assert answer.status_code == 200, answer.content
     found: dict[str, Any] = answer.json()
@@ -49,7 +47,6 @@ def asked(api: APIClient, **query: Any) -> dict[str, Any]:
 
 
 def refused(api: APIClient, **query: Any) -> str:
-    """Why a question is refused."""
     answer = api.get("/api/v1/backtest", MARCH | query)
     assert answer.status_code == 400, answer.content
     return str(answer.json()["error"])
@@ -102,7 +99,6 @@ def test_a_grace_that_outlasts_it_tells_nobody(api: APIClient) -> None:
 
 
 def filled(lake: FakeEngine, **more: Any) -> Dataset:
-    """A table with eight days, of which one has few rows."""
     table = DatasetFactory.create(name="trips", **more)
     for number in range(1, 9):
         lake.write("/lake/sea/trips", f"2026-03-{number:02d}", rows(40 if number == 5 else 100 + number))
@@ -110,13 +106,11 @@ def filled(lake: FakeEngine, **more: Any) -> Dataset:
 
 
 def work() -> None:
-    """Work the engine's stages until nothing is pending."""
     while tasks.plan() + tasks.scan() + tasks.evaluate():
         pass
 
 
 def measured(api: APIClient, **question: Any) -> dict[str, Any]:
-    """The question, once what it asks of was measured."""
     assert api.post("/api/v1/backtest", MARCH | question, format="json").status_code == 202
     work()
     return question

@@ -22,13 +22,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture
 def reader(db: None) -> User:
-    """A viewer."""
     clock.simulate(NOW)
     return member("ann")
 
 
 def light(colour: str) -> float:
-    """The relative luminance of a colour, by WCAG 2."""
     parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -70,7 +68,6 @@ def test_a_badge_that_has_not_changed_is_not_sent_again(api: APIClient) -> None:
 
 
 def of_key(user: User, *scopes: str) -> tuple[AccessToken, str]:
-    """A token with its key."""
     token = AccessToken.objects.create(user, scopes=list(scopes))[0]
     return token, address_key(token)
 

@@ -31,20 +31,17 @@ COLUMNS = [{"name": name, "type": kind} for name, kind in (("city", "string"), (
 SAID: dict[str, Any] = {"owner": "mia", "tier": 1, "expression": "sum(fare) / row_count()", "sources": ["raw.rides"]}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def rides(user: User) -> Dataset:
-    """A daily table."""
     clock.simulate(NOW)
     return DatasetFactory.create(name="rides", owner="rita", columns=COLUMNS, primary_key=[])
 
 
 def put(api: APIClient, name: str = NAME, **more: Any) -> Any:
-    """The answer to a definition."""
     return api.put(f"{API}/{name}", {**SAID, **more}, format="json")
 
 
 def measured(name: str, key: str, value: float) -> None:
-    """A value that was measured."""
     row = Dataset.objects.get(full_name=name)
     text = f"value(of='{row.business_metric['canonical']}')" if row.business_metric else ""
     Measurement.objects.create(
@@ -61,7 +58,7 @@ def measured(name: str, key: str, value: float) -> None:
     )
 
 
-def test_a_metric_is_defined_listed_and_answered_for(api: APIClient, rides: Dataset) -> None:
+def test_a_metric_is_defined_listed_and_answered_for(api: APIClient) -> None:
     assert api.get(API).json()["results"] == []
     answer = put(api, dimensions=["city"], description="What a ride costs.")
     assert answer.status_code == 201, answer.content
@@ -73,11 +70,8 @@ def test_a_metric_is_defined_listed_and_answered_for(api: APIClient, rides: Data
     found = api.get(f"{API}/{NAME.upper()}").json()
     assert [each["value"] for each in found["values"]] == [4.0, 5.0]
     assert found["sources"] == [{"name": "raw.rides", "status": "untested"}]
-    assert set(DataTest.objects.filter(dataset__full_name=NAME).values_list("name", flat=True)) == {
-        "value",
-        "freshness",
-        "band",
-    }
+    names = DataTest.objects.filter(dataset__full_name=NAME).values_list("name", flat=True)
+    assert set(names) == {"value", "freshness", "band"}
     assert (put(api).status_code, api.get(f"{API}/raw.rides").status_code) == (200, 404)
 
 
@@ -96,17 +90,16 @@ def test_what_is_wrong_with_a_source_is_in_every_answer_on_the_metric(api: APICl
     assert api.get(API).json()["results"][0]["status"] == "bad"
 
 
-def test_pages_show_a_metric_before_it_has_a_value_and_after(api: APIClient, client: Client, rides: Dataset) -> None:
-    client.force_login(User.objects.get())
-    assert "There are no business metrics yet" in client.get("/business-metrics").content.decode()
+def test_pages_show_a_metric_before_it_has_a_value_and_after(api: APIClient, pages: Client) -> None:
+    assert "There are no business metrics yet" in pages.get("/business-metrics").content.decode()
     put(api, "business.a_b-c@d", dimensions=["city"])
-    assert "none yet" in client.get("/business-metrics").content.decode()
+    assert "none yet" in pages.get("/business-metrics").content.decode()
     measured("business.a_b-c@d", "2026-03-09", 5.25)
-    assert "5.25" in client.get("/business-metrics").content.decode()
-    page = client.get("/business-metrics/business.a_b-c@d").content.decode()
+    assert "5.25" in pages.get("/business-metrics").content.decode()
+    page = pages.get("/business-metrics/business.a_b-c@d").content.decode()
     assert ("5.25" in page, "May I use this?" in page, "sum(fare) / row_count()" in page) == (True, True, True)
-    assert ('"value": [5.25]' in page, client.get("/business-metrics/raw.rides").status_code) == (True, 404)
-    assert "No business metric has this" in client.get("/business-metrics?q=zzz").content.decode()
+    assert ('"value": [5.25]' in page, pages.get("/business-metrics/raw.rides").status_code) == (True, 404)
+    assert "No business metric has this" in pages.get("/business-metrics?q=zzz").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +118,7 @@ def test_pages_show_a_metric_before_it_has_a_value_and_after(api: APIClient, cli
         ({"served": [{"dataset": "raw.other", "column": "fare", "dimension": "city"}]}, "none of its dimensions"),
     ],
 )
-def test_what_cannot_be_computed_is_refused(api: APIClient, rides: Dataset, more: Any, told: str) -> None:
+def test_what_cannot_be_computed_is_refused(api: APIClient, more: Any, told: str) -> None:
     DatasetFactory.create(name="other", columns=COLUMNS)
     DatasetFactory.create(name="whole", partition_column="", granularity="")
     answer = put(api, **more)
@@ -133,7 +126,7 @@ def test_what_cannot_be_computed_is_refused(api: APIClient, rides: Dataset, more
     assert not Dataset.objects.filter(full_name=NAME).exists()
 
 
-def test_a_name_is_that_of_a_table_or_of_a_metric(api: APIClient, rides: Dataset) -> None:
+def test_a_name_is_that_of_a_table_or_of_a_metric(api: APIClient) -> None:
     Dataset.objects.update(source="push")
     assert put(api, "raw.rides", sources=["raw.rides"]).status_code == 409
     put(api)
@@ -158,13 +151,11 @@ def test_what_is_of_rows_is_refused_for_a_metric(api: APIClient, rides: Dataset)
             write_data_test(dataset=dataset, name="mine", assertion=assertion, author="ada", now=NOW)
     for dataset, assertion in ((metric, "value() between 1 and 9"), (rides, f"value(dataset='{NAME}') > 0")):
         write_data_test(dataset=dataset, name="mine", assertion=assertion, author="ada", now=NOW)
-    answer = api.post(
-        "/api/v1/pipelines/load/completed", {"outputs": [{"dataset": NAME, "window": "2026-03-09"}]}, format="json"
-    )
-    assert answer.status_code == 400
+    done = {"outputs": [{"dataset": NAME, "window": "2026-03-09"}]}
+    assert api.post("/api/v1/pipelines/load/completed", done, format="json").status_code == 400
 
 
-def test_a_catalog_file_tells_the_line_and_the_place_of_what_is_wrong(rides: Dataset, tmp_path: Path) -> None:
+def test_a_catalog_file_tells_the_line_and_the_place_of_what_is_wrong(tmp_path: Path) -> None:
     catalog = tmp_path / "metrics.yaml"
     catalog.write_text(
         """

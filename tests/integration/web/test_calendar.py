@@ -22,7 +22,6 @@ REQUIRED = ("UID", "DTSTAMP", "DTSTART")
 
 
 def events(client: Any, **asked: Any) -> dict[str, Any]:
-    """The events by their summary."""
     answer = client.get(ADDRESS, asked)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/calendar; charset=utf-8")
     found: list[Any] = Calendar.from_ical(answer.content).walk("VEVENT")
@@ -96,7 +95,6 @@ def test_mutes_are_in_it_and_each_asks_for_their_own(api: APIClient) -> None:
 
 @pytest.fixture
 def reader(db: None) -> User:
-    """A viewer."""
     clock.simulate(NOW)
     return member("ann")
 

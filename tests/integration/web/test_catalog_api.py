@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from django.test import Client
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import nominal_time_run
@@ -132,12 +133,9 @@ def test_names_that_differ_by_case_only_are_one_dataset(api: APIClient) -> None:
         "/datasets/RAW.TRIPS",
     ],
 )
-def test_a_dataset_is_found_in_whatever_case_its_name_is_written(
-    api: APIClient, client: Any, user: Any, path: str
-) -> None:
+def test_a_dataset_is_found_in_whatever_case_its_name_is_written(pages: Client, path: str) -> None:
     DatasetFactory.create(name="trips", first_partition="2026-01-01")
-    client.force_login(user)
-    answer = api.get(path) if path.startswith("/api") else client.get(path)
+    answer = pages.get(path)
     assert (answer.status_code, "raw.trips" in answer.content.decode()) == (200, True)
 
 

@@ -48,7 +48,6 @@ def client_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def load(client_package: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Imports a part of the client."""
     monkeypatch.syspath_prepend(str(client_package))
 
     def imported(part: str) -> ModuleType:

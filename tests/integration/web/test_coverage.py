@@ -19,17 +19,14 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def mail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has an address of email can be told."""
     monkeypatch.setattr(config(), "email_url", "smtp://127.0.0.1:9")
 
 
 def standard_test(dataset: Dataset, **more: Any) -> DataTest:
-    """A live test that Assay has written."""
     return DataTestFactory.create(dataset=dataset, origin="generated", **more)
 
 
 def tier(api: APIClient, level: int, **query: str) -> Any:
-    """One tier of the API's answer."""
     answer = api.get("/api/v1/coverage", query)
     assert answer.status_code == 200
     return answer.json()["tiers"][level]

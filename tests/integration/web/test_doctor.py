@@ -27,8 +27,6 @@ from web.doctor import disk_finding, examine, skew_finding, well
 
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Sets variables of the environment."""
-
     def use(**variables: str) -> None:
         for name, value in variables.items():
             monkeypatch.setenv(f"ASSAY_{name.upper()}", value)

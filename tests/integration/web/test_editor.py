@@ -40,7 +40,6 @@ def trips(user: User) -> Iterator[Dataset]:
 
 
 def text_of(pages: Client, address: str, given: dict[str, str], **headers: str) -> str:
-    """What comes back from a form."""
     answer = pages.post(address, given, headers=headers or SCRIPT)
     assert answer.status_code == 200
     return unescape(answer.content.decode())

@@ -21,18 +21,15 @@ REPORT = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00", "saw": "rows m
 
 @pytest.fixture
 def incident() -> Incident:
-    """One that its owner writes about."""
     return IncidentFactory.create(dataset=DatasetFactory.create(name="trips"), root_cause="not known")
 
 
 def hidden(page: str) -> dict[str, str]:
-    """The hidden fields of the login form."""
     fields = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page)
     return {name: unescape(value) for name, value in fields}
 
 
 def logged_in(client: Client, page: str) -> str:
-    """The page that one sees after logging in through this one."""
     answer = client.post("/login", hidden(page) | NAME, follow=True)
     assert answer.status_code == 200
     return unescape(answer.content.decode())
@@ -112,7 +109,6 @@ def test_what_we_did_not_seal_is_not_shown(client: Client, user: User, incident:
 
 
 def address(pattern: URLPattern, incident: Incident) -> str:
-    """An address of this page that exists."""
     known: dict[str, object] = {"name": "raw.trips", "pk": incident.pk, "action": "accept", "team": incident.team}
     known["token"] = token(incident.alert_id or 0, Answer.MUTE, now=NOW)
     if str(pattern.name) == "report-action":

@@ -26,7 +26,6 @@ RANGE = {"from": (NOW - timedelta(days=1)).isoformat(), "to": (NOW + timedelta(d
 
 
 def rows_of(api: APIClient, name: str, **given: Any) -> list[dict[str, Any]]:
-    """The rows of a file, by its own reader."""
     answer: Any = api.get(f"/api/v1/exports/{name}", {**RANGE, **given})
     assert answer.status_code == 200, answer.content
     assert answer.headers["Content-Disposition"].endswith(f'.{name.rpartition(".")[2]}"')
@@ -37,14 +36,12 @@ def rows_of(api: APIClient, name: str, **given: Any) -> list[dict[str, Any]]:
 
 
 def measurement(dataset: Dataset, **given: Any) -> Measurement:
-    """One, taken at noon."""
     place = {"datacenter": "sea", "window_start": NOW - HOUR, "window_end": NOW, "requested_at": NOW}
     spec = {"spec": MetricSpec(name="row_count").to_json(), "spec_hash": "1", "spec_text": "row_count()"}
     return Measurement.objects.create(**{"dataset": dataset, "measured_at": NOW, **place, **spec, **given})
 
 
 def exit_code(*command: str) -> object:
-    """What a command exits with."""
     with pytest.raises(SystemExit) as left:
         call_command(*command)
     return left.value.code

@@ -1,7 +1,6 @@
 """Results by groups on the pages: the newest ones of a test, and those of a bad window."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from assay.models import Dataset
@@ -19,14 +18,8 @@ FINDINGS = {
 }
 
 
-@pytest.fixture
-def reader(client: Client) -> Client:
-    client.force_login(User.objects.create(username="ada"))
-    return client
-
-
-def page(reader: Client, address: str) -> str:
-    answer = reader.get(address)
+def page(pages: Client, address: str) -> str:
+    answer = pages.get(address)
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -39,28 +32,28 @@ def rows(text: str) -> list[tuple[bool, bool, bool]]:
     return [(one[0], one[1], one[2]) for one in found]
 
 
-def test_the_groups_of_the_newest_result_are_listed_the_broken_ones_first(reader: Client) -> None:
+def test_the_groups_of_the_newest_result_are_listed_the_broken_ones_first(pages: Client) -> None:
     test = DataTestFactory.create(assertion="completeness(fare) >= 0.99 by city", category="column")
     RunFactory.create(data_test=test, outcome=Outcome.BROKEN.value, findings=FINDINGS)
-    text = page(reader, f"/datasets/{test.dataset.full_name}")
+    text = page(pages, f"/datasets/{test.dataset.full_name}")
     assert rows(text) == [(True, False, False), (False, False, True), (False, True, False)]
     assert ("Oslo &lt;b&gt;" in text, "By city, in the newest window" in text) == (True, True)
 
 
-def test_a_test_without_groups_has_no_such_table(reader: Client) -> None:
+def test_a_test_without_groups_has_no_such_table(pages: Client) -> None:
     test = DataTestFactory.create()
     RunFactory.create(data_test=test)
-    assert "in the newest window" not in page(reader, f"/datasets/{test.dataset.full_name}")
+    assert "in the newest window" not in page(pages, f"/datasets/{test.dataset.full_name}")
 
 
-def test_groups_of_a_column_that_is_sensitive_now_are_not_shown(reader: Client) -> None:
+def test_groups_of_a_column_that_is_sensitive_now_are_not_shown(pages: Client) -> None:
     test = DataTestFactory.create(assertion="completeness(fare) >= 0.99 by city", category="column")
     RunFactory.create(data_test=test, outcome=Outcome.BROKEN.value, findings=FINDINGS)
     Dataset.objects.update(columns=[{"name": "city", "type": "string", "sensitive": True}])
-    assert "Oslo" not in page(reader, f"/datasets/{test.dataset.full_name}")
+    assert "Oslo" not in page(pages, f"/datasets/{test.dataset.full_name}")
 
 
-def test_the_groups_of_a_bad_window_are_on_the_page_of_its_incident(reader: Client) -> None:
+def test_the_groups_of_a_bad_window_are_on_the_page_of_its_incident(pages: Client) -> None:
     test = DataTestFactory.create(assertion="completeness(fare) >= 0.99 by city", category="column")
     run = RunFactory.create(data_test=test, outcome=Outcome.BROKEN.value, findings=FINDINGS)
     StandingFactory.create(
@@ -74,4 +67,4 @@ def test_the_groups_of_a_bad_window_are_on_the_page_of_its_incident(reader: Clie
         window_start=run.window_start,
         window_end=run.window_end,
     )
-    assert rows(page(reader, f"/incidents/{incident.pk}"))[0] == (True, False, False)
+    assert rows(page(pages, f"/incidents/{incident.pk}"))[0] == (True, False, False)

@@ -22,17 +22,14 @@ XXE = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd"
 
 @pytest.fixture(autouse=True)
 def trips(db: None) -> Dataset:
-    """The table that all this is about."""
     return DatasetFactory.create(name="trips")
 
 
 def send(api: APIClient, body: bytes, content_type: str = "application/json", address: str = REPORTS) -> Any:
-    """The answer to a body as it stands."""
     return api.generic("POST", address, body, content_type=content_type)  # type: ignore[arg-type]
 
 
 def report(**changes: Any) -> bytes:
-    """A report as JSON."""
     return json.dumps({**REPORT, **changes}).encode()
 
 

@@ -14,7 +14,6 @@ from tests.factories import NOW, DatasetFactory, SpoiltWindowFactory, StandingFa
 
 @pytest.fixture
 def incident(db: None) -> Incident:
-    """An open incident with one spoilt window."""
     test = StandingFactory.create(state="FAIL", last_outcome="broken", value=90.0, excess=10.0).data_test
     incident: Incident = SpoiltWindowFactory.create(incident__dataset=test.dataset, data_test=test).incident
     return incident

@@ -56,7 +56,6 @@ class Marked(trans_real.DjangoTranslation):
 
 @pytest.fixture
 def scene(user: User) -> Scene:
-    """The company's morning."""
     return set_scene()
 
 
@@ -106,7 +105,6 @@ def prose(element: Element, *, is_english: bool = False) -> Iterator[str]:
 
 
 def unmarked(text: str) -> str:
-    """What no text of ours holds; a text may hold others."""
     while (without := re.sub(f"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}", " ", text)) != text:
         text = without
     return text

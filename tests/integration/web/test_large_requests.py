@@ -15,7 +15,6 @@ FIFTY_YEARS = "1980-01-01T00:00:00Z/2030-01-01T00:00:00Z"
 
 
 def event(inputs: int, outputs: int, **run: object) -> dict[str, object]:
-    """A job that reads and writes so many tables."""
     return {
         "eventType": "COMPLETE",
         "eventTime": "2026-03-10T00:00:00Z",

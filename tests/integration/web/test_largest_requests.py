@@ -49,7 +49,6 @@ def estate() -> Estate:
 
 
 def add_tables(count: int) -> None:
-    """So many tables of decades, of which nobody has judged a day."""
     for number in range(count):
         table = DatasetFactory.create(name=f"many_{number}", first_partition="1999-01-01", source="push", owner="me")
         DataTestFactory.create(dataset=table, created_at=NOW - 20_000 * DAY)

@@ -20,7 +20,6 @@ SECRET = "the-key-of-the-house"
 
 
 def push(api: APIClient, storage: str, location: str, **options: str) -> Any:
-    """The answer to a dataset that is said to lie there."""
     replica = {"datacenter": "sea", "storage": storage, "location": location, "options": options}
     return api.put("/api/v1/datasets/raw.trips", {"owner": "ada", "tier": 3, "replicas": [replica]}, format="json")
 

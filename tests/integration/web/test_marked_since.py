@@ -61,7 +61,6 @@ def pay(user: User) -> Dataset:
 
 
 def mark(dataset: Dataset) -> None:
-    """From now on salaries are sensitive."""
     dataset.columns = [{"name": "id", "type": "bigint"}, {"name": "salary", "type": "bigint", "sensitive": True}]
     dataset.save()
 

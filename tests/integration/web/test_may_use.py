@@ -30,7 +30,6 @@ def trips(user: User) -> Dataset:
 
 
 def card(pages: Client, query: str = "", name: str = "raw.trips") -> str:
-    """The card alone, as a change of its form asks for it."""
     answer = pages.get(f"/datasets/{name}?{query}", headers={"HX-Request": "true", "HX-Target": "use"})
     assert answer.status_code == 200
     text = answer.content.decode()

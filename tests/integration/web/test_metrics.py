@@ -42,20 +42,17 @@ MOST_STATEMENTS = 16  # where every stage is idle; one more for each that has wo
 
 @pytest.fixture(autouse=True)
 def noon() -> None:
-    """The clock."""
     clock.simulate(NOW)
     probes.DATASET_COUNTS.at = float("-inf")
 
 
 def read(name: str, **headers: str) -> dict[tuple[str, ...], float]:
-    """The samples of one metric, by the values of their labels."""
     text = Client().get("/metrics", headers=headers).content.decode()
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     return {tuple(sample.labels.values()): sample.value for sample in samples if sample.name == name}
 
 
 def token() -> dict[str, str]:
-    """The header of a known user."""
     return {"Authorization": f"Bearer {AccessToken.objects.create(User.objects.create_user('prometheus'))[1]}"}
 
 
@@ -126,7 +123,6 @@ def test_skipped_slots_are_counted() -> None:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A set-up with a broker."""
     monkeypatch.setenv("ASSAY_BROKER_URL", "memory://")
     config.cache_clear()
     yield

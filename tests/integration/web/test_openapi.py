@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from functools import cache
+from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,9 +21,11 @@ from rest_framework.test import APIClient
 
 from assay import clock
 from assay.models import Member
+from tests.crawler.pages import read_page
 from tests.factories import NOW
 from tests.integration.web.estate import Estate, body, build
 from tests.integration.web.matrix import API, Line, lines
+from web.api.problems import KINDS
 
 METHODS = ("get", "post", "put", "patch", "delete")
 ROOT = "urn:assay"
@@ -39,7 +42,6 @@ def document() -> dict[str, Any]:
 
 @cache
 def closed() -> Registry[Any]:
-    """The document as a resource, with its objects closed."""
     whole = json.loads(json.dumps(document()))
     for part in whole["components"]["schemas"].values():
         if "properties" in part:
@@ -50,7 +52,6 @@ def closed() -> Registry[Any]:
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Method, path and what the document says of each operation."""
     for path, item in document()["paths"].items():
         yield from ((method, path, item[method]) for method in METHODS if method in item)
 
@@ -65,7 +66,6 @@ def wrong_with(value: Any, *place: str) -> list[str]:
 
 
 def path_of(line: Line, address: str) -> str:
-    """The path of the document that an address belongs to."""
     route = str(resolve(urlsplit(address).path).route)
     found = [path for path in document()["paths"] if fits(path, address) and path.count("/") >= route.count("/") - 1]
     literal = [path for path in found if path == address]
@@ -74,7 +74,6 @@ def path_of(line: Line, address: str) -> str:
 
 
 def fits(path: str, address: str) -> bool:
-    """Whether an address is one of a path with parameters."""
     wanted, given = path.split("/"), address.split("/")
     return len(wanted) == len(given) and all(
         part == word or part.startswith("{") for part, word in zip(wanted, given, strict=True)
@@ -147,7 +146,6 @@ def test_a_token_is_described_as_it_is_got() -> None:
 
 @pytest.fixture
 def estate() -> Estate:
-    """A row of every kind, as the matrix of access has it."""
     clock.simulate(NOW)
     for name in ("grace", "third"):
         user = User.objects.create_user(name)
@@ -195,3 +193,22 @@ def test_an_answer_with_a_member_that_the_document_lacks_is_noticed() -> None:
     assert wrong_with({"decision": "allow", "status": "good", "reasons": [], "more": 1}, *place) != []
     assert wrong_with({"decision": "maybe", "reasons": []}, *place) != []
     assert wrong_with({"decision": "allow"}, *place) != []
+
+
+def test_the_page_explains_every_kind_of_problem_where_its_type_leads(client: Client, db: None) -> None:
+    text = client.get("/api/docs").content.decode()
+    page = read_page(text)
+    assert page.mistakes == ()
+    assert {kind.url.partition("#")[2] for kind in KINDS.values()} <= page.ids
+    assert "Send 'Authorization: Token …'" in unescape(text)
+
+
+def test_its_script_starts_swagger_ui_with_our_document(client: Client, db: None) -> None:
+    script = client.get("/api/docs?script=")
+    assert script.headers["Content-Type"] == "application/javascript"
+    assert 'url: "/api/schema"' in script.content.decode().replace("\\u002D", "-")
+
+
+def test_every_page_leads_to_it(pages: Client) -> None:
+    for address in ("/", "/incidents", "/login"):
+        assert "/api/docs" in read_page(pages.get(address, follow=True).content.decode()).links

@@ -21,7 +21,7 @@ MONDAY, TUESDAY = day("2026-03-09"), day("2026-03-10")
 REASON = "The board's report can live with it."
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def bad() -> DataTest:
     start(due(MONDAY))
     test = new_test(severity="hard", sustain=0 * HOUR)

@@ -4,7 +4,6 @@ import pytest
 from django.template import Context, Template
 from django.test import Client
 
-from assay import clock
 from assay.models import Category, Dataset
 from incident_manager.services import confirm_report, report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
@@ -13,55 +12,45 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def page(client: Client, django_user_model: object) -> Client:
-    """The pages, as somebody who is logged in sees them at noon of the tests' day."""
-    clock.simulate(NOW)
-    client.force_login(django_user_model.objects.create_user("ada"))  # type: ignore[attr-defined]
-    client.raise_request_exception = False
-    return client
-
-
-@pytest.fixture
 def rides() -> Dataset:
-    """A table with one test that was never run."""
     dataset = DatasetFactory.create(namespace="shop", name="rides", first_partition="2026-01-01")
     DataTestFactory.create(dataset=dataset, name="freshness", category=Category.FRESHNESS)
     return dataset
 
 
-def test_the_page_of_a_dataset_shows_a_test_that_has_not_run_yet_without_a_value(page: Client, rides: Dataset) -> None:
-    answer = page.get("/datasets/shop.rides")
+def test_the_page_of_a_dataset_shows_a_test_that_has_not_run_yet_without_a_value(pages: Client, rides: Dataset) -> None:
+    answer = pages.get("/datasets/shop.rides")
     assert (answer.status_code, '<td class="num" data-label="Value">–</td>' in answer.content.decode()) == (200, True)
 
 
-def test_the_page_of_a_users_report_shows_its_window_without_a_value(page: Client, rides: Dataset) -> None:
+def test_the_page_of_a_users_report_shows_its_window_without_a_value(pages: Client, rides: Dataset) -> None:
     claim = report(dataset=rides, window=day("2026-03-08"), reporter="grace", description="Fares doubled.", now=NOW)
-    answer = page.get(f"/incidents/{claim.incident_id}")
+    answer = pages.get(f"/incidents/{claim.incident_id}")
     assert (answer.status_code, '<td class="num">–</td>' in answer.content.decode()) == (200, True)
 
 
-def test_a_confirmed_report_makes_a_table_bad_on_its_page_and_in_the_catalogue(page: Client, rides: Dataset) -> None:
+def test_a_confirmed_report_makes_a_table_bad_on_its_page_and_in_the_catalogue(pages: Client, rides: Dataset) -> None:
     StandingFactory.create(data_test=rides.data_tests.get(), window=day("2026-03-09"))
     bad = '<span class="pill fail"'
-    assert not any(bad in page.get(address).content.decode() for address in ("/", "/datasets/shop.rides"))
+    assert not any(bad in pages.get(address).content.decode() for address in ("/", "/datasets/shop.rides"))
     claim = report(dataset=rides, window=day("2026-03-09"), reporter="grace", description="Doubled.", now=NOW)
     confirm_report(claim, author="ada", now=NOW)
-    catalogue, own = (page.get(address).content.decode() for address in ("/", "/datasets/shop.rides"))
+    catalogue, own = (pages.get(address).content.decode() for address in ("/", "/datasets/shop.rides"))
     assert (bad in own.split("</h1>")[0], "<dt>Good</dt><dd>0</dd>" in catalogue) == (True, True)
     assert bad in catalogue.split('id="matrix"')[1]
-    assert page.get("/?status=bad").content.decode().count("/datasets/shop.rides") == 1
-    assert "/datasets/shop.rides" not in page.get("/?status=good").content.decode()
+    assert pages.get("/?status=bad").content.decode().count("/datasets/shop.rides") == 1
+    assert "/datasets/shop.rides" not in pages.get("/?status=good").content.decode()
 
 
 @pytest.mark.parametrize("address", ["/", "/datasets/shop.rides"])
-def test_pages_say_when_nobody_works_or_an_engine_is_away(page: Client, rides: Dataset, address: str) -> None:
-    assert "What is shown may be old" not in page.get(address).content.decode()
+def test_pages_say_when_nobody_works_or_an_engine_is_away(pages: Client, rides: Dataset, address: str) -> None:
+    assert "What is shown may be old" not in pages.get(address).content.decode()
     test = rides.data_tests.get()
     RunFactory.create(data_test=test, window=day("2026-03-09"), planned_at=None, evaluated_at=None, judged_at=None)
-    late = page.get(address).content.decode()
+    late = pages.get(address).content.decode()
     assert "nobody has worked what is due in plan" in late
     StandingFactory.create(data_test=test, window=day("2026-03-08"), state="UNKNOWN", error_reason="engine unreachable")
-    assert "their engine cannot be reached: 1 in sea" in page.get(address).content.decode()
+    assert "their engine cannot be reached: 1 in sea" in pages.get(address).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -51,18 +51,15 @@ def _roots(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sync(tmp_path: Path, *datasets: str, source: str = "ours") -> None:
-    """Read datasets as a catalog file of the operator's."""
     (tmp_path / "catalog.yaml").write_text("datasets:" + "".join(datasets))
     apply_catalog(load(tmp_path / "catalog.yaml"), source=source, full=False, now=NOW)
 
 
 def pay(location: str = "/lake/pay", storage: str = "parquet") -> str:
-    """The restricted table as a catalog file tells it."""
     return PAY % (storage, location, ", options: {table: pay}" if storage == "sql" else "")
 
 
 def push(api: Any, location: str = "/lake/pay", storage: str = "parquet", name: str = "evil.alias", **more: Any) -> Any:
-    """The answer to another name for a place."""
     options = {"table": "pay"} if storage == "sql" else {}
     replica = {"datacenter": "sea", "storage": storage, "location": location, "options": options}
     return api.put(f"/api/v1/datasets/{name}", {"owner": "eve", "tier": 5, "replicas": [replica], **more}, "json")

@@ -1,26 +1,26 @@
-"""Errors are problems of RFC 9457, whichever part of the service finds them."""
+"""Errors are problems of RFC 9457, whichever part of the service finds them; pages say them in plain words."""
 
 import json
 from typing import Any
 
+import html5lib
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.test import Client
+from django.test import Client, RequestFactory
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from assay.edge.rates import merged
 from tests.factories import DatasetFactory, IncidentFactory
 from web.access.throttles import ByCost
-from web.api.problems import KINDS
+from web.api.problems import KINDS, fault
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "where", "mend", "error"}
 REQUEST_ID = "0123456789abcdef"
 
 
 def demand_problem(answer: Any, status: int) -> dict[str, Any]:
-    """The problem that an answer tells of, once it is seen to be one."""
     assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/problem+json"), answer.content
     said: dict[str, Any] = json.loads(answer.content)
     assert set(said) == MEMBERS
@@ -110,3 +110,32 @@ def test_a_host_that_is_not_ours_is_a_problem_below_the_api_and_a_page_elsewhere
 def test_errors_of_pages_stay_pages(pages: Client) -> None:
     answer = pages.get("/incidents/1")
     assert (answer.status_code, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+
+
+@pytest.mark.parametrize(
+    "address", ["/nothing", "/datasets/no.such", "/incidents/999999", "/teams/nobody", "/datasets/%3Cb%3E"]
+)
+def test_an_address_without_a_page_says_so_and_offers_a_search(pages: Client, address: str) -> None:
+    answer = pages.get(address)
+    page = answer.content.decode()
+    assert answer.status_code == 404
+    html5lib.HTMLParser(strict=True).parse(page)
+    assert ("There is nothing at this address" in page, "Find a dataset" in page) == (True, True)
+    assert ("Resolver404" in page, "query" in page) == (False, False)
+
+
+def test_what_is_gone_is_named(pages: Client) -> None:
+    assert "There is no incident 999999." in pages.get("/incidents/999999").content.decode()
+
+
+def test_who_is_not_logged_in_is_offered_the_login(client: Client, db: None) -> None:
+    page = client.get("/nothing").content.decode()
+    assert ('href="/login"' in page, "Find a dataset" in page) == (True, False)
+
+
+def test_a_fault_is_told_without_the_database(rf: RequestFactory, db: None) -> None:
+    answer = fault(rf.get("/incidents"))
+    page = answer.content.decode()  # type: ignore[attr-defined]
+    assert answer.status_code == 500
+    html5lib.HTMLParser(strict=True).parse(page)
+    assert "Assay has failed to show this page" in page

@@ -58,7 +58,6 @@ QUESTIONS = (
 
 
 def count(api: APIClient, name: str) -> int:
-    """How many rows a list has."""
     return int(api.get(f"/api/v1/{name}").json()["count"])
 
 

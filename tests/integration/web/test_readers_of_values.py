@@ -41,7 +41,6 @@ def spark(stages: Loop, spark_engine: SparkEngine) -> Iterator[Loop]:
 
 
 def trips(folder: Path, name: str = "trips") -> Dataset:
-    """A table with three rows on Monday."""
     dataset = DatasetFactory.create(name=name)
     dataset.replicas.update(location=str(folder / name))
     part = folder / name / "datestr=2026-03-09"
@@ -51,7 +50,6 @@ def trips(folder: Path, name: str = "trips") -> Dataset:
 
 
 def measure(stages: Loop, dataset: Dataset, *assertions: str) -> None:
-    """One scan of Monday."""
     for text in assertions:
         stages.request(DataTestFactory.create(dataset=dataset, assertion=text), MONDAY)
     stages.drain()

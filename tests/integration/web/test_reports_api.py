@@ -25,20 +25,17 @@ WEEKEND_ON = Window(start=SUNDAY.start, end=MONDAY.end)
 LATER = Window(start=MONDAY.start, end=TUESDAY.end)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def trips() -> Dataset:
-    """``raw.trips``, of ada's."""
     return DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
 
 
 @pytest.fixture
 def eve(user: User) -> APIClient:
-    """A second user."""
     return client("eve")
 
 
 def claim(client: APIClient, window: Window = MONDAY, more: Mapping[str, str] = NOTHING_MORE) -> Any:
-    """The answer to a report of ``raw.trips``."""
     body = {"dataset": "raw.trips", "window": window.text, "description": "Half of it is missing.", **more}
     answer = client.post("/api/v1/reports", body, format="json")
     assert answer.status_code == 201, answer.content
@@ -46,17 +43,15 @@ def claim(client: APIClient, window: Window = MONDAY, more: Mapping[str, str] = 
 
 
 def reported() -> list[Incident]:
-    """The incidents that users reported."""
     return list(Incident.objects.filter(kind="reported").order_by("pk"))
 
 
 def heard(recipient: str) -> int:
-    """How many messages somebody was sent."""
     return Notice.objects.filter(recipient=recipient, event="reported", channel="log").count()
 
 
 def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_of_both(
-    api: APIClient, eve: APIClient, trips: Dataset
+    api: APIClient, eve: APIClient
 ) -> None:
     first, second = claim(api), claim(eve)
     assert (len(reported()), heard("ada")) == (1, 2)
@@ -69,7 +64,7 @@ def test_two_users_who_report_one_fault_are_one_incident_whose_owner_hears_of_bo
     )
 
 
-def test_both_reports_of_one_fault_are_shown(api: APIClient, eve: APIClient, trips: Dataset, pages: Client) -> None:
+def test_both_reports_of_one_fault_are_shown(api: APIClient, eve: APIClient, pages: Client) -> None:
     claim(api), claim(eve, more={"description": "I miss a third."})
     page = pages.get(f"/incidents/{reported()[0].pk}").content.decode()
     assert ("Half of it is missing." in page, "I miss a third." in page) == (True, True)
@@ -77,20 +72,20 @@ def test_both_reports_of_one_fault_are_shown(api: APIClient, eve: APIClient, tri
     assert [report["reporter"] for report in answer["reports"]] == ["grace", "eve"]
 
 
-def test_the_second_reporter_is_told_on_the_page_too(api: APIClient, trips: Dataset) -> None:
+def test_the_second_reporter_is_told_on_the_page_too(api: APIClient) -> None:
     claim(api)
     form = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00", "description": "Bad.", "datacenter": "", "saw": ""}
     page = browser("eve").post("/datasets/raw.trips/report", form, follow=True).content.decode()
     assert ("which grace reported" in page, len(reported())) == (True, 1)
 
 
-def test_the_second_reporter_hears_what_the_owner_decides(api: APIClient, eve: APIClient, trips: Dataset) -> None:
+def test_the_second_reporter_hears_what_the_owner_decides(api: APIClient, eve: APIClient) -> None:
     first, _ = claim(api), claim(eve)
     assert api.post(f"/api/v1/reports/{first['id']}/confirm", {}, format="json").status_code == 200
     assert (heard("grace"), heard("eve")) == (1, 1)
 
 
-def test_an_open_claim_grows_by_what_the_second_adds(api: APIClient, eve: APIClient, trips: Dataset) -> None:
+def test_an_open_claim_grows_by_what_the_second_adds(api: APIClient, eve: APIClient) -> None:
     first, second = claim(api), claim(eve, LATER)
     assert [second["joined"], second["incident"]] == [[first["incident"]], None]
     (incident,) = reported()
@@ -101,9 +96,7 @@ def test_an_open_claim_grows_by_what_the_second_adds(api: APIClient, eve: APICli
     assert api.get("/api/v1/quality", asked).json()["status"] == "bad"
 
 
-def test_a_confirmed_claim_does_not_grow_and_the_owner_hears_of_the_rest(
-    api: APIClient, eve: APIClient, trips: Dataset
-) -> None:
+def test_a_confirmed_claim_does_not_grow_and_the_owner_hears_of_the_rest(api: APIClient, eve: APIClient) -> None:
     first = claim(api)
     api.post(f"/api/v1/reports/{first['id']}/confirm", {}, format="json")
     second = claim(eve, LATER)
@@ -126,16 +119,14 @@ def test_a_confirmed_claim_does_not_grow_and_the_owner_hears_of_the_rest(
     ],
 )
 def test_one_fault_is_of_one_category_and_one_datacenter(
-    api: APIClient, eve: APIClient, trips: Dataset, first: dict[str, str], second: dict[str, str], incidents: int
+    api: APIClient, eve: APIClient, first: dict[str, str], second: dict[str, str], incidents: int
 ) -> None:
     claim(api, more=first), claim(eve, more=second)
     assert len(reported()) == incidents
 
 
 @pytest.mark.parametrize("decision", ["reject", "fix"])
-def test_a_settled_report_does_not_swallow_a_new_one(
-    api: APIClient, eve: APIClient, trips: Dataset, decision: str
-) -> None:
+def test_a_settled_report_does_not_swallow_a_new_one(api: APIClient, eve: APIClient, decision: str) -> None:
     first = claim(api)
     assert api.post(f"/api/v1/reports/{first['id']}/{decision}", {}, format="json").status_code == 200
     second = claim(eve)
@@ -144,7 +135,6 @@ def test_a_settled_report_does_not_swallow_a_new_one(
 
 
 def spoil(dataset: Dataset, **more: Any) -> Incident:
-    """An incident that a test found on Monday."""
     incident: Incident = SpoiltWindowFactory.create(incident__dataset=dataset, window=MONDAY, **more).incident
     return incident
 
@@ -158,7 +148,7 @@ def test_a_report_of_another_category_joins_by_its_reporters_word_alone(api: API
     assert (named["state"], named["joined"]) == ("joined", [incident.pk])
 
 
-def test_an_incident_that_it_cannot_be_is_refused(api: APIClient, trips: Dataset) -> None:
+def test_an_incident_that_it_cannot_be_is_refused(api: APIClient) -> None:
     other = IncidentFactory.create(dataset=DatasetFactory.create(name="else"))
     body = {"dataset": "raw.trips", "window": MONDAY.text, "description": "Bad.", "of": other.pk}
     answer = api.post("/api/v1/reports", body, format="json")
@@ -193,7 +183,7 @@ def test_a_second_report_of_the_rest_of_a_known_fault_joins_the_first(
     assert [row.window for row in reported()[0].spoilt_windows.all()] == [SUNDAY]
 
 
-def test_a_report_names_a_partition_by_its_key_as_runs_and_the_gate_do(api: APIClient, trips: Dataset) -> None:
+def test_a_report_names_a_partition_by_its_key_as_runs_and_the_gate_do(api: APIClient) -> None:
     body = {"dataset": "raw.trips", "window": "2026-03-09", "description": "Half of it is missing."}
     answer = api.post("/api/v1/reports", body, format="json")
     assert (answer.status_code, answer.json()["window"]) == (201, MONDAY.text)

@@ -27,29 +27,24 @@ PROBLEM, REPORT = "/datasets/raw.trips/problem", "/datasets/raw.trips/report"
 
 @pytest.fixture
 def trips(user: User) -> Dataset:
-    """``raw.trips``, of ada's."""
     return DatasetFactory.create(name="trips")
 
 
 def text_of(pages: Client, address: str, **query: str) -> str:
-    """A page's text."""
     answer = pages.get(address, query)
     assert answer.status_code == 200
     return unescape(answer.content.decode())
 
 
 def sent(pages: Client, address: str, **given: str) -> str:
-    """The page after a form was sent."""
     return unescape(pages.post(address, given, follow=True).content.decode())
 
 
 def reported(trips: Dataset, window: Window = MONDAY, saw: str = "rows missing", reporter: str = "bo") -> Report:
-    """A claim that its owner has heard of."""
     return services.report(dataset=trips, window=window, reporter=reporter, description="Half.", saw=saw, now=NOW)
 
 
 def spoilt(dataset: Dataset, window: Window = MONDAY, **more: Any) -> Incident:
-    """An incident that a test found."""
     incident: Incident = SpoiltWindowFactory.create(incident__dataset=dataset, window=window, **more).incident
     return incident
 

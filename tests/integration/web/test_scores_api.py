@@ -38,7 +38,6 @@ LONG_AGO = NOW - 60 * DAY
 
 
 def judged(*categories: str, since: datetime = LONG_AGO, **more: Any) -> Dataset:
-    """A dataset with a judged test in each category."""
     dataset = DatasetFactory.create(**more)
     for category in categories:
         test = DataTestFactory.create(dataset=dataset, category=category, created_at=since)
@@ -67,7 +66,6 @@ def claimed(dataset: Dataset) -> None:
 
 
 def scores(api: APIClient, start: datetime, end: datetime, **more: str) -> Any:
-    """The API's answer."""
     clock.simulate(end)
     return api.get("/api/v1/scores", {"from": start.isoformat(), "to": end.isoformat(), **more}).json()
 
@@ -138,7 +136,6 @@ def reported(api: APIClient, dataset: Dataset, at: datetime, **more: str) -> int
 
 
 def fixed(api: APIClient, report: int, at: datetime) -> None:
-    """The owner says that a report's data is repaired."""
     clock.simulate(at)
     assert api.post(f"/api/v1/reports/{report}/fix", {}, format="json").status_code == 200
 

@@ -22,9 +22,8 @@ MONDAY = day("2026-03-09")
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def trips() -> Dataset:
-    """``raw.trips``, of ada's."""
     return DatasetFactory.create(name="trips")
 
 
@@ -36,7 +35,7 @@ def ask(api: APIClient, **given: Any) -> Any:
     )
 
 
-def test_a_silence_is_written_listed_and_audited(api: APIClient, trips: Dataset) -> None:
+def test_a_silence_is_written_listed_and_audited(api: APIClient) -> None:
     made = ask(api, category="freshness")
     assert made.status_code == 201
     row = made.json()
@@ -60,7 +59,7 @@ def test_a_silence_is_written_listed_and_audited(api: APIClient, trips: Dataset)
     ],
 )
 def test_a_silence_that_nobody_could_understand_is_refused(
-    api: APIClient, trips: Dataset, given: dict[str, Any], where: str, says: str
+    api: APIClient, given: dict[str, Any], where: str, says: str
 ) -> None:
     answer = ask(api, **given)
     assert (answer.status_code, answer.json()["where"], says in answer.json()["error"]) == (400, where, True)
@@ -77,7 +76,7 @@ def test_a_silence_that_nobody_could_understand_is_refused(
         ({"dataset": None, "category": "freshness"}, 403),  # of everybody
     ],
 )
-def test_owners_silence_what_is_theirs_alone(user: User, trips: Dataset, given: dict[str, Any], status: int) -> None:
+def test_owners_silence_what_is_theirs_alone(user: User, given: dict[str, Any], status: int) -> None:
     assert ask(client("eve", Role.OWNER, "team-eve"), **given).status_code == status
 
 
@@ -111,7 +110,7 @@ def test_a_notice_that_a_silence_suppressed_says_so_on_the_page(api: APIClient, 
     assert ("Not sent" in page, ">muted<" in page, "silenced" in page) == (True, True, False)
 
 
-def test_the_page_writes_lists_and_ends_silences(pages: Client, trips: Dataset) -> None:
+def test_the_page_writes_lists_and_ends_silences(pages: Client) -> None:
     form = {"dataset": "RAW.trips", "category": "", "owner": "", "ends_at": "2026-03-11T00:00", "reason": "Migration."}
     assert "Muted until 2026-03-11 00:00 UTC." in pages.post("/silences/new", form, follow=True).content.decode()
     page = pages.get("/silences").content.decode()
@@ -130,9 +129,7 @@ def test_the_page_writes_lists_and_ends_silences(pages: Client, trips: Dataset) 
         ({"reason": ""}, "This field is required."),
     ],
 )
-def test_the_page_says_what_is_wrong_with_a_silence(
-    pages: Client, trips: Dataset, given: dict[str, str], says: str
-) -> None:
+def test_the_page_says_what_is_wrong_with_a_silence(pages: Client, given: dict[str, str], says: str) -> None:
     form = {"dataset": "raw.trips", "ends_at": "2026-03-11T00:00", "reason": "Migration.", **given}
     assert says in pages.post("/silences/new", form, follow=True).content.decode()
     assert not Silence.objects.exists()

@@ -24,7 +24,7 @@ PAGE = "/datasets/raw.orders/suggestions"
 COLUMNS = [{"name": "id", "type": "bigint"}, {"name": "city", "type": "string"}, {"name": "price", "type": "double"}]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def orders(user: User, tmp_path: Path) -> Dataset:
     """Nine daily partitions of a hundred orders each; in the last of them a city is new."""
     for number in range(1, 10):
@@ -39,7 +39,6 @@ def orders(user: User, tmp_path: Path) -> Dataset:
 
 
 def ask(api: APIClient) -> None:
-    """Ask for the suggestions of the orders, and let a worker read."""
     answer = api.post("/api/v1/suggestions", {"dataset": "raw.orders"}, format="json")
     assert answer.status_code == 202, answer.content
     while suggest():
@@ -47,14 +46,12 @@ def ask(api: APIClient) -> None:
 
 
 def listed(api: APIClient, **query: Any) -> dict[str, dict[str, Any]]:
-    """The suggestions by their assertion."""
     answer = api.get("/api/v1/suggestions", {"dataset": "raw.orders", "limit": 1000, **query})
     assert answer.status_code == 200, answer.content
     return {row["assertion"]: row for row in answer.json()["results"]}
 
 
 def decide(api: APIClient, assertion: str, decision: str, **given: Any) -> Any:
-    """The answer to a decision about one of them."""
     row = Offer.objects.get(assertion=assertion)
     return api.post(f"/api/v1/suggestions/{row.pk}/{decision}", given, format="json")
 
@@ -62,7 +59,7 @@ def decide(api: APIClient, assertion: str, decision: str, **given: Any) -> Any:
 UNIQUE, CITIES = "uniqueness(id) = 1", """compliance("city is null or city in ('Bonn', 'Oslo', 'Rome')") = 1"""
 
 
-def test_what_was_asked_for_is_read_by_a_worker_and_offered(api: APIClient, orders: Dataset) -> None:
+def test_what_was_asked_for_is_read_by_a_worker_and_offered(api: APIClient) -> None:
     assert api.get("/api/v1/suggestions/reading", {"dataset": "raw.orders"}).status_code == 404
     api.post("/api/v1/suggestions", {"dataset": "raw.orders"}, format="json")
     waiting = api.get("/api/v1/suggestions/reading", {"dataset": "raw.orders"}).json()
@@ -76,7 +73,7 @@ def test_what_was_asked_for_is_read_by_a_worker_and_offered(api: APIClient, orde
     assert (CITIES in listed(api, least_held=1), "severity: soft" in found[UNIQUE]["yaml"]) == (False, True)
 
 
-def test_an_accepted_suggestion_is_a_soft_test_and_is_offered_no_more(api: APIClient, orders: Dataset) -> None:
+def test_an_accepted_suggestion_is_a_soft_test_and_is_offered_no_more(api: APIClient) -> None:
     ask(api)
     answer = decide(api, UNIQUE, "accept").json()
     test = DataTest.objects.get(pk=answer["data_test"])
@@ -97,7 +94,7 @@ def test_an_accepted_suggestion_is_a_soft_test_and_is_offered_no_more(api: APICl
 
 
 def test_a_rejected_suggestion_stays_away_until_the_rejection_is_taken_back(
-    api: APIClient, orders: Dataset, capsys: pytest.CaptureFixture[str]
+    api: APIClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ask(api)
     assert decide(api, CITIES, "reject", reason="We open more of them.").json()["state"] == "rejected"
@@ -114,9 +111,7 @@ def test_a_rejected_suggestion_stays_away_until_the_rejection_is_taken_back(
     assert listed(api)[CITIES]["state"] == "offered"
 
 
-def test_the_same_rule_on_the_same_column_is_not_offered_with_another_bound(
-    api: APIClient, orders: Dataset, tmp_path: Path
-) -> None:
+def test_the_same_rule_on_the_same_column_is_not_offered_with_another_bound(api: APIClient, tmp_path: Path) -> None:
     ask(api)
     decide(api, "max(price) <= 100", "reject")
     for number in range(1, 10):
@@ -145,7 +140,7 @@ def test_what_is_kept_of_a_column_that_becomes_sensitive_is_neither_shown_nor_st
     assert not Offer.objects.filter(pk=offer.pk).exists()
 
 
-def test_the_page_asks_shows_that_it_is_read_and_decides(pages: Client, orders: Dataset) -> None:
+def test_the_page_asks_shows_that_it_is_read_and_decides(pages: Client) -> None:
     assert "Suggest tests" in pages.get("/datasets/raw.orders").content.decode()
     pages.post("/datasets/raw.orders/suggest")
     assert "The past is being read" in pages.get(PAGE).content.decode()
@@ -166,7 +161,7 @@ def test_the_page_asks_shows_that_it_is_read_and_decides(pages: Client, orders: 
 
 @pytest.mark.parametrize(("readers", "is_offered"), [("", True), ("team:secret", False)])
 def test_a_dataset_that_not_all_may_see_is_named_in_no_suggestion(
-    api: APIClient, orders: Dataset, tmp_path_factory: pytest.TempPathFactory, readers: str, is_offered: bool
+    api: APIClient, tmp_path_factory: pytest.TempPathFactory, readers: str, is_offered: bool
 ) -> None:
     place = tmp_path_factory.mktemp("cities")
     pq.write_table(pa.table({"name": ["Bonn", "Lima", "Oslo", "Rome"]}), place / "part-0.parquet")
@@ -206,13 +201,13 @@ def test_a_reading_that_ends_its_worker_is_given_up(api: APIClient, orders: Data
     assert "ended 2 times" in PastReading.objects.get(dataset=orders).problem
 
 
-def test_two_who_ask_at_once_are_answered_by_one_reading(api: APIClient, orders: Dataset) -> None:
+def test_two_who_ask_at_once_are_answered_by_one_reading(api: APIClient) -> None:
     for _ in range(2):
         api.post("/api/v1/suggestions", {"dataset": "raw.orders"}, format="json")
     assert (suggest(), suggest()) == (1, 0)
 
 
-def test_names_that_are_taken_get_a_number(api: APIClient, orders: Dataset) -> None:
+def test_names_that_are_taken_get_a_number(api: APIClient) -> None:
     ask(api)
     body = {"dataset": "raw.orders", "name": "Unique-If-Approximately-Unique-id", "assertion": "row_count() > 0"}
     api.post("/api/v1/data-tests", body, format="json")

@@ -24,7 +24,6 @@ QUESTION = {"datasets": ["raw.trips"], "window": "2026-03-09"}
 
 @pytest.fixture
 def rates(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[dict[str, str]]:
-    """The rates in force, which a test may change."""
     rates = merged({})
     monkeypatch.setattr(ByCost, "THROTTLE_RATES", rates)
     settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": rates}
@@ -33,7 +32,6 @@ def rates(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[dict[
 
 
 def statuses(client: APIClient, count: int, address: str = "/api/v1/datasets") -> list[int]:
-    """What so many reads are answered."""
     return [client.get(address).status_code for _ in range(count)]
 
 
@@ -92,7 +90,6 @@ def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_added(
 
 
 def guess(password: str, name: str = "grace", address: str = "8.8.8.8") -> Response:
-    """The API's answer to a name and a password."""
     basic = b64encode(f"{name}:{password}".encode()).decode()
     answer: Any = APIClient(raise_request_exception=False).post(
         "/api/v1/auth/login", HTTP_AUTHORIZATION=f"Basic {basic}", REMOTE_ADDR=address

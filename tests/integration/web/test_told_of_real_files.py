@@ -32,18 +32,15 @@ def lake(api: APIClient, spark_engine: SparkEngine) -> Iterator[None]:
 
 
 def at(text: str) -> datetime:
-    """The instant in UTC."""
     return datetime.fromisoformat(f"{text}+00:00")
 
 
 def push(api: APIClient, root: Path, files: dict[str, pa.Table], columns: dict[str, str]) -> None:
-    """Trips that lie in folders by day, as a producer pushes them."""
     answer = tell(api, root, files, columns)
     assert answer.status_code == 201, answer.content
 
 
 def tell(api: APIClient, root: Path, files: dict[str, pa.Table], columns: dict[str, str]) -> Any:
-    """The answer to a producer."""
     root.mkdir(exist_ok=True)
     for key, table in files.items():
         (root / f"datestr={key}").mkdir()

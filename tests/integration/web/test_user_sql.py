@@ -51,7 +51,6 @@ def trips(api: Any) -> Any:
 
 
 def save(api: Any, assertion: str) -> Any:
-    """The answer to a test that is saved."""
     return api.post("/api/v1/data-tests", {"dataset": "raw.trips", "name": "own", "assertion": assertion}, "json")
 
 

@@ -26,7 +26,6 @@ def user(name: str = "grace", role: str = "", teams: tuple[str, ...] = (), **mor
 
 
 def request(of: Any, **more: Any) -> Any:
-    """A request of theirs, with what the authentication leaves on it."""
     made: Any = RequestFactory().get("/")
     made.user = of
     for name, value in more.items():
