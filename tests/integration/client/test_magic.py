@@ -38,8 +38,7 @@ def test_a_cell_of_bad_data_says_so_before_its_result(
     shell: Any, client: AssayClient, connection: sqlite3.Connection, capsys: Any
 ) -> None:
     use(connection, client=client)
-    found = shell.run_cell_magic("assay", "", BAD)
-    assert found.to_dict("records") == [{"fare": 7.5}]
+    assert shell.run_cell_magic("assay", "", BAD).to_dict("records") == [{"fare": 7.5}]
     assert capsys.readouterr().err.startswith("raw.trips is bad: ")
 
 

@@ -36,6 +36,8 @@ from web.api.feeds import EXPORTS
 
 MONDAY = day("2026-03-09")
 RANGE = {"from": "2026-03-09T00:00:00Z", "to": "2026-03-10T00:00:00Z"}
+OF_MONDAY: Any = {"window_start": MONDAY.start, "window_end": MONDAY.end}
+AROUND: Any = {"starts_at": NOW - HOUR, "ends_at": NOW + HOUR}
 USUAL = {"severity": "soft", "sustain": "2h"}
 PAGE_RANGE = {"start": "2026-03-09T00:00", "end": "2026-03-10T00:00"}
 
@@ -89,20 +91,12 @@ def _report(dataset: Dataset) -> Report:
 
 
 def _silence(dataset: Dataset) -> Silence:
-    return Silence.objects.create(
-        dataset=dataset, starts_at=NOW - HOUR, ends_at=NOW + HOUR, author=dataset.owner, reason="Migration."
-    )
+    return Silence.objects.create(dataset=dataset, **AROUND, author=dataset.owner, reason="Migration.")
 
 
 def _override(dataset: Dataset) -> GateOverride:
     return GateOverride.objects.create(
-        dataset=dataset,
-        window_start=MONDAY.start,
-        window_end=MONDAY.end,
-        starts_at=NOW - HOUR,
-        ends_at=NOW + HOUR,
-        author=dataset.owner,
-        reason="The report needs it.",
+        dataset=dataset, **OF_MONDAY, **AROUND, author=dataset.owner, reason="The report needs it."
     )
 
 
@@ -110,8 +104,7 @@ def _publication(dataset: Dataset) -> Publication:
     return Publication.objects.create(
         dataset=dataset,
         datacenter="sea",
-        window_start=MONDAY.start,
-        window_end=MONDAY.end,
+        **OF_MONDAY,
         partition="2026-03-09",
         pointer="manifest:/lake/published",
         state=PublicationState.PUBLISHED,
@@ -134,8 +127,7 @@ def _quarantine(test: DataTest) -> Suspect:
     return Suspect.objects.create(
         dataset=test.dataset,
         datacenter="sea",
-        window_start=MONDAY.start,
-        window_end=MONDAY.end,
+        **OF_MONDAY,
         spec_hash=f"{test.pk:032d}",
         spec_text=MetricSpec(name="row_count").text,
         ends=3,

@@ -101,8 +101,7 @@ def _outputs(count: int, width: int) -> dict[str, Any]:
 
 def _event(estate: Estate, datasets: int) -> dict[str, Any]:
     sent: dict[str, Any] = body("POST", "lineage", estate)
-    inputs = [{"namespace": "raw", "name": f"many_{number}"} for number in range(datasets - 1)]
-    return {**sent, "inputs": inputs}
+    return {**sent, "inputs": [{"namespace": "raw", "name": f"many_{number}"} for number in range(datasets - 1)]}
 
 
 def _profile(estate: Estate, columns: int) -> dict[str, Any]:

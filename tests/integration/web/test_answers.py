@@ -82,8 +82,7 @@ def test_who_is_not_signed_in_learns_nothing(incident: Incident, answer: Answer)
 
 def test_a_link_gives_no_right(incident: Incident) -> None:
     client = browser("eve")
-    page = client.get(link(incident)).content.decode()
-    assert "You may see this incident, and not acknowledge it." in page
+    assert "You may see this incident, and not acknowledge it." in client.get(link(incident)).content.decode()
     assert client.post(f"/incidents/{incident.pk}/acknowledge").status_code == 403
 
 
@@ -119,8 +118,7 @@ def test_a_link_is_good_for_a_week(incident: Incident) -> None:
 def test_an_incident_that_has_ended_has_no_button(incident: Incident) -> None:
     Incident.objects.update(resolved_at=NOW, resolution="auto")
     for answer in Answer:
-        page = browser(answer, Role.OWNER).get(link(incident, answer)).content.decode()
-        assert "This incident has ended" in page
+        assert "This incident has ended" in browser(answer, Role.OWNER).get(link(incident, answer)).content.decode()
 
 
 def test_an_incident_that_is_not_kept_any_more_is_told_so(incident: Incident) -> None:
@@ -138,5 +136,4 @@ def test_the_links_of_a_notice_lead_here() -> None:
     links = Notice.objects.get(event="opened").facts["links"]
     client = browser("ada", Role.OWNER)
     for name, url in links.items():
-        page = client.get(urlsplit(url).path).content.decode()
-        assert f"{name} custom of {test.dataset.full_name}?" in page
+        assert f"{name} custom of {test.dataset.full_name}?" in client.get(urlsplit(url).path).content.decode()

@@ -276,8 +276,7 @@ def test_nothing_inward_is_called() -> None:
 
 
 def test_a_state_that_is_cut_or_changed_is_refused() -> None:
-    words = np.zeros((BUCKETS, WORDS), dtype=np.uint64)
-    sound = KeyDigest(columns=("id",), rows=0, words=words).to_bytes(b"key")
+    sound = KeyDigest(columns=("id",), rows=0, words=np.zeros((BUCKETS, WORDS), dtype=np.uint64)).to_bytes(b"key")
     assert KeyDigest.from_bytes(sound, b"key").keys == 0
 
     def read(attack: dict[str, int]) -> None:

@@ -132,8 +132,7 @@ def test_an_assertion_that_nobody_wrote_is_measured_where_that_is_asked_for(api:
     found = asked(api, **question)
     assert (found["held"], found["broken"], found["not_measured"]) == (7, 1, [])
     (incident,) = found["incidents"]
-    fifth = day("2026-03-05")
-    assert incident["opened_at"] == (fifth.end + 6 * HOUR + timedelta(hours=4)).isoformat()
+    assert incident["opened_at"] == (day("2026-03-05").end + 6 * HOUR + timedelta(hours=4)).isoformat()
     assert all(each["measured_late"] for each in found["windows"][:6])
     assert DataTest.objects.count() == Run.objects.count() == Standing.objects.count() == 0
 
@@ -179,8 +178,7 @@ def test_looser_and_stricter_bounds_are_judged_by_the_same_values(api: APIClient
 
 
 def test_freshness_that_was_not_measured_then_cannot_be_known(api: APIClient, lake: FakeEngine) -> None:
-    table = filled(lake)
-    found = asked(api, dataset=table.full_name, assertion="freshness() < 6h", to="2026-03-09T00:00:00Z")
+    found = asked(api, dataset=filled(lake).full_name, assertion="freshness() < 6h", to="2026-03-09T00:00:00Z")
     assert (len(found["cannot_be_known"]), found["not_measured"], found["scans_needed"]) == (8, [], 0)
     assert "stored times alone tell it" in next(iter(found["cannot_be_known"].values()))
 
@@ -263,8 +261,7 @@ def test_a_revision_of_the_past_is_tried_by_its_number(api: APIClient) -> None:
 def test_a_new_test_says_in_its_page_what_it_would_have_raised(api: APIClient, pages: Client, lake: FakeEngine) -> None:
     question = measured(api, **enough(filled(lake)))
     del question["to"]
-    new = question | {"name": "enough"}
-    assert api.post("/api/v1/data-tests", new, format="json").status_code == 201
+    assert api.post("/api/v1/data-tests", question | {"name": "enough"}, format="json").status_code == 201
     said = pages.get("/datasets/raw.trips").content.decode()
     assert "In the last 28 days it would have opened 1 incident and told of 1, by the 8 windows that were" in said
 
@@ -318,10 +315,8 @@ def test_a_soft_test_of_a_critical_table_turns_hard_once_it_has_a_past(api: APIC
 def test_the_page_of_a_dataset_leads_to_it_and_its_form_keeps_what_was_typed(pages: Client) -> None:
     test = DataTestFactory.create(dataset__name="trips")
     clock.simulate(NOW)
-    dataset_page = pages.get("/datasets/raw.trips").content.decode()
-    assert f'href="/datasets/raw.trips/backtest?test={test.pk}"' in dataset_page
-    empty = pages.get("/datasets/raw.trips/backtest").content.decode()
-    assert "Try it on the past" in empty
+    assert f'href="/datasets/raw.trips/backtest?test={test.pk}"' in pages.get("/datasets/raw.trips").content.decode()
+    assert "Try it on the past" in pages.get("/datasets/raw.trips/backtest").content.decode()
     wrong = pages.get("/datasets/raw.trips/backtest", {"assertion": "row_count( > 0", "sustain": "4h"}).content.decode()
     assert ('value="row_count( &gt; 0"' in wrong, 'role="alert"' in wrong) == (True, True)
     assert pages.get("/datasets/raw.trips/backtest", {"test": test.pk + 1}).status_code == 404

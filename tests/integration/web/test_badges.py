@@ -62,8 +62,7 @@ def test_a_badge_that_has_not_changed_is_not_sent_again(api: APIClient) -> None:
     assert first.headers["Cache-Control"] == "private, max-age=60"
     again = api.get(address, headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
-    test = DataTestFactory.create(dataset=dataset)
-    StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken")
+    StandingFactory.create(data_test=DataTestFactory.create(dataset=dataset), state="FAIL", last_outcome="broken")
     assert api.get(address, headers={"If-None-Match": first.headers["ETag"]}).status_code == 200
 
 

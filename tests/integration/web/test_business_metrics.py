@@ -44,18 +44,9 @@ def put(api: APIClient, name: str = NAME, **more: Any) -> Any:
 def measured(name: str, key: str, value: float) -> None:
     row = Dataset.objects.get(full_name=name)
     text = f"value(of='{row.business_metric['canonical']}')" if row.business_metric else ""
-    Measurement.objects.create(
-        dataset=row,
-        datacenter="sea",
-        window_start=day(key).start,
-        window_end=day(key).end,
-        spec={},
-        spec_hash="v",
-        spec_text=text,
-        requested_at=NOW,
-        measured_at=NOW,
-        value=value,
-    )
+    at = {"window_start": day(key).start, "window_end": day(key).end, "requested_at": NOW, "measured_at": NOW}
+    spec: dict[str, Any] = {"spec": {}, "spec_hash": "v", "spec_text": text}
+    Measurement.objects.create(dataset=row, datacenter="sea", value=value, **at, **spec)
 
 
 def test_a_metric_is_defined_listed_and_answered_for(api: APIClient) -> None:

@@ -54,8 +54,7 @@ def test_a_wrong_profile_is_refused_with_its_place(api: APIClient, change: dict[
 def test_datasets_are_filtered_and_an_unknown_filter_is_an_error(api: APIClient) -> None:
     DatasetFactory.create(name="trips", tier=0)
     DatasetFactory.create(name="fares", tier=3)
-    names = [row["name"] for row in api.get("/api/v1/datasets", {"tier": 0}).json()["results"]]
-    assert names == ["raw.trips"]
+    assert [row["name"] for row in api.get("/api/v1/datasets", {"tier": 0}).json()["results"]] == ["raw.trips"]
     wrong = api.get("/api/v1/datasets", {"colour": "red"})
     assert (wrong.status_code, wrong.json()["where"]) == (400, "colour")
     assert api.get("/api/v1/datasets", {"tier": "critical"}).status_code == 400
@@ -111,8 +110,7 @@ def test_openlineages_own_client_is_understood(api: APIClient, live_server: Any,
 
     DatasetFactory.create(name="fares")
     provider = ApiKeyTokenProvider({"apiKey": AccessToken.objects.create(user)[1]})
-    transport = HttpTransport(HttpConfig(url=live_server.url, auth=provider))
-    OpenLineageClient(transport=transport).emit(_event())
+    OpenLineageClient(transport=HttpTransport(HttpConfig(url=live_server.url, auth=provider))).emit(_event())
     assert DataChange.objects.get().pipeline == "airflow.fares"
 
 

@@ -79,8 +79,7 @@ def test_filter_counter_and_row_say_the_same_of_each_dataset(status: str, names:
 
 
 def test_what_is_due_and_still_runs_is_unknown() -> None:
-    test = DataTestFactory.create()
-    RunFactory.create(data_test=test, window=LAST, judged_at=None, evaluated_at=None, outcome="")
+    RunFactory.create(data_test=DataTestFactory.create(), window=LAST, judged_at=None, evaluated_at=None, outcome="")
     assert summary(_statuses())["unknown"] == 1
 
 

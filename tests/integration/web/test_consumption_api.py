@@ -69,8 +69,7 @@ def test_years_that_no_test_has_judged_are_untested_unless_something_is_wrong_in
     api: APIClient, start: str, end: str
 ) -> None:
     query = {"dataset": "raw.trips", "from": f"{start}T00:00:00Z", "to": f"{end}T00:00:00Z"}
-    answer = api.get("/api/v1/quality", query).json()
-    assert answer["status"] == ("bad" if end > "2100" else "untested")
+    assert api.get("/api/v1/quality", query).json()["status"] == ("bad" if end > "2100" else "untested")
     assert LookUp.objects.get().failed is (end > "2100")
 
 

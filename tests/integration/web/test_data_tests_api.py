@@ -13,8 +13,7 @@ NEW = {"name": "enough rows", "assertion": "row_count() >= 100", "severity": "so
 
 
 def test_a_user_writes_revises_and_retires_a_test(api: APIClient) -> None:
-    dataset = DatasetFactory.create()
-    made = api.post("/api/v1/data-tests", {**NEW, "dataset": dataset.full_name}, format="json").json()
+    made = api.post("/api/v1/data-tests", {**NEW, "dataset": DatasetFactory.create().full_name}, format="json").json()
     assert (made["revision"], made["severity"], made["sustain"], made["origin"]) == (1, "soft", "2h", "user")
     address = f"/api/v1/data-tests/{made['id']}"
     revised = api.patch(address, {"assertion": "row_count() >= 50"}, format="json").json()
@@ -26,8 +25,7 @@ def test_a_user_writes_revises_and_retires_a_test(api: APIClient) -> None:
 
 @pytest.mark.parametrize("assertion", ["row_count( >= 100", "completeness(fair) > 0.9", "row_count() < 4h", "mean("])
 def test_a_wrong_assertion_is_answered_with_a_caret_under_the_place(api: APIClient, assertion: str) -> None:
-    dataset = DatasetFactory.create()
-    body = {**NEW, "dataset": dataset.full_name, "assertion": assertion}
+    body = {**NEW, "dataset": DatasetFactory.create().full_name, "assertion": assertion}
     answer = api.post("/api/v1/data-tests", body, format="json")
     assert (answer.status_code, answer.json()["where"]) == (400, "assertion")
     assert (answer.json()["error"].splitlines()[-1].strip(" ").strip("^"), DataTest.objects.exists()) == ("", False)
@@ -42,8 +40,7 @@ def test_generated_tests_are_not_edited_by_hand(api: APIClient) -> None:
 
 @pytest.mark.parametrize("window", ["2026-03-08", day("2026-03-08").text])
 def test_a_run_is_asked_for_by_key_or_by_window(api: APIClient, window: str) -> None:
-    test = DataTestFactory.create()
-    body = {"data_test": test.pk, "window": window, "key": "once"}
+    body = {"data_test": DataTestFactory.create().pk, "window": window, "key": "once"}
     answers = [api.post("/api/v1/runs", body, format="json") for _ in range(2)]
     assert [answer.status_code for answer in answers] == [201, 201]
     run = Run.objects.get()
@@ -54,8 +51,7 @@ def test_a_run_is_asked_for_by_key_or_by_window(api: APIClient, window: str) -> 
     "window", ["yesterday", "2026-13-01", "2026-03-08/2026-03-09", "", "2026-03-02T00:00Z/2026-03-01T00:00Z"]
 )
 def test_a_run_of_no_window_is_refused(api: APIClient, window: str) -> None:
-    body = {"data_test": DataTestFactory.create().pk, "window": window}
-    answer = api.post("/api/v1/runs", body, format="json")
+    answer = api.post("/api/v1/runs", {"data_test": DataTestFactory.create().pk, "window": window}, format="json")
     assert (answer.status_code, answer.json()["where"]) == (400, "window")
 
 

@@ -56,8 +56,7 @@ def test_the_rows_that_fail_most_are_named_by_their_ids() -> None:
     made = [DatasetFactory.create(reconcile_at=NOW, attempts=attempts) for attempts in (0, 9, 3, 5, 2)]
     found = doctor.failing()
     named = ", ".join(f"reconcile {made[n].pk} ({made[n].attempts} tries)" for n in (1, 3, 2))
-    assert not found.is_well
-    assert found.found == f"rows fail again and again in reconcile (4); worst {named}"
+    assert (found.is_well, found.found) == (False, f"rows fail again and again in reconcile (4); worst {named}")
 
 
 @pytest.mark.django_db
@@ -93,8 +92,7 @@ def test_notices_that_were_given_up_lately_are_found_with_their_errors() -> None
     assert doctor.notices().is_well
     dead = NoticeFactory.create(sent_at=None, error="mailbox full")
     found = doctor.notices()
-    assert not found.is_well
-    assert found.found.startswith("1 were given up")
+    assert (found.is_well, found.found.startswith("1 were given up")) == (False, True)
     assert (f"{dead.pk} to ada by email: mailbox full" in found.found, Notice.objects.count()) == (True, 4)
 
 
@@ -154,8 +152,7 @@ def test_a_broker_that_is_away_is_found_without_its_password(use: Any, monkeypat
     use(broker_url=url)
     monkeypatch.setitem(app.conf, "broker_url", url)
     for found in (doctor.broker(), doctor.redis()):
-        assert not found.is_well
-        assert "hush" not in found.found
+        assert (found.is_well, "hush" in found.found) == (False, False)
 
 
 def test_states_in_a_service_must_lie_where_all_workers_see_them(use: Any, tmp_path: Path) -> None:
@@ -228,14 +225,8 @@ def test_scans_that_wait_where_no_worker_takes_any_are_found_at_once() -> None:
     clock.simulate(NOW)
     for place, ended_at in (("sea", None), ("sea", NOW), ("ams", None), ("phx", None)):
         waits_since = NOW - HOUR / 20 if place != "phx" else NOW
-        Scan.objects.create(
-            dataset=DatasetFactory.create(),
-            datacenter=place,
-            window_start=NOW - DAY,
-            window_end=NOW,
-            created_at=waits_since,
-            ended_at=ended_at,
-        )
+        of = {"datacenter": place, "window_start": NOW - DAY, "window_end": NOW, "created_at": waits_since}
+        Scan.objects.create(dataset=DatasetFactory.create(), ended_at=ended_at, **of)
     found = doctor.datacenters()
     assert (found.is_well, found.found) == (False, "no worker takes what waits in ams (1 scan, the oldest for 3 min)")
     assert ("-Q assay.DATACENTER" in found.mend, found in doctor.idle()) == (True, True)

@@ -190,8 +190,7 @@ def test_a_retired_test_makes_room_for_the_catalogs_own(pages: Client, trips: Da
 
 def test_a_table_without_partitions_has_no_past_and_is_saved_all_the_same(pages: Client, user: User) -> None:
     DatasetFactory.create(name="trips", partition_column="", granularity="")
-    said = text_of(pages, f"{NEW}/check", GIVEN)
-    assert "has no partitions: a test reads the whole table as it is now" in said
+    assert "has no partitions: a test reads the whole table as it is now" in text_of(pages, f"{NEW}/check", GIVEN)
     pages.post(f"{NEW}/save", GIVEN | {"schedule": "weekly"})
     assert DataTest.objects.get().scope == Scope.TABLE
 

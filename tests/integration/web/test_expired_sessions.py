@@ -66,8 +66,7 @@ def test_what_was_typed_is_in_its_form_after_the_login_and_nothing_was_saved(
 def test_each_form_of_an_incident_is_shown_as_it_was_left(
     client: Client, user: User, incident: Incident, form: str, given: dict[str, str], shown: list[str]
 ) -> None:
-    login = client.post(f"/incidents/{incident.pk}/{form}", given)
-    page = logged_in(client, login.content.decode())
+    page = logged_in(client, client.post(f"/incidents/{incident.pk}/{form}", given).content.decode())
     assert [text for text in shown if text not in page] == []
 
 
@@ -94,8 +93,7 @@ def test_a_form_that_is_refused_is_shown_as_it_was_left(pages: Client, incident:
 
 def test_no_secret_and_nothing_endless_lies_in_the_login_form(client: Client, user: User, incident: Incident) -> None:
     given = {"text": "kept", "api_token": "hush-hush", "password": "hush-hush", "csrfmiddlewaretoken": "hush"}
-    page = client.post(f"/incidents/{incident.pk}/annotate", given).content.decode()
-    sealed = unseal(hidden(page)["typed"])
+    sealed = unseal(hidden(client.post(f"/incidents/{incident.pk}/annotate", given).content.decode())["typed"])
     assert (sealed is not None and sealed["fields"]) == {"text": "kept"}
     long = client.post(f"/incidents/{incident.pk}/annotate", {"text": "x" * (MOST + 1)}).content.decode()
     assert len(long) < 5000

@@ -93,8 +93,7 @@ def test_the_filters_are_on_the_page_and_an_empty_list_says_why(pages: Client) -
 
 
 def test_a_wrong_end_of_a_waiver_is_told_and_what_was_typed_stays(pages: Client) -> None:
-    incident = SpoiltWindowFactory.create().incident
-    address = reverse("incident-action", args=[incident.pk, "force-resolve"])
+    address = reverse("incident-action", args=[SpoiltWindowFactory.create().incident.pk, "force-resolve"])
     typed = {"reason": "fares are in cents", "scope": "test", "until": "2020-01-01T00:00"}
     page = pages.post(address, typed, follow=True).content.decode()
     assert ("The end has passed" in page, "fares are in cents" in page) == (True, True)

@@ -57,27 +57,15 @@ def add_tables(count: int) -> None:
 def _break(test: DataTest, incident: Incident) -> None:
     end = NOW.replace(hour=0) - 5 * DAY
     windows = [Window(start=end - (n + 1) * DAY, end=end - n * DAY) for n in range(WINDOWS)]
-    of_all = {
-        "state": "FAIL",
-        "last_outcome": "broken",
-        "due_at": NOW - DAY,
-        "since": NOW - DAY,
-        "revision": test.revision,
-    }
+    broken: Any = {"state": "FAIL", "last_outcome": "broken", "due_at": NOW - DAY, "since": NOW - DAY}
+    broken |= {"data_test": test, "revision": test.revision}
     Standing.objects.bulk_create(
-        Standing(data_test=test, window_key=window.text, window_start=window.start, window_end=window.end, **of_all)
+        Standing(window_key=window.text, window_start=window.start, window_end=window.end, **broken)
         for window in windows
     )
+    spoilt: Any = {"incident": incident, "dataset": test.dataset, "data_test": test, "severity": "hard"}
     SpoiltWindow.objects.bulk_create(
-        SpoiltWindow(
-            incident=incident,
-            dataset=test.dataset,
-            data_test=test,
-            severity="hard",
-            spoilt_at=NOW - DAY,
-            window_start=window.start,
-            window_end=window.end,
-        )
+        SpoiltWindow(spoilt_at=NOW - DAY, window_start=window.start, window_end=window.end, **spoilt)
         for window in windows
     )
 

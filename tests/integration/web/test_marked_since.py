@@ -33,20 +33,10 @@ def broken(assertion: str, sentence: str, value: float, detail: dict[str, Any], 
     StandingFactory.create(data_test=test, last_run=run, state="FAIL", last_outcome="broken", **result)
     SpoiltWindowFactory.create(incident=incident, data_test=test)
     note(incident, "spoilt", now=NOW, text=f"{test.name} {run.window.text}: {sentence}")
-    Measurement.objects.create(
-        dataset=incident.dataset,
-        datacenter="sea",
-        window_start=run.window_start,
-        window_end=run.window_end,
-        spec=spec.to_json(),
-        spec_hash="0" * 32,
-        spec_text=spec.text,
-        requested_at=NOW,
-        measured_at=NOW,
-        value=value,
-        exact=str(SECRET) if value == SECRET else "",
-        detail=detail,
-    )
+    at = {"window_start": run.window_start, "window_end": run.window_end, "requested_at": NOW, "measured_at": NOW}
+    of = {"datacenter": "sea", "spec": spec.to_json(), "spec_hash": "0" * 32, "spec_text": spec.text}
+    exact = str(SECRET) if value == SECRET else ""
+    Measurement.objects.create(dataset=incident.dataset, value=value, exact=exact, detail=detail, **at, **of)
 
 
 @pytest.fixture

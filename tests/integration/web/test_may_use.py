@@ -78,8 +78,7 @@ def test_a_range_that_cannot_be_read_is_told_beside_what_was_typed(pages: Client
 
 
 def test_looking_asks_for_no_run(pages: Client, user: User) -> None:
-    dataset = DatasetFactory.create(name="trips", tier=0)
-    DataTestFactory.create(dataset=dataset)
+    DataTestFactory.create(dataset=DatasetFactory.create(name="trips", tier=0))
     text = card(pages)
     assert "<b>Not judged yet</b>" in text
     assert "The gate stops a pipeline that reads 2026-03-09 in sea." in text  # tier 0
@@ -88,8 +87,7 @@ def test_looking_asks_for_no_run(pages: Client, user: User) -> None:
 
 def test_a_table_without_a_copy_or_without_partitions_has_a_page(pages: Client, user: User) -> None:
     DatasetFactory.create(name="whole", partition_column="", granularity="")
-    dataset = DatasetFactory.create(name="nowhere")
-    dataset.replicas.all().delete()
+    DatasetFactory.create(name="nowhere").replicas.all().delete()
     assert "May I use this?" in pages.get("/datasets/raw.whole").content.decode()
     assert "May I use this?" not in pages.get("/datasets/raw.nowhere").content.decode()
 
@@ -98,8 +96,7 @@ def test_a_cell_of_the_grid_leads_to_the_results_of_its_day(pages: Client, trips
     test = trips.data_tests.get()
     RunFactory.create(data_test=test, window=BAD, outcome="broken", sentence="row_count() is 3, wanted at least 100")
     RunFactory.create(data_test=test, window=GOOD, sentence="of another day")
-    page = pages.get("/datasets/raw.trips").content.decode()
-    assert 'href="?day=2026-03-09&amp;category=custom#results"' in page
+    assert 'href="?day=2026-03-09&amp;category=custom#results"' in pages.get("/datasets/raw.trips").content.decode()
     shown = pages.get("/datasets/raw.trips?day=2026-03-09&category=custom").content.decode()
     results = shown[shown.index('id="results"') :]
     results = results[: results.index("</section>")]

@@ -111,8 +111,7 @@ def test_what_is_open_or_in_trouble_is_counted_now() -> None:
     for state in ("UNKNOWN", "PASS", "UNKNOWN", "FAIL"):
         StandingFactory.create(state=state)
     assert read("assay_incidents_open")[incident.category,] == 1
-    shown = {state: count for (state,), count in read("assay_standings").items() if count}
-    assert shown == {"UNKNOWN": 2, "FAIL": 1}
+    assert {state: count for (state,), count in read("assay_standings").items() if count} == {"UNKNOWN": 2, "FAIL": 1}
 
 
 def test_skipped_slots_are_counted() -> None:

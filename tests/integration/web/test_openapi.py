@@ -137,8 +137,7 @@ def test_examples_of_bodies_fit() -> None:
 
 
 def test_a_token_is_described_as_it_is_got() -> None:
-    login = document()["paths"]["/api/v1/auth/login"]["post"]
-    assert login["security"] == [{"basicAuth": []}]
+    assert document()["paths"]["/api/v1/auth/login"]["post"]["security"] == [{"basicAuth": []}]
     schemes = document()["components"]["securitySchemes"]
     for name in ("bearer", "knoxApiToken"):
         assert "without another token" in schemes[name]["description"]
@@ -148,8 +147,7 @@ def test_a_token_is_described_as_it_is_got() -> None:
 def estate() -> Estate:
     clock.simulate(NOW)
     for name in ("grace", "third"):
-        user = User.objects.create_user(name)
-        Member.objects.create(user=user, role="admin" if name == "grace" else "viewer")
+        Member.objects.create(user=User.objects.create_user(name), role="admin" if name == "grace" else "viewer")
     return build("grace", "third")
 
 

@@ -93,10 +93,8 @@ def test_no_test_of_another_reads_the_alias(tmp_path: Path, api: Any, user: User
     rita, hana = client("rita", Role.OWNER), client("hana", Role.VIEWER, "hr")
     body = {"dataset": "raw.trips", "name": "spy", "assertion": f'query("{SPY}") > 0'}
     answer = rita.post("/api/v1/data-tests", body, "json")
-    assert (answer.status_code, "evil.alias is shown to its readers only (team:hr)" in answer.content.decode()) == (
-        400,
-        True,
-    )
+    said = "evil.alias is shown to its readers only (team:hr)"
+    assert (answer.status_code, said in answer.content.decode()) == (400, True)
     assert rita.get("/api/v1/datasets/evil.alias").status_code == 404
     assert client("eve", Role.OWNER).get("/api/v1/datasets/evil.alias").status_code == 404
     assert hana.get("/api/v1/datasets/evil.alias").status_code == 200
@@ -105,8 +103,7 @@ def test_no_test_of_another_reads_the_alias(tmp_path: Path, api: Any, user: User
 def test_the_limits_go_with_their_reason(tmp_path: Path, api: Any) -> None:
     sync(tmp_path, pay(), COPY)
     assert limits("mart.copy") == ("team:hr", "max", frozenset({"salary"}))
-    open_pay = pay().replace("readers: [team:hr]", "description: open").replace(", sensitive: true", "")
-    sync(tmp_path, open_pay, COPY)
+    sync(tmp_path, pay().replace("readers: [team:hr]", "description: open").replace(", sensitive: true", ""), COPY)
     assert (limits("mart.copy"), Dataset.objects.exclude(place_limits={}).exists()) == (("", "max", frozenset()), False)
 
 

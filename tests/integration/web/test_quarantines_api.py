@@ -44,8 +44,7 @@ def test_what_is_quarantined_is_listed_with_its_reason(api: APIClient, suspect: 
 
 
 def test_lifting_one_requests_the_runs_that_it_kept_from_measuring(api: APIClient, suspect: Suspect) -> None:
-    answer = api.post(f"/api/v1/quarantines/{suspect.pk}/lift")
-    (run,) = answer.json()["runs"]
+    (run,) = api.post(f"/api/v1/quarantines/{suspect.pk}/lift").json()["runs"]
     assert Run.objects.get(pk=run).window == day("2026-03-09")
     assert api.get(f"/api/v1/quarantines/{suspect.pk}").status_code == 404
 

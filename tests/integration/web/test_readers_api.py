@@ -42,8 +42,7 @@ def pay(user: User) -> Dataset:
     dataset: Dataset = DatasetFactory.create(namespace="hr", name="pay", owner="hanna", team="hr", readers="team:hr")
     test = DataTestFactory.create(dataset=dataset, assertion="row_count() > 0")
     RunFactory.create(data_test=test, sentence="max(salary) is 987654")
-    incident = IncidentFactory.create(dataset=dataset)
-    ReportFactory.create(dataset=dataset, incident=incident)
+    ReportFactory.create(dataset=dataset, incident=IncidentFactory.create(dataset=dataset))
     return dataset
 
 
@@ -66,10 +65,7 @@ def test_who_is_no_reader_is_shown_no_row_of_a_dataset(pay: Dataset) -> None:
     assert {name: count(vera, name) for name in LISTS} == dict.fromkeys(LISTS, 0)
     assert {name: count(hugo, name) for name in LISTS} == dict.fromkeys(LISTS, 1)
     run = Run.objects.get()
-    assert (vera.get(f"/api/v1/runs/{run.pk}").status_code, hugo.get(f"/api/v1/runs/{run.pk}").status_code) == (
-        404,
-        200,
-    )
+    assert [api.get(f"/api/v1/runs/{run.pk}").status_code for api in (vera, hugo)] == [404, 200]
     for question in QUESTIONS:
         refused, told = vera.get(question), hugo.get(question)
         assert (refused.status_code, told.status_code) == (403, 200), question
@@ -149,10 +145,8 @@ def test_a_completion_answers_no_verdict_on_what_its_sender_may_not_read(pay: Da
     pay.partition_column, pay.granularity = "datestr", "day"
     pay.save()
     DatasetFactory.create(name="trips")
-    pia, outputs = (
-        client("pia", Role.PRODUCER),
-        [{"dataset": name, "window": "2026-03-09"} for name in ("HR.pay", "raw.trips")],
-    )
+    outputs = [{"dataset": name, "window": "2026-03-09"} for name in ("HR.pay", "raw.trips")]
+    pia = client("pia", Role.PRODUCER)
     both = pia.post("/api/v1/pipelines/p/completed", {"outputs": outputs}, format="json")
     alone = pia.post("/api/v1/pipelines/p/completed", {"outputs": outputs[:1]}, format="json")
     assert (both.status_code, alone.status_code, pay.changes.count()) == (201, 201, 2)
@@ -160,9 +154,8 @@ def test_a_completion_answers_no_verdict_on_what_its_sender_may_not_read(pay: Da
     for answer in (both, alone):
         assert not {"hr.pay", "987654", "salary"} & set(answer.content.decode().replace('"', " ").split())
     hugo = client("hugo", Role.PRODUCER, "hr")
-    assert (
-        len(hugo.post("/api/v1/pipelines/p/completed", {"outputs": outputs}, format="json").json()["completions"]) == 2
-    )
+    answer = hugo.post("/api/v1/pipelines/p/completed", {"outputs": outputs}, format="json")
+    assert len(answer.json()["completions"]) == 2
 
 
 @pytest.mark.django_db(transaction=True)

@@ -138,8 +138,7 @@ def test_what_is_found_in_the_only_copy_is_known_of_all_of_them(pages: Client, t
 
 
 def test_what_is_found_in_one_of_two_copies_is_shown_and_joined_only_by_who_says_so(pages: Client, user: User) -> None:
-    trips = DatasetFactory.create(name="trips", datacenters=("sea", "phx"))
-    incident = spoilt(trips, datacenter="phx")
+    incident = spoilt(DatasetFactory.create(name="trips", datacenters=("sea", "phx")), datacenter="phx")
     assert f"Incident {incident.pk}</a>" in text_of(pages, PROBLEM)
     assert f"Incident {incident.pk}</a>" not in text_of(pages, PROBLEM, datacenter="sea")
     assert "No channel but the log reaches ada" in sent(pages, REPORT, first="2026-03-09")
@@ -294,6 +293,5 @@ def test_a_join_that_cannot_be_is_refused(api: APIClient, trips: Dataset) -> Non
         assert (answer.status_code, "cannot be what is reported" in answer.json()["error"]) == (409, True)
     assert api.post(f"/api/v1/reports/{row.pk}/join", {"incident": 999}, format="json").status_code == 400
     services.confirm_report(row, author="ada", now=NOW)
-    other = spoilt(trips)
-    answer = api.post(f"/api/v1/reports/{row.pk}/join", {"incident": other.pk}, format="json")
+    answer = api.post(f"/api/v1/reports/{row.pk}/join", {"incident": spoilt(trips).pk}, format="json")
     assert (answer.status_code, "needs one that is open" in answer.json()["error"]) == (409, True)

@@ -40,8 +40,7 @@ LONG_AGO = NOW - 60 * DAY
 def judged(*categories: str, since: datetime = LONG_AGO, **more: Any) -> Dataset:
     dataset = DatasetFactory.create(**more)
     for category in categories:
-        test = DataTestFactory.create(dataset=dataset, category=category, created_at=since)
-        StandingFactory.create(data_test=test)
+        StandingFactory.create(data_test=DataTestFactory.create(dataset=dataset, category=category, created_at=since))
     return dataset
 
 
@@ -172,10 +171,8 @@ def test_a_report_scores_in_the_category_of_what_was_seen(api: APIClient, saw: s
 
 def test_an_incident_of_another_team_shortens_a_miss_all_the_same(api: APIClient) -> None:
     dataset = judged("completeness")
-    early = bad(dataset, "completeness", NOW + HOUR, NOW + 12 * HOUR)
-    Incident.objects.filter(pk=early.pk).update(owner="bob")
-    report = reported(api, dataset, NOW, saw="rows missing")
-    fixed(api, report, NOW + 12 * HOUR)
+    Incident.objects.filter(pk=bad(dataset, "completeness", NOW + HOUR, NOW + 12 * HOUR).pk).update(owner="bob")
+    fixed(api, reported(api, dataset, NOW, saw="rows missing"), NOW + 12 * HOUR)
     ours = scores(api, NOW, NOW + DAY, owner="ada")["total"]
     assert (ours["true_positive"], ours["false_negative"]) == (0, 3600)
 
@@ -183,8 +180,7 @@ def test_an_incident_of_another_team_shortens_a_miss_all_the_same(api: APIClient
 def test_a_query_over_three_tables_is_one_and_fails_by_any_of_them(api: APIClient) -> None:
     clock.simulate(NOW)
     tables = [judged("custom", name=f"t{n}") for n in range(3)]
-    spoilt = IncidentFactory.create(dataset=tables[1])
-    SpoiltWindowFactory.create(incident=spoilt, window=MONDAY)
+    SpoiltWindowFactory.create(incident__dataset=tables[1], window=MONDAY)
     sql = "select * from raw.t0 join raw.t1 using (id) join raw.t2 using (id)"
     assert api.post("/api/v1/quality/query", {"sql": sql}, format="json").json()["status"] == "bad"
     asked = scores(api, NOW - HOUR, NOW + timedelta(minutes=1))["look_ups"]
@@ -297,8 +293,7 @@ def test_of_an_incident_that_was_opened_again_each_time_counts_to_the_microsecon
 
 
 def test_the_page_lists_scores_by_what_one_chooses_and_leads_to_the_team(pages: Client) -> None:
-    trips = judged("freshness", name="trips", team="rides & co")
-    bad(trips, "freshness", NOW - 9 * HOUR, NOW - 5 * HOUR)
+    bad(judged("freshness", name="trips", team="rides & co"), "freshness", NOW - 9 * HOUR, NOW - 5 * HOUR)
     page = pages.get("/scores?by=team&days=7").content.decode()
     assert '<a href="/teams/rides%20&amp;%20co">rides &amp; co</a>' in page
     assert "data quality over time: from 100.0% to" in page
@@ -364,7 +359,6 @@ def test_quality_rolls_up_by_pipeline(api: APIClient) -> None:
 
 
 def test_a_test_says_of_which_dimension_it_is(api: APIClient, pages: Client) -> None:
-    trips = DatasetFactory.create(name="trips")
-    DataTestFactory.create(dataset=trips, assertion="completeness(fare) >= 0.9")
+    DataTestFactory.create(dataset=DatasetFactory.create(name="trips"), assertion="completeness(fare) >= 0.9")
     assert api.get("/api/v1/data-tests").json()["results"][0]["dimension"] == "completeness"
     assert "user · completeness" in pages.get("/datasets/raw.trips").content.decode()

@@ -75,8 +75,7 @@ def test_what_was_asked_for_is_read_by_a_worker_and_offered(api: APIClient) -> N
 
 def test_an_accepted_suggestion_is_a_soft_test_and_is_offered_no_more(api: APIClient) -> None:
     ask(api)
-    answer = decide(api, UNIQUE, "accept").json()
-    test = DataTest.objects.get(pk=answer["data_test"])
+    test = DataTest.objects.get(pk=decide(api, UNIQUE, "accept").json()["data_test"])
     assert test.revision is not None
     assert (test.origin, test.category, test.revision.severity, test.revision.author) == (
         "user", "duplicates", "soft", "grace",
@@ -168,8 +167,7 @@ def test_a_dataset_that_not_all_may_see_is_named_in_no_suggestion(
     cities = DatasetFactory.create(name="cities", partition_column="", granularity="", columns=[], readers=readers)
     cities.replicas.update(location=str(place))
     ask(api)
-    said = "referential_integrity(city, 'raw.cities', to='name') = 1"
-    assert (said in listed(api)) is is_offered
+    assert ("referential_integrity(city, 'raw.cities', to='name') = 1" in listed(api)) is is_offered
 
 
 def test_a_past_that_cannot_be_read_says_why(

@@ -46,8 +46,7 @@ def test_who_asks_too_often_is_told_how_long_to_wait(api: APIClient, rates: dict
 
 def test_more_tokens_of_a_user_give_no_more(api: APIClient, user: User, rates: dict[str, str]) -> None:
     rates["read"] = "2/m"
-    assert (statuses(api, 2), statuses(client_of(user), 1)) == ([200, 200], [429])
-    assert statuses(client("ada"), 1) == [200]
+    assert (statuses(api, 2), statuses(client_of(user), 1), statuses(client("ada"), 1)) == ([200, 200], [429], [200])
 
 
 def test_what_is_dear_has_a_rate_of_its_own(api: APIClient, rates: dict[str, str]) -> None:
@@ -67,8 +66,7 @@ def test_every_kind_of_request_that_is_told_apart_is_there() -> None:
 def test_a_hundred_reruns_are_not_a_hundred_runs(api: APIClient, rates: dict[str, str]) -> None:
     rates["run"] = "5/m"
     address = f"/api/v1/incidents/{IncidentFactory.create().pk}/rerun"
-    codes = [api.post(address, {}, format="json").status_code for _ in range(100)]
-    assert codes == [200] * 5 + [429] * 95
+    assert [api.post(address, {}, format="json").status_code for _ in range(100)] == [200] * 5 + [429] * 95
 
 
 def test_strangers_share_the_rate_of_their_address_whatever_they_say_it_is(
@@ -118,8 +116,7 @@ def test_one_address_cannot_try_a_password_on_everybody(user: User, rates: dict[
 
 def test_many_addresses_cannot_try_every_password_of_one_name(user: User, rates: dict[str, str]) -> None:
     rates["login-name"] = "3/h"
-    codes = [guess("secret", address=f"8.8.8.{n}").status_code for n in range(3)]
-    assert codes == [401, 401, 401]
+    assert [guess("secret", address=f"8.8.8.{n}").status_code for n in range(3)] == [401, 401, 401]
     assert [guess("secret", address="8.8.4.4").status_code for n in range(5)] == [401, 401, 401, 429, 429]
 
 
