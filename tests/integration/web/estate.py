@@ -124,18 +124,9 @@ def _offer(dataset: Dataset, assertion: str, state: str) -> Offer:
 
 
 def _quarantine(test: DataTest) -> Suspect:
-    return Suspect.objects.create(
-        dataset=test.dataset,
-        datacenter="sea",
-        **OF_MONDAY,
-        spec_hash=f"{test.pk:032d}",
-        spec_text=MetricSpec(name="row_count").text,
-        ends=3,
-        reason=Reason.TIMEOUT,
-        first_at=NOW,
-        last_at=NOW,
-        quarantined_at=NOW,
-    )
+    of = {"spec_hash": f"{test.pk:032d}", "spec_text": MetricSpec(name="row_count").text, "reason": Reason.TIMEOUT}
+    at = dict.fromkeys(("first_at", "last_at", "quarantined_at"), NOW)
+    return Suspect.objects.create(dataset=test.dataset, datacenter="sea", ends=3, **OF_MONDAY, **of, **at)
 
 
 def body(method: str, template: str, estate: Estate) -> Any:

@@ -56,15 +56,7 @@ def test_groups_of_a_column_that_is_sensitive_now_are_not_shown(pages: Client) -
 def test_the_groups_of_a_bad_window_are_on_the_page_of_its_incident(pages: Client) -> None:
     test = DataTestFactory.create(assertion="completeness(fare) >= 0.99 by city", category="column")
     run = RunFactory.create(data_test=test, outcome=Outcome.BROKEN.value, findings=FINDINGS)
-    StandingFactory.create(
-        data_test=test, state="FAIL", last_run=run, window_start=run.window_start, window_end=run.window_end
-    )
+    StandingFactory.create(data_test=test, state="FAIL", last_run=run)
     incident = IncidentFactory.create(dataset=test.dataset, category="column")
-    SpoiltWindowFactory.create(
-        incident=incident,
-        dataset=test.dataset,
-        data_test=test,
-        window_start=run.window_start,
-        window_end=run.window_end,
-    )
+    SpoiltWindowFactory.create(incident=incident, data_test=test)
     assert rows(page(pages, f"/incidents/{incident.pk}"))[0] == (True, False, False)

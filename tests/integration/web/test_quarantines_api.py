@@ -1,6 +1,7 @@
 """Quarantined metrics are listed and lifted through the API, and named by the doctor."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
@@ -19,23 +20,12 @@ SPEC = MetricSpec(name="row_count", where="city like '%a%a%c'")
 def suspect() -> Suspect:
     """A metric of Monday's trips that hung three times."""
     test = DataTestFactory.create(dataset__name="trips")
-    RunFactory.create(
-        data_test=test, outcome=Outcome.ERROR, error_reason=Reason.QUARANTINED, evaluated_at=NOW + timedelta(minutes=1)
-    )
-    window = day("2026-03-09")
-    return Suspect.objects.create(
-        dataset=test.dataset,
-        datacenter="sea",
-        window_start=window.start,
-        window_end=window.end,
-        spec_hash="0" * 32,
-        spec_text=SPEC.text,
-        ends=3,
-        reason=Reason.TIMEOUT,
-        first_at=NOW,
-        last_at=NOW,
-        quarantined_at=NOW,
-    )
+    ended = {"outcome": Outcome.ERROR, "error_reason": Reason.QUARANTINED, "evaluated_at": NOW + timedelta(minutes=1)}
+    run = RunFactory.create(data_test=test, **ended)
+    at: dict[str, Any] = {"window_start": run.window_start, "window_end": run.window_end, "datacenter": "sea"}
+    at |= dict.fromkeys(("first_at", "last_at", "quarantined_at"), NOW)
+    of: dict[str, Any] = {"spec_hash": "0" * 32, "spec_text": SPEC.text, "ends": 3, "reason": Reason.TIMEOUT}
+    return Suspect.objects.create(dataset=test.dataset, **at, **of)
 
 
 def test_what_is_quarantined_is_listed_with_its_reason(api: APIClient, suspect: Suspect) -> None:

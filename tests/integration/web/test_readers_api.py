@@ -1,6 +1,5 @@
 """What of a dataset with readers is shown to others: nothing, by API or page, and no test of theirs reads it."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,9 +13,8 @@ from assay.access import Role
 from assay.catalog.services import record_completion
 from assay.command_line.cli import run as run_command
 from assay.models import Dataset
-from assay.time.windows import Window
 from execution_engine.models import Run
-from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, RunFactory
+from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, IncidentFactory, ReportFactory, RunFactory, day
 from tests.integration.web.people import browser, client
 
 CATALOG = """
@@ -91,11 +89,9 @@ def test_who_is_no_reader_sees_no_page(pay: Dataset) -> None:
 
 
 def test_who_is_no_reader_sees_no_silence_and_no_output_of_a_pipeline(pay: Dataset) -> None:
-    Silence.objects.create(
-        dataset=pay, starts_at=NOW, ends_at=NOW + timedelta(days=1), author="hanna", reason="bonuses are late"
-    )
-    window = Window(start=NOW - timedelta(days=1), end=NOW)
-    record_completion(dataset=pay, datacenter="sea", window=window, pipeline="payroll", now=NOW)
+    said = {"author": "hanna", "reason": "bonuses are late"}
+    Silence.objects.create(dataset=pay, starts_at=NOW, ends_at=NOW + DAY, **said)
+    record_completion(dataset=pay, datacenter="sea", window=day("2026-03-09"), pipeline="payroll", now=NOW)
     shown = {}
     for name, teams in (("vera", ()), ("hugo", ("hr",))):
         api, pages = client(name, Role.VIEWER, *teams), Client()

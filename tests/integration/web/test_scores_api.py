@@ -46,9 +46,8 @@ def judged(*categories: str, since: datetime = LONG_AGO, **more: Any) -> Dataset
 
 def bad(dataset: Dataset, category: str, start: datetime, end: datetime) -> Incident:
     """An incident that tests found, and that resolved by itself."""
-    incident = IncidentFactory.create(
-        dataset=dataset, category=category, detected_at=start, resolved_at=end, resolution="auto", open_key=None
-    )
+    ended = {"detected_at": start, "resolved_at": end, "resolution": "auto", "open_key": None}
+    incident = IncidentFactory.create(dataset=dataset, category=category, **ended)
     SpoiltWindowFactory.create(incident=incident, window=MONDAY, healed_at=end, how="auto")
     return incident
 

@@ -77,9 +77,8 @@ def test_an_accepted_suggestion_is_a_soft_test_and_is_offered_no_more(api: APICl
     ask(api)
     test = DataTest.objects.get(pk=decide(api, UNIQUE, "accept").json()["data_test"])
     assert test.revision is not None
-    assert (test.origin, test.category, test.revision.severity, test.revision.author) == (
-        "user", "duplicates", "soft", "grace",
-    )  # fmt: skip
+    assert (test.origin, test.category) == ("user", "duplicates")
+    assert (test.revision.severity, test.revision.author) == ("soft", "grace")
     entry = AuditEntry.objects.get(action="suggestion.accept")
     assert entry.after is not None
     assert (entry.actor, entry.after["state"], entry.after["data_test"]) == ("grace", "accepted", test.pk)
@@ -118,9 +117,8 @@ def test_the_same_rule_on_the_same_column_is_not_offered_with_another_bound(api:
         rows = pq.read_table(file).to_pydict()
         pq.write_table(pa.table({**rows, "price": [2 * price for price in rows["price"]]}), file)
     ask(api)
-    assert {row["rule"] for row in listed(api, state="offered").values() if row["columns"] == ["price"]} == {
-        "CompleteIfComplete", "NonNegativeNumbers", "UniqueIfApproximatelyUnique", "HasMin",
-    }  # fmt: skip
+    rules = {row["rule"] for row in listed(api, state="offered").values() if row["columns"] == ["price"]}
+    assert rules == {"CompleteIfComplete", "NonNegativeNumbers", "UniqueIfApproximatelyUnique", "HasMin"}
 
 
 def test_what_is_kept_of_a_column_that_becomes_sensitive_is_neither_shown_nor_stored(
