@@ -47,10 +47,10 @@ def text_of(pages: Client, address: str, given: dict[str, str], **headers: str) 
 
 def measure(pages: Client) -> str:
     """What is told at once where the past is asked for, which workers read then."""
-    said = text_of(pages, f"{NEW}/measure", GIVEN)
+    page = text_of(pages, f"{NEW}/measure", GIVEN)
     while tasks.plan() + tasks.scan():
         pass
-    return said
+    return page
 
 
 def test_a_mistake_is_told_with_a_caret_under_its_place(pages: Client, trips: Dataset) -> None:

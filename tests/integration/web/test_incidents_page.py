@@ -72,13 +72,13 @@ def test_every_incident_is_on_one_page_open_ones_first_then_those_resolved_last(
 def test_incidents_are_found_by_what_they_are_of_and_how_they_stand(wanted: dict[str, Any], names: list[str]) -> None:
     trips = DatasetFactory.create(name="trips", tier=1)
     fares = DatasetFactory.create(name="fares", owner="joan", team="money")
-    told: dict[str, dict[str, Any]] = {
+    kinds: dict[str, dict[str, Any]] = {
         "open": {"dataset": trips, "detected_at": NOW - HOUR},
         "other": {"dataset": fares, "category": "freshness", "detected_at": NOW - 2 * HOUR},
         "taken": {"dataset": trips, "category": "schema", "detected_at": NOW - 3 * HOUR, "assigned_to": "eve"},
         "healed": {"dataset": trips, "open_key": None, "resolved_at": NOW, "resolution": "auto"},
     }
-    rows = {name: IncidentFactory.create(**of) for name, of in told.items()}
+    rows = {name: IncidentFactory.create(**of) for name, of in kinds.items()}
     assert listed_incidents(**wanted)["rows"] == [rows[name] for name in names]
 
 

@@ -93,8 +93,8 @@ def test_no_test_of_another_reads_the_alias(tmp_path: Path, api: Any, user: User
     rita, hana = client("rita", Role.OWNER), client("hana", Role.VIEWER, "hr")
     body = {"dataset": "raw.trips", "name": "spy", "assertion": f'query("{SPY}") > 0'}
     answer = rita.post("/api/v1/data-tests", body, "json")
-    said = "evil.alias is shown to its readers only (team:hr)"
-    assert (answer.status_code, said in answer.content.decode()) == (400, True)
+    why = "evil.alias is shown to its readers only (team:hr)"
+    assert (answer.status_code, why in answer.content.decode()) == (400, True)
     assert rita.get("/api/v1/datasets/evil.alias").status_code == 404
     assert client("eve", Role.OWNER).get("/api/v1/datasets/evil.alias").status_code == 404
     assert hana.get("/api/v1/datasets/evil.alias").status_code == 200

@@ -89,8 +89,8 @@ def test_who_is_no_reader_sees_no_page(pay: Dataset) -> None:
 
 
 def test_who_is_no_reader_sees_no_silence_and_no_output_of_a_pipeline(pay: Dataset) -> None:
-    said = {"author": "hanna", "reason": "bonuses are late"}
-    Silence.objects.create(dataset=pay, starts_at=NOW, ends_at=NOW + DAY, **said)
+    words = {"author": "hanna", "reason": "bonuses are late"}
+    Silence.objects.create(dataset=pay, starts_at=NOW, ends_at=NOW + DAY, **words)
     record_completion(dataset=pay, datacenter="sea", window=day("2026-03-09"), pipeline="payroll", now=NOW)
     shown = {}
     for name, teams in (("vera", ()), ("hugo", ("hr",))):

@@ -42,8 +42,8 @@ def late(dataset: Dataset, incident: Incident, hours: float, *, healed: bool = F
     test = DataTestFactory.create(name="freshness", **of)
     RunFactory.create(data_test=test, outcome="broken", value=hours * 3600, excess=hours, sentence="late")
     value, state, outcome = (0.0, "PASS", "held") if healed else (hours * 3600, "FAIL", "broken")
-    said = {"value": value, "sentence": "freshness is 0"}
-    StandingFactory.create(data_test=test, state=state, last_outcome=outcome, **said)
+    shows = {"value": value, "sentence": "freshness is 0"}
+    StandingFactory.create(data_test=test, state=state, last_outcome=outcome, **shows)
     now = {"healed_at": NOW, "how": "auto"} if healed else {}
     SpoiltWindowFactory.create(incident=incident, data_test=test, **now)
 

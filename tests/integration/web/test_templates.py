@@ -56,15 +56,15 @@ def catalog(tmp_path: Path, db: None, capsys: pytest.CaptureFixture[str]) -> Pat
 def test_the_api_lists_templates_and_the_tests_of_one(api: APIClient, catalog: Path) -> None:
     answer = api.get("/api/v1/templates").json()
     assert answer["count"] == 1
-    said: dict[str, Any] = {"name": "low", "assertion": "mean(id) >= {least}", "selector": "tagged pii"}
-    said |= {
+    row: dict[str, Any] = {"name": "low", "assertion": "mean(id) >= {least}", "selector": "tagged pii"}
+    row |= {
         "parameters": {"least": "5"},
         "severity": None,
         "category": "custom",
         "source": "catalog",
         "place": f"{catalog}:12",
     }
-    assert answer["results"] == [said | {"datasets": 1, "data_tests": 1, "gaps": 1}]
+    assert answer["results"] == [row | {"datasets": 1, "data_tests": 1, "gaps": 1}]
     (test,) = api.get("/api/v1/data-tests", {"template": "low"}).json()["results"]
     assert (test["template"], test["source"], test["assertion"]) == ("low", "catalog", "mean(id) >= 5")
     assert api.get("/api/v1/data-tests", {"template": "high"}).json()["count"] == 0
