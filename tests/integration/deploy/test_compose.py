@@ -76,7 +76,7 @@ def test_workers_take_the_queues_that_are_written_to(arguments: list[str]) -> No
 def test_gunicorn_serves_our_application() -> None:
     (arguments,) = commands("gunicorn")
     (application,) = GunicornConfig().parser().parse_args(arguments).args
-    assert application == "web.wsgi:application"  # test_warm.py starts it in a process of its own
+    assert application == "web.wsgi:application"  # test_database_away.py starts it in a process of its own
 
 
 def test_spark_starts_a_class_that_pyspark_brings() -> None:

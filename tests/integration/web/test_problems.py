@@ -59,7 +59,8 @@ def test_what_is_not_there_is_a_problem(api: APIClient, address: str) -> None:
 
 def test_strangers_are_told_how_to_get_a_token_without_one(client: Client, db: None) -> None:
     answer = client.get("/api/v1/datasets")
-    assert "without a token" in demand_problem(answer, 401)["mend"]
+    mend = demand_problem(answer, 401)["mend"]
+    assert ("without a token" in mend, "/api/v1/auth/login" in mend) == (True, True)
     assert answer.headers["WWW-Authenticate"] == "Token"
 
 
