@@ -11,9 +11,15 @@ from assay import clock
 from assay.models import Dataset, DataTest
 from assay.time.windows import Window
 from execution_engine import services, storage, tasks
-from execution_engine.models import Run, RunReason
+from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.models import Measurement, Run, RunReason
+from execution_engine.planning.planner import hash_of
 from tests import factories
 from tests.fakes import FakeEngine
+
+MONDAY = factories.day("2026-03-09")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,3 +74,26 @@ def loop(db: None) -> Iterator[Loop]:
 def trips(loop: Loop) -> Dataset:
     """A daily table of tier 2, fresh six hours after the day."""
     return factories.DatasetFactory.create(name="trips", freshness_sla=timedelta(hours=6))
+
+
+@pytest.fixture
+def spark(db: None, spark_engine: SparkEngine) -> Iterator[Loop]:
+    """The engine's stages over real files, read by Spark."""
+    clock.simulate(factories.NOW)
+    with storage.using(spark_engine):
+        yield Loop(lake=FakeEngine())
+
+
+def measurement(dataset: Dataset, spec: MetricSpec = ALL_ROWS, *, window: Window = MONDAY, **more: Any) -> Measurement:
+    """A measurement in ``sea`` that was asked for at noon and is taken when ``measured_at=`` says."""
+    given = {
+        "datacenter": "sea",
+        "window_start": window.start,
+        "window_end": window.end,
+        "spec": spec.to_json(),
+        "spec_hash": hash_of(spec),
+        "spec_text": spec.text,
+        "requested_at": factories.NOW,
+        **more,
+    }
+    return Measurement.objects.create(dataset=dataset, **given)

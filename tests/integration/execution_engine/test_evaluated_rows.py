@@ -17,7 +17,7 @@ from execution_engine.planning.planner import hash_of
 from execution_engine.runs.evaluate_runs import groups_of, past_groups
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import rows
-from tests.integration.execution_engine.conftest import Loop
+from tests.integration.execution_engine.conftest import Loop, measurement
 
 pytestmark = pytest.mark.django_db
 
@@ -28,20 +28,7 @@ HASHES = {SUNDAY: hash_of(ALL_ROWS), MONDAY: hash_of(ALL_ROWS)}
 
 
 def measured(dataset: Dataset, **more: Any) -> Measurement:
-    window, spec = more.pop("window", MONDAY), more.pop("spec", ALL_ROWS)
-    given = {
-        "datacenter": "sea",
-        "window_start": window.start,
-        "window_end": window.end,
-        "spec": spec.to_json(),
-        "spec_hash": hash_of(spec),
-        "spec_text": spec.text,
-        "requested_at": NOW,
-        "measured_at": NOW,
-        "value": 7.0,
-        **more,
-    }
-    return Measurement.objects.create(dataset=dataset, **given)
+    return measurement(dataset, **{"measured_at": NOW, "value": 7.0, **more})
 
 
 def past(dataset: Dataset) -> list[float | None]:

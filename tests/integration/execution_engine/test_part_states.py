@@ -1,6 +1,5 @@
 """Tests of a whole table over real files: only new and changed partitions are read."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,24 +7,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay import clock
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import Window
-from execution_engine import storage
-from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import PartState, Run, Scan
 from tests.factories import NOW, DatasetFactory, DataTestFactory
-from tests.fakes import FakeEngine
 from tests.integration.execution_engine.conftest import Loop
 
 UNIQUE = "1 - distinct_count(id) / row_count() <= 0"
-
-
-@pytest.fixture
-def spark(db: None, spark_engine: SparkEngine) -> Iterator[Loop]:
-    clock.simulate(NOW)
-    with storage.using(spark_engine):
-        yield Loop(lake=FakeEngine())
 
 
 @pytest.fixture

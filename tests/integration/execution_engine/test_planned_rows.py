@@ -21,7 +21,7 @@ from execution_engine.runs.plan_runs import end_as_error
 from execution_engine.runs.shown_results import fetch_tests
 from execution_engine.scans.ask import ask, flatten
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
-from tests.integration.execution_engine.conftest import Loop
+from tests.integration.execution_engine.conftest import Loop, measurement
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
 LATER = NOW + HOUR
@@ -44,25 +44,9 @@ def early(data_test: DataTest, **more: Any) -> Run:
     given = {"reason": "trigger", "measured_at": NOW, "evaluated_at": NOW, "window": MONDAY, **more}
     run: Run = RunFactory.create(data_test=data_test, **given)
     for at in (NOW + 5 * timedelta(minutes=1), NOW):
-        taken = measurement(data_test.dataset, window=run.window, measured_at=at)
+        taken = measurement(data_test.dataset, window=run.window, measured_at=at, value=120.0)
         Ask.objects.create(run=run, measurement=taken, operand=str(at))
     return run
-
-
-def measurement(dataset: Dataset, spec: MetricSpec = ALL_ROWS, **more: Any) -> Measurement:
-    window = more.pop("window", MONDAY)
-    given = {
-        "datacenter": "sea",
-        "window_start": window.start,
-        "window_end": window.end,
-        "spec": spec.to_json(),
-        "spec_hash": hash_of(spec),
-        "spec_text": spec.text,
-        "requested_at": NOW,
-        "value": 120.0 if more.get("measured_at") else None,
-        **more,
-    }
-    return Measurement.objects.create(dataset=dataset, **given)
 
 
 @pytest.mark.parametrize("reason", ["trigger", "manual"])
@@ -109,18 +93,14 @@ def test_planning_many_runs_that_held_early_takes_as_many_statements_as_one(loop
     assert set(Run.objects.filter(reason="schedule").values_list("accept_from", flat=True)) == {NOW}
 
 
-def test_a_broken_run_takes_back_what_an_earlier_one_held(loop: Loop, trips: Dataset) -> None:
+@pytest.mark.parametrize(("broken_at", "accept_from"), [(NOW + SECOND, LATER), (NOW - SECOND, NOW)])
+def test_a_broken_run_takes_back_what_an_earlier_one_held_and_no_later_one(
+    loop: Loop, trips: Dataset, broken_at: datetime, accept_from: datetime
+) -> None:
     data_test = DataTestFactory.create(dataset=trips)
     early(data_test)
-    early(data_test, outcome="broken", measured_at=NOW + SECOND)
-    assert plan(data_test).accept_from == LATER
-
-
-def test_one_that_held_after_a_broken_one_counts(loop: Loop, trips: Dataset) -> None:
-    data_test = DataTestFactory.create(dataset=trips)
-    early(data_test)
-    early(data_test, outcome="broken", measured_at=NOW - SECOND)
-    assert plan(data_test).accept_from == NOW
+    early(data_test, outcome="broken", measured_at=broken_at)
+    assert plan(data_test).accept_from == accept_from
 
 
 def test_only_a_scheduled_run_is_spared_and_never_made_stricter(loop: Loop, trips: Dataset) -> None:
@@ -247,19 +227,13 @@ def test_of_equal_wants_the_strictest_counts_and_inputs_come_first() -> None:
 
 
 def test_a_pending_measurement_is_shared_and_made_stricter_never_looser(loop: Loop, trips: Dataset) -> None:
-    (first,) = asked(want(accept_from=NOW))
-    for accept_from, expected in ((None, NOW), (NOW - HOUR, NOW), (NOW, NOW), (LATER, LATER), (NOW, LATER)):
+    (first,) = asked(want())
+    bounds = ((None, None), (NOW, NOW), (None, NOW), (NOW - HOUR, NOW), (NOW, NOW), (LATER, LATER), (NOW, LATER))
+    for accept_from, expected in bounds:
         (again,) = asked(want(accept_from=accept_from))
         first.refresh_from_db()
         assert (again.pk, first.accept_from) == (first.pk, expected)
     assert Measurement.objects.count() == Scan.objects.count() == 1
-
-
-def test_what_was_pending_without_a_bound_is_given_one(loop: Loop, trips: Dataset) -> None:
-    (first,) = asked(want())
-    asked(want(accept_from=NOW))
-    first.refresh_from_db()
-    assert first.accept_from == NOW
 
 
 @pytest.mark.parametrize(

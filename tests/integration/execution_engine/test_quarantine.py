@@ -6,12 +6,10 @@ import pytest
 
 from assay import clock
 from assay.models import Dataset, DataTest, Revision
-from assay.queue.claims import claim
-from assay.queue.flow import stage
-from execution_engine import services, tasks
-from execution_engine.models import Run, Scan, Suspect
+from execution_engine import services
+from execution_engine.models import Suspect
 from execution_engine.outcome import Failure, Outcome, Reason
-from tests.factories import NOW, DataTestFactory, day
+from tests.factories import DataTestFactory, day
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
 
@@ -111,30 +109,7 @@ def test_a_new_revision_is_tried_again(loop: Loop, poison: DataTest) -> None:
     assert not Suspect.objects.exists()
 
 
-def test_lifting_a_quarantine_runs_again_what_it_had_kept_from_it(loop: Loop, poison: DataTest) -> None:
-    suspect = quarantine(loop, poison)
-    loop.lake.poison.clear()
-    runs = services.lift_quarantine(suspect, now=clock.now())
-    loop.drain()
-    assert [run.window for run in runs] == [MONDAY]
-    assert Run.objects.get(pk=runs[0].pk).outcome == Outcome.HELD
-    assert services.lift_quarantine(suspect, now=clock.now()) == []
-
-
 def test_a_lifted_one_that_ends_so_again_is_quarantined_at_once(loop: Loop, poison: DataTest) -> None:
     services.lift_quarantine(quarantine(loop, poison), now=clock.now())
     loop.drain()
     assert Suspect.objects.get().quarantined_at == clock.now()
-
-
-def test_after_two_lost_workers_the_measurements_of_a_scan_are_taken_one_by_one(loop: Loop, trips: Dataset) -> None:
-    loop.write(trips, "2026-03-09", rows(120))
-    for assertion in ("row_count() > 0", "mean(fare) > 0"):
-        loop.request(DataTestFactory.create(dataset=trips, assertion=assertion), MONDAY)
-    tasks.plan()
-    for _ in range(2):  # workers that are killed while they read
-        claim(stage("scan"), now=NOW, limit=1)
-        Scan.objects.update(lease_until=clock.database_now() - timedelta(seconds=1))
-    loop.drain()
-    assert sorted(texts for _, _, texts in loop.lake.scans) == [("mean(fare)",), ("row_count()",)]
-    assert set(Run.objects.values_list("outcome", flat=True)) == {Outcome.HELD}

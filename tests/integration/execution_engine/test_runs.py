@@ -4,20 +4,14 @@ import pytest
 
 from assay.models import Dataset, DataTest
 from assay.time.windows import Window
-from execution_engine import services, tasks
+from execution_engine import services
 from execution_engine.models import Measurement, Run, RunReason, Scan
-from execution_engine.outcome import Failure, Outcome, Reason
+from execution_engine.outcome import Outcome
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import rows
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY = day("2026-03-09")
-
-
-def test_a_run_holds_when_its_assertion_does(loop: Loop, trips: Dataset) -> None:
-    loop.write(trips, "2026-03-09", rows(120))
-    run = loop.run(DataTestFactory.create(dataset=trips, assertion="row_count() >= 100"), MONDAY)
-    assert (run.outcome, run.value, run.operands, run.measured_at) == ("held", 120, {"row_count()": 120}, NOW)
 
 
 def test_a_run_breaks_when_its_assertion_does_not_hold(loop: Loop, trips: Dataset) -> None:
@@ -50,38 +44,11 @@ def test_the_same_occasion_gives_the_same_run(loop: Loop, trips: Dataset) -> Non
     assert loop.request(data_test, MONDAY) != loop.request(data_test, MONDAY, occasion="2")
 
 
-def test_a_revision_reuses_a_measurement_while_the_data_is_unchanged(loop: Loop, trips: Dataset) -> None:
-    loop.write(trips, "2026-03-09", rows(120))
-    data_test = DataTestFactory.create(dataset=trips)
-    loop.run(data_test, MONDAY)
-    loop.at(NOW + timedelta(hours=1))
-    run = loop.run(data_test, MONDAY, RunReason.REVISION)
-    assert (run.outcome, run.measured_at, len(loop.lake.scans)) == ("held", NOW, 1)
-
-
-def test_a_rewritten_partition_is_never_judged_by_an_old_measurement(loop: Loop, trips: Dataset) -> None:
-    loop.write(trips, "2026-03-09", rows(120))
-    data_test = DataTestFactory.create(dataset=trips)
-    loop.run(data_test, MONDAY)
-    loop.write(trips, "2026-03-09", rows(20))
-    run = loop.run(data_test, MONDAY, RunReason.REVISION)
-    assert (run.outcome, run.value) == ("broken", 20)
-
-
 def test_a_table_that_is_appended_to_all_the_time_is_judged_all_the_same(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", rows(120))
     loop.lake.while_reading.append(lambda: loop.write(trips, "2026-03-09", rows(130)))
     run = loop.run(DataTestFactory.create(dataset=trips), MONDAY)
     assert (run.outcome, run.value) == ("held", 120)
-
-
-def test_a_check_takes_a_new_measurement_of_unchanged_data(loop: Loop, trips: Dataset) -> None:
-    loop.write(trips, "2026-03-09", rows(20))
-    data_test = DataTestFactory.create(dataset=trips)
-    loop.run(data_test, MONDAY)
-    loop.at(NOW + timedelta(minutes=5))
-    run = loop.run(data_test, MONDAY, RunReason.CHECK)
-    assert (run.outcome, run.measured_at) == ("broken", NOW + timedelta(minutes=5))
 
 
 def test_a_held_early_run_satisfies_the_scheduled_one_while_the_data_is_unchanged(loop: Loop, trips: Dataset) -> None:
@@ -91,15 +58,6 @@ def test_a_held_early_run_satisfies_the_scheduled_one_while_the_data_is_unchange
     loop.at(NOW + timedelta(hours=2))
     run = loop.run(data_test, MONDAY, RunReason.SCHEDULE)
     assert (run.outcome, run.measured_at, len(loop.lake.scans)) == ("held", NOW, 1)
-
-
-def test_a_broken_early_run_satisfies_nobody(loop: Loop, trips: Dataset) -> None:
-    loop.write(trips, "2026-03-09", rows(40))
-    data_test = DataTestFactory.create(dataset=trips)
-    early = loop.run(data_test, MONDAY, RunReason.TRIGGER)
-    loop.at(NOW + timedelta(hours=2))
-    run = loop.run(data_test, MONDAY, RunReason.SCHEDULE)
-    assert (early.outcome, run.outcome, run.measured_at) == ("broken", "broken", NOW + timedelta(hours=2))
 
 
 def test_an_upstream_is_compared_over_the_same_window(loop: Loop, trips: Dataset) -> None:
@@ -119,16 +77,6 @@ def test_an_upstream_whose_partitions_do_not_tile_the_window_is_an_error(loop: L
         DataTestFactory.create(dataset=trips, assertion="row_count() / row_count(dataset='raw.weekly') = 1"), MONDAY
     )
     assert (run.outcome, run.error_reason, run.transient) == ("error", "partitions do not align", False)
-
-
-def test_a_table_that_cannot_be_read_is_an_error_and_the_others_go_on(loop: Loop, trips: Dataset) -> None:
-    fares = DatasetFactory.create(name="fares")
-    loop.write(fares, "2026-03-09", rows(120))
-    loop.lake.failures["/lake/sea/trips"] = Failure(reason=Reason.UNREADABLE, detail="permission denied")
-    broken = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
-    sound = loop.run(DataTestFactory.create(dataset=fares), MONDAY)
-    broken.refresh_from_db()
-    assert (sound.outcome, broken.outcome, broken.error_reason) == ("held", "error", "table cannot be read")
 
 
 @pytest.mark.logs_a_failure
@@ -226,23 +174,6 @@ def test_a_window_beyond_retention_is_never_run_again(loop: Loop) -> None:
 
 def test_a_retired_test_is_never_run_again(loop: Loop, trips: Dataset) -> None:
     assert check(DataTestFactory.create(dataset=trips, retired_at=NOW), MONDAY) is None
-
-
-def test_a_scan_whose_workers_are_lost_ends_as_an_error(loop: Loop, trips: Dataset) -> None:
-    loop.request(DataTestFactory.create(dataset=trips), MONDAY)
-    tasks.plan()
-    Scan.objects.update(attempts=3)
-    loop.drain()
-    assert Run.objects.get().error_reason == "lease lost"
-    assert loop.lake.scans == []
-
-
-def test_a_run_that_cannot_be_planned_three_times_ends_as_an_error(loop: Loop, trips: Dataset) -> None:
-    run = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
-    Run.objects.update(attempts=3)
-    loop.drain()
-    run.refresh_from_db()
-    assert (run.outcome, run.error_reason, run.transient) == ("error", "lease lost", True)
 
 
 @pytest.mark.parametrize(("stored", "outcome"), [(True, "held"), (False, "error")])

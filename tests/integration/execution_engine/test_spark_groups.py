@@ -1,6 +1,5 @@
 """Assertions by groups over real files, read by Spark and compared with pandas."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -8,14 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay import clock
 from assay.models import Dataset
-from execution_engine import storage
-from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Measurement, Scan
 from execution_engine.runs.evaluate_runs import groups_of
-from tests.factories import NOW, DatasetFactory, DataTestFactory, day
-from tests.fakes import FakeEngine
+from tests.factories import DatasetFactory, DataTestFactory, day
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
@@ -26,13 +21,6 @@ TRIPS = pd.DataFrame(
         "city": ["Oslo", "Oslo", "Oslo", "Voss", "Voss", None, None, ""],
     }
 )
-
-
-@pytest.fixture
-def spark(db: None, spark_engine: SparkEngine) -> Iterator[Loop]:
-    clock.simulate(NOW)
-    with storage.using(spark_engine):
-        yield Loop(lake=FakeEngine())
 
 
 @pytest.fixture

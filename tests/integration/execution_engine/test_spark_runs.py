@@ -1,31 +1,19 @@
 """The engine's stages over real files, read by Spark."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay import clock
 from assay.models import Dataset, Tallied
 from assay.queue.claims import totals
-from execution_engine import storage
-from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Measurement, RunReason, Scan
 from execution_engine.read_by import NO_VALUES
-from tests.factories import NOW, DatasetFactory, DataTestFactory, day
-from tests.fakes import FakeEngine
+from tests.factories import DatasetFactory, DataTestFactory, day
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY = day("2026-03-09")
-
-
-@pytest.fixture
-def spark(db: None, spark_engine: SparkEngine) -> Iterator[Loop]:
-    clock.simulate(NOW)
-    with storage.using(spark_engine):
-        yield Loop(lake=FakeEngine())
 
 
 def table(folder: Path, name: str, *datacenters: str) -> Dataset:

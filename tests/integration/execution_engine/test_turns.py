@@ -76,18 +76,17 @@ def test_what_somebody_wants_now_does_not_wait_among_what_an_outage_left(loop: L
 
 
 @pytest.mark.usefixtures("ordered")
-def test_a_dataset_has_no_more_scans_at_once_than_agreed() -> None:
-    assert begin(dataset_id=1) == ["riders", "trips", "fares"]
-
-
-@pytest.mark.usefixtures("ordered")
-def test_an_owner_leaves_room_for_the_others() -> None:
-    assert begin(owner=2) == ["riders", "riders", "trips", "trips"]
-
-
-@pytest.mark.usefixtures("ordered")
-def test_an_engine_takes_no_more_at_once_than_agreed() -> None:
-    assert len(begin(engine=4)) == 4
+@pytest.mark.parametrize(
+    ("bounds", "begun"),
+    [
+        ({"dataset_id": 1}, "riders trips fares"),
+        ({"owner": 2}, "riders riders trips trips"),
+        ({"engine": 4}, "riders riders riders trips"),
+    ],
+    ids=str,
+)
+def test_no_more_scans_of_one_kind_begin_at_once_than_agreed(bounds: dict[str, int], begun: str) -> None:
+    assert begin(**bounds) == begun.split()
 
 
 @pytest.mark.usefixtures("ordered")
