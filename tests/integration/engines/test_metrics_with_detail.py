@@ -54,23 +54,6 @@ def test_numbers_are_cut_into_bins_of_one_width(
     assert found.detail["nulls"] == FLIGHTS[column].isna().sum()
 
 
-def test_the_ratio_of_a_value_is_that_of_the_histogram(spark_engine: SparkEngine, flights: Table) -> None:
-    specs = [MetricSpec(name="ratio_of", columns=(name,), arguments=(value,)) for name, value in RATIOS]
-    found = measure(spark_engine, flights, *specs)
-    expected = [(FLIGHTS[name].astype(str) == value).mean() for name, value in RATIOS]
-    assert [one.value for one in found] == pytest.approx(expected)
-
-
-RATIOS = (("carrier", "UA"), ("origin", "EWR"), ("month", "1"), ("carrier", "none"))
-
-
-def test_the_age_of_a_column_is_that_of_its_newest_value(spark_engine: SparkEngine, flights: Table) -> None:
-    spec = MetricSpec(name="age", columns=("left_at",), arguments=("timestamp '2013-02-01 00:00:00'",))
-    newest = FLIGHTS["left_at"].max()
-    (found,) = measure(spark_engine, flights, spec)
-    assert found.value == (pd.Timestamp("2013-02-01", tz="UTC") - newest).total_seconds()
-
-
 @pytest.mark.parametrize(
     ("schema", "value", "differs"),
     [

@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
+from assay import clock
 from assay.config import config
 from assay.models import Dataset, Tallied, Tally
 from execution_engine import services, tasks
@@ -27,7 +28,8 @@ from execution_engine.scans.reading import read
 from execution_engine.scans.run_scan import wake
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, day
 from tests.fakes import FakeEngine, rows
-from tests.integration.execution_engine.conftest import Loop
+from tests.fixture_types import Patch
+from tests.integration.execution_engine.conftest import Loop, measurement
 
 MONDAY, SUNDAY = day("2026-03-09"), day("2026-03-08")
 SECOND = timedelta(seconds=1)
@@ -77,9 +79,7 @@ def test_a_scan_writes_what_it_took_and_who_took_it(loop: Loop, trips: Dataset) 
     assert tallies() == {(Tallied.SCANS, "sea"): 1, (Tallied.SCAN_SECONDS, "sea"): 0}
 
 
-def test_jobs_and_seconds_of_all_passes_are_added_up(
-    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_and_seconds_of_all_passes_are_added_up(loop: Loop, trips: Dataset, monkeypatch: Patch) -> None:
     order(loop, trips)
     order(loop, trips, "mean(fare) > 0")
     Suspect.objects.create(**suspect(trips, MetricSpec(name="mean", columns=("fare",))))
@@ -122,7 +122,7 @@ def test_an_engine_that_raises_fails_each_measurement_of_its_scan(loop: Loop, tr
 
 @pytest.mark.logs_a_failure
 def test_a_time_that_ran_out_is_told_from_what_could_not_be_reached(
-    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+    loop: Loop, trips: Dataset, monkeypatch: Patch
 ) -> None:
     order(loop, trips)
 
@@ -150,7 +150,7 @@ def test_a_replica_that_is_gone_or_may_not_be_read_fails_its_scan(loop: Loop) ->
 
 
 def test_a_table_named_by_a_variable_is_never_told_by_its_true_place(
-    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+    loop: Loop, trips: Dataset, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("ASSAY_LOCATION_TRIPS", "/secret/trips")
     trips.replicas.update(location="env:ASSAY_LOCATION_TRIPS")
@@ -170,7 +170,7 @@ def test_a_table_named_by_a_variable_is_never_told_by_its_true_place(
     ids=["nothing", "inf", "nan"],
 )
 def test_an_answer_that_is_no_number_is_a_failure(
-    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch, given: dict[str, float], reason: str, said: str
+    loop: Loop, trips: Dataset, monkeypatch: Patch, given: dict[str, float], reason: str, said: str
 ) -> None:
     order(loop, trips)
 
@@ -186,24 +186,8 @@ def test_an_answer_that_is_no_number_is_a_failure(
 
 def earlier(dataset: Dataset, fingerprint: str, **more: Any) -> Measurement:
     """A measurement of Monday's rows at ten, when there were 77."""
-    window = more.pop("window", MONDAY)
-    spec = more.pop("spec", ALL_ROWS)
-    given = {
-        "datacenter": "sea",
-        "window_start": window.start,
-        "window_end": window.end,
-        "spec": spec.to_json(),
-        "spec_hash": hash_of(spec),
-        "spec_text": spec.text,
-        "requested_at": NOW,
-        "measured_at": NOW - 2 * HOUR,
-        "value": 77.0,
-        "exact": "77",
-        "detail": {"note": "so it was"},
-        "fingerprint": fingerprint,
-        **more,
-    }
-    return Measurement.objects.create(dataset=dataset, **given)
+    then = {"measured_at": NOW - 2 * HOUR, "value": 77.0, "exact": "77", "detail": {"note": "so it was"}}
+    return measurement(dataset, **{**then, "fingerprint": fingerprint, **more})
 
 
 @pytest.fixture
@@ -266,7 +250,7 @@ def test_a_measurement_is_new_enough_from_the_instant_asked_for_on(
 
 
 def test_where_nothing_can_be_told_of_the_data_all_of_it_is_read(
-    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch
+    loop: Loop, trips: Dataset, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(FakeEngine, "fingerprint", lambda *_: None)
     loop.write(trips, "2026-03-09", rows(120))
@@ -287,9 +271,7 @@ def test_a_measurement_over_others_is_reused_while_theirs_look_the_same(loop: Lo
     assert loop.lake.scans == []
 
 
-def test_after_two_lost_workers_each_measurement_has_a_scan_like_the_first(
-    loop: Loop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_two_lost_workers_each_measurement_has_a_scan_like_the_first(loop: Loop, monkeypatch: Patch) -> None:
     monkeypatch.setattr("execution_engine.scans.run_scan.MOST_AT_A_TIME", 1)
     trips = DatasetFactory.create(name="trips", owner="grace", tier=1)
     order(loop, trips)
@@ -305,6 +287,8 @@ def test_after_two_lost_workers_each_measurement_has_a_scan_like_the_first(
         assert (part.measurements.count(), part.open_key, part.started_at) == (1, None, None)
     assert (len(parts), loop.lake.scans) == (2, [])
     assert tallies() == {(Tallied.SCANS_FAILED, "sea"): 1}
+    loop.drain()
+    assert sorted(texts for _, _, texts in loop.lake.scans) == [("mean(fare)",), ("row_count()",)]
 
 
 def test_a_single_measurement_is_tried_a_third_time_and_then_given_up(loop: Loop, trips: Dataset) -> None:
@@ -333,7 +317,7 @@ def test_what_is_measured_already_is_not_taken_again(loop: Loop, trips: Dataset)
 
 @pytest.mark.parametrize(("length", "is_inline"), [(INLINE_BYTES, True), (INLINE_BYTES + 1, False)])
 def test_a_large_state_goes_into_the_store_and_comes_back(
-    loop: Loop, trips: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, length: int, is_inline: bool
+    loop: Loop, trips: Dataset, monkeypatch: Patch, tmp_path: Path, length: int, is_inline: bool
 ) -> None:
     monkeypatch.setattr(config(), "state_store", tmp_path)
     state = b"x" * length
@@ -547,3 +531,30 @@ def test_what_builds_on_a_failure_fails_as_that_did(loop: Loop, trips: Dataset) 
     (reading,) = read([ScanReading(scan=scan_of(trips), measurements=[row])])
     failure = reading.results[row.pk].failure
     assert (failure and str(failure), loop.lake.scans) == ("timeout: late", [])
+
+
+def test_a_scan_is_claimed_only_when_its_turn_has_come(loop: Loop, trips: Dataset) -> None:
+    data_test = DataTestFactory.create(dataset=trips)
+    for window in (SUNDAY, MONDAY):
+        loop.request(data_test, window)
+    held: list[int] = []
+    loop.lake.while_reading.append(lambda: held.append(Scan.objects.filter(lease_until__isnull=False).count()))
+    loop.drain()
+    assert held == [1]
+    assert Scan.objects.filter(ended_at__isnull=False).count() == 2
+
+
+def test_what_a_stalled_worker_read_is_dropped_once_another_has_taken_over(loop: Loop, trips: Dataset) -> None:
+    loop.write(trips, "2026-03-09", rows(120))
+    loop.request(DataTestFactory.create(dataset=trips), MONDAY)
+
+    def another_takes_over() -> None:
+        Scan.objects.update(lease_until=clock.database_now().replace(year=2000))
+        loop.write(trips, "2026-03-09", rows(300))
+        services.scan_pending(worker="phx-2@assay")
+
+    loop.lake.while_reading.append(another_takes_over)
+    loop.drain()
+    scan = Scan.objects.get()
+    assert (scan.worker, scan.epoch, len(loop.lake.scans)) == ("phx-2@assay", 2, 2)
+    assert (Measurement.objects.get().value, Run.objects.get().value) == (300, 300)

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import pytest
 
@@ -55,17 +55,6 @@ def test_every_window_has_its_run_after_a_short_outage(loop: Loop, trips: Datase
     assert data_test.next_window_start == day("2026-03-13").start
 
 
-def test_what_the_policy_skips_is_counted(loop: Loop, trips: Dataset) -> None:
-    data_test = scheduled(trips, catch_up="latest")
-    loop.at(NOW + 3 * DAY)
-    tasks.schedule()
-    assert [key for key, _ in due_runs()] == ["03-12"]
-    loop.at(NOW + 5 * DAY)
-    tasks.schedule()
-    data_test.refresh_from_db()
-    assert ([key for key, _ in due_runs()], data_test.skipped_slots) == (["03-12", "03-14"], 3)
-
-
 def test_only_the_newest_31_windows_are_made_up_for_after_a_long_one(loop: Loop, trips: Dataset) -> None:
     scheduled(trips)
     loop.at(NOW + 100 * DAY)
@@ -74,44 +63,9 @@ def test_only_the_newest_31_windows_are_made_up_for_after_a_long_one(loop: Loop,
     assert max(run.window_end for run in Run.objects.all()) == day("2026-06-18").start
 
 
-def test_a_retired_test_loses_its_cursor(loop: Loop, trips: Dataset) -> None:
-    data_test = scheduled(trips)
-    DataTest.objects.update(retired_at=NOW)
-    loop.at(NOW + DAY)
-    tasks.schedule()
-    data_test.refresh_from_db()
-    assert (data_test.next_due_at, Run.objects.count()) == (None, 0)
-
-
-def test_the_whole_table_is_tested_from_its_first_partition_to_its_last_due_one(loop: Loop) -> None:
-    trips = DatasetFactory.create(name="trips", freshness_sla=6 * HOUR, first_partition="2026-01-05")
-    scheduled(trips, scope="table", schedule="weekly")
-    monday = datetime(2026, 3, 16, tzinfo=UTC)
-    loop.at(monday + 6 * HOUR)
-    tasks.schedule()
-    run = Run.objects.get()
-    assert (run.window, run.due_at) == (type(run.window)(start=day("2026-01-05").start, end=monday), monday + 6 * HOUR)
-
-
-def test_the_whole_table_is_what_both_sides_still_keep(loop: Loop) -> None:
-    trips = DatasetFactory.create(name="trips", freshness_sla=6 * HOUR, first_partition="2026-01-05")
-    DatasetFactory.create(name="events", retention=timedelta(days=14))
-    assertion = "row_count() / row_count(dataset='raw.events') = 1"
-    scheduled(trips, scope="table", schedule="weekly", assertion=assertion)
-    loop.at(datetime(2026, 3, 16, 6, tzinfo=UTC))
-    tasks.schedule()
-    assert Run.objects.get().window_start == day("2026-03-02").start
-
-
 @pytest.mark.parametrize(("line", "window"), [("30 3 * * *", "03-09"), ("30 7 * * *", "03-10")])
 def test_a_cron_line_tests_the_latest_window_that_is_due(loop: Loop, trips: Dataset, line: str, window: str) -> None:
     scheduled(trips, schedule=line)
     loop.at(NOW + 20 * HOUR)
     tasks.schedule()
     assert [key for key, _ in due_runs()] == [window]
-
-
-def test_a_new_revision_keeps_the_window_that_is_still_to_be_tested(loop: Loop, trips: Dataset) -> None:
-    data_test = scheduled(trips)
-    later = day("2026-03-11").start + 2 * HOUR
-    assert cursor(data_test, later).window == day("2026-03-10")

@@ -1,4 +1,4 @@
-"""Checks on the delta beside checks on the whole: one scan, and a past of each in the metrics repository."""
+"""Checks of a table that grows: deltas add up to the whole, and checks on a delta stand beside those on the whole."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,6 +30,18 @@ from execution_engine.verification import (
 from tests.integration.verification.rides import RIDES, write
 
 ANY = between(-1e9, 1e9)
+WHOLE = (
+    Check()
+    .has_size(ANY)
+    .has_completeness("city", ANY)
+    .has_uniqueness("id", ANY)
+    .has_entropy("city", ANY)
+    .has_mean("fare", ANY)
+    .has_standard_deviation("fare", ANY)
+    .has_correlation("fare", "tip", ANY)
+    .has_approx_count_distinct("city", ANY)
+    .is_contained_in("city", ["rome"], ANY, where="tip > 0.5")
+)
 SMOOTH = AbsoluteChange(max_decrease=1, max_increase=1)
 Delta = Callable[[int, int], Verification]
 
@@ -51,6 +63,16 @@ def delta(spark_engine: SparkEngine, tmp_path: Path) -> Delta:
 
 def statuses(check: CheckResult) -> list[str]:
     return [each.status.value for each in check.constraints]
+
+
+def test_deltas_add_up_to_the_whole_also_where_one_is_verified_again(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    suite, states = VerificationSuite(engine=spark_engine), FolderOfStates(tmp_path / "states")
+    for day, rows in ((1, RIDES[:2]), (2, RIDES[2:4]), (2, RIDES[2:4]), (3, RIDES[4:])):
+        grown = suite.on(write(tmp_path / str(day), rows)).add_check(WHOLE)
+        last = grown.add_up(states, ResultKey.of(date(2026, 3, day))).run()
+    whole = suite.on(write(tmp_path / "whole")).add_check(WHOLE).run()
+    assert last.metrics == pytest.approx(dict(whole.metrics))
+    assert len(whole.metrics) == 9
 
 
 def test_one_metric_is_measured_of_the_delta_and_of_the_whole(delta: Delta) -> None:

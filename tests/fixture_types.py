@@ -1,0 +1,6 @@
+"""Short names of what many tests are given."""
+
+import pytest
+
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
