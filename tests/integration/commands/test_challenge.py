@@ -1,6 +1,5 @@
 """``assay challenge``: a shop's own tests against spoilt copies of its days, and a folder that has no test."""
 
-import json
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.apps import apps
-from django.core.management import call_command
 
 from assay import clock
 from assay.models import DataTest
 from execution_engine.models import Measurement, Run
 from tests.factories import NOW, DatasetFactory
+from tests.fixture_types import Capture
+from tests.integration.commands.answers import answered, ended, said
 
 DAYS = 14
 MOST = "2026-03-14"  # the last day
@@ -83,21 +83,8 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def challenged(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
-    """The answer as JSON."""
-    with pytest.raises(SystemExit) as ended:
-        call_command("challenge", *arguments, "--json")
-    assert ended.value.code == code
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> str:
-    """All that a person reads."""
-    with pytest.raises(SystemExit) as ended:
-        call_command("challenge", *arguments)
-    assert ended.value.code == code
-    return "".join(capsys.readouterr())
+def challenged(capsys: Capture, *words: str, code: int = 0) -> Any:
+    return answered(capsys, "challenge", *words, code=code)
 
 
 def caught_by(found: dict[str, Any], kind: str) -> dict[float, set[str]]:
@@ -111,12 +98,10 @@ def rows_kept() -> dict[str, int]:
 
 
 def test_the_live_tests_of_a_table_are_held_against_spoilt_copies_and_nothing_is_kept(
-    db: None, capsys: pytest.CaptureFixture[str], shop: Path
+    db: None, capsys: Capture, shop: Path
 ) -> None:
     clock.simulate(NOW + timedelta(days=10))
-    with pytest.raises(SystemExit):
-        call_command("sync", str(shop / "catalog.yaml"))
-    capsys.readouterr()
+    ended(capsys, "sync", str(shop / "catalog.yaml"))
     before = rows_kept()
     asked = ("mart.orders", "--to", "2026-03-15", "--windows", "1", "--kinds")
     kinds = ("partial load", "duplicated block", "scale", "explicit missing", "case")
@@ -159,14 +144,14 @@ def test_the_live_tests_of_a_table_are_held_against_spoilt_copies_and_nothing_is
     assert [one["columns"] for one in again["copies"]] != [
         one["columns"] for one in found["copies"] if one["kind"] == "scale"
     ]
-    text = said(capsys, *asked, "scale", "case", code=0)
+    text = said(capsys, "challenge", *asked, "scale", "case", code=0)
     assert "False alarms, unless the window is wrong itself" in text
     assert "asks: its query names tables by itself" in text
     assert "what would catch what its tests miss" in text
 
 
 def test_a_folder_of_csv_has_suggestions_and_novelty_and_the_checks_that_it_is_given(
-    capsys: pytest.CaptureFixture[str], shop: Path
+    capsys: Capture, shop: Path
 ) -> None:
     folder = shop / "exports"
     folder.mkdir()
@@ -181,8 +166,8 @@ def test_a_folder_of_csv_has_suggestions_and_novelty_and_the_checks_that_it_is_g
     assert found["kinds"]["case"]["with_suggestions"] == found["kinds"]["case"]["copies"] == 10
     assert found["caught"]["with_novelty"] >= found["caught"]["with_suggestions"] > found["caught"]["tests"] == 0
     assert "currency in ('CHF', 'EUR', 'USD')" in found["suggestions"][0]["assertion"]
-    assert "which suggestions catch most" in said(capsys, *asked, code=0)
-    assert "has nothing to count" in said(capsys, *asked, "--at-least", "0.5", code=3)
+    assert "which suggestions catch most" in said(capsys, "challenge", *asked, code=0)
+    assert "has nothing to count" in said(capsys, "challenge", *asked, "--at-least", "0.5", code=3)
 
     checks = shop / "checks.yaml"
     checks.write_text(
@@ -197,25 +182,21 @@ def test_a_folder_of_csv_has_suggestions_and_novelty_and_the_checks_that_it_is_g
     assert "town" in found["not_judged"]["completeness(town) = 1"]
 
 
-def test_few_windows_are_told_and_what_nobody_can_read_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_few_windows_are_told_and_what_nobody_can_read_is_refused(capsys: Capture, tmp_path: Path) -> None:
     few = tmp_path / "few.csv"
     few.write_text("a,b\n" + "\n".join(f"{at},x{at}" for at in range(40)))
     found = challenged(capsys, str(few), "--kinds", "partial load")
     assert [one["novel"] for one in found["windows"]] == [None, False, False]  # after seven, eight and nine
-    assert "Novelty is still learning" in said(capsys, str(few), "--kinds", "partial load", code=0)
+    assert "Novelty is still learning" in said(capsys, "challenge", str(few), "--kinds", "partial load", code=0)
     few.write_text("a,b\n")
-    assert "has no windows with rows" in said(capsys, str(few), code=3)
-    assert "cannot be listed" in said(capsys, str(tmp_path / "none.csv"), code=3)
-    assert "cannot be read" in said(capsys, str(few), "--checks", str(tmp_path / "none.yaml"), code=3)
+    assert "has no windows with rows" in said(capsys, "challenge", str(few), code=3)
+    assert "cannot be listed" in said(capsys, "challenge", str(tmp_path / "none.csv"), code=3)
+    assert "cannot be read" in said(capsys, "challenge", str(few), "--checks", str(tmp_path / "none.yaml"), code=3)
     for wrong in (("--kinds", "rust"), ("--windows", "0"), ("--at-least", "2")):
-        assert "invalid" in said(capsys, str(few), *wrong, code=3)
+        assert "invalid" in said(capsys, "challenge", str(few), *wrong, code=3)
 
 
-def test_a_dataset_that_is_not_there_or_has_no_partitions_is_refused(
-    db: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dataset_that_is_not_there_or_has_no_partitions_is_refused(db: None, capsys: Capture) -> None:
     DatasetFactory.create(name="riders", partition_column="", granularity="")
-    assert "has no partitions" in said(capsys, "raw.riders", code=3)
-    assert "there is no file and no dataset" in said(capsys, "raw.nothing", code=3)
+    assert "has no partitions" in said(capsys, "challenge", "raw.riders", code=3)
+    assert "there is no file and no dataset" in said(capsys, "challenge", "raw.nothing", code=3)

@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from assay import clock
 from assay.models import AuditEntry, DataChange, Dataset
 from assay.queue.drain import drain
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
+from tests.fixture_types import Capture
+from tests.integration.commands.answers import ended
 from tests.integration.story import due
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,17 +43,15 @@ def fares(tmp_path: Path) -> tuple[Dataset, Path]:
     return dataset, tmp_path / "lake"
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any, str]:
-    with pytest.raises(SystemExit) as left:
-        call_command(*words, "--json")
-    said = capsys.readouterr()
-    return int(str(left.value.code)), json.loads(said.out) if said.out else None, said.err
+def run(capsys: Capture, *words: str) -> tuple[int, Any, str]:
+    code, out, error = ended(capsys, *words, "--json")
+    return code, json.loads(out) if out else None, error
 
 
 @pytest.mark.parametrize(("rows", "code", "decision"), [(12, 0, "allow"), (9, 1, "block")])
 def test_what_a_pipeline_completes_is_judged_and_answered_as_the_api_does(
     fares: tuple[Dataset, Path],
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     admin_user: User,
     rows: int,
     code: int,
@@ -76,9 +75,7 @@ def test_what_a_pipeline_completes_is_judged_and_answered_as_the_api_does(
     assert answered["reasons"] == told[1]["reasons"]
 
 
-def test_a_gate_that_waits_lets_go_once_the_data_is_mended(
-    fares: tuple[Dataset, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_that_waits_lets_go_once_the_data_is_mended(fares: tuple[Dataset, Path], capsys: Capture) -> None:
     _, lake = fares
     write(lake, 9)
     asked = ("gate", NAME, "--window", "2026-03-09", "--wait", "20s", "--poll", "0.2s")
@@ -97,9 +94,7 @@ def test_a_gate_that_waits_lets_go_once_the_data_is_mended(
     assert "custom is broken" in said
 
 
-def test_a_wait_that_is_over_exits_as_the_gate_does(
-    fares: tuple[Dataset, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wait_that_is_over_exits_as_the_gate_does(fares: tuple[Dataset, Path], capsys: Capture) -> None:
     write(fares[1], 9)
     code, answer, _ = run(capsys, "gate", NAME, "--window", "2026-03-09", "--wait", "0.5s", "--poll", "0.2s")
     assert (code, answer["decision"]) == (1, "block")
@@ -119,7 +114,7 @@ def test_a_wait_that_is_over_exits_as_the_gate_does(
     ],
 )
 def test_what_cannot_be_done_says_why_and_exits_with_3(
-    fares: tuple[Dataset, Path], capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
+    fares: tuple[Dataset, Path], capsys: Capture, words: tuple[str, ...], says: str
 ) -> None:
     code, answer, said = run(capsys, *words)
     assert (code, answer) == (3, None)

@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from assay.models import AuditEntry, DataTest
 from incident_manager.models import GateOverride
 from tests.factories import HOUR, NOW, day
+from tests.fixture_types import Capture
+from tests.integration.commands.answers import ended
 from tests.integration.story import due, fail, new_test, start
 
 pytestmark = pytest.mark.django_db
@@ -24,16 +25,12 @@ def bad() -> DataTest:
     return test
 
 
-def gate(test: DataTest, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Any]:
-    with pytest.raises(SystemExit) as left:
-        call_command("gate", test.dataset.full_name, "--window", "2026-03-09", "--json", *options)
-    out = capsys.readouterr().out
-    return int(str(left.value.code)), json.loads(out) if out else None
+def gate(test: DataTest, capsys: Capture, *options: str) -> tuple[int, Any]:
+    code, out, _ = ended(capsys, "gate", test.dataset.full_name, "--window", "2026-03-09", "--json", *options)
+    return code, json.loads(out) if out else None
 
 
-def test_an_override_turns_block_into_warn_and_is_in_the_audit(
-    bad: DataTest, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_override_turns_block_into_warn_and_is_in_the_audit(bad: DataTest, capsys: Capture) -> None:
     assert gate(bad, capsys)[0] == 1
     until = (NOW + 12 * HOUR).isoformat()
     code, answer = gate(bad, capsys, "--pipeline", "report", "--override", "It can live with it.", "--until", until)
@@ -54,8 +51,6 @@ def test_an_override_turns_block_into_warn_and_is_in_the_audit(
         ("--override", "why", "--until", "soon"),
     ],
 )
-def test_an_override_that_must_not_be_exits_with_3(
-    bad: DataTest, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
-) -> None:
+def test_an_override_that_must_not_be_exits_with_3(bad: DataTest, capsys: Capture, options: tuple[str, ...]) -> None:
     assert gate(bad, capsys, *options) == (3, None)
     assert not GateOverride.objects.exists()

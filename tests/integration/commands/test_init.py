@@ -12,9 +12,10 @@ from assay.catalog.yaml.provider import load
 from assay.command_line.cli import run as run_command
 from assay.command_line.exit_codes import ExitCode
 from execution_engine.file_catalog import partition_of
+from tests.fixture_types import Capture
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+def answer(capsys: Capture, *arguments: str) -> tuple[int, Any]:
     """The exit code and what was printed as JSON, or else the error."""
     capsys.readouterr()
     code = run_command([*arguments, "--json"])
@@ -40,9 +41,7 @@ def lake(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_each_table_of_a_folder_is_in_the_catalog_with_what_its_files_say(
-    lake: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_table_of_a_folder_is_in_the_catalog_with_what_its_files_say(lake: Path, capsys: Capture) -> None:
     code, result = answer(capsys, "init", str(lake), "--owner", "ann@example.com")
     assert code == ExitCode.HELD, result
     cities, orders, trips = load(lake / "catalog.yaml").datasets
@@ -59,7 +58,7 @@ def test_each_table_of_a_folder_is_in_the_catalog_with_what_its_files_say(
     assert [line.partition(":")[0] for line in result["left_out"]] == ["delta", "notes"]
 
 
-def test_a_catalog_that_is_there_is_not_written_anew(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_catalog_that_is_there_is_not_written_anew(lake: Path, capsys: Capture) -> None:
     (lake / "catalog.yaml").write_text("mine")
     code, error = answer(capsys, "init", str(lake))
     assert code == ExitCode.UNABLE
@@ -68,9 +67,7 @@ def test_a_catalog_that_is_there_is_not_written_anew(lake: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize(("folder", "message"), [("none", "there is no folder"), ("notes", "has no table: read.me")])
-def test_a_folder_without_tables_is_refused(
-    lake: Path, capsys: pytest.CaptureFixture[str], folder: str, message: str
-) -> None:
+def test_a_folder_without_tables_is_refused(lake: Path, capsys: Capture, folder: str, message: str) -> None:
     code, error = answer(capsys, "init", str(lake / folder))
     assert (code, message in error) == (ExitCode.UNABLE, True), error
 
@@ -92,9 +89,7 @@ def test_partitions_are_known_by_their_keys(keys: list[str], expected: dict[str,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_sample_of_a_shop_holds_until_a_day_is_loaded_twice(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_sample_of_a_shop_holds_until_a_day_is_loaded_twice(tmp_path: Path, capsys: Capture) -> None:
     shop = tmp_path / "shop"
     code, result = answer(capsys, "init", str(shop), "--sample", "--tier", "0")
     assert code == ExitCode.HELD, result

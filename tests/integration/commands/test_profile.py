@@ -8,31 +8,26 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from django.core.management import call_command
 from pyarrow import orc
 
 from tests.factories import DatasetFactory
+from tests.fixture_types import Capture
+from tests.integration.commands.answers import answered, said
 
 RIDES = pa.table({"id": list(range(100)), "city": ["Oslo", "Rome"] * 50, "pay": [float(at % 7) for at in range(100)]})
 CSV = "id,city,pay\n" + "".join(f"{at},{'Rome' if at % 2 else 'Oslo'},{at % 7}.0\n" for at in range(100))
 LINES = "".join(json.dumps(row) + "\n" for row in RIDES.to_pylist())
 
 
-def profiled(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """The answer as JSON, its columns by name."""
-    with pytest.raises(SystemExit) as ended:
-        call_command("profile", *arguments, "--json")
-    assert ended.value.code == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+def profiled(capsys: Capture, *words: str) -> dict[str, Any]:
+    """The answer, its columns by name."""
+    found = answered(capsys, "profile", *words)
     return {**found, "columns": {column.pop("name"): column for column in found["columns"]}}
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def refused(capsys: Capture, *words: str) -> str:
     """Why there is none."""
-    with pytest.raises(SystemExit) as ended:
-        call_command("profile", *arguments)
-    assert ended.value.code == 3
-    return capsys.readouterr().err
+    return said(capsys, "profile", *words, code=3)
 
 
 def write(path: Path) -> None:
@@ -54,7 +49,7 @@ def write(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["parquet", "orc", "csv", "tsv", "csv.gz", "json"])
-def test_files_of_every_kind_are_described_alike(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str) -> None:
+def test_files_of_every_kind_are_described_alike(capsys: Capture, tmp_path: Path, name: str) -> None:
     write(path := tmp_path / f"rides.{name}")
     found = profiled(capsys, str(path))
     told = {column: (each["distinct"], each["complete"]) for column, each in found["columns"].items()}
@@ -62,9 +57,7 @@ def test_files_of_every_kind_are_described_alike(capsys: pytest.CaptureFixture[s
     assert [column for column, each in found["columns"].items() if each["may_be_key"]] == ["id"]
 
 
-def test_a_folder_is_one_table_with_the_columns_that_its_folders_name(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_folder_is_one_table_with_the_columns_that_its_folders_name(capsys: Capture, tmp_path: Path) -> None:
     for day in ("2026-03-01", "2026-03-02"):
         write(tmp_path / "lake" / f"datestr={day}" / "rides.parquet")
     found = profiled(capsys, str(tmp_path / "lake"))
@@ -72,14 +65,14 @@ def test_a_folder_is_one_table_with_the_columns_that_its_folders_name(
     assert found["columns"]["id"]["may_be_key"] is False
 
 
-def test_a_table_without_rows_has_columns(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_table_without_rows_has_columns(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "nothing.csv").write_text("a,b\n")
     pq.write_table(RIDES.slice(0, 0), tmp_path / "nothing.parquet")
     assert list(profiled(capsys, str(tmp_path / "nothing.csv"))["columns"]) == ["a", "b"]
     assert list(profiled(capsys, str(tmp_path / "nothing.parquet"))["columns"]) == ["id", "city", "pay"]
 
 
-def test_the_page_stands_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_page_stands_alone(capsys: Capture, tmp_path: Path) -> None:
     odd = pa.table({"<b>": [*range(50)], "status": ["<script>alert(1)</script>"] * 50})
     pq.write_table(odd, tmp_path / "odd.parquet")
     page = tmp_path / "page.html"
@@ -91,19 +84,15 @@ def test_the_page_stands_alone(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert "http" not in html.replace("http-equiv", "")
 
 
-def test_people_read_a_table_and_what_looks_odd(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_people_read_a_table_and_what_looks_odd(capsys: Capture, tmp_path: Path) -> None:
     pq.write_table(pa.table({"when": ["2026-03-01"] * 50, "id": range(50)}), tmp_path / "x.parquet")
-    with pytest.raises(SystemExit):
-        call_command("profile", str(tmp_path / "x.parquet"))
-    said = capsys.readouterr().out
-    assert "50 rows; may be keys: id" in said
-    assert "when: dates as texts (100 %)" in said
+    text = said(capsys, "profile", str(tmp_path / "x.parquet"), code=0)
+    assert "50 rows; may be keys: id" in text
+    assert "when: dates as texts (100 %)" in text
 
 
 @pytest.mark.django_db
-def test_a_dataset_shows_its_partition_and_no_sensitive_value(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_dataset_shows_its_partition_and_no_sensitive_value(capsys: Capture, tmp_path: Path) -> None:
     for day in ("2026-03-01", "2026-03-02"):
         write(tmp_path / f"datestr={day}" / "rides.parquet")
     columns = [{"name": "id", "type": "bigint"}, {"name": "pay", "type": "double", "sensitive": True}]
@@ -118,9 +107,7 @@ def test_a_dataset_shows_its_partition_and_no_sensitive_value(
 
 
 @pytest.mark.django_db
-def test_a_dataset_whose_quotes_are_doubled_is_profiled_as_its_tests_read_it(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_dataset_whose_quotes_are_doubled_is_profiled_as_its_tests_read_it(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "part.csv").write_text('id,note\n1,"he said ""no"", and left"\n2,"x, ""y"""\n')
     table = DatasetFactory.create(name="notes", columns=[])
     table.replicas.update(location=str(tmp_path), storage="csv", options={"escape": '"'})
@@ -138,13 +125,13 @@ def test_a_dataset_whose_quotes_are_doubled_is_profiled_as_its_tests_read_it(
     ],
 )
 def test_what_cannot_be_read_says_where_and_why(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: tuple[str, bytes], why: str
+    capsys: Capture, tmp_path: Path, content: tuple[str, bytes], why: str
 ) -> None:
     (tmp_path / content[0]).write_bytes(content[1])
     assert why in refused(capsys, str(tmp_path / content[0]))
 
 
-def test_a_wrong_question_says_how_to_ask(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_wrong_question_says_how_to_ask(capsys: Capture, tmp_path: Path) -> None:
     write(path := tmp_path / "rides.csv")
     assert "write it as x=VALUE" in refused(capsys, str(path), "-o", "x")
     assert "a profile of CSV takes delimiter, quote, escape, header" in refused(capsys, str(path), "-o", "nanValue=x")

@@ -7,12 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from django.core.management import call_command
 
 from alerting.models import Standing
 from assay import clock
 from assay.models import Dataset
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
+from tests.fixture_types import Capture
+from tests.integration.commands.answers import ended
 from tests.integration.story import due
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,15 +34,13 @@ def lake(tmp_path: Path) -> None:
         pq.write_table(pa.table(rows), tmp_path / f"datestr={key}" / "part.parquet")
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any, str]:
-    with pytest.raises(SystemExit) as left:
-        call_command("run", "raw.fares", *words)
-    said = capsys.readouterr()
-    return int(str(left.value.code)), json.loads(said.out) if "--json" in words else said.out, said.err
+def run(capsys: Capture, *words: str) -> tuple[int, Any, str]:
+    code, out, error = ended(capsys, "run", "raw.fares", *words)
+    return code, json.loads(out) if "--json" in words else out, error
 
 
 @pytest.mark.parametrize("words", [("--last", "3"), ("--window", "2026-03-07T00:00Z/2026-03-10T00:00Z")])
-def test_a_range_is_judged_partition_by_partition(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+def test_a_range_is_judged_partition_by_partition(capsys: Capture, words: tuple[str, ...]) -> None:
     code, answer, _ = run(capsys, *words, "--json")
     found = [(row["window"], row["outcome"], row["value"]) for row in answer["runs"]]
     assert found == [(day(DAYS[2]).text, "held", 12), (day(DAYS[1]).text, "broken", 3), (day(DAYS[0]).text, "held", 12)]
@@ -51,13 +50,13 @@ def test_a_range_is_judged_partition_by_partition(capsys: pytest.CaptureFixture[
     }
 
 
-def test_of_many_partitions_those_that_did_not_hold_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_many_partitions_those_that_did_not_hold_are_listed(capsys: Capture) -> None:
     _, said, _ = run(capsys, "--last", "3")
     assert "3 runs over 3 partitions: 2 held, 1 broken, 0 error" in said
     assert said.count("enough") == 1
 
 
-def test_a_test_that_still_learns_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_test_that_still_learns_is_no_failure(capsys: Capture) -> None:
     assertion = "row_count() >= mean(row_count(), last=2, min=2)"
     DataTestFactory.create(dataset=Dataset.objects.get(), name="usual", assertion=assertion, severity="hard")
     code, answer, _ = run(capsys, "--window", DAYS[0], "--data-test", "usual", "--json")
@@ -72,8 +71,6 @@ def test_a_test_that_still_learns_is_no_failure(capsys: pytest.CaptureFixture[st
         (("--window", "2027-03-07T00:00Z/2027-03-10T00:00Z"), "has ended"),
     ],
 )
-def test_a_range_that_cannot_be_run_exits_with_3(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
-) -> None:
+def test_a_range_that_cannot_be_run_exits_with_3(capsys: Capture, words: tuple[str, ...], says: str) -> None:
     code, _, said = run(capsys, *words)
     assert (code, says in said) == (3, True)

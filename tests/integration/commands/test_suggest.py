@@ -1,6 +1,5 @@
 """``assay suggest``: what it says held, holds by the engine as well; written as YAML that is read again."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from django.core.management import call_command
 
 from assay import clock
 from assay.models import Dataset
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from tests.factories import NOW, DatasetFactory
+from tests.fixture_types import Capture
+from tests.integration.commands.answers import answered, said
 
 
 @pytest.fixture
@@ -30,21 +30,13 @@ def flights(tmp_path: Path) -> Path:
     return tmp_path / "flights"
 
 
-def suggested(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """The answer as JSON."""
-    with pytest.raises(SystemExit) as ended:
-        call_command("suggest", *arguments, "--json")
-    assert ended.value.code == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+def suggested(capsys: Capture, *words: str) -> Any:
+    return answered(capsys, "suggest", *words)
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def refused(capsys: Capture, *words: str) -> str:
     """Why there is none."""
-    with pytest.raises(SystemExit) as ended:
-        call_command("suggest", *arguments)
-    assert ended.value.code == 3
-    return capsys.readouterr().err
+    return said(capsys, "suggest", *words, code=3)
 
 
 @pytest.fixture
@@ -54,9 +46,7 @@ def engine(spark_engine: SparkEngine) -> Iterator[SparkEngine]:
         yield spark_engine
 
 
-def test_of_flights_it_finds_the_key_the_airports_and_the_clock(
-    capsys: pytest.CaptureFixture[str], flights: Path
-) -> None:
+def test_of_flights_it_finds_the_key_the_airports_and_the_clock(capsys: Capture, flights: Path) -> None:
     found = suggested(capsys, str(flights))
     told = {one["assertion"]: (one["held"], one["tried"]) for one in found["suggestions"]}
     assert len(found["windows"]) == 12
@@ -74,21 +64,19 @@ def test_of_flights_it_finds_the_key_the_airports_and_the_clock(
 
 
 def test_what_is_written_holds_by_the_engine_on_the_windows_that_it_was_fitted_and_tried_on(
-    capsys: pytest.CaptureFixture[str], engine: SparkEngine, flights: Path, tmp_path: Path
+    capsys: Capture, engine: SparkEngine, flights: Path, tmp_path: Path
 ) -> None:
     checks = tmp_path / "checks.yaml"
     written = suggested(capsys, str(flights), "--write", str(checks))["written"]
     assert "row_count() between " in checks.read_text()  # no anomaly: a file has no earlier values
     for day in ("01", "10", "12"):
-        with pytest.raises(SystemExit) as ended:
-            call_command("verify", str(flights / f"datestr=2026-03-{day}"), "--checks", str(checks), "--json")
-        statuses = [one["status"] for one in json.loads(capsys.readouterr().out)["constraints"]]
-        assert (ended.value.code, statuses) == (0, ["success"] * written)
+        verified = answered(capsys, "verify", str(flights / f"datestr=2026-03-{day}"), "--checks", str(checks))
+        assert [one["status"] for one in verified["constraints"]] == ["success"] * written
 
 
 @pytest.mark.django_db
 def test_a_dataset_suggests_tests_of_its_catalog_without_sensitive_columns(
-    capsys: pytest.CaptureFixture[str], flights: Path, tmp_path: Path
+    capsys: Capture, flights: Path, tmp_path: Path
 ) -> None:
     clock.simulate(NOW)
     columns = [{"name": "carrier", "type": "string"}, {"name": "origin", "type": "string", "sensitive": True}]
@@ -119,9 +107,7 @@ def lake(flights: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.django_db
-def test_columns_refer_to_keys_of_other_datasets_where_all_their_values_are_there(
-    capsys: pytest.CaptureFixture[str], lake: Path
-) -> None:
+def test_columns_refer_to_keys_of_other_datasets_where_all_their_values_are_there(capsys: Capture, lake: Path) -> None:
     def referring(*arguments: str) -> dict[str, tuple[int, int, str]]:
         found = suggested(capsys, "raw.flights", *arguments)["suggestions"]
         some = [one for one in found if one["rule"] == "InclusionDependency"]
@@ -137,13 +123,13 @@ def test_columns_refer_to_keys_of_other_datasets_where_all_their_values_are_ther
 
 
 @pytest.mark.django_db
-def test_references_that_cannot_be_read_are_named(capsys: pytest.CaptureFixture[str], lake: Path) -> None:
+def test_references_that_cannot_be_read_are_named(capsys: Capture, lake: Path) -> None:
     assert "no dataset 'raw.none'" in refused(capsys, "raw.flights", "--references", "raw.none")
     assert "lost cannot be listed" in refused(capsys, "raw.flights", "--references", "raw.lost")
     assert "a file has no catalog" in refused(capsys, str(lake / "airports"), "--references", "raw.airlines")
 
 
-def test_a_file_is_cut_by_columns_or_into_tenths(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_file_is_cut_by_columns_or_into_tenths(capsys: Capture, tmp_path: Path) -> None:
     pq.write_table(pa.table({"day": [at // 50 for at in range(500)], "x": range(500)}), tmp_path / "x.parquet")
     by_day = suggested(capsys, str(tmp_path / "x.parquet"), "--by", "day")
     assert by_day["windows"] == [str(day) for day in range(10)]
@@ -151,7 +137,7 @@ def test_a_file_is_cut_by_columns_or_into_tenths(capsys: pytest.CaptureFixture[s
     assert suggested(capsys, str(tmp_path / "x.parquet"))["windows"][-1] == "part 10"
 
 
-def test_each_file_of_a_folder_is_a_window(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_each_file_of_a_folder_is_a_window(capsys: Capture, tmp_path: Path) -> None:
     for day in range(1, 11):
         (tmp_path / f"2026-03-{day:02d}.csv").write_text("id;city\n" + "".join(f"{at};Rome\n" for at in range(30)))
     found = suggested(capsys, str(tmp_path), "--by-file", "-o", "delimiter=;")
@@ -160,7 +146,7 @@ def test_each_file_of_a_folder_is_a_window(capsys: pytest.CaptureFixture[str], t
 
 
 @pytest.mark.django_db
-def test_partitions_inside_the_files_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_partitions_inside_the_files_are_refused(capsys: Capture, tmp_path: Path) -> None:
     clock.simulate(NOW)
     pq.write_table(pa.table({"datestr": ["2026-03-08", "2026-03-09"], "x": [1, 2]}), tmp_path / "x.parquet")
     dataset = DatasetFactory.create(name="flights")
@@ -168,7 +154,7 @@ def test_partitions_inside_the_files_are_refused(capsys: pytest.CaptureFixture[s
     assert "keeps its partitions inside the files" in refused(capsys, "raw.flights")
 
 
-def test_a_wrong_question_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_wrong_question_says_why(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("a,b\n")
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     assert "has no rows" in refused(capsys, str(tmp_path / "empty.csv"))

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from django.test import Client
 from rest_framework.test import APIClient
 from sqlalchemy import create_engine, text
@@ -21,6 +20,8 @@ from assay.models import AuditEntry, Dataset
 from incident_manager.models import Publication
 from incident_manager.services import override
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
+from tests.fixture_types import Capture, Patch
+from tests.integration.commands.answers import answered, ended
 from tests.integration.story import due
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,15 +49,13 @@ def lake(tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
-def publish(capsys: pytest.CaptureFixture[str], to: str, *options: str) -> tuple[int, Any, str]:
-    with pytest.raises(SystemExit) as left:
-        call_command("publish", NAME, "--window", KEY, "--to", to, "--json", *options)
-    said = capsys.readouterr()
-    return int(str(left.value.code)), json.loads(said.out) if said.out else None, said.err
+def publish(capsys: Capture, to: str, *options: str) -> tuple[int, Any, str]:
+    code, out, error = ended(capsys, "publish", NAME, "--window", KEY, "--to", to, "--json", *options)
+    return code, json.loads(out) if out else None, error
 
 
 def test_what_was_audited_is_published_and_recorded(
-    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], admin_user: User, client: Client
+    lake: Path, tmp_path: Path, capsys: Capture, admin_user: User, client: Client
 ) -> None:
     to = f"manifest:{tmp_path / 'out'}"
     code, told, _ = publish(capsys, to, "--versions", str(tmp_path / "versions"))
@@ -78,7 +77,7 @@ def test_what_was_audited_is_published_and_recorded(
     assert to in client.get(f"/datasets/{NAME}").content.decode()
 
 
-def test_publishing_twice_is_publishing_once(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_publishing_twice_is_publishing_once(lake: Path, tmp_path: Path, capsys: Capture) -> None:
     to = f"signal:{tmp_path / 'out'}"
     first, second = publish(capsys, to), publish(capsys, to)
     assert (first[0], first[1]) == (0, second[1])
@@ -89,27 +88,18 @@ def test_publishing_twice_is_publishing_once(lake: Path, tmp_path: Path, capsys:
     assert Publication.objects.filter(state="published").count() == 2
 
 
-def test_a_table_with_a_hard_test_by_a_query_is_published(
-    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_with_a_hard_test_by_a_query_is_published(lake: Path, tmp_path: Path, capsys: Capture) -> None:
     query = f"query(\"select count(*) from fares where datestr = '{KEY}'\") >= 10"
     Dataset.objects.update(name="fares", full_name="raw.fares", name_key=name_key("raw.fares"))
     DataTestFactory.create(dataset=Dataset.objects.get(), name="by query", assertion=query, severity="hard")
-    command = ("publish", "raw.fares", "--window", KEY, "--to", f"manifest:{tmp_path / 'out'}", "--json")
-    with pytest.raises(SystemExit) as left:
-        call_command(*command)
-    told = json.loads(capsys.readouterr().out)
-    assert (left.value.code, told["reasons"]) == (0, [])
-    assert [test["value"] for test in told["document"]["tests"]] == [12.0, 12.0]
+    command = ("publish", "raw.fares", "--window", KEY, "--to", f"manifest:{tmp_path / 'out'}")
+    told = answered(capsys, *command)
+    assert (told["reasons"], [test["value"] for test in told["document"]["tests"]]) == ([], [12.0, 12.0])
     write(lake, 11)
-    with pytest.raises(SystemExit) as left:
-        call_command(*command)
-    assert json.loads(capsys.readouterr().out)["document"]["tests"][0]["value"] == 11.0
+    assert answered(capsys, *command)["document"]["tests"][0]["value"] == 11.0
 
 
-def test_what_fails_is_refused_whatever_lets_pipelines_read_it(
-    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_fails_is_refused_whatever_lets_pipelines_read_it(lake: Path, tmp_path: Path, capsys: Capture) -> None:
     write(lake, 9)
     to = f"manifest:{tmp_path / 'out'}"
     assert publish(capsys, to)[0] == 1
@@ -122,7 +112,7 @@ def test_what_fails_is_refused_whatever_lets_pipelines_read_it(
 
 
 def test_data_that_was_written_after_its_audit_is_audited_again_before_the_pointer_moves(
-    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lake: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     to = f"manifest:{tmp_path / 'out'}"
     assert publish(capsys, to)[0] == 0
@@ -136,7 +126,7 @@ def test_data_that_was_written_after_its_audit_is_audited_again_before_the_point
 
 
 def test_a_row_of_a_database_is_replaced_in_one_transaction(
-    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    lake: Path, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     url = f"sqlite:///{tmp_path / 'signals.db'}"
     monkeypatch.setenv("SIGNALS", url)
@@ -150,7 +140,7 @@ def test_a_row_of_a_database_is_replaced_in_one_transaction(
     assert json.loads(found[0][3])["tests"][0]["value"] == 30.0
 
 
-def test_a_hard_test_must_have_read_the_data(lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hard_test_must_have_read_the_data(lake: Path, tmp_path: Path, capsys: Capture) -> None:
     Dataset.objects.get().data_tests.filter(name="enough").delete()
     code, told, _ = publish(capsys, f"manifest:{tmp_path / 'out'}")
     assert code == 1
@@ -169,7 +159,7 @@ def test_a_hard_test_must_have_read_the_data(lake: Path, tmp_path: Path, capsys:
     ],
 )
 def test_what_cannot_be_done_says_why(
-    lake: Path, capsys: pytest.CaptureFixture[str], to: str, options: tuple[str, ...], says: str
+    lake: Path, capsys: Capture, to: str, options: tuple[str, ...], says: str
 ) -> None:
     places = {"OUT": str(lake.parent / "out"), "LAKE": str(lake)}
     for name, place in places.items():

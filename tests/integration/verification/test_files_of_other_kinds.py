@@ -15,6 +15,7 @@ from assay.command_line.cli import run as run_command
 from assay.command_line.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
+from tests.fixture_types import Capture
 from tests.integration.verification.rides import RIDES
 
 CHECKS = "checks:\n  - row_count() = 5\n  - uniqueness(id) = 0.6\n  - completeness(city) = 0.8\n  - mean(fare) = 4\n"
@@ -63,7 +64,7 @@ def _text(path: str, lines: list[str]) -> None:
 WRITERS: dict[str, Callable[[str], None]] = {"csv": write_csv, "json": write_json, "orc": write_orc}
 
 
-def verify(capsys: pytest.CaptureFixture[str], table: str, *options: str) -> tuple[int, str]:
+def verify(capsys: Capture, table: str, *options: str) -> tuple[int, str]:
     capsys.readouterr()
     code = run_command(["verify", table, "--checks", "checks.yaml", "--json", *options])
     told = json.loads(capsys.readouterr().out)
@@ -72,18 +73,14 @@ def verify(capsys: pytest.CaptureFixture[str], table: str, *options: str) -> tup
 
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize("table", ["file", "folder", "partitions"])
-def test_a_file_or_a_folder_is_read_as_what_its_names_say(
-    capsys: pytest.CaptureFixture[str], kind: str, table: str
-) -> None:
+def test_a_file_or_a_folder_is_read_as_what_its_names_say(capsys: Capture, kind: str, table: str) -> None:
     WRITERS[kind](DAY if table == "partitions" else "rides/part-0")
     assert verify(capsys, f"rides/part-0.{kind}" if table == "file" else "rides")[0] == ExitCode.HELD
 
 
 @pytest.mark.usefixtures("transactional_db")
 @pytest.mark.parametrize(("kind", "options"), [("csv", "{delimiter: ';'}"), ("json", "{}"), ("orc", "{}")])
-def test_a_run_reads_one_partition_by_its_declared_columns(
-    capsys: pytest.CaptureFixture[str], kind: str, options: str
-) -> None:
+def test_a_run_reads_one_partition_by_its_declared_columns(capsys: Capture, kind: str, options: str) -> None:
     clock.simulate(datetime(2026, 3, 10, 12, tzinfo=UTC))
     if kind == "csv":
         write_csv(DAY, delimiter=";")
@@ -112,7 +109,7 @@ def test_a_run_reads_one_partition_by_its_declared_columns(
     ],
 )
 def test_what_cannot_be_read_says_what_is_wrong_with_it_and_how_to_mend_it(
-    capsys: pytest.CaptureFixture[str], name: str, content: str, said: str
+    capsys: Capture, name: str, content: str, said: str
 ) -> None:
     Path("rides").mkdir()
     Path("rides", name).write_text(content)
@@ -121,7 +118,7 @@ def test_what_cannot_be_read_says_what_is_wrong_with_it_and_how_to_mend_it(
 
 
 def test_options_read_what_pandas_and_databases_write_quotes_doubled_and_texts_over_lines(
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     Path("checks.yaml").write_text('checks: ["max_length(city) = 14 and ratio_of(city, \'the \\"old\\"\\ntown\') = 1"]')
     Path("rides.csv").write_text('id,city,fare\n1,"the ""old""\ntown",2\n')
@@ -130,7 +127,7 @@ def test_options_read_what_pandas_and_databases_write_quotes_doubled_and_texts_o
     assert verify(capsys, "rides.csv", *given)[0] == ExitCode.HELD
 
 
-def test_an_option_says_how_a_file_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_says_how_a_file_is_written(capsys: Capture) -> None:
     write_csv("rides", delimiter=";")
     assert verify(capsys, "rides.csv", "--option", "delimiter=;")[0] == ExitCode.HELD
     assert run_command(["verify", "rides.csv", "--checks", "checks.yaml", "-o", "delimitr=;"]) == ExitCode.UNABLE
@@ -139,9 +136,7 @@ def test_an_option_says_how_a_file_is_written(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.usefixtures("transactional_db")
 @pytest.mark.parametrize("options", ["{path: /etc}", "{mode: DROPMALFORMED}", "{delimitr: ';'}"])
-def test_a_catalog_may_give_only_options_that_say_how_a_file_is_written(
-    capsys: pytest.CaptureFixture[str], options: str
-) -> None:
+def test_a_catalog_may_give_only_options_that_say_how_a_file_is_written(capsys: Capture, options: str) -> None:
     Path("catalog.yaml").write_text(CATALOG.format(storage="csv", options=options))
     assert run_command(["plan", "catalog.yaml"]) == ExitCode.UNABLE
     assert "catalog.yaml:8: datasets[0].replicas[0]" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
+from tests.fixture_types import Capture
 
 LOGS = {
     "a Delta": "_delta_log/00000000000000000000.json",
@@ -47,7 +48,7 @@ def write_files(folder: str, log: str) -> None:
     path.write_text("{}")
 
 
-def verify(capsys: pytest.CaptureFixture[str], table: str) -> tuple[int, str]:
+def verify(capsys: Capture, table: str) -> tuple[int, str]:
     capsys.readouterr()
     code = run_command(["verify", table, "--checks", "checks.yaml", "--json"])
     return code, json.loads(capsys.readouterr().out)["constraints"][0]["message"]
@@ -55,24 +56,20 @@ def verify(capsys: pytest.CaptureFixture[str], table: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("table", ["orders", "orders/data", "orders/part-0.parquet"])
 @pytest.mark.parametrize("format_", LOGS)
-def test_a_table_of_another_format_is_not_read_as_files_and_named(
-    capsys: pytest.CaptureFixture[str], format_: str, table: str
-) -> None:
+def test_a_table_of_another_format_is_not_read_as_files_and_named(capsys: Capture, format_: str, table: str) -> None:
     write_files("orders/data" if table == "orders/data" else "orders", LOGS[format_])
     code, message = verify(capsys, table)
     assert (code, f"is {format_} table" in message, "storage: table" in message) == (ExitCode.UNABLE, True, True)
 
 
-def test_a_folder_called_metadata_makes_no_table_of_another_format(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_called_metadata_makes_no_table_of_another_format(capsys: Capture) -> None:
     write_files("orders", "metadata/_readme.txt")
     assert verify(capsys, "orders")[0] == ExitCode.HELD
 
 
 @pytest.mark.usefixtures("transactional_db")
 @pytest.mark.parametrize("command", ["plan", "sync"])
-def test_a_catalog_that_gives_one_as_a_folder_of_files_is_refused(
-    capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_a_catalog_that_gives_one_as_a_folder_of_files_is_refused(capsys: Capture, command: str) -> None:
     write_files("orders", LOGS["a Delta"])
     capsys.readouterr()
     assert run_command([command, "catalog.yaml"]) == ExitCode.UNABLE
