@@ -15,7 +15,8 @@ from assay.models import AuditEntry, Dataset, DataTest
 from execution_engine import storage
 from execution_engine.outcome import Failure, Reason
 from tests.factories import DatasetFactory
-from tests.fakes import FakeEngine, rows
+from tests.fakes import FakeEngine, Row, rows
+from tests.fixture_types import Capture, Patch
 
 pytestmark = pytest.mark.django_db(transaction=True)  # a command closes its connection
 
@@ -49,35 +50,24 @@ def lake() -> Any:
         yield engine
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+def answer(capsys: Capture, *arguments: str) -> tuple[int, Any]:
     capsys.readouterr()
     code = run_command([*arguments, "--json"])
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_a_plan_shows_what_a_sync_would_do_and_does_nothing(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, planned = answer(capsys, "plan", str(catalog))
-    assert code == ExitCode.HELD
-    come = {change["name"] for change in planned["changes"] if change["sign"] == "+"}
-    assert come >= {"raw.trips", "raw.trips: freshness", "raw.trips: duplicates", "raw.trips: fares"}
-    assert not Dataset.objects.exists()
+@pytest.fixture
+def synced(catalog: Path, capsys: Capture) -> None:
+    answer(capsys, "sync", str(catalog))
 
 
-def test_a_sync_writes_the_standard_tests_and_the_users(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sync_writes_the_standard_tests_and_the_users(catalog: Path, capsys: Capture) -> None:
     code, synced = answer(capsys, "sync", str(catalog))
     assert (code, synced["created"]) == (ExitCode.HELD, ["raw.trips"])
     assert set(DataTest.objects.values_list("name", flat=True)) >= {"freshness", "duplicates", "fares"}
 
 
-def test_a_second_sync_changes_nothing(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer(capsys, "sync", str(catalog))
-    _, again = answer(capsys, "sync", str(catalog))
-    assert (again["created"], again["changed"], again["missing"]) == ([], [], [])
-
-
-def test_who_brought_the_catalog_where_it_is_can_be_read_in_the_audit(
-    catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_brought_the_catalog_where_it_is_can_be_read_in_the_audit(catalog: Path, capsys: Capture) -> None:
     answer(capsys, "sync", str(catalog))
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.via, entry.object_id) == ("catalog.synced", "command", "catalog")
@@ -86,38 +76,27 @@ def test_who_brought_the_catalog_where_it_is_can_be_read_in_the_audit(
     }  # fmt: skip
 
 
-def test_a_catalog_with_an_error_is_refused_whole(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    catalog.write_text(CATALOG.replace("mean(fare)", "mean(fair)"))
-    assert run_command(["sync", str(catalog)]) == ExitCode.UNABLE
-    assert "fair" in capsys.readouterr().err
-    assert not Dataset.objects.exists()
-    assert not AuditEntry.objects.exists()
-
-
-def test_a_run_that_holds_exits_0(catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
-    answer(capsys, "sync", str(catalog))
-    lake.write("/sea/raw.trips", "2026-03-09", rows(10))
-    code, done = answer(capsys, "run", "raw.trips", "--data-test", "duplicates")
-    assert (code, [run["outcome"] for run in done["runs"]]) == (ExitCode.HELD, ["held"])
-
-
-def test_a_broken_hard_test_exits_1(catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
-    answer(capsys, "sync", str(catalog))
-    lake.write("/sea/raw.trips", "2026-03-09", [*rows(10), *rows(10)])
-    code, done = answer(capsys, "run", "raw.trips", "--window", "2026-03-09", "--data-test", "duplicates")
-    assert (code, done["runs"][0]["outcome"]) == (ExitCode.FAILED, "broken")
-
-
-def test_a_broken_soft_test_exits_2(catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
-    answer(capsys, "sync", str(catalog))
-    lake.write("/sea/raw.trips", "2026-03-09", [{"id": number, "fare": 1.0} for number in range(5)])
-    assert answer(capsys, "run", "raw.trips", "--data-test", "fares")[0] == ExitCode.WARNED
+@pytest.mark.parametrize(
+    ("written", "name", "code", "outcome"),
+    [
+        (rows(10), "duplicates", ExitCode.HELD, "held"),
+        ([*rows(10), *rows(10)], "duplicates", ExitCode.FAILED, "broken"),
+        ([{"id": number, "fare": 1.0} for number in range(5)], "fares", ExitCode.WARNED, "broken"),
+    ],
+    ids=["held", "a broken hard test", "a broken soft test"],
+)
+def test_a_run_exits_as_its_tests_end(
+    synced: None, lake: FakeEngine, capsys: Capture, written: list[Row], name: str, code: int, outcome: str
+) -> None:
+    lake.write("/sea/raw.trips", "2026-03-09", written)
+    for window in ((), ("--window", "2026-03-09")):
+        found, done = answer(capsys, "run", "raw.trips", *window, "--data-test", name)
+        assert (found, [run["outcome"] for run in done["runs"]]) == (code, [outcome])
 
 
 def test_a_test_of_the_whole_table_that_is_named_runs_over_all_of_it(
-    catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]
+    synced: None, lake: FakeEngine, capsys: Capture
 ) -> None:
-    answer(capsys, "sync", str(catalog))
     lake.write("/sea/raw.trips", "2026-03-09", rows(10))
     lake.write("/sea/raw.trips", "__HIVE_DEFAULT_PARTITION__", rows(2))
     code, done = answer(capsys, "run", "raw.trips", "--data-test", "unpartitioned:whole")
@@ -141,9 +120,8 @@ def test_a_test_of_the_whole_table_that_is_named_runs_over_all_of_it(
     ],
 )
 def test_what_cannot_be_asked_exits_3_and_says_why(
-    catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str], arguments: list[str]
+    synced: None, lake: FakeEngine, capsys: Capture, arguments: list[str]
 ) -> None:
-    answer(capsys, "sync", str(catalog))
     assert run_command(arguments) == ExitCode.UNABLE
     assert "assay" in capsys.readouterr().err
 
@@ -155,8 +133,7 @@ def test_a_bare_date_of_a_report_on_one_dataset_is_midnight_there(capsys: Any) -
     assert answer(capsys, "report", *range_)[1]["from"] == "2026-02-01T00:00:00+00:00"
 
 
-def test_a_report_of_what_was_never_tested_has_no_figures(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer(capsys, "sync", str(catalog))
+def test_a_report_of_what_was_never_tested_has_no_figures(synced: None, capsys: Capture) -> None:
     code, scores = answer(capsys, "report")
     assert (code, scores["total"]["precision"], scores["total"]["data_quality"]) == (ExitCode.HELD, None, None)
     run_command(["report"])
@@ -164,10 +141,7 @@ def test_a_report_of_what_was_never_tested_has_no_figures(catalog: Path, capsys:
     assert "100" not in shown
 
 
-def test_a_claim_from_a_shell_says_what_was_seen_and_who_hears_of_it(
-    catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answer(capsys, "sync", str(catalog))
+def test_a_claim_from_a_shell_says_what_was_seen_and_who_hears_of_it(synced: None, capsys: Capture) -> None:
     claim = ("claim", "raw.trips", "I miss a third.", "--window", "2026-01-05", "--saw", "rows missing")
     code, told = answer(capsys, *claim)
     assert (code, told["saw"], told["state"]) == (ExitCode.HELD, "rows missing", "open")
@@ -177,23 +151,20 @@ def test_a_claim_from_a_shell_says_what_was_seen_and_who_hears_of_it(
     assert (again["state"], again["joined"]) == ("joined", [told["incident"]])
 
 
-def test_the_doctor_finds_an_empty_catalog_and_says_how_to_mend_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_finds_an_empty_catalog_and_says_how_to_mend_it(capsys: Capture) -> None:
     code, examined = answer(capsys, "doctor")
     ill = {finding["check"]: finding["mend"] for finding in examined["findings"] if not finding["is_well"]}
     assert code == ExitCode.FAILED
     assert "assay sync" in ill["catalog"]
 
 
-def test_the_doctor_finds_a_replica_that_is_not_there(catalog: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer(capsys, "sync", str(catalog))
+def test_the_doctor_finds_a_replica_that_is_not_there(synced: None, capsys: Capture) -> None:
     _, examined = answer(capsys, "doctor")
     found = {finding["check"]: finding["found"] for finding in examined["findings"]}
     assert "/sea/raw.trips" in found["replicas"]
 
 
-def test_a_second_dataset_whose_name_differs_by_case_only_is_refused(
-    catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_dataset_whose_name_differs_by_case_only_is_refused(catalog: Path, capsys: Capture) -> None:
     second = CATALOG[CATALOG.index("  - name:") : CATALOG.index("tests:")].replace("raw.trips", "RAW.Trips")
     catalog.write_text(CATALOG.replace("tests:", f"{second}tests:"))
     assert run_command(["sync", str(catalog)]) == ExitCode.UNABLE
@@ -205,7 +176,7 @@ def test_a_second_dataset_whose_name_differs_by_case_only_is_refused(
 
 
 def test_a_catalog_that_names_assays_own_database_or_secrets_is_refused(
-    catalog: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    catalog: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("ASSAY_SECRET_KEY", "hush")
     own = f"sqlite:///{config().home.resolve()}/assay.db"
@@ -221,9 +192,8 @@ def test_a_catalog_that_names_assays_own_database_or_secrets_is_refused(
 
 
 def test_a_report_names_the_tables_of_which_nobody_knows_whether_they_are_good(
-    catalog: Path, lake: FakeEngine, capsys: pytest.CaptureFixture[str]
+    synced: None, lake: FakeEngine, capsys: Capture
 ) -> None:
-    answer(capsys, "sync", str(catalog))
     lake.failures["/sea/raw.trips"] = Failure(reason=Reason.UNREADABLE, detail="The file is cut short.")
     answer(capsys, "run", "raw.trips", "--window", "2026-03-09", "--data-test", "duplicates")
     capsys.readouterr()

@@ -10,11 +10,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from django.core.management import call_command
 
 from assay import clock
 from execution_engine.file_windows import windows_of_files
 from tests.factories import NOW, DatasetFactory
+from tests.fixture_types import Capture
+from tests.integration.commands.answers import answered, said
 
 BROKEN = 12  # the day of March on which a tenth of all carriers is missing
 DAYS = 14
@@ -44,20 +45,9 @@ def _arrow(rows: pd.DataFrame) -> pa.Table:
     return pa.Table.from_pandas(rows.drop(columns="day"), preserve_index=False)
 
 
-def judged(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+def judged(capsys: Capture, *words: str, code: int = 0) -> dict[str, Any]:
     """Each window's verdict by its key."""
-    with pytest.raises(SystemExit) as ended:
-        call_command("novelty", *arguments, "--json")
-    assert ended.value.code == code
-    return {one["window"]: one for one in json.loads(capsys.readouterr().out)["windows"]}
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> str:
-    """All that a person reads."""
-    with pytest.raises(SystemExit) as ended:
-        call_command("novelty", *arguments)
-    assert ended.value.code == code
-    return "".join(capsys.readouterr())
+    return {one["window"]: one for one in answered(capsys, "novelty", *words, code=code)["windows"]}
 
 
 def statuses(windows: dict[str, Any]) -> list[str]:
@@ -65,9 +55,7 @@ def statuses(windows: dict[str, Any]) -> list[str]:
     return [one["status"] for one in windows.values()]
 
 
-def test_the_broken_day_is_novel_and_its_column_is_named_first(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_the_broken_day_is_novel_and_its_column_is_named_first(capsys: Capture, folder: Path) -> None:
     windows = judged(capsys, str(folder))
     assert statuses(windows) == ["LEARNING"] * 8 + ["LIKE"] * 3 + ["NOVEL"] + ["LIKE"] * 2
     broken = windows["2026-03-12"]
@@ -76,10 +64,10 @@ def test_the_broken_day_is_novel_and_its_column_is_named_first(
     assert broken["causes"][0]["text"] == "share of complete values of carrier: 0.9, usually 1"
 
 
-def test_the_exit_code_is_that_of_the_last_window(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_the_exit_code_is_that_of_the_last_window(capsys: Capture, folder: Path) -> None:
     for day in (13, 14):
         (folder / f"datestr=2026-03-{day}" / "part-0.parquet").unlink()
-    text = said(capsys, str(folder), code=1)
+    text = said(capsys, "novelty", str(folder), code=1)
     assert "2026-03-12 is unlike those before it:" in text
     assert "share of complete values of carrier" in text
     assert "--accept 2026-03-12" in text
@@ -87,7 +75,7 @@ def test_the_exit_code_is_that_of_the_last_window(capsys: pytest.CaptureFixture[
 
 
 def test_the_papers_method_finds_half_of_a_column_missing(
-    capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
+    capsys: Capture, flights: pd.DataFrame, tmp_path: Path
 ) -> None:
     changed = flights[flights.day <= BROKEN].copy()
     day = changed.index[changed.day == BROKEN]
@@ -97,16 +85,16 @@ def test_the_papers_method_finds_half_of_a_column_missing(
     assert {cause["column"] for cause in windows["12"]["causes"][:3]} <= {"carrier", "tailnum"}
 
 
-def test_few_windows_are_no_verdict(capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path) -> None:
+def test_few_windows_are_no_verdict(capsys: Capture, flights: pd.DataFrame, tmp_path: Path) -> None:
     pq.write_table(_arrow(flights[flights.day == 1]), tmp_path / "one.parquet")
     pq.write_table(_arrow(flights[flights.day == 2]), tmp_path / "two.parquet")
     assert statuses(judged(capsys, str(tmp_path), "--by-file", code=3)) == ["LEARNING"] * 2
-    assert "1 of the 8 accepted batches that a verdict needs" in said(capsys, str(tmp_path), "--by-file", code=3)
+    assert "1 of the 8 accepted batches that a verdict needs" in said(
+        capsys, "novelty", str(tmp_path), "--by-file", code=3
+    )
 
 
-def test_each_file_of_a_folder_is_a_window(
-    capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_each_file_of_a_folder_is_a_window(capsys: Capture, flights: pd.DataFrame, tmp_path: Path) -> None:
     for day, rows in flights.groupby("day"):
         rows.drop(columns="day").to_csv(tmp_path / f"flights_202603{day:02d}.csv", index=False, sep=";")
     windows = judged(capsys, str(tmp_path), "--by-file", "-o", "delimiter=;")
@@ -117,28 +105,17 @@ def test_each_file_of_a_folder_is_a_window(
 @pytest.mark.parametrize(("name", "is_dated"), [("x_20260312.csv", True), ("2026-13-45.csv", False), ("x.csv", False)])
 def test_times_are_counted_from_the_day_that_a_window_is_named_by(tmp_path: Path, name: str, is_dated: bool) -> None:
     (tmp_path / name).write_text("at\n2026-03-12 10:00:00\n")
-    options = {
-        "table": str(tmp_path),
-        "by": "",
-        "by_file": True,
-        "json": True,
-        "option": [],
-        "start": None,
-        "end": None,
-    }
-    (window,) = windows_of_files(options | {"start": None, "end": None})
+    (window,) = windows_of_files(by_file(tmp_path))
     assert window.start == (datetime(2026, 3, 12, tzinfo=UTC).timestamp() if is_dated else None)
 
 
-def test_rows_are_cut_by_a_column(capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path) -> None:
+def test_rows_are_cut_by_a_column(capsys: Capture, flights: pd.DataFrame, tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pandas(flights, preserve_index=False), tmp_path / "all.parquet")
     windows = judged(capsys, str(tmp_path / "all.parquet"), "--by", "day")
     assert [key for key, one in windows.items() if one["status"] == "NOVEL"] == ["12"]
 
 
-def test_an_accepted_change_that_stays_is_no_news_again(
-    capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_an_accepted_change_that_stays_is_no_news_again(capsys: Capture, flights: pd.DataFrame, tmp_path: Path) -> None:
     changed = flights.copy()
     late = changed.index[changed.day >= BROKEN]
     changed.loc[late[::10], "carrier"] = None
@@ -148,9 +125,7 @@ def test_an_accepted_change_that_stays_is_no_news_again(
     assert statuses(judged(capsys, *asked, "--accept", "12"))[-3:] == ["NOVEL", "LIKE", "LIKE"]
 
 
-def test_nothing_is_learned_from_a_window_that_is_wrong(
-    capsys: pytest.CaptureFixture[str], flights: pd.DataFrame, tmp_path: Path
-) -> None:
+def test_nothing_is_learned_from_a_window_that_is_wrong(capsys: Capture, flights: pd.DataFrame, tmp_path: Path) -> None:
     changed = flights.copy()
     early = changed.index[changed.day == 5]
     changed.loc[early[::10], "carrier"] = None
@@ -163,7 +138,7 @@ def test_nothing_is_learned_from_a_window_that_is_wrong(
 
 @pytest.mark.django_db
 def test_a_datasets_windows_are_its_partitions_and_sensitive_columns_are_not_told(
-    capsys: pytest.CaptureFixture[str], folder: Path
+    capsys: Capture, folder: Path
 ) -> None:
     clock.simulate(NOW + timedelta(days=10))
     columns = [{"name": "carrier", "type": "string", "sensitive": True}, {"name": "origin", "type": "string"}]
@@ -172,10 +147,10 @@ def test_a_datasets_windows_are_its_partitions_and_sensitive_columns_are_not_tol
     windows = judged(capsys, "raw.flights", "--to", "2026-03-13")
     assert list(windows) == [f"2026-03-{day:02d}" for day in range(1, 13)]
     assert all(cause["column"] != "carrier" for one in windows.values() for cause in one["causes"])
-    assert "are of files" in said(capsys, "raw.flights", "--by", "origin", code=3)
+    assert "are of files" in said(capsys, "novelty", "raw.flights", "--by", "origin", code=3)
 
 
-def test_new_values_that_may_be_secrets_are_not_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_new_values_that_may_be_secrets_are_not_told(capsys: Capture, tmp_path: Path) -> None:
     days = [
         pa.table({"day": [day] * 40, "note": [f"AKIA{at:016d}" if day == 12 else "a" for at in range(40)]})
         for day in range(1, 13)
@@ -186,30 +161,31 @@ def test_new_values_that_may_be_secrets_are_not_told(capsys: pytest.CaptureFixtu
     assert "AKIA" not in json.dumps(windows)
 
 
-def test_a_wrong_question_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_wrong_question_says_why(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n")
     asked = str(tmp_path / "x.csv")
-    assert "there is no window 'monday': they are part 1 to part 2" in said(capsys, asked, "--accept", "monday", code=3)
-    assert "--by names c, which is no column: a, b" in said(capsys, asked, "--by", "c", code=3)
-    assert "--option 'delimiter' gives no value" in said(capsys, asked, "-o", "delimiter", code=3)
-    assert "are of a dataset of the catalog" in said(capsys, asked, "--from", "2026-03-01", code=3)
-    assert "cannot be listed" in said(capsys, str(tmp_path / "none.csv"), code=3)
+    for says, *words in (
+        ("there is no window 'monday': they are part 1 to part 2", asked, "--accept", "monday"),
+        ("--by names c, which is no column: a, b", asked, "--by", "c"),
+        ("--option 'delimiter' gives no value", asked, "-o", "delimiter"),
+        ("are of a dataset of the catalog", asked, "--from", "2026-03-01"),
+        ("cannot be listed", str(tmp_path / "none.csv")),
+    ):
+        assert says in said(capsys, "novelty", *words, code=3)
     (tmp_path / "x.csv").write_text("a,b\n")
-    assert "has no windows to judge" in said(capsys, asked, code=3)
+    assert "has no windows to judge" in said(capsys, "novelty", asked, code=3)
 
 
-def test_an_inferred_schema_is_printed_and_says_what_breaks_it(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_an_inferred_schema_is_printed_and_says_what_breaks_it(capsys: Capture, folder: Path) -> None:
     broken = judged(capsys, str(folder), "--method", "schema")[f"2026-03-{BROKEN}"]
     assert "share of complete values of carrier: 0.9, usually " in broken["causes"][0]["text"]
-    text = said(capsys, str(folder), "--method", "schema", code=0)
+    text = said(capsys, "novelty", str(folder), "--method", "schema", code=0)
     assert f"the schema of {DAYS - 1} accepted windows" in text
     assert "one of " in text
     assert "EWR" in text
 
 
-def test_drift_of_all_columns_together_is_one_verdict(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_drift_of_all_columns_together_is_one_verdict(capsys: Capture, folder: Path) -> None:
     windows = judged(capsys, str(folder), "--method", "drift")
     assert [key for key, one in windows.items() if one["status"] == "NOVEL"] == [f"2026-03-{BROKEN}"]
     assert windows[f"2026-03-{BROKEN}"]["causes"][0]["text"].startswith("share of complete values of carrier: 0.9")

@@ -11,7 +11,7 @@ from alerting.tasks import judge
 from assay import clock
 from assay.command_line.cli import run as run_command
 from assay.command_line.exit_codes import ExitCode
-from assay.models import Dataset, DataTest, LineageEdge
+from assay.models import AuditEntry, Dataset, DataTest, LineageEdge
 from incident_manager.models import Incident
 from incident_manager.tasks import rejudge
 from test_generator.tasks import reconcile
@@ -228,6 +228,7 @@ def test_every_mistake_of_an_assertion_is_told_with_file_line_test_and_caret(
     assert told.count("^") >= 3
     assert "right" not in told
     assert not Dataset.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def live() -> set[str]:

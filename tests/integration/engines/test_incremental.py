@@ -41,7 +41,6 @@ EXACT = (
     metric("most_frequent_share", "city"),
     metric("mutual_information", "city", "riders"),
 )
-SKETCHED = (metric("approx_count_distinct", "trip_id"), metric("approx_quantile", "fare", arguments=(0.5,)))
 
 
 class Watched:
@@ -98,14 +97,6 @@ def test_the_whole_table_is_the_merge_of_its_partitions(
     found = values(merged(Watched(spark_engine), trips, tmp_path / "states"))
     assert len(found) == len(EXACT)
     assert found == pytest.approx(scanned(spark_engine, trips))
-
-
-def test_sketches_merge_within_their_error(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:
-    found = values(merged(Watched(spark_engine), trips, tmp_path / "states", SKETCHED))
-    exact = scanned(
-        spark_engine, trips, [metric("count_distinct", "trip_id"), metric("quantile", "fare", arguments=(0.5,))]
-    )
-    assert list(found.values()) == pytest.approx(list(exact.values()), rel=0.05)
 
 
 def test_a_new_partition_is_all_that_is_read(spark_engine: SparkEngine, trips: Table, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
+from tests.integration.engines.trips import failed
 
 Rows = list[tuple[int | None, str | None, float | None]]
 COLUMNS = {"id": pa.int64(), "city": pa.string(), "fare": pa.float64()}
@@ -113,8 +114,7 @@ def test_records_equal_their_source_as_sqlite_says(spark_engine: SparkEngine, tm
 def test_records_whose_key_is_twice_are_refused_as_deequ_refuses_them(
     spark_engine: SparkEngine, tmp_path: Path, rows: Rows, others: Rows, why: str
 ) -> None:
-    failure = measure(spark_engine, tmp_path, accuracy("city", on="id"), rows=rows, others=others).failure
-    assert failure is not None
+    failure = failed(measure(spark_engine, tmp_path, accuracy("city", on="id"), rows=rows, others=others))
     assert f"of the keys of id are {why}: name columns by on= that tell the rows apart" in failure.detail
 
 
@@ -132,6 +132,5 @@ def test_records_whose_key_is_twice_are_refused_as_deequ_refuses_them(
 def test_what_cannot_be_compared_says_why(
     spark_engine: SparkEngine, tmp_path: Path, spec: MetricSpec, reason: Reason
 ) -> None:
-    failure = measure(spark_engine, tmp_path, spec).failure
-    assert failure is not None
+    failure = failed(measure(spark_engine, tmp_path, spec))
     assert failure.reason is reason

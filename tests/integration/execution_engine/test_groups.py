@@ -101,13 +101,3 @@ def test_an_empty_window_has_no_groups_yet(loop: Loop, trips: Dataset) -> None:
     loop.write(trips, "2026-03-09", [])
     run = loop.run(by_city(trips, "row_count() >= 10 by city"), MONDAY)
     assert (run.outcome, run.error_reason, run.transient) == ("error", "no data", True)
-
-
-def test_the_same_weekday_of_weeks_before_is_looked_back_to(loop: Loop, trips: Dataset) -> None:
-    data_test = by_city(trips, "row_count() >= 0.9 * mean(row_count(), last=4, every=7d)")
-    for key, count in (("2026-02-23", 100), ("2026-03-02", 100), ("2026-03-08", 5)):
-        loop.write(trips, key, rows(count))
-        loop.run(data_test, day(key))
-    loop.write(trips, "2026-03-09", rows(80))
-    run = loop.run(data_test, MONDAY)
-    assert (run.outcome, run.operands["mean(row_count(), last=4, every=7d)"]) == ("broken", 100)

@@ -61,16 +61,6 @@ def test_a_partition_scanned_for_its_own_test_is_not_read_for_the_whole_table(sp
     assert (run.outcome, jobs(run)) == ("held", 0)
 
 
-def test_a_rewritten_partition_is_read_again_alone(spark: Loop, trips: Dataset) -> None:
-    data_test = whole(trips)
-    spark.run(data_test, over(trips, 2, 4))
-    write(trips, 3, range(200, 300))
-    run = spark.run(data_test, over(trips, 2, 4), occasion="2")
-    assert run.outcome == "broken"
-    assert run.value == pytest.approx(1 / 3)
-    assert PartState.objects.filter(key="2026-03-03").values("fingerprint").distinct().count() == 1
-
-
 def jobs(run: Run) -> int:
     """Spark jobs of the scan that served the run."""
     return sum(Scan.objects.filter(measurements__asks__run=run).distinct().values_list("spark_jobs", flat=True))

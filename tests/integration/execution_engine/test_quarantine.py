@@ -49,19 +49,6 @@ def test_the_poison_is_found_by_itself_and_its_neighbours_hold_from_the_second_t
     assert not any(POISON in texts for _, _, texts in loop.lake.scans[before:])
 
 
-def test_what_could_not_be_reached_is_never_quarantined(loop: Loop, trips: Dataset, poison: DataTest) -> None:
-    loop.lake.poison[POISON] = Failure(reason=Reason.ENGINE_UNREACHABLE, detail="no answer")
-    assert [results(loop, [poison], str(time)) for time in range(5)] == [["engine unreachable"]] * 5
-    assert not Suspect.objects.exists()
-
-
-def test_a_value_clears_a_suspect(loop: Loop, poison: DataTest) -> None:
-    assert results(loop, [poison], "1") == results(loop, [poison], "2") == ["timeout"]
-    loop.lake.poison.clear()
-    assert results(loop, [poison], "3") == ["held"]
-    assert not Suspect.objects.exists()
-
-
 def quarantine(loop: Loop, poison: DataTest) -> Suspect:
     for time in range(3):
         results(loop, [poison], str(time))

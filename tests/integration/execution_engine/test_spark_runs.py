@@ -91,16 +91,6 @@ def test_a_scan_that_takes_over_what_is_known_reads_no_values(spark: Loop, tmp_p
     assert totals()[Tallied.VALUES] == {"kernels": 1}
 
 
-def test_a_lost_key_is_named(spark: Loop, tmp_path: Path) -> None:
-    trips = table(tmp_path, "trips", "sea", "phx")
-    write(trips, list(range(100)))
-    write(trips, list(range(99)), "phx")
-    assertion = "keys_found(id, datacenter='phx') / distinct_count(id) >= 0.999"
-    run = spark.run(DataTestFactory.create(dataset=trips, assertion=assertion), MONDAY)
-    assert (run.outcome, run.value) == ("broken", 0.99)
-    assert run.findings["keys_found(id, datacenter='phx')"]["lost"] == [{"id": "99"}]
-
-
 def test_equal_keys_are_found_by_one_spark_job_on_each_side(spark: Loop, tmp_path: Path) -> None:
     trips = table(tmp_path, "trips", "sea", "phx")
     write(trips, list(range(5000)))

@@ -14,6 +14,7 @@ from assay.command_line.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.verification import Check, VerificationSuite
+from tests.fixture_types import Capture
 from tests.integration.verification.rides import RIDERS, RIDES, write
 
 CHECKS = """
@@ -40,16 +41,14 @@ def here(spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         yield tmp_path
 
 
-def verify(
-    capsys: pytest.CaptureFixture[str], checks: str, *options: str, table: str = "rides/"
-) -> tuple[int, dict[str, Any]]:
+def verify(capsys: Capture, checks: str, *options: str, table: str = "rides/") -> tuple[int, dict[str, Any]]:
     Path("checks.yaml").write_text(checks)
     capsys.readouterr()
     code = run_command(["verify", table, "--checks", "checks.yaml", "--json", *options])
     return code, json.loads(capsys.readouterr().out or "{}")
 
 
-def test_who_read_the_values_is_told_as_json_and_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_read_the_values_is_told_as_json_and_in_a_line(capsys: Capture) -> None:
     text = "checks:\n  - row_count() > 0\n  - max(fare) > 0\n  - approx_quantile(fare, 0.5) > 0\n"
     read_by = verify(capsys, text)[1]["read_by"]
     beside = {"kind": "beside", "why": "it shares a job with what is Spark's", "values": 1}
@@ -60,7 +59,7 @@ def test_who_read_the_values_is_told_as_json_and_in_a_line(capsys: pytest.Captur
     assert said in " ".join(capsys.readouterr().out.split())
 
 
-def test_warnings_alone_exit_with_their_own_code(capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_alone_exit_with_their_own_code(capsys: Capture) -> None:
     code, told = verify(capsys, CHECKS)
     assert (code, told["status"], told["table"]) == (ExitCode.WARNED, "warning", "rides")
     failed = [row for row in told["constraints"] if row["status"] != "success"]
@@ -70,19 +69,19 @@ def test_warnings_alone_exit_with_their_own_code(capsys: pytest.CaptureFixture[s
     ]
 
 
-def test_from_which_result_on_it_fails_is_for_its_caller_to_say(capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_which_result_on_it_fails_is_for_its_caller_to_say(capsys: Capture) -> None:
     assert verify(capsys, CHECKS, "--fail-on", "fail")[0] == ExitCode.HELD
     assert verify(capsys, BROKEN, "--fail-on", "never")[0] == ExitCode.HELD
 
 
-def test_an_error_that_fails_exits_with_1_and_shows_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_that_fails_exits_with_1_and_shows_rows(capsys: Capture) -> None:
     code, told = verify(capsys, BROKEN, "--failing-rows", "5")
     assert (code, told["status"]) == (ExitCode.FAILED, "error")
     rows = {each["row"]["fare"]: len(each["breaks"]) for each in told["failing_rows"]["rows"]}
     assert rows == {"-2.0": 2, "6.0": 1}
 
 
-def test_people_see_a_table_of_constraints_and_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_people_see_a_table_of_constraints_and_rows(capsys: Capture) -> None:
     Path("checks.yaml").write_text(BROKEN)
     assert run_command(["verify", "rides/", "--checks", "checks.yaml", "--failing-rows", "5"]) == ExitCode.FAILED
     shown = capsys.readouterr().out
@@ -91,14 +90,14 @@ def test_people_see_a_table_of_constraints_and_rows(capsys: pytest.CaptureFixtur
     assert "2 rows that fail" in shown
 
 
-def test_an_unknown_column_could_not_be_checked_and_its_line_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_column_could_not_be_checked_and_its_line_is_told(capsys: Capture) -> None:
     code, told = verify(capsys, "checks:\n  - row_count() > 0\n  - completeness(fair) = 1\n")
     assert (code, told["status"]) == (ExitCode.UNABLE, "unable")
     assert told["constraints"][1]["message"].startswith("checks.yaml:3: unknown column: rides has no column fair; did")
 
 
 def test_everything_wrong_in_the_file_is_told_by_line_before_anything_is_read(
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     Path("checks.yaml").write_text("checks:\n  - completness(id) = 1\n  - row_count() >\n  - {levle: error}\n")
     assert run_command(["verify", "nowhere/", "--checks", "checks.yaml"]) == ExitCode.UNABLE
@@ -108,20 +107,13 @@ def test_everything_wrong_in_the_file_is_told_by_line_before_anything_is_read(
     assert "checks.yaml:4:" in said
 
 
-def test_a_table_that_is_not_there_could_not_be_checked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_that_is_not_there_could_not_be_checked(capsys: Capture) -> None:
     code, told = verify(capsys, BROKEN, table="nowhere/")
     assert code == ExitCode.UNABLE
     assert told["constraints"][0]["reason"] == "table cannot be read"
 
 
-def test_a_csv_file_is_checked_like_any_table(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [",".join("" if value is None else str(value) for value in row.values()) for row in RIDES]
-    Path("rides.csv").write_text("\n".join([",".join(RIDES[0]), *lines]) + "\n")
-    code, told = verify(capsys, CHECKS, table="rides.csv")
-    assert (code, told["table"]) == (ExitCode.WARNED, "rides")
-
-
-def test_the_metrics_of_each_day_are_kept_where_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_metrics_of_each_day_are_kept_where_they_are_asked_for(capsys: Capture) -> None:
     for day in ("2026-03-09", "2026-03-10"):
         assert verify(capsys, BROKEN, "--repository", "metrics.jsonl", "--date", day)[0] == ExitCode.FAILED
     kept = [json.loads(line) for line in Path("metrics.jsonl").read_text().splitlines()]
@@ -131,7 +123,7 @@ def test_the_metrics_of_each_day_are_kept_where_they_are_asked_for(capsys: pytes
     ]
 
 
-def test_an_assertion_compares_with_earlier_days_of_the_repository(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_assertion_compares_with_earlier_days_of_the_repository(capsys: Capture) -> None:
     found = []
     for day, rows in ((1, 5), (2, 5), (3, 3)):
         write(Path("rides"), RIDES[:rows])
@@ -141,7 +133,7 @@ def test_an_assertion_compares_with_earlier_days_of_the_repository(capsys: pytes
     assert found == [(ExitCode.HELD, "learning"), (ExitCode.HELD, "success"), (ExitCode.FAILED, "failure")]
 
 
-def test_an_anomaly_is_found_by_the_earlier_days_of_the_repository(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_anomaly_is_found_by_the_earlier_days_of_the_repository(capsys: Capture) -> None:
     found = []
     for day, rows in ((1, 5), (2, 4), (3, 5), (4, 1)):
         write(Path("rides"), RIDES[:rows])
@@ -154,14 +146,14 @@ def test_an_anomaly_is_found_by_the_earlier_days_of_the_repository(capsys: pytes
     assert "row_count() = 1, expected 2.93462 to 6.39872 after 3 windows" in told["constraints"][0]["message"]
 
 
-def test_a_past_without_a_repository_could_not_be_checked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_past_without_a_repository_could_not_be_checked(capsys: Capture) -> None:
     code, told = verify(capsys, "checks:\n  - row_count() >= lag(row_count(), 7, every=1d)\n  - row_count() = 5\n")
     assert (code, [each["status"] for each in told["constraints"]]) == (ExitCode.UNABLE, ["error", "success"])
     assert "--repository FILE --date DAY" in told["constraints"][0]["message"]
 
 
 @pytest.mark.parametrize("rule", ["is_unique: id", "is_complete: id", "is_primary_key: id", "is_non_negative: fare"])
-def test_a_rule_holds_of_no_rows_as_it_does_in_python(capsys: pytest.CaptureFixture[str], rule: str) -> None:
+def test_a_rule_holds_of_no_rows_as_it_does_in_python(capsys: Capture, rule: str) -> None:
     name, column = rule.split(": ")
     pq.write_table(pa.Table.from_pylist(RIDES).slice(0, 0), "rides/part-0.parquet")
     code, told = verify(capsys, f"checks:\n  - {{{rule}}}\n")
@@ -185,16 +177,14 @@ def test_a_rule_holds_of_no_rows_as_it_does_in_python(capsys: pytest.CaptureFixt
         ("max(odd) >= 0", "max(odd) is nan; leave such values out with where="),
     ],
 )
-def test_a_column_that_does_not_fit_is_told_with_its_reason(
-    capsys: pytest.CaptureFixture[str], check: str, said: str
-) -> None:
+def test_a_column_that_does_not_fit_is_told_with_its_reason(capsys: Capture, check: str, said: str) -> None:
     write(Path("rides"), [{**row, "one": 1.0, "odd": math.nan if row["id"] == 1 else 2.0} for row in RIDES])
     code, told = verify(capsys, f"checks:\n  - {check}\n")
     assert (code, told["constraints"][0]["status"]) == (ExitCode.UNABLE, "error")
     assert said in told["constraints"][0]["message"]
 
 
-def test_a_nan_is_neither_negative_nor_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_nan_is_neither_negative_nor_not(capsys: Capture) -> None:
     write(Path("rides"), [{"fare": math.nan}, {"fare": 1.0}])
     code, told = verify(capsys, "checks:\n  - {is_non_negative: fare}\n  - {is_positive: fare}\n")
     assert (code, [row["value"] for row in told["constraints"]]) == (ExitCode.FAILED, [0.5, 0.5])
