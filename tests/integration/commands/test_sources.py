@@ -147,35 +147,6 @@ def test_a_test_that_left_its_file_is_retired_after_the_grace_and_its_incident_w
     assert Incident.objects.get().resolution == "withdrawn"
 
 
-def test_a_test_that_comes_back_into_its_file_lives_again(tmp_path: Path, capsys: Capture) -> None:
-    path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
-    said(capsys, "sync", path)
-    write(path, "raw.trips")
-    said(capsys, "sync", path)
-    clock.simulate(NOW + DAY)
-    _settle()
-    assert live() == set()
-    write(path, "raw.trips", more=fares())
-    said(capsys, "sync", path)
-    assert live() == {"fares"}
-    assert DataTest.objects.get(name="fares").next_due_at is not None
-
-
-def test_tests_of_pages_and_the_api_belong_to_no_source(tmp_path: Path, capsys: Capture) -> None:
-    from test_generator.services import write_data_test
-
-    path = write(tmp_path / "catalog.yaml", "raw.trips")
-    said(capsys, "sync", path)
-    write_data_test(dataset=Dataset.objects.get(), name="ours", assertion="mean(fare) > 1", author="ada", now=NOW)
-    said(capsys, "sync", path)
-    clock.simulate(NOW + DAY)
-    _settle()
-    assert live() == {"ours"}
-    code, told = said(capsys, "sync", write(path, "raw.trips", more=fares(name="ours")))
-    assert code == ExitCode.UNABLE
-    assert "written by page or API" in told
-
-
 def test_a_plan_is_a_diff_of_datasets_lineage_and_tests(tmp_path: Path, capsys: Capture) -> None:
     more = "lineage: [{upstream: raw.cities, downstream: raw.trips, one_to_one: true}]\n" + fares()
     path = write(tmp_path / "catalog.yaml", "raw.trips", "raw.cities", more=more)

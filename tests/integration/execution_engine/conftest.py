@@ -86,7 +86,7 @@ def spark(db: None, spark_engine: SparkEngine) -> Iterator[Loop]:
 
 def measurement(dataset: Dataset, spec: MetricSpec = ALL_ROWS, *, window: Window = MONDAY, **more: Any) -> Measurement:
     """A measurement in ``sea`` that was asked for at noon and is taken when ``measured_at=`` says."""
-    given = {
+    columns = {
         "datacenter": "sea",
         "window_start": window.start,
         "window_end": window.end,
@@ -96,4 +96,4 @@ def measurement(dataset: Dataset, spec: MetricSpec = ALL_ROWS, *, window: Window
         "requested_at": factories.NOW,
         **more,
     }
-    return Measurement.objects.create(dataset=dataset, **given)
+    return Measurement.objects.create(dataset=dataset, **columns)

@@ -9,7 +9,7 @@ from execution_engine.outcome import Failure
 from execution_engine.parts.state_store import INLINE_BYTES
 from execution_engine.runs.evaluate_runs import groups_of
 from tests.factories import DataTestFactory, day
-from tests.fakes import Row, rows
+from tests.fakes import Row
 from tests.integration.execution_engine.conftest import Loop
 
 MONDAY = day("2026-03-09")
@@ -31,12 +31,6 @@ def test_a_run_breaks_when_one_group_does_and_names_it(loop: Loop, trips: Datase
     assert (run.outcome, run.value, run.operands) == ("broken", 2 / 3, {"row_count() by city": 3})
     assert run.excess == pytest.approx(1 / 3)
     assert [found["group"] for found in run.findings["worst_groups"]] == [{"city": "voss"}]
-
-
-def test_rows_without_a_city_are_a_group_of_their_own(loop: Loop, trips: Dataset) -> None:
-    loop.write(trips, "2026-03-09", [*cities(oslo=12), *rows(3)])
-    run = loop.run(by_city(trips, "row_count() >= 10 by city"), MONDAY)
-    assert run.sentence.endswith("city is null: row_count() = 3, wanted >= 10")
 
 
 def test_groups_and_the_whole_are_measured_in_one_scan(loop: Loop, trips: Dataset) -> None:

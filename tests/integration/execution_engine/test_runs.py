@@ -71,14 +71,6 @@ def test_an_upstream_is_compared_over_the_same_window(loop: Loop, trips: Dataset
     assert (run.outcome, run.value) == ("held", 1)
 
 
-def test_an_upstream_whose_partitions_do_not_tile_the_window_is_an_error(loop: Loop, trips: Dataset) -> None:
-    DatasetFactory.create(name="weekly", granularity="week", key_format="%G-W%V")
-    run = loop.run(
-        DataTestFactory.create(dataset=trips, assertion="row_count() / row_count(dataset='raw.weekly') = 1"), MONDAY
-    )
-    assert (run.outcome, run.error_reason, run.transient) == ("error", "partitions do not align", False)
-
-
 @pytest.mark.logs_a_failure
 def test_an_engine_that_crashes_makes_a_transient_error_and_the_others_go_on(loop: Loop, trips: Dataset) -> None:
     fares = DatasetFactory.create(name="fares")
@@ -196,18 +188,6 @@ def test_a_history_that_is_too_short_says_what_is_left_out_as_spoilt(loop: Loop,
         services.exclude_window(dataset=trips, window=day(key), holder="test")
         run = loop.run(data_test, day(key))
     assert run.sentence.endswith("mean(row_count(), last=2): 2 measured, 2 left out as spoilt")
-
-
-def test_a_history_leaves_out_spoilt_windows(loop: Loop, trips: Dataset) -> None:
-    data_test = DataTestFactory.create(dataset=trips, assertion="row_count() = mean(row_count(), last=3, min=1)")
-    for key, count in {"2026-03-07": 100, "2026-03-08": 7, "2026-03-09": 100}.items():
-        loop.write(trips, key, rows(count))
-        loop.run(data_test, day(key))
-    services.exclude_window(dataset=trips, window=day("2026-03-08"), holder="test")
-    run = loop.run(data_test, MONDAY, RunReason.REVISION)
-    assert (run.outcome, run.operands["mean(row_count(), last=3, min=1)"]) == ("held", 100)
-    services.include_windows(dataset=trips, holders=["test"])
-    assert loop.run(data_test, MONDAY, RunReason.REVISION, "2").outcome == "broken"
 
 
 @pytest.mark.parametrize("query", ["select map(s)", "select map(s) from trips", "select * from map(s)"])

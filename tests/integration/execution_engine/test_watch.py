@@ -101,15 +101,6 @@ def test_a_change_is_announced_by_a_completion_of_the_same_data_since(
     assert DataChange.objects.filter(kind=ChangeKind.REWRITTEN, dataset=trips).count() == count
 
 
-def test_a_rewrite_that_was_told_does_not_announce_the_next(loop: Loop, trips: Dataset) -> None:
-    loop.run(DataTestFactory.create(dataset=trips), MONDAY)
-    for hours in (1, 2):
-        loop.write(trips, "2026-03-09", rows(7 + hours))
-        loop.at(NOW + hours * HOUR)
-        tasks.watch()
-    assert DataChange.objects.filter(kind=ChangeKind.REWRITTEN).count() == 2
-
-
 def looked_at(loop: Loop, dataset: Dataset, hours: int = 1) -> Watch:
     """The watch of Monday in sea, looked at so many hours later."""
     loop.at(NOW + hours * HOUR)
