@@ -17,15 +17,15 @@ def ended(capsys: Capture, *words: str) -> tuple[int, str, str]:
     return int(str(left.value.code)), *capsys.readouterr()
 
 
-def said(capsys: Capture, *words: str, code: int) -> str:
+def printed(capsys: Capture, *words: str, code: int) -> str:
     """All that a person reads."""
-    found, out, error = ended(capsys, *words)
-    assert found == code, out + error
+    exit_code, out, error = ended(capsys, *words)
+    assert exit_code == code, out + error
     return out + error
 
 
 def answered(capsys: Capture, *words: str, code: int = 0) -> Any:
     """The answer as JSON."""
-    found, out, error = ended(capsys, *words, "--json")
-    assert found == code, out + error
+    exit_code, out, error = ended(capsys, *words, "--json")
+    assert exit_code == code, out + error
     return json.loads(out)

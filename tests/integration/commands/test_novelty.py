@@ -15,7 +15,7 @@ from assay import clock
 from execution_engine.file_windows import windows_of_files
 from tests.factories import NOW, DatasetFactory
 from tests.fixture_types import Capture
-from tests.integration.commands.answers import answered, said
+from tests.integration.commands.answers import answered, printed
 
 BROKEN = 12  # the day of March on which a tenth of all carriers is missing
 DAYS = 14
@@ -67,7 +67,7 @@ def test_the_broken_day_is_novel_and_its_column_is_named_first(capsys: Capture, 
 def test_the_exit_code_is_that_of_the_last_window(capsys: Capture, folder: Path) -> None:
     for day in (13, 14):
         (folder / f"datestr=2026-03-{day}" / "part-0.parquet").unlink()
-    text = said(capsys, "novelty", str(folder), code=1)
+    text = printed(capsys, "novelty", str(folder), code=1)
     assert "2026-03-12 is unlike those before it:" in text
     assert "share of complete values of carrier" in text
     assert "--accept 2026-03-12" in text
@@ -89,9 +89,8 @@ def test_few_windows_are_no_verdict(capsys: Capture, flights: pd.DataFrame, tmp_
     pq.write_table(_arrow(flights[flights.day == 1]), tmp_path / "one.parquet")
     pq.write_table(_arrow(flights[flights.day == 2]), tmp_path / "two.parquet")
     assert statuses(judged(capsys, str(tmp_path), "--by-file", code=3)) == ["LEARNING"] * 2
-    assert "1 of the 8 accepted batches that a verdict needs" in said(
-        capsys, "novelty", str(tmp_path), "--by-file", code=3
-    )
+    text = printed(capsys, "novelty", str(tmp_path), "--by-file", code=3)
+    assert "1 of the 8 accepted batches that a verdict needs" in text
 
 
 def test_each_file_of_a_folder_is_a_window(capsys: Capture, flights: pd.DataFrame, tmp_path: Path) -> None:
@@ -147,7 +146,7 @@ def test_a_datasets_windows_are_its_partitions_and_sensitive_columns_are_not_tol
     windows = judged(capsys, "raw.flights", "--to", "2026-03-13")
     assert list(windows) == [f"2026-03-{day:02d}" for day in range(1, 13)]
     assert all(cause["column"] != "carrier" for one in windows.values() for cause in one["causes"])
-    assert "are of files" in said(capsys, "novelty", "raw.flights", "--by", "origin", code=3)
+    assert "are of files" in printed(capsys, "novelty", "raw.flights", "--by", "origin", code=3)
 
 
 def test_new_values_that_may_be_secrets_are_not_told(capsys: Capture, tmp_path: Path) -> None:
@@ -171,15 +170,15 @@ def test_a_wrong_question_says_why(capsys: Capture, tmp_path: Path) -> None:
         ("are of a dataset of the catalog", asked, "--from", "2026-03-01"),
         ("cannot be listed", str(tmp_path / "none.csv")),
     ):
-        assert says in said(capsys, "novelty", *words, code=3)
+        assert says in printed(capsys, "novelty", *words, code=3)
     (tmp_path / "x.csv").write_text("a,b\n")
-    assert "has no windows to judge" in said(capsys, "novelty", asked, code=3)
+    assert "has no windows to judge" in printed(capsys, "novelty", asked, code=3)
 
 
 def test_an_inferred_schema_is_printed_and_says_what_breaks_it(capsys: Capture, folder: Path) -> None:
     broken = judged(capsys, str(folder), "--method", "schema")[f"2026-03-{BROKEN}"]
     assert "share of complete values of carrier: 0.9, usually " in broken["causes"][0]["text"]
-    text = said(capsys, "novelty", str(folder), "--method", "schema", code=0)
+    text = printed(capsys, "novelty", str(folder), "--method", "schema", code=0)
     assert f"the schema of {DAYS - 1} accepted windows" in text
     assert "one of " in text
     assert "EWR" in text

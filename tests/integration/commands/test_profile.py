@@ -12,7 +12,7 @@ from pyarrow import orc
 
 from tests.factories import DatasetFactory
 from tests.fixture_types import Capture
-from tests.integration.commands.answers import answered, said
+from tests.integration.commands.answers import answered, printed
 
 RIDES = pa.table({"id": list(range(100)), "city": ["Oslo", "Rome"] * 50, "pay": [float(at % 7) for at in range(100)]})
 CSV = "id,city,pay\n" + "".join(f"{at},{'Rome' if at % 2 else 'Oslo'},{at % 7}.0\n" for at in range(100))
@@ -27,7 +27,7 @@ def profiled(capsys: Capture, *words: str) -> dict[str, Any]:
 
 def refused(capsys: Capture, *words: str) -> str:
     """Why there is none."""
-    return said(capsys, "profile", *words, code=3)
+    return printed(capsys, "profile", *words, code=3)
 
 
 def write(path: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_page_stands_alone(capsys: Capture, tmp_path: Path) -> None:
 
 def test_people_read_a_table_and_what_looks_odd(capsys: Capture, tmp_path: Path) -> None:
     pq.write_table(pa.table({"when": ["2026-03-01"] * 50, "id": range(50)}), tmp_path / "x.parquet")
-    text = said(capsys, "profile", str(tmp_path / "x.parquet"), code=0)
+    text = printed(capsys, "profile", str(tmp_path / "x.parquet"), code=0)
     assert "50 rows; may be keys: id" in text
     assert "when: dates as texts (100 %)" in text
 

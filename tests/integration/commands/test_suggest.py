@@ -16,7 +16,7 @@ from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from tests.factories import NOW, DatasetFactory
 from tests.fixture_types import Capture
-from tests.integration.commands.answers import answered, said
+from tests.integration.commands.answers import answered, printed
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def suggested(capsys: Capture, *words: str) -> Any:
 
 def refused(capsys: Capture, *words: str) -> str:
     """Why there is none."""
-    return said(capsys, "suggest", *words, code=3)
+    return printed(capsys, "suggest", *words, code=3)
 
 
 @pytest.fixture
