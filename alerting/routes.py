@@ -88,8 +88,8 @@ class Routes:
     @property
     def have_quiet_hours(self) -> bool:
         """Whether anybody has quiet hours."""
-        each = (*self.owners.values(), *self.teams.values(), *([self.default] if self.default else ()))
-        return any(route.quiet_hours for route in each)
+        routes = (*self.owners.values(), *self.teams.values(), *([self.default] if self.default else ()))
+        return any(route.quiet_hours for route in routes)
 
     def own(self, person: str) -> Route | None:
         """The route that names a person, or the team of that name: nobody else is told by it."""

@@ -22,7 +22,7 @@ from rich.table import Table as Shown
 
 from benchmarks.engine.machine import machine
 from benchmarks.engine.meter import metered
-from execution_engine.engines.protocol import WHOLE, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import engine as keys_engine
 from execution_engine.engines.spark.sources import SparkSource, open_source
@@ -90,7 +90,7 @@ def _write(start: int, count: int, folder: Path) -> None:
 
 def _figures(format_: str, pulled: bool, here: SparkSource, absent: SparkSource, repeats: int) -> Figures:
     spec = MetricSpec(name="bloom_filter", columns=("id",), options=(("exact_keys", 0), ("format", format_)))
-    item = Wanted(key="it", spec=spec)
+    item = MeasurementRequest(key="it", spec=spec)
     keys = here.rows or 0
     with _cap(10**9 if pulled else 0):
         own, others = keys_engine.SparkKeys(source=here), keys_engine.SparkKeys(source=absent)
@@ -113,7 +113,7 @@ def _figures(format_: str, pulled: bool, here: SparkSource, absent: SparkSource,
 
 
 def _digest(here: SparkSource, repeats: int) -> str:
-    item = Wanted(key="it", spec=MetricSpec(name="key_digest", columns=("id",)))
+    item = MeasurementRequest(key="it", spec=MetricSpec(name="key_digest", columns=("id",)))
     _, seconds, cpu = _median(lambda: keys_engine.take_digest(here, item), repeats)
     return f"key_digest: {(here.rows or 0) / seconds / 1e6:.2f} M keys/s, {cpu:.1f} CPU-s"
 

@@ -164,9 +164,9 @@ def audit_locks() -> None:
             say(f"no known faults in {lock.name}")
 
 
-def install_packages(wanted: Iterable[tuple[str, str]]) -> None:
+def install_packages(packages: Iterable[tuple[str, str]]) -> None:
     """Installs Debian packages, saying why; raises UnableToBootstrap where that is not allowed."""
-    reasons = dict(wanted)
+    reasons = dict(packages)
     if not reasons:
         return
     listed = "\n".join(f"    {package:22} {why}" for package, why in reasons.items())

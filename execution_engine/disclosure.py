@@ -86,7 +86,7 @@ def full_name_of(table: str, base: str) -> str:
     return table if "." in table or not namespace else f"{namespace}.{table}"
 
 
-def told(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any]) -> dict[str, Any]:
+def redact_detail(spec: MetricSpec, sensitive: frozenset[str], detail: Mapping[str, Any]) -> dict[str, Any]:
     """The detail of a measurement without what may quote a sensitive column: its numbers stay."""
     if not sensitive or not detail or METRICS[spec.name].tells_types:
         return dict(detail)

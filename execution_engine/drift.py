@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import chdtri
 
 from execution_engine.profiles.lints import SECRETS, lints_of
-from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
-from execution_engine.profiles.report import HIDDEN, shown
+from execution_engine.profiles.profile import ColumnProfile, TableProfile, ValueKind
+from execution_engine.profiles.report import HIDDEN, json_value
 from execution_engine.profiles.values import Floats, Ints, Numbers, Points, ValueCounts
 
 # The bins that two columns are compared over: of numbers by the reference's deciles, of other values one for each.
@@ -36,7 +36,7 @@ class Bin:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Binned:
+class BinCounts:
     """How many rows of both sides are in each bin; no bin is empty on both."""
 
     now: Ints
@@ -44,20 +44,20 @@ class Binned:
     bins: Sequence[Bin]
 
     @classmethod
-    def of(cls, now: Ints, before: Ints, bins: Sequence[Bin]) -> "Binned":
+    def of(cls, now: Ints, before: Ints, bins: Sequence[Bin]) -> "BinCounts":
         """Without bins that are empty on both sides."""
         there = (now > 0) | (before > 0)
         return cls(now=now[there], before=before[there], bins=[bins[at] for at in np.flatnonzero(there).tolist()])
 
 
-def bins_of_numbers(now: Numbers, before: Numbers) -> Binned:
+def bins_of_numbers(now: Numbers, before: Numbers) -> BinCounts:
     """Over the deciles of ``before``. Both sides must have a finite number."""
     edges = np.unique(before.points.quantiles(np.arange(1, 10) / 10))
     below, upto = (before.points.share_up_to(edges, included=included) for included in (False, True))
     bounds: list[tuple[float, bool]] = []  # each with whether the rows that have it are on its left
     for edge, heavy in zip(edges.tolist(), (upto - below >= HEAVY).tolist(), strict=True):
         bounds += [(edge, False), (edge, True)] if heavy else [(edge, True)]
-    numbers, left = (np.array(each) for each in zip(*bounds, strict=True))
+    numbers, left = (np.array(column) for column in zip(*bounds, strict=True))
 
     def counts(side: Numbers) -> Ints:
         below, upto = (side.points.share_up_to(numbers, included=included) for included in (False, True))
@@ -66,10 +66,10 @@ def bins_of_numbers(now: Numbers, before: Numbers) -> Binned:
         return rows
 
     bins = [Bin(low=low, high=high) for low, high in pairwise([None, *numbers.tolist(), None])]
-    return Binned.of(counts(now), counts(before), bins)
+    return BinCounts.of(counts(now), counts(before), bins)
 
 
-def bins_of_values(now: ValueCounts, before: ValueCounts) -> Binned:
+def bins_of_values(now: ValueCounts, before: ValueCounts) -> BinCounts:
     """A bin for each value that is frequent enough, and one of all others.
 
     A value that only one side kept has a bin where the other side cannot have as many rows of it.
@@ -82,14 +82,14 @@ def bins_of_values(now: ValueCounts, before: ValueCounts) -> Binned:
         counts[at] = side.counts
         labels[at] = np.where(side.labels == None, labels[at], side.labels)  # noqa: E711 - of each
     n, m = now.rows, before.rows
-    known = (ours > 0) & (theirs > 0)
-    known |= (theirs == 0) & (ours / n > before.hidden / m)
-    known |= (ours == 0) & (theirs / m > now.hidden / n)
-    at = np.flatnonzero(known & ((ours + theirs) * (min(n, m) / (n + m)) >= FEWEST))
+    is_comparable = (ours > 0) & (theirs > 0)
+    is_comparable |= (theirs == 0) & (ours / n > before.hidden / m)
+    is_comparable |= (ours == 0) & (theirs / m > now.hidden / n)
+    at = np.flatnonzero(is_comparable & ((ours + theirs) * (min(n, m) / (n + m)) >= FEWEST))
     at = at[np.lexsort((keys[at], -(ours + theirs)[at]))][:MOST]
     bins = [*(Bin(value=label) for label in labels[at].tolist()), Bin(is_rest=True)]
     counts_now, counts_before = (np.append(side[at], rows - side[at].sum()) for side, rows in ((ours, n), (theirs, m)))
-    return Binned.of(counts_now, counts_before, bins)
+    return BinCounts.of(counts_now, counts_before, bins)
 
 
 # Four measures of two distributions, over the same bins or the same numbers (pure).
@@ -120,17 +120,17 @@ def jensen_shannon(p: Floats, q: Floats, q_alone: float = 0.0) -> float:
     return float(np.sqrt(min(1.0, max(0.0, 0.5 * (float(terms.sum()) + q_alone)))))
 
 
-def kolmogorov_smirnov(found: Points, before: Points) -> float:
+def kolmogorov_smirnov(now: Points, before: Points) -> float:
     """The largest difference of the shares of rows up to any number: 0 (alike) to 1; NaN where either has no rows."""
-    numbers = np.union1d(found.numbers, before.numbers)
-    if not len(found.numbers) or not len(before.numbers):
+    numbers = np.union1d(now.numbers, before.numbers)
+    if not len(now.numbers) or not len(before.numbers):
         return float("nan")
-    return float(np.abs(found.share_up_to(numbers) - before.share_up_to(numbers)).max())
+    return float(np.abs(now.share_up_to(numbers) - before.share_up_to(numbers)).max())
 
 
-def chi_square(found: Ints, before: Ints) -> float:
+def chi_square(now: Ints, before: Ints) -> float:
     """Pearson's statistic of the table of two rows; every bin must have a row in one of them at least."""
-    table = np.array([found, before], np.float64)
+    table = np.array([now, before], np.float64)
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
     return float(((table - expected) ** 2 / expected).sum())
 
@@ -159,7 +159,7 @@ BY_SIZE = (DriftLevel.CHANCE, DriftLevel.LITTLE, DriftLevel.SOME, DriftLevel.LAR
 DRIFTED = frozenset({DriftLevel.LARGE, DriftLevel.GONE, DriftLevel.KIND})
 
 
-class Compared(StrEnum):
+class DriftBasis(StrEnum):
     """What of a column two sides are compared by."""
 
     NUMBERS = "numbers"
@@ -168,7 +168,7 @@ class Compared(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moved:
+class MovedBin:
     """The bin whose share changed most, with its share now and before."""
 
     bin: Bin
@@ -180,14 +180,14 @@ class Moved:
 class Distances:
     """Of the values that are there: missing ones, NaN and infinities are in no bin."""
 
-    compared: Compared
+    compared: DriftBasis
     psi: float
     js: float
     ks: float | None  # of numbers and times alone
     chi2: float
     degrees: int
     v: float  # Cramér's
-    moved: Moved | None  # None: every bin has the same share
+    moved: MovedBin | None  # None: every bin has the same share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,31 +206,31 @@ class ColumnDrift:
 
 
 def drifts_of(
-    profile: Profile, before: Profile, large: float = LARGE, without: Iterable[str] = ()
+    profile: TableProfile, before: TableProfile, large: float = LARGE, without: Iterable[str] = ()
 ) -> list[ColumnDrift]:
     """Every column of either profile, the furthest first; ``large`` is the stability index of a drift that is large."""
     hidden = {name.casefold() for name in without}
     names = [name for name in dict.fromkeys([*profile.columns, *before.columns]) if name.casefold() not in hidden]
-    found = [_drift_of(name, profile.columns, before.columns, large, len(names)) for name in names]
-    return sorted(found, key=_order)
+    drifts = [_drift_of(name, profile.columns, before.columns, large, len(names)) for name in names]
+    return sorted(drifts, key=_order)
 
 
 def distances_of(column: ColumnProfile, before: ColumnProfile) -> Distances | None:
     """None where a side has no values that can be compared."""
     numbers, past = column.numbers, before.numbers
-    if column.kind in (ColumnKind.NUMBER, ColumnKind.TIME) and numbers is not None and past is not None:
+    if column.kind in (ValueKind.NUMBER, ValueKind.TIME) and numbers is not None and past is not None:
         if not numbers.finite or not past.finite:
             return None
         ks = kolmogorov_smirnov(numbers.points, past.points)
-        return _measured(Compared.NUMBERS, bins_of_numbers(numbers, past), ks)
+        return _measured(DriftBasis.NUMBERS, bins_of_numbers(numbers, past), ks)
     if not column.values.rows or not before.values.rows:
         return None
     values = bins_of_values(column.values, before.values)
     others = min(values.now[-1] / values.now.sum(), values.before[-1] / values.before.sum())
     are_mostly_others = values.bins[-1].is_rest and others > MOSTLY_OTHERS
     if column.texts is not None and before.texts is not None and are_mostly_others:
-        return _measured(Compared.SHAPES, bins_of_values(column.texts.shapes, before.texts.shapes))
-    return _measured(Compared.VALUES, values)
+        return _measured(DriftBasis.SHAPES, bins_of_values(column.texts.shapes, before.texts.shapes))
+    return _measured(DriftBasis.VALUES, values)
 
 
 def _drift_of(
@@ -240,19 +240,19 @@ def _drift_of(
     drift = ColumnDrift(name=name, column=column, before=before, level=DriftLevel.UNKNOWN)
     if column is None or before is None:
         return replace(drift, level=DriftLevel.GONE if column is None else DriftLevel.NEW)
-    empty = ColumnKind.NOTHING in (column.kind, before.kind)
+    empty = ValueKind.NOTHING in (column.kind, before.kind)
     if column.kind is not before.kind and not empty:
         return replace(drift, level=DriftLevel.KIND)
     distances, missing = None if empty else distances_of(column, before), None
     if column.rows and before.rows:  # rows without and with a value as two bins
         counts = [np.array([side.nulls, side.present]) for side in (column, before)]
-        missing = _measured(Compared.VALUES, Binned.of(counts[0], counts[1], (Bin(), Bin(is_rest=True))))
-    levels = [_level(each, large, columns) for each in (distances, missing) if each is not None]
+        missing = _measured(DriftBasis.VALUES, BinCounts.of(counts[0], counts[1], (Bin(), Bin(is_rest=True))))
+    levels = [_level(distance, large, columns) for distance in (distances, missing) if distance is not None]
     level = max(levels, key=BY_SIZE.index, default=DriftLevel.UNKNOWN)
     return replace(drift, level=level, distances=distances, missing=None if missing is None else missing.psi)
 
 
-def _measured(compared: Compared, binned: Binned, ks: float | None = None) -> Distances:
+def _measured(compared: DriftBasis, binned: BinCounts, ks: float | None = None) -> Distances:
     rows = int(binned.now.sum()), int(binned.before.sum())
     p, q = binned.now / rows[0], binned.before / rows[1]
     chi2 = chi_square(binned.now, binned.before)
@@ -265,7 +265,7 @@ def _measured(compared: Compared, binned: Binned, ks: float | None = None) -> Di
         chi2=chi2,
         degrees=len(p) - 1,
         v=sqrt(chi2 / sum(rows)),
-        moved=Moved(bin=binned.bins[at], share=float(p[at]), before=float(q[at])) if p[at] != q[at] else None,
+        moved=MovedBin(bin=binned.bins[at], share=float(p[at]), before=float(q[at])) if p[at] != q[at] else None,
     )
 
 
@@ -339,28 +339,28 @@ def _moved(drift: ColumnDrift) -> dict[str, Any] | None:
     return {"what": _words(moved.bin, distances.compared, column, before), "share": moved.share, "before": moved.before}
 
 
-def _words(bin_: Bin, compared: Compared, column: ColumnProfile, before: ColumnProfile) -> str:
-    if compared is Compared.NUMBERS:
+def _words(bin_: Bin, compared: DriftBasis, column: ColumnProfile, before: ColumnProfile) -> str:
+    if compared is DriftBasis.NUMBERS:
         low, high = (None if bound is None else _number(bound, column) for bound in (bin_.low, bin_.high))
         if low is None:
             return f"up to {high}"
         if high is None:
             return f"above {low}"
         return low if low == high else f"above {low} up to {high}"
-    what = "shape" if compared is Compared.SHAPES else "value"
+    what = "shape" if compared is DriftBasis.SHAPES else "value"
     if bin_.is_rest:
         return f"other {what}s"
-    if compared is Compared.VALUES and any(
+    if compared is DriftBasis.VALUES and any(
         lint["name"] == SECRETS for side in (column, before) for lint in lints_of(side)
     ):
         return HIDDEN
-    if column.kind is ColumnKind.TRUTH and bin_.value is not None:
+    if column.kind is ValueKind.TRUTH and bin_.value is not None:
         return str(bool(bin_.value)).lower()
-    return f"one {what}" if bin_.value is None else str(shown(bin_.value, column))
+    return f"one {what}" if bin_.value is None else str(json_value(bin_.value, column))
 
 
 def _number(number: float, column: ColumnProfile) -> str:
-    value = shown(number, column)
+    value = json_value(number, column)
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 

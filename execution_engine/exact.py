@@ -55,12 +55,12 @@ def to_json(value: Number | None) -> float | str | None:
     return f"{decimal_of(value):f}"
 
 
-def from_json(said: float | str | None) -> Number | None:
+def from_json(value: float | str | None) -> Number | None:
     """The number that ``to_json`` wrote."""
-    return number_of(Decimal(said)) if isinstance(said, str) else said
+    return number_of(Decimal(value)) if isinstance(value, str) else value
 
 
 def digits_of(value: Number | None) -> str:
     """What to keep beside the nearest float: all digits where it loses some, else nothing."""
-    said = to_json(value)
-    return said if isinstance(said, str) else ""
+    json_value = to_json(value)
+    return json_value if isinstance(json_value, str) else ""

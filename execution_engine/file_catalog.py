@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from assay.time.windows import Granularity, parse_key
-from execution_engine.engines.files.footers import read_columns, shown_columns, spark_type_of
+from execution_engine.engines.files.footers import assertion_columns, read_columns, spark_type_of
 from execution_engine.engines.files.listing import (
     Listing,
     UnableToListFiles,
@@ -93,9 +93,9 @@ def partition_of(column: str, keys: Sequence[str]) -> dict[str, str] | None:
         with suppress(ValueError):
             starts = [parse_key(key, key_format) for key in keys]
             if all(start.strftime(key_format) == key for start, key in zip(starts, keys, strict=True)):
-                found = {"column": column, "granularity": granularity.value, "first": min(keys)}
+                partition = {"column": column, "granularity": granularity.value, "first": min(keys)}
                 is_usual = key_format == granularity.default_key_format
-                return found if is_usual else {**found, "key_format": key_format}
+                return partition if is_usual else {**partition, "key_format": key_format}
     return None
 
 
@@ -106,7 +106,7 @@ def _places(folder: Path) -> Iterator[Path]:
     yield from [folder] if is_table and any(place.is_dir() for place in below) else below
 
 
-def _described(place: Path, folder: Path, base: Path, said: dict[str, Any], datacenter: str) -> TableEntry | None:
+def _described(place: Path, folder: Path, base: Path, fields: dict[str, Any], datacenter: str) -> TableEntry | None:
     storage = kind_of_folder(str(place))
     if refusal := refusal_of(str(place)):
         raise OSError(refusal)
@@ -122,7 +122,7 @@ def _described(place: Path, folder: Path, base: Path, said: dict[str, Any], data
             doubles_quotes = DOUBLED_QUOTE in file.read(MOST_BYTES)
     partition, newest, notes = _partition(table, listing)
     if storage == "parquet":
-        columns = {name: type_ for name, type_ in shown_columns(read_columns(newest)).items() if "." not in name}
+        columns = {name: type_ for name, type_ in assertion_columns(read_columns(newest)).items() if "." not in name}
     else:  # without those in the names of folders
         schema = next(batches_of(table, newest)).schema
         own = [column for column in schema if column.name not in newest.folder_columns]
@@ -134,7 +134,7 @@ def _described(place: Path, folder: Path, base: Path, said: dict[str, Any], data
     replica: dict[str, Any] = {"datacenter": datacenter, "storage": storage, "location": location}
     dataset = {
         "name": f"{_word(folder.name)}.{_word(place.name)}" if place != folder else f"files.{_word(place.name)}",
-        **said,
+        **fields,
         "columns": columns,
         **({"primary_key": [key]} if key else {}),
         **({"partition": partition} if partition else {}),

@@ -16,7 +16,7 @@ from rich.progress import Progress, track
 from assay import clock
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.profile import FILES
-from assay.catalog.selectors import asked_window, by_name, home, sensitive_columns
+from assay.catalog.selectors import by_name, home, sensitive_columns, window_from_text
 from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range, key_values
 from assay.models import Dataset
 from assay.time.windows import Granularity, UnableToReadWindow, Window, place_end
@@ -24,7 +24,7 @@ from execution_engine.engines.files.listing import Listing, UnableToListFiles, l
 from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, Part, Table
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 from execution_engine.verification.data import name_of, names_files, table_of
 
 from . import storage
@@ -63,9 +63,9 @@ def add_window_arguments(parser: CommandParser) -> None:
 
 def dataset_named(name: str) -> Dataset:
     """A dataset of the catalog; raises UnableToRun."""
-    if (found := by_name(name)) is None:
+    if (dataset := by_name(name)) is None:
         raise UnableToRun(f"there is no file and no dataset {name!r}; `assay sync` reads the catalog")
-    return found
+    return dataset
 
 
 def files_of(dataset: Dataset) -> Table:
@@ -105,11 +105,11 @@ def windows_of_dataset(
     windows = partitioning.between(start, end) if start else last
     for window in _tracked(windows, quiet=options["json"]):
         if (rows := rows_of(dataset, table, window, most_bytes=most_bytes)) is not None:
-            kept = rows if in_full else rows.drop_columns(hidden_columns(dataset, rows.column_names))
+            visible_rows = rows if in_full else rows.drop_columns(hidden_columns(dataset, rows.column_names))
             local = window.start.astimezone(partitioning.zone).date()
             yield FileWindow(
                 key=partitioning.key(window),
-                rows=kept,
+                rows=visible_rows,
                 start=window.start.timestamp(),
                 day=local if partitioning.granularity is Granularity.DAY else None,
             )
@@ -193,9 +193,9 @@ def _dated(key: str, rows: pa.Table) -> FileWindow:
 
 def start_of_day(key: str) -> float | None:
     """The start of the day that a key or a path names, in seconds since 1970; None where it names none."""
-    if found := _DAY.search(key):
+    if match := _DAY.search(key):
         with suppress(ValueError):  # no such day
-            return datetime.fromisoformat("-".join(found.groups())).replace(tzinfo=UTC).timestamp()
+            return datetime.fromisoformat("-".join(match.groups())).replace(tzinfo=UTC).timestamp()
     return None
 
 
@@ -260,13 +260,13 @@ def place_named(name: str, window: str | None, option: Sequence[str]) -> FilesOf
     table = files_of(dataset)
     engine = storage.engine_of_storage(table.storage)
     try:
-        part = storage.part_of(dataset, asked_window(dataset, window), engine, table) if window else WHOLE
+        part = storage.part_of(dataset, window_from_text(dataset, window), engine, table) if window else WHOLE
     except UnableToReadWindow as error:
         raise UnableToRun(str(error)) from None
     return FilesOfTable(table=table, part=part, hidden=frozenset(sensitive_columns(dataset)))
 
 
-def profile_of_place(place: FilesOfTable, start: float | None = None, *, quiet: bool) -> Profile:
+def profile_of_place(place: FilesOfTable, start: float | None = None, *, quiet: bool) -> TableProfile:
     """Of all rows, with times counted from ``start``; raises UnableToRun."""
     table = place.table
     try:

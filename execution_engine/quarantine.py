@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Q, QuerySet, Sum
 
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.metrics.spec import MetricSpec
 
 from .models import Measurement, Scan, Suspect
@@ -26,16 +26,16 @@ from .outcome import ABNORMAL, Failure, Reason
 MOST_ENDS = 3
 ONE_BY_ONE = 2  # ends after which everything is measured by itself
 MOST_ENDS_OF_A_SCAN = 3  # then the rest of the scan waits for another: its deadline comes with each
-Group = tuple[Wanted, ...]
+Group = tuple[MeasurementRequest, ...]
 
 
-def groups(wanted: Sequence[Wanted], ends: Mapping[str, int]) -> tuple[Group, ...]:
+def groups(requests: Sequence[MeasurementRequest], ends: Mapping[str, int]) -> tuple[Group, ...]:
     """What to scan together, in order; ``ends``: how often each, by its key, has ended abnormally of late."""
-    times = {item.key: ends.get(item.key, 0) for item in wanted}
-    clear = tuple(item for item in wanted if not times[item.key])
-    ours = tuple(item for item in wanted if 0 < times[item.key] < ONE_BY_ONE and not has_user_sql(item.spec))
+    times = {item.key: ends.get(item.key, 0) for item in requests}
+    clear = tuple(item for item in requests if not times[item.key])
+    ours = tuple(item for item in requests if 0 < times[item.key] < ONE_BY_ONE and not has_user_sql(item.spec))
     together = {item.key for item in (*clear, *ours)}
-    alone = sorted((item for item in wanted if item.key not in together), key=lambda item: times[item.key])
+    alone = sorted((item for item in requests if item.key not in together), key=lambda item: times[item.key])
     return tuple(group for group in (clear, ours, *((item,) for item in alone)) if group)
 
 
@@ -92,19 +92,19 @@ def note_ends(
     results: Mapping[int, Measured],
     *,
     alone: set[int],
-    known: Mapping[int, int],
+    earlier_ends: Mapping[int, int],
     now: datetime,
 ) -> dict[int, Measured]:
     """Note which suspects the scan clears or blames; gives the results, and says in those that it quarantines so.
 
-    ``alone``: ids of what was measured by itself; ``known``: of what had ended abnormally before.
+    ``alone``: ids of what was measured by itself; ``earlier_ends``: of what had ended abnormally before.
     """
     noted = dict(results)
     for row in measurements:
         result = results.get(row.pk)
         if result is None:
             continue
-        if result.failure is None and row.pk in known:
+        if result.failure is None and row.pk in earlier_ends:
             _overlapping(scan, row).delete()
         elif result.failure is not None and result.failure.reason in ABNORMAL:
             noted[row.pk] = _note_end(scan, row, result.failure, now, alone=row.pk in alone)

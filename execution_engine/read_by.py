@@ -14,7 +14,7 @@ MOST_LETTERS = 200  # of one reason, as it may hold the name of a column
 OTHERS = "other reasons"
 
 
-class Kind(StrEnum):
+class FallbackKind(StrEnum):
     """What kept the kernels from a value; ``MEANINGS`` says it in words."""
 
     OFF = "off"
@@ -28,14 +28,15 @@ class Kind(StrEnum):
 
 FORMER_KINDS = frozenset({"statistic", "expression", "groups", "compound"})  # of what kernels do not know
 
-MEANINGS: Mapping[Kind, str] = {
-    Kind.OFF: "`ASSAY_SPARK_NATIVE` is false",
-    Kind.TABLE: "the data is no set of whole parquet files of this machine, or has too many footers to read",
-    Kind.UNKNOWN: "kernels do not know its statistic, there or of each group, its condition or its queries",
-    Kind.COLUMN: "a column is of a type, or is stored in a way, that kernels do not read so",
-    Kind.ROWS: "the rows hold something of which Spark alone knows what it means there",
-    Kind.FAILED: "a task failed, or a file was replaced, cannot be read, or holds a column otherwise than the newest",
-    Kind.BESIDE: "it shares a job with values that are Spark's, which cost less together",
+MEANINGS: Mapping[FallbackKind, str] = {
+    FallbackKind.OFF: "`ASSAY_SPARK_NATIVE` is false",
+    FallbackKind.TABLE: "the data is no set of whole parquet files of this machine, or has too many footers to read",
+    FallbackKind.UNKNOWN: "kernels do not know its statistic, there or of each group, its condition or its queries",
+    FallbackKind.COLUMN: "a column is of a type, or is stored in a way, that kernels do not read so",
+    FallbackKind.ROWS: "the rows hold something of which Spark alone knows what it means there",
+    FallbackKind.FAILED: "a task failed, or a file was replaced, cannot be read, or holds a column otherwise than the "
+    "newest",
+    FallbackKind.BESIDE: "it shares a job with values that are Spark's, which cost less together",
 }
 
 
@@ -43,7 +44,7 @@ MEANINGS: Mapping[Kind, str] = {
 class Left:
     """Why some values were left to Spark, and how many they were."""
 
-    kind: Kind
+    kind: FallbackKind
     why: str
     values: int = 1
 
@@ -62,19 +63,19 @@ class ReadBy:
     @property
     def spark(self) -> int:
         """How many values were left to Spark."""
-        return sum(each.values for each in self.left)
+        return sum(fallback.values for fallback in self.left)
 
     @property
-    def left_by_kind(self) -> dict[Kind, int]:
+    def left_by_kind(self) -> dict[FallbackKind, int]:
         """The same by what kept the kernels from them."""
-        counts: Counter[Kind] = Counter()
-        for each in self.left:
-            counts[each.kind] += each.values
+        counts: Counter[FallbackKind] = Counter()
+        for fallback in self.left:
+            counts[fallback.kind] += fallback.values
         return dict(counts)
 
     def to_json(self) -> dict[str, Any]:
         """As a row of a scan keeps it."""
-        left = [{"kind": each.kind.value, "why": each.why, "values": each.values} for each in self.left]
+        left = [{"kind": fallback.kind.value, "why": fallback.why, "values": fallback.values} for fallback in self.left]
         return {"footers": self.footers, "kernels": self.kernels, "spark": self.spark, "left": left}
 
     def __str__(self) -> str:
@@ -85,7 +86,7 @@ class ReadBy:
             return "no values"
         (first, who), *others = counts
         texts = [f"{first} value{'' if first == 1 else 's'} by {who}", *(f"{count} by {who}" for count, who in others)]
-        reasons = ", ".join(f'{each.values} "{each.why}"' for each in self.left)
+        reasons = ", ".join(f'{fallback.values} "{fallback.why}"' for fallback in self.left)
         return ", ".join(texts) + (reasons and f": {reasons}")
 
 
@@ -98,7 +99,7 @@ def from_json(stored: Mapping[str, Any]) -> ReadBy | None:
         return None
     left = (
         Left(
-            kind=Kind.UNKNOWN if reason["kind"] in FORMER_KINDS else Kind(reason["kind"]),
+            kind=FallbackKind.UNKNOWN if reason["kind"] in FORMER_KINDS else FallbackKind(reason["kind"]),
             why=reason["why"],
             values=reason["values"],
         )
@@ -109,11 +110,11 @@ def from_json(stored: Mapping[str, Any]) -> ReadBy | None:
 
 def read_by(*, footers: int = 0, kernels: int = 0, left: Iterable[Left] = ()) -> ReadBy:
     """With like reasons together, and few of them: the rarest of each kind are ``OTHERS``, and long ones are cut."""
-    counts: Counter[tuple[Kind, str]] = Counter()
-    for each in left:
-        counts[each.kind, each.why[:MOST_LETTERS]] += each.values
+    counts: Counter[tuple[FallbackKind, str]] = Counter()
+    for fallback in left:
+        counts[fallback.kind, fallback.why[:MOST_LETTERS]] += fallback.values
 
-    def rank(reason: tuple[Kind, str]) -> tuple[bool, int, tuple[Kind, str]]:
+    def rank(reason: tuple[FallbackKind, str]) -> tuple[bool, int, tuple[FallbackKind, str]]:
         return reason[1] == OTHERS, -counts[reason], reason  # the most frequent first, what is told together last
 
     for kind, why in [reason for reason in sorted(counts, key=rank) if reason[1] != OTHERS][MOST_REASONS:]:
@@ -123,11 +124,11 @@ def read_by(*, footers: int = 0, kernels: int = 0, left: Iterable[Left] = ()) ->
     return ReadBy(footers=footers, kernels=kernels, left=reasons)
 
 
-def together(some: Iterable[ReadBy]) -> ReadBy:
+def together(readers: Iterable[ReadBy]) -> ReadBy:
     """Of several scans, or of parts of one."""
-    every = list(some)
+    every = list(readers)
     return read_by(
-        footers=sum(each.footers for each in every),
-        kernels=sum(each.kernels for each in every),
-        left=[left for each in every for left in each.left],
+        footers=sum(reader.footers for reader in every),
+        kernels=sum(reader.kernels for reader in every),
+        left=[left for reader in every for left in reader.left],
     )

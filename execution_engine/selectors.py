@@ -20,11 +20,11 @@ def latest_values(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]
     rows = _taken(dataset_id, datacenter, hashes).values_list(
         "window_start", "window_end", "spec_hash", "value", "exact"
     )
-    found = {
+    values_by_key = {
         (Window(start=start, end=end), spec_hash): from_json(exact or value)
         for start, end, spec_hash, value, exact in rows
     }
-    return {window: found.get((window, hashes[window])) for window in hashes} | dict.fromkeys(
+    return {window: values_by_key.get((window, hashes[window])) for window in hashes} | dict.fromkeys(
         excluded_windows(dataset_id, datacenter, hashes)
     )
 
@@ -36,8 +36,8 @@ def latest_measurements(
 
     ``but_by``: the key of a test whose own finding leaves no window out.
     """
-    found = {(row.window, row.spec_hash): row for row in _taken(dataset_id, datacenter, hashes).defer("state")}
-    return {window: found.get((window, hashes[window])) for window in hashes} | dict.fromkeys(
+    rows_by_key = {(row.window, row.spec_hash): row for row in _taken(dataset_id, datacenter, hashes).defer("state")}
+    return {window: rows_by_key.get((window, hashes[window])) for window in hashes} | dict.fromkeys(
         excluded_windows(dataset_id, datacenter, hashes, but_by)
     )
 
@@ -45,8 +45,8 @@ def latest_measurements(
 def count_past(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> tuple[int, int]:
     """How many of these windows were measured under their spec hash, and how many of those are left out as spoilt."""
     rows = _taken(dataset_id, datacenter, hashes).values_list("window_start", "window_end", "spec_hash")
-    found = {Window(start=start, end=end): spec_hash for start, end, spec_hash in rows}
-    measured = {window: spec_hash for window, spec_hash in hashes.items() if found.get(window) == spec_hash}
+    hashes_by_window = {Window(start=start, end=end): spec_hash for start, end, spec_hash in rows}
+    measured = {window: spec_hash for window, spec_hash in hashes.items() if hashes_by_window.get(window) == spec_hash}
     return len(measured), len(excluded_windows(dataset_id, datacenter, measured))
 
 
@@ -103,8 +103,10 @@ def has_judged(dataset: Dataset, datacenter: str, window: Window) -> list[tuple[
     measurements = set(read.values_list("pk", flat=True))
     frontier, users = measurements, Measurement.inputs.through.objects
     while frontier:
-        found = (users.filter(to_measurement__in=part) for part in in_parts(frontier))
-        frontier = {pk for rows in found for pk in rows.values_list("from_measurement_id", flat=True)} - measurements
+        link_rows = (users.filter(to_measurement__in=part) for part in in_parts(frontier))
+        frontier = {
+            pk for rows in link_rows for pk in rows.values_list("from_measurement_id", flat=True)
+        } - measurements
         measurements |= frontier
     judged = Ask.objects.filter(run__data_test__retired_at__isnull=True, run__evaluated_at__isnull=False).order_by()
     columns = ("run__data_test_id", "run__window_start", "run__window_end")

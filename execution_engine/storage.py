@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2s
 
-from assay.catalog.locations import PUSHED, ToldLocation, UnableToUseLocation, find, rules_of
+from assay.catalog.locations import PUSHED, LocationClaim, UnableToUseLocation, find, rules_of
 from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.profile import FILES
 from assay.catalog.services import closed_to, limited_datasets
@@ -75,21 +75,21 @@ def table_of(dataset: Dataset, replica: Replica, limited: Sequence[PlacedDataset
     """
     if dataset.business_metric is not None:
         raise UnableToUseLocation(f"{dataset} is a business metric: its values are computed, so it has no rows")
-    place = ToldLocation(
+    place = LocationClaim(
         storage=replica.storage,
         location=replica.location,
         options=replica.options,
         is_trusted=dataset.source != PUSHED,
     )
     rules = rules_of(config())
-    found = find(place, rules, os.environ)
+    location = find(place, rules, os.environ)
     closed = closed_to(dataset, replica, limited_datasets() if limited is None else limited)
     return Table(
         name=dataset.full_name,
         storage=replica.storage,
-        location=found.location,
-        shown=replica.location if place.variable is not None else "",
-        within=found.within,
+        location=location.location,
+        location_label=replica.location if place.variable is not None else "",
+        within=location.within,
         never=(*rules.own_paths, *closed),
         options=replica.options,
         partition_column=dataset.partition_column or None,
@@ -188,7 +188,7 @@ def stored_window(dataset: Dataset, replica: Replica, window: Window) -> StoredW
 
     try:
         table = table_of(dataset, replica)
-        if table.storage not in FILES or table.shown:
+        if table.storage not in FILES or table.location_label:
             return StoredWindow(unreadable=f"it is of the storage {table.storage}: only files are published")
         listing = list_part(table, part_of(dataset, window, engine_of(replica), table))
     except (UnableToListFiles, UnableToUseLocation) as error:
@@ -199,7 +199,7 @@ def stored_window(dataset: Dataset, replica: Replica, window: Window) -> StoredW
         return StoredWindow(unreadable="it has no files")
     root = listing.root.path.rstrip("/") + "/"
     files = tuple(
-        StoredFile(path=each.path.removeprefix(root), size=each.size, modified_ns=each.mtime_ns)
-        for each in listing.files
+        StoredFile(path=file.path.removeprefix(root), size=file.size, modified_ns=file.mtime_ns)
+        for file in listing.files
     )
     return StoredWindow(location=table.location, files=files, fingerprint=listing.fingerprint)

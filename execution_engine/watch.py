@@ -170,25 +170,30 @@ class Seen:
 
 def seen_before(seen: Sequence[Seen]) -> dict[int, int | None]:
     """By the numbers of those in watched windows the id of the watch that has seen this before; None: it is news."""
-    told = {number: each for number, each in enumerate(seen) if each.fingerprint and _is_watched(each)}
-    known = {(place, row.fingerprint): row.pk for place, row in _watches(told.values()).items()}
-    return {number: known.get((each.place, each.fingerprint)) for number, each in told.items()}
+    looks_by_number = {number: look for number, look in enumerate(seen) if look.fingerprint and _is_watched(look)}
+    watch_ids = {(place, row.fingerprint): row.pk for place, row in _watches(looks_by_number.values()).items()}
+    return {number: watch_ids.get((look.place, look.fingerprint)) for number, look in looks_by_number.items()}
 
 
 def note_fingerprints(seen: Sequence[Seen], now: datetime) -> None:
     """Remember what scans found, from now on watching their windows; a difference to the last look is a change."""
-    told = {each.place: each for each in seen if _is_watched(each) and each.watch_id is None}
-    known = _watches(told.values())
-    if new := [each for place, each in told.items() if place not in known]:
-        known |= _watch_from_now_on(new, now)
-    changed = [place for place, row in known.items() if told[place].fingerprint not in ("", row.fingerprint)]
-    _tell([row for place in changed if (row := known[place]).fingerprint], now)  # else it is the first look
+    looks_by_place = {look.place: look for look in seen if _is_watched(look) and look.watch_id is None}
+    watches = _watches(looks_by_place.values())
+    if new := [look for place, look in looks_by_place.items() if place not in watches]:
+        watches |= _watch_from_now_on(new, now)
+    changed = [
+        place for place, row in watches.items() if looks_by_place[place].fingerprint not in ("", row.fingerprint)
+    ]
+    _tell([row for place in changed if (row := watches[place]).fingerprint], now)  # else it is the first look
     for place in changed:
-        was_changed = {"fingerprint": told[place].fingerprint, "changed_at": told[place].came_at(now)}
-        Watch.objects.filter(pk=known[place].pk).update(seen_at=now, **was_changed)
+        was_changed = {
+            "fingerprint": looks_by_place[place].fingerprint,
+            "changed_at": looks_by_place[place].came_at(now),
+        }
+        Watch.objects.filter(pk=watches[place].pk).update(seen_at=now, **was_changed)
     # where nothing can be seen, what was seen last stays: it tells when it is back
-    as_before = [row.pk for place, row in known.items() if place not in changed]
-    if as_before := [*as_before, *(each.watch_id for each in seen if each.watch_id is not None)]:
+    as_before = [row.pk for place, row in watches.items() if place not in changed]
+    if as_before := [*as_before, *(look.watch_id for look in seen if look.watch_id is not None)]:
         Watch.objects.filter(pk__in=as_before).update(seen_at=now)
 
 
@@ -197,26 +202,26 @@ def _watch_from_now_on(new: Sequence[Seen], now: datetime) -> dict[Place, Watch]
     Watch.objects.bulk_create(
         (
             Watch(
-                dataset=each.dataset,
-                datacenter=each.datacenter,
-                window_start=each.window.start,
-                window_end=each.window.end,
-                fingerprint=each.fingerprint,
+                dataset=look.dataset,
+                datacenter=look.datacenter,
+                window_start=look.window.start,
+                window_end=look.window.end,
+                fingerprint=look.fingerprint,
                 seen_at=now,
-                changed_at=each.came_at(now) if each.fingerprint else None,
-                next_look_at=next_look(window_end=each.window.end, closely=False, now=now),
+                changed_at=look.came_at(now) if look.fingerprint else None,
+                next_look_at=next_look(window_end=look.window.end, closely=False, now=now),
             )
-            for each in new
+            for look in new
         ),
         ignore_conflicts=True,
     )
-    written = {each.place: (each.fingerprint, now) for each in new}
+    written = {look.place: (look.fingerprint, now) for look in new}
     of_others = {place: row for place, row in _watches(new).items() if (row.fingerprint, row.seen_at) != written[place]}
-    for each in new:
-        if not each.dataset.partitioning and each.place not in of_others:
+    for look in new:
+        if not look.dataset.partitioning and look.place not in of_others:
             # its window moves with each run: only the newest is looked at
-            own = {"window_start": each.window.start, "window_end": each.window.end}
-            others = Watch.objects.filter(dataset=each.dataset, datacenter=each.datacenter).exclude(**own)
+            own = {"window_start": look.window.start, "window_end": look.window.end}
+            others = Watch.objects.filter(dataset=look.dataset, datacenter=look.datacenter).exclude(**own)
             others.update(next_look_at=None)
     return of_others
 
@@ -225,15 +230,15 @@ def _watches(seen: Collection[Seen]) -> dict[Place, Watch]:
     """The watches over these windows, by where they look."""
     if not seen:
         return {}
-    places = {each.place for each in seen}
+    places = {look.place for look in seen}
     rows = Watch.objects.filter(
-        dataset__in={each.dataset.pk for each in seen},
-        datacenter__in={each.datacenter for each in seen},
-        window_start__in={each.window.start for each in seen},
-        window_end__in={each.window.end for each in seen},
+        dataset__in={look.dataset.pk for look in seen},
+        datacenter__in={look.datacenter for look in seen},
+        window_start__in={look.window.start for look in seen},
+        window_end__in={look.window.end for look in seen},
     )
-    found = {(row.dataset_id, row.datacenter, row.window): row for row in rows}
-    return {place: row for place, row in found.items() if place in places}
+    watches = {(row.dataset_id, row.datacenter, row.window): row for row in rows}
+    return {place: row for place, row in watches.items() if place in places}
 
 
 def _is_watched(seen: Seen) -> bool:

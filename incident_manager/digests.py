@@ -30,7 +30,7 @@ WINDOWS_LOOKED_AT = 200  # the newest of a table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class WeekFigures:
     """A team's week ``[start, end)``; shares from 0 to 1, None where there is nothing to share."""
 
     team: str
@@ -48,7 +48,7 @@ class Figures:
     url: str = ""
 
 
-def figures_of(team: str, *, now: datetime) -> Figures:
+def figures_of(team: str, *, now: datetime) -> WeekFigures:
     """The week of a team that ends now, from the selectors that answer the API."""
     from incident_manager.scores.metric_reporter import NONE, scores  # with it numpy, for which no gate should wait
 
@@ -59,7 +59,7 @@ def figures_of(team: str, *, now: datetime) -> Figures:
     flips = Flip.objects.filter(data_test__dataset__team=team, new=State.FAIL, waived=False, at__gte=start, at__lt=now)
     names = ("data_test__dataset__full_name", "data_test__name")
     noisy = flips.values(*names).annotate(failed=Count("pk")).filter(failed__gte=2).order_by("-failed", *names)
-    return Figures(
+    return WeekFigures(
         team=team,
         start=start,
         end=now,
@@ -98,14 +98,14 @@ def _slow_tables(team: str, start: datetime) -> Iterator[tuple[str, str, float]]
 Section = tuple[str, Sequence[str]]  # a heading and its lines
 
 
-def subject(figures: Figures) -> str:
+def subject(figures: WeekFigures) -> str:
     """The title, with what matters first."""
     count = len(figures.incidents)
     left = f"{count} open incident{'' if count == 1 else 's'}" if count else "nothing is open"
-    return _one_line(f"The week of {figures.team}: quality {share(figures.quality)}, {left}")
+    return _flatten_text(f"The week of {figures.team}: quality {share(figures.quality)}, {left}")
 
 
-def sections(figures: Figures) -> tuple[Section, ...]:
+def sections(figures: WeekFigures) -> tuple[Section, ...]:
     """All parts, in the order of reading."""
     provisional = " Both are provisional: incidents are still open." if figures.is_provisional else ""
     quality = (
@@ -131,7 +131,7 @@ def sections(figures: Figures) -> tuple[Section, ...]:
     )
 
 
-def text(figures: Figures) -> str:
+def text(figures: WeekFigures) -> str:
     """The digest as plain text."""
     lines = [_period(figures), ""]
     for heading, own in sections(figures):
@@ -139,7 +139,7 @@ def text(figures: Figures) -> str:
     return "\n".join([*lines, *([f"Details: {figures.url}"] if figures.url else [])]).strip() + "\n"
 
 
-def html(figures: Figures) -> str:
+def html(figures: WeekFigures) -> str:
     """The whole page."""
     (_, (quality, *alarms)), *others = sections(figures)
     figure = (
@@ -161,7 +161,7 @@ def share(value: float | None) -> str:
     return "unknown" if value is None else f"{int(value * 1000) / 10:g} %"
 
 
-def _period(figures: Figures) -> str:
+def _period(figures: WeekFigures) -> str:
     return f"{figures.start:%Y-%m-%d %H:%M} to {figures.end:%Y-%m-%d %H:%M} UTC"
 
 
@@ -173,12 +173,12 @@ def _incident(row: Incident) -> str:
 
 
 def _lines(lines: Iterable[str]) -> list[str]:
-    found = [_one_line(line) for line in lines]
-    more = len(found) - MOST_LINES
-    return found if more <= 0 else [*found[:MOST_LINES], f"and {more} more"]
+    texts = [_flatten_text(line) for line in lines]
+    more = len(texts) - MOST_LINES
+    return texts if more <= 0 else [*texts[:MOST_LINES], f"and {more} more"]
 
 
-def _one_line(text: str) -> str:
+def _flatten_text(text: str) -> str:
     return " ".join(text.split())
 
 

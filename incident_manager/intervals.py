@@ -44,20 +44,20 @@ def subtract(windows: Iterable[Window], less: Iterable[Window]) -> Intervals:
     whole, holes = union(windows), union(less)
     if not whole or not holes:
         return whole
-    found, next_hole = [], 0
+    parts, next_hole = [], 0
     for window in whole:
         start = window.start
         while next_hole < len(holes) and holes[next_hole].start < window.end:
             hole = holes[next_hole]
             if hole.start > start:
-                found.append(Window(start=start, end=hole.start))
+                parts.append(Window(start=start, end=hole.start))
             start = max(start, hole.end)
             if hole.end > window.end:  # it reaches into what comes next
                 break
             next_hole += 1
         if start < window.end:
-            found.append(window if start == window.start else Window(start=start, end=window.end))
-    return tuple(found)
+            parts.append(window if start == window.start else Window(start=start, end=window.end))
+    return tuple(parts)
 
 
 def overlap(intervals: Intervals, window: Window) -> bool:

@@ -31,7 +31,7 @@ class Resolution(models.TextChoices):
     REJECTED = "rejected"  # of a report
 
     @property
-    def said(self) -> str:
+    def word(self) -> str:
         """The word that people read for it."""
         return "false positive" if self is Resolution.FORCED else self.value
 
@@ -243,7 +243,7 @@ class GateOverride(Windowed):
         return f"override of {self.dataset_id} {self.window.text}"
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """Who may read what until when, and why."""
         who = f"pipeline {self.pipeline}" if self.pipeline else "every pipeline"
         what = partition_name(self.window, self.dataset.partitioning)

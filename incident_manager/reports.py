@@ -52,7 +52,7 @@ def split(report: Window, unhealed: Sequence[tuple[int, Window]]) -> tuple[dict[
     return covered, subtract([report], [window for windows in covered.values() for window in windows])
 
 
-def known_windows(dataset: Dataset, window: Window, datacenter: str, category: str) -> list[tuple[int, Window]]:
+def unhealed_windows(dataset: Dataset, window: Window, datacenter: str, category: str) -> list[tuple[int, Window]]:
     """The unhealed spoilt windows that tests found of the dataset in the category, with their incidents.
 
     What one copy lacks says nothing of the others, so of a report of all copies only where there is one.
@@ -84,7 +84,7 @@ def can_be_of(dataset: Dataset, incident: Incident) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class LikelyTrouble:
-    """An open incident that a new report may be about; ``told`` is how many people a message reached."""
+    """An open incident that a new report may be about; ``recipient_count``: how many people a message reached."""
 
     incident: Incident
     told: int
@@ -100,7 +100,7 @@ def likely_troubles(
     First what a report would join by itself, then what else is wrong with the dataset, then what is with its upstreams.
     """
     category = Saw(saw).category
-    known = {id_ for id_, _ in known_windows(dataset, window, datacenter, category)}
+    incident_ids = {id_ for id_, _ in unhealed_windows(dataset, window, datacenter, category)}
     detected = _detected_windows(closure(dataset.pk, upstream_map()), window)
     if datacenter:
         detected = detected.filter(datacenter__in=("", datacenter))
@@ -112,18 +112,21 @@ def likely_troubles(
         incident__spoilt_windows__window_end__gt=window.start,
     )
     claimed = {row.incident_id: row for row in claims.distinct() if row.incident_id}
-    rows = Incident.objects.filter(pk__in={*known, *claimed, *detected.values_list("incident", flat=True)})
+    rows = Incident.objects.filter(pk__in={*incident_ids, *claimed, *detected.values_list("incident", flat=True)})
     sent = Notice.objects.filter(suppressed="").exclude(channel=LOG)
-    found = []
+    troubles = []
     for incident in rows.exclude(dataset__in=hidden).select_related("dataset", "alert").order_by("-detected_at"):
-        same, notices = incident.pk in known, sent.filter(alert=incident.alert) if incident.alert else sent.none()
+        same, notices = (
+            incident.pk in incident_ids,
+            sent.filter(alert=incident.alert) if incident.alert else sent.none(),
+        )
         if (claim := claimed.get(incident.pk)) is not None:
             same = incident.category == category and claim.datacenter in ("", datacenter)
             notices = sent.filter(key__startswith=f"report:{claim.pk}:")
-        told = notices.values("recipient").distinct().count()
+        recipient_count = notices.values("recipient").distinct().count()
         reporter = claim.reporter if claim else ""
-        found.append(LikelyTrouble(incident=incident, told=told, reporter=reporter, same=same))
-    return sorted(found, key=lambda trouble: (not trouble.same, trouble.incident.dataset_id != dataset.pk))[:MOST]
+        troubles.append(LikelyTrouble(incident=incident, told=recipient_count, reporter=reporter, same=same))
+    return sorted(troubles, key=lambda trouble: (not trouble.same, trouble.incident.dataset_id != dataset.pk))[:MOST]
 
 
 def waiting_for(name: str, teams: Collection[str]) -> QuerySet[Report]:
@@ -162,14 +165,14 @@ def open_incidents_for(reports: Sequence[Report]) -> dict[int, list[Incident]]:
         is_detected = incident.kind == EntryKind.DETECTED
         return is_detected and any(window.overlaps(row.window) for window in windows[incident.pk])
 
-    found = list(incidents.order_by("-detected_at"))
-    return {row.pk: [incident for incident in found if may_join(row, incident)] for row in waiting}
+    open_incidents = list(incidents.order_by("-detected_at"))
+    return {row.pk: [incident for incident in open_incidents if may_join(row, incident)] for row in waiting}
 
 
 # What is done with a report: it is taken, decided, joined, and its owner is reminded of it.
 
 
-class UnableToDecide(ValueError):
+class UnableToDecideReport(ValueError):
     """A report that this cannot be done to any more."""
 
 
@@ -190,7 +193,7 @@ def report(
     ``of`` is the open incident that its reporter says it is; raises UnableToDecide where it cannot be.
     """
     if of is not None and not can_be_of(dataset, of):
-        raise UnableToDecide(NOT_OF.format(of.pk, dataset.full_name))
+        raise UnableToDecideReport(NOT_OF.format(of.pk, dataset.full_name))
     Dataset.objects.select_for_update().get(pk=dataset.pk)  # of two reports at once the second must see the first
     row = Report.objects.create(
         dataset=dataset,
@@ -202,7 +205,7 @@ def report(
         window_end=window.end,
         created_at=now,
     )
-    covered, unknown = split(window, known_windows(dataset, window, datacenter, Saw(saw).category))
+    covered, unknown = split(window, unhealed_windows(dataset, window, datacenter, Saw(saw).category))
     row.joined.set(covered)
     if of is not None:  # whatever its category
         unknown = _join(row, of, unknown, now)
@@ -235,9 +238,9 @@ def _question(row: Report) -> str:
 
 def _likely_incidents(row: Report, hidden: Collection[int] = ()) -> list[Incident]:
     """The open incidents that the report may be about, and has not joined."""
-    known = {row.incident_id, *row.joined.values_list("pk", flat=True)}
-    found = likely_troubles(row.dataset, row.window, datacenter=row.datacenter, saw=row.saw, hidden=hidden)
-    return [trouble.incident for trouble in found if trouble.incident.pk not in known]
+    joined_ids = {row.incident_id, *row.joined.values_list("pk", flat=True)}
+    troubles = likely_troubles(row.dataset, row.window, datacenter=row.datacenter, saw=row.saw, hidden=hidden)
+    return [trouble.incident for trouble in troubles if trouble.incident.pk not in joined_ids]
 
 
 def _label(incident: Incident) -> str:
@@ -284,15 +287,15 @@ def _join_claims(row: Report, unknown: Intervals, now: datetime) -> Intervals:
 
 def reply(row: Report, hidden: Collection[int] = ()) -> str:
     """What its reporter is told at once: who hears of it, and what is known; nothing of ``hidden`` datasets."""
-    known, owner = _named(row.joined.order_by("pk")), row.dataset.owner
+    incident_names, owner = _named(row.joined.order_by("pk")), row.dataset.owner
     hears = f"{owner} is told now."
     if not is_reachable(owner, row.dataset.team):
         hears = f"No channel but the log reaches {owner}: tell them yourself."
     if row.incident_id is None:
-        return f"This is known already as {known}; your report was added to it. {hears}"
+        return f"This is known already as {incident_names}; your report was added to it. {hears}"
     new = f"It is incident {row.incident_id} now. {hears}"
-    if known:
-        return f"A part of this is known already as {known}. For the rest: {new}"
+    if incident_names:
+        return f"A part of this is known already as {incident_names}. For the rest: {new}"
     likely = [f"{incident.pk} ({_label(incident)})" for incident in _likely_incidents(row, hidden)]
     return f"{new} It may be one of these open incidents: {', '.join(likely)}." if likely else new
 
@@ -388,12 +391,12 @@ def join_report(row: Report, incident: Incident, *, author: str, now: datetime) 
     locked = _demand(row, ReportState.OPEN)
     own = locked.incident
     if own is None or own == incident or not can_be_of(locked.dataset, incident):
-        raise UnableToDecide(NOT_OF.format(incident.pk, locked.dataset.full_name))
+        raise UnableToDecideReport(NOT_OF.format(incident.pk, locked.dataset.full_name))
     claimed = _unhealed(own)
     left = subtract(claimed, _unhealed(incident))
     other = Report.objects.filter(incident=incident).first()
     if other is None and left == claimed:
-        raise UnableToDecide(f"Incident {incident.pk} has no bad window in common with report {row.pk}.")
+        raise UnableToDecideReport(f"Incident {incident.pk} has no bad window in common with report {row.pk}.")
     own.spoilt_windows.filter(healed_at__isnull=True).update(healed_at=now, how=Resolution.WITHDRAWN)
     if other is not None:
         is_open = other.state == ReportState.OPEN
@@ -401,11 +404,11 @@ def join_report(row: Report, incident: Incident, *, author: str, now: datetime) 
         left = ()
     _claim(locked, own, left, now)
     reporters = [locked, *own.joined_reports.all()]
-    for each in reporters:
-        each.joined.add(incident)
+    for earlier_report in reporters:
+        earlier_report.joined.add(incident)
     note(incident, "report joined", now=now, actor=author, text=f"{locked.saw}: {locked.description}")
-    known = f"{author} says: it is known as incident {incident.pk}{_finder(incident)}."
-    _tell(locked, dict.fromkeys(each.reporter for each in reporters), known, "joined", now)
+    text = f"{author} says: it is known as incident {incident.pk}{_finder(incident)}."
+    _tell(locked, dict.fromkeys(earlier_report.reporter for earlier_report in reporters), text, "joined", now)
     if not left:
         locked.state, locked.decided_at, locked.decided_by = ReportState.JOINED, now, author
         locked.next_step_at = None
@@ -452,7 +455,7 @@ def _claimed(row: Report) -> Intervals:
 def _demand(row: Report, *states: ReportState) -> Report:
     locked = Report.objects.select_for_update().get(pk=row.pk)
     if locked.state not in states:
-        raise UnableToDecide(f"Report {row.pk} is {locked.state}: this needs one that is {' or '.join(states)}.")
+        raise UnableToDecideReport(f"Report {row.pk} is {locked.state}: this needs one that is {' or '.join(states)}.")
     return locked
 
 

@@ -42,9 +42,9 @@ def check_standing(standing: Standing, now: datetime) -> None:
         return
     occasion = f"{row.attempt}:{row.next_check_at:%Y%m%dT%H%M%S.%f}"
     is_to_run = is_live(row.data_test) and not _is_range(row)
-    wanted = [(row.data_test, row.window, now)] if is_to_run else []
+    requests = [(row.data_test, row.window, now)] if is_to_run else []
     if not request_runs(
-        wanted, reason=RunReason.CHECK, occasion=occasion, now=now
+        requests, reason=RunReason.CHECK, occasion=occasion, now=now
     ):  # beyond retention, retired, or many partitions as one: nobody will ever know
         withdraw(row, row.data_test, now)
         finish(standing, next_check_at=None, next_age_at=None, attempt=0)
@@ -130,8 +130,8 @@ def judged_readers(change: DataChange, piece: Window) -> set[Reader]:
         ]
     tables = {test.pk for test, _ in read if test.scope == Scope.TABLE}
     moved = Standing.objects.filter(data_test__in=tables)
-    found = {(test.pk, window) for test, window in read if test.pk not in tables}
-    return found | {(row.data_test_id, row.window) for row in moved}
+    pairs = {(test.pk, window) for test, window in read if test.pk not in tables}
+    return pairs | {(row.data_test_id, row.window) for row in moved}
 
 
 def own_readers(change: DataChange, piece: Window) -> set[Reader]:
@@ -161,11 +161,11 @@ def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
         return
     is_fingerprint = change.kind == ChangeKind.REWRITTEN
     waiting, last = _earlier(readers, now, due_by=None if is_fingerprint else now)
-    wanted = []
+    requests = []
     for test, window in sorted(readers - waiting, key=lambda reader: (reader[0], reader[1].start)):
         is_soon = is_fingerprint and (test, window) in last
-        wanted.append((tests[test], window, last[test, window] + AT_MOST_EVERY if is_soon else now))
-    request_runs(wanted, reason=RunReason.TRIGGER, occasion=f"{OCCASION}:{change.pk}", now=now)
+        requests.append((tests[test], window, last[test, window] + AT_MOST_EVERY if is_soon else now))
+    request_runs(requests, reason=RunReason.TRIGGER, occasion=f"{OCCASION}:{change.pk}", now=now)
 
 
 def _live(ids: set[int]) -> dict[int, DataTest]:

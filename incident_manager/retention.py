@@ -68,7 +68,7 @@ def terms(now: datetime, *, run_days: int, state_days: int) -> RetentionTerms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class Exemptions:
     """Where something is wrong, so that all that is known of it stays: the verdict rests on it."""
 
     tests: Mapping[int, Sequence[Window]] = field(default_factory=dict)  # of partitions, with what a streak reaches
@@ -85,7 +85,7 @@ class Kept:
 
 
 def _overlaps(windows: Sequence[Window], window: Window) -> bool:
-    return any(each.overlaps(window) for each in windows)
+    return any(candidate.overlaps(window) for candidate in windows)
 
 
 def streak_reach(*, sustain: timedelta, period: timedelta) -> timedelta:
@@ -134,12 +134,12 @@ class Keeping:
 
     now: datetime
     terms: RetentionTerms
-    kept: Kept
+    exemptions: Exemptions
     reaches: Callable[[], "dict[tuple[int, str], HistoryReach]"]  # by dataset and metric
 
 
 @dataclass(frozen=True, kw_only=True)
-class Batch:
+class BatchResult:
     """What one batch came to: the id that it went up to, whether that was the end, and how many rows went."""
 
     reached: int
@@ -164,7 +164,7 @@ class PrunedTable:
     remove: Callable[[Collection[int]], int] | None = None  # None: delete them with what belongs to them
     goes_on: bool = False  # the next pass begins where this one ended: rows are looked at once
 
-    def batch(self, after: int, keeping: Keeping) -> Batch:
+    def batch(self, after: int, keeping: Keeping) -> BatchResult:
         """Prune the thousand rows behind ``after``; where each is looked at once, up to the first young one."""
         rows = list(self.rows.filter(pk__gt=after).order_by("pk")[:CHUNK])
         before = self.term(keeping)
@@ -176,7 +176,9 @@ class PrunedTable:
         gone = sorted(self.going(old, keeping)) if old else []
         removed = self._remove(gone) if gone else 0
         seen = old if self.goes_on else rows
-        return Batch(reached=seen[-1]["pk"] if seen else after, is_end=not old or len(seen) < CHUNK, removed=removed)
+        return BatchResult(
+            reached=seen[-1]["pk"] if seen else after, is_end=not old or len(seen) < CHUNK, removed=removed
+        )
 
     def _remove(self, keys: Sequence[int]) -> int:
         removed = 0
@@ -213,12 +215,12 @@ class StateFiles:
     name = "state_files"
     goes_on = False
 
-    def batch(self, after: int, keeping: Keeping) -> Batch:
+    def batch(self, after: int, keeping: Keeping) -> BatchResult:
         """Remove what is orphaned in the folder behind the first ``after``."""
         store, removed = config().states, 0
         folder = store / f"{after:02x}"
-        found = (path for path in (folder.iterdir() if folder.is_dir() else ()) if _is_untouched(path))
-        orphans = {str(path.relative_to(store)) for path in found}
+        paths = (path for path in (folder.iterdir() if folder.is_dir() else ()) if _is_untouched(path))
+        orphans = {str(path.relative_to(store)) for path in paths}
         for model in (AcceptedPast, Measurement, PartState):
             named = model._default_manager.filter(state_path__in=orphans)
             orphans -= set(named.values_list("state_path", flat=True))
@@ -228,7 +230,7 @@ class StateFiles:
                 removed += 1
         if removed:
             tally(Tallied.PRUNED, self.name, removed)
-        return Batch(reached=after + 1, is_end=after + 1 >= FOLDERS or not store.exists(), removed=removed)
+        return BatchResult(reached=after + 1, is_end=after + 1 >= FOLDERS or not store.exists(), removed=removed)
 
 
 def _is_untouched(path: Path) -> bool:
@@ -250,7 +252,7 @@ def _standings_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
         for row in rows
         if row["waiver_id"] is row["next_check_at"] is row["next_age_at"] is None
         and row["state"] not in TROUBLED
-        and not keeping.kept.holds_test(row["data_test_id"], window_of(row))
+        and not keeping.exemptions.holds_test(row["data_test_id"], window_of(row))
     ]
     judged = Run.objects.filter(pk__in={row["last_run_id"] for row in quiet} - {None}).values_list("pk", "judged_at")
     results = keeping.terms.results
@@ -283,7 +285,9 @@ def _runs_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
         window_start__in={row["window_start"] for row in of_parts},
     )
     stands = set(standing.values_list("data_test_id", "window_start", "window_end")) if of_parts else set()
-    unsettled = set(keeping.kept.tables)  # whose newest result is none that held: the verdict rests on those before
+    unsettled = set(
+        keeping.exemptions.tables
+    )  # whose newest result is none that held: the verdict rests on those before
     if tables:
         not_held = Standing.objects.filter(data_test__in=tables).exclude(last_outcome=Outcome.HELD, error_reason="")
         unsettled.update(not_held.values_list("data_test_id", flat=True))
@@ -298,7 +302,7 @@ def _runs_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
 
 # Measurements: those that no run asks for, nothing builds on, and no history looks back to.
 
-KEPT = frozenset(name for name, metric in METRICS.items() if metric.kept_while_missed) | {PROFILE.name}
+KEPT = frozenset(name for name, metric in METRICS.items() if metric.stays_while_missed) | {PROFILE.name}
 HAS_STATE = Q(state__isnull=False) | ~Q(state_path="")
 # without a state it cannot be taken for a measurement of the same data: it has no fingerprint any more either
 FORGOTTEN = {"state": None, "state_path": "", "state_length": 0, "state_checksum": "", "fingerprint": ""}
@@ -312,7 +316,7 @@ def _measurements_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     for row in rows:
         window, reach = window_of(row), reaches.get((row["dataset_id"], _name_of(row)), HistoryReach())
         is_history = reach.needs(window, before=before, now=keeping.now)
-        if not is_history and not keeping.kept.holds_dataset(row["dataset_id"], window):
+        if not is_history and not keeping.exemptions.holds_dataset(row["dataset_id"], window):
             idle.add(row["pk"])
     idle -= set(Ask.objects.filter(measurement__in=idle).values_list("measurement_id", flat=True))
     return without_needed(idle, _users_of(idle))
@@ -326,20 +330,20 @@ def _name_of(row: Row) -> str:
 def _users_of(keys: Collection[int]) -> dict[int, list[int]]:
     """The ids of the measurements that build on these."""
     link = Measurement.inputs.through
-    found: defaultdict[int, list[int]] = defaultdict(list)
+    users_by_part: defaultdict[int, list[int]] = defaultdict(list)
     pairs = link.objects.filter(to_measurement__in=keys).values_list("to_measurement_id", "from_measurement_id")
     for part, user in pairs:
-        found[part].append(user)
-    return found
+        users_by_part[part].append(user)
+    return users_by_part
 
 
 def _states_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     """All but the samples, and what something builds on that is not measured yet."""
-    found = {row["pk"] for row in rows if row["has_state"] and _name_of(row) not in KEPT}
-    users = _users_of(found)
+    measurement_ids = {row["pk"] for row in rows if row["has_state"] and _name_of(row) not in KEPT}
+    users = _users_of(measurement_ids)
     waiting = Measurement.objects.filter(pk__in={pk for own in users.values() for pk in own}, measured_at=None)
     pending = set(waiting.values_list("pk", flat=True))
-    return {pk for pk in found if pending.isdisjoint(users.get(pk, ()))}
+    return {pk for pk in measurement_ids if pending.isdisjoint(users.get(pk, ()))}
 
 
 def _forget(keys: Collection[int]) -> int:
@@ -376,7 +380,7 @@ def _of_closed_alerts(rows: Sequence[Row], keeping: Keeping) -> set[int]:
 
 
 def _of_sound_windows(rows: Sequence[Row], keeping: Keeping) -> set[int]:
-    return {row["pk"] for row in rows if not keeping.kept.holds_dataset(row["dataset_id"], window_of(row))}
+    return {row["pk"] for row in rows if not keeping.exemptions.holds_dataset(row["dataset_id"], window_of(row))}
 
 
 def _unused_parts(rows: Sequence[Row], keeping: Keeping) -> set[int]:
@@ -495,10 +499,10 @@ Metric = tuple[int, str]  # a dataset's id and a metric's name
 def keeping(now: datetime) -> Keeping:
     """What a pass at ``now`` goes by; how far histories reach is looked up once it is asked for."""
     limits = terms(now, run_days=config().run_retention, state_days=config().state_retention)
-    return Keeping(now=now, terms=limits, kept=read_kept(), reaches=cache(lambda: reaches(now)))
+    return Keeping(now=now, terms=limits, exemptions=read_kept(), reaches=cache(lambda: reaches(now)))
 
 
-def read_kept() -> Kept:
+def read_kept() -> Exemptions:
     """The windows in trouble, waived or spoilt, with what the verdict on them rests on."""
     tests: defaultdict[int, list[Window]] = defaultdict(list)
     datasets: defaultdict[int, list[Window]] = defaultdict(list)
@@ -510,7 +514,7 @@ def read_kept() -> Kept:
             reach = streak_reach(sustain=test.revision.sustain, period=period(test)) if test.revision else timedelta(0)
             tests[test.pk].append(Window(start=window.start - reach, end=window.end + reach))
             datasets[test.dataset_id].append(window)
-    return Kept(tests=tests, tables=tables, datasets=datasets)
+    return Exemptions(tests=tests, tables=tables, datasets=datasets)
 
 
 def _troubles() -> Iterator[tuple[DataTest, Window]]:
@@ -529,18 +533,18 @@ def reaches(now: datetime) -> dict[Metric, HistoryReach]:
 
     Of all datasets they tell how many rows a window usually has, and how long it usually takes.
     """
-    found = dict[Metric, HistoryReach]()
+    reach_by_metric = dict[Metric, HistoryReach]()
     for pk, granularity in Dataset.objects.exclude(partition_column="").values_list("pk", "granularity"):
         length = schedules.period(schedules.PARTITION, Granularity(granularity))
-        found[pk, ALL_ROWS.name] = HistoryReach(usual=(USUAL_WINDOWS + 1) * max(WEEK, length))
-        found[pk, TIME_TO_COMPLETE.name] = HistoryReach(usual=(USUAL_COMPLETIONS + 1) * length)
+        reach_by_metric[pk, ALL_ROWS.name] = HistoryReach(usual=(USUAL_WINDOWS + 1) * max(WEEK, length))
+        reach_by_metric[pk, TIME_TO_COMPLETE.name] = HistoryReach(usual=(USUAL_COMPLETIONS + 1) * length)
     sources = Sources(now)
     tests = DataTest.objects.filter(retired_at__isnull=True, revision__assertion__contains=WRITES_HISTORY)
     for test in tests.select_related("dataset", "revision").iterator():
         for metric, reach in _history_metrics(test, sources, now):
-            known = found.get(metric, HistoryReach())
-            found[metric] = HistoryReach(history=max(reach, known.history), usual=known.usual)
-    return found
+            previous = reach_by_metric.get(metric, HistoryReach())
+            reach_by_metric[metric] = HistoryReach(history=max(reach, previous.history), usual=previous.usual)
+    return reach_by_metric
 
 
 def _history_metrics(test: DataTest, sources: Sources, now: datetime) -> Iterator[tuple[Metric, timedelta]]:

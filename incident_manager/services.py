@@ -33,7 +33,7 @@ from incident_manager.quality.look_ups import LookUpAnswer, ToRead, look_up, loo
 
 from .digests import tell_digests
 from .reports import (
-    UnableToDecide,
+    UnableToDecideReport,
     confirm_report,
     fix_report,
     join_report,
@@ -50,7 +50,7 @@ __all__ = [
     "LookUpAnswer",
     "ToRead",
     "UnableToBacktest",
-    "UnableToDecide",
+    "UnableToDecideReport",
     "UnableToOverride",
     "UnableToResolve",
     "UnknownPerson",

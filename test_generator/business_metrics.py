@@ -21,7 +21,7 @@ from execution_engine.language.business_metric import histories_of, metrics_of, 
 from execution_engine.language.checking import UnableToCheck, check
 from execution_engine.language.parse import UnableToParse, parse_expression
 from execution_engine.language.serialise import to_text
-from execution_engine.language.tree import Expression, Problem
+from execution_engine.language.tree import AssertionProblem, Expression
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import SIGNATURES
 
@@ -38,9 +38,9 @@ class UnableToDefine(ValueError):
     """A business metric that cannot be computed; the message says what is wrong, where, and how to mend it."""
 
 
-def completed(told: DatasetProfile, profile_named: ProfileNamed) -> DatasetProfile:
+def completed(profile: DatasetProfile, profile_named: ProfileNamed) -> DatasetProfile:
     """The business metric with all that follows from its sources; raises UnableToDefine."""
-    definition = told.business_metric
+    definition = profile.business_metric
     assert definition is not None
     sources = [_source(name, profile_named) for name in definition.sources]
     first, keys = sources[0], {name_key(source.full_name) for source in sources}
@@ -55,7 +55,7 @@ def completed(told: DatasetProfile, profile_named: ProfileNamed) -> DatasetProfi
     try:
         tree = parse_expression(text)
         if past := histories_of(tree):
-            raise UnableToCheck([Problem(message=NO_PAST, place=past[0].place)], text)
+            raise UnableToCheck([AssertionProblem(message=NO_PAST, place=past[0].place)], text)
         check(
             tree,
             home=schema(first),
@@ -74,13 +74,13 @@ def completed(told: DatasetProfile, profile_named: ProfileNamed) -> DatasetProfi
                 raise UnableToDefine(f"its expression names {name}, and its sources do not: add it under sources")
     canonical = with_datasets(tree, first.full_name)
     _check_dimensions(definition, canonical, profile_named)
-    if why := _undisclosed(told, canonical, keys, profile_named):
+    if why := _undisclosed(profile, canonical, keys, profile_named):
         raise UnableToDefine(why)
     return replace(
-        told,
+        profile,
         partition=replace(first.partition, holds=Holds.KEY, stored_time_zone="UTC"),
         replicas=(ReplicaProfile(datacenter=first.replicas[0].datacenter, storage=COMPUTED, location=""),),
-        retention=min((each.retention for each in sources if each.retention), default=None),
+        retention=min((source.retention for source in sources if source.retention), default=None),
         business_metric=replace(
             definition, canonical=to_text(canonical), sources=tuple(source.full_name for source in sources)
         ),
@@ -131,12 +131,12 @@ def _check_dimensions(definition: BusinessMetricDefinition, tree: Expression, pr
             raise UnableToDefine(f"{' or '.join(names)} has no column {column!r}: correct the name, or leave it out")
 
 
-def _undisclosed(told: DatasetProfile, tree: Expression, keys: set[str], profile_named: ProfileNamed) -> str | None:
+def _undisclosed(profile: DatasetProfile, tree: Expression, keys: set[str], profile_named: ProfileNamed) -> str | None:
     """Why its value would tell what it must not, if it would."""
 
     def privacy_named(name: str) -> Privacy | None:
         other = profile_named(name)
         return privacy_of(other) if other else None
 
-    own = privacy_of(told, upstreams=frozenset(keys))
+    own = privacy_of(profile, upstreams=frozenset(keys))
     return next(filter(None, (objection(own, m.spec, m.dataset, privacy_named) for m in metrics_of(tree))), None)

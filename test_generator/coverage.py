@@ -13,7 +13,7 @@ class DatasetCoverage:
     dataset: str
     tier: int
     live: int
-    wanted: int
+    test_count: int
     gaps: int  # standard tests that its metadata does not let us write
     owner: str
     is_reachable: bool  # whether any channel but the log reaches the owner
@@ -60,10 +60,10 @@ def coverage(datasets: Iterable[DatasetCoverage]) -> tuple[TierCoverage, ...]:
             tier=level,
             datasets=len(rows),
             live=sum(row.live for row in rows),
-            wanted=sum(row.wanted for row in rows),
+            wanted=sum(row.test_count for row in rows),
             gaps=sum(row.gaps for row in rows),
             target=TIERS[level].coverage,
-            uncovered=tuple(sorted(row.dataset for row in rows if row.live < row.wanted + row.gaps)),
+            uncovered=tuple(sorted(row.dataset for row in rows if row.live < row.test_count + row.gaps)),
             reachable=sum(row.is_reachable for row in rows),
             unreachable=tuple(sorted({row.owner for row in rows if not row.is_reachable})),
         )

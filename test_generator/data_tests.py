@@ -29,7 +29,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from execution_engine.services import first_cursor
 
-from .definition import Definition, WantedTest
+from .definition import DataTestSpec, Definition
 
 # Which of its dataset's declared columns an assertion holds the data to.
 
@@ -203,23 +203,23 @@ def catalogued(name: str) -> DatasetProfile | None:
 
 @transaction.atomic
 def create(
-    dataset: Dataset, wanted: WantedTest, *, origin: Origin, source: str = "", author: str, now: datetime
+    dataset: Dataset, spec: DataTestSpec, *, origin: Origin, source: str = "", author: str, now: datetime
 ) -> DataTest:
     """A new data test with its first revision and its first due window."""
-    values = {name: value for name, value in vars(wanted).items() if name != "definition"}
+    values = {name: value for name, value in vars(spec).items() if name != "definition"}
     data_test = DataTest.objects.create(dataset=dataset, **values, origin=origin, source=source, created_at=now)
     # Nothing has been judged by an earlier revision, so there is nothing to judge anew.
-    return _write_revision(data_test, wanted.definition, author=author, now=now, rejudged_at=now)
+    return _write_revision(data_test, spec.definition, author=author, now=now, rejudged_at=now)
 
 
-def rewrite(data_test: DataTest, wanted: WantedTest, *, source: str = "", author: str, now: datetime) -> None:
+def rewrite(data_test: DataTest, spec: DataTestSpec, *, source: str = "", author: str, now: datetime) -> None:
     """Let a test that is live, was retired or has left its source be this one from now on."""
-    values = {name: value for name, value in vars(wanted).items() if name not in ("name", "definition")}
+    values = {name: value for name, value in vars(spec).items() if name not in ("name", "definition")}
     values |= {"source": source, "retired_at": None, "missing_since": None}
     for name, value in values.items():
         setattr(data_test, name, value)
     data_test.save(update_fields=[*values])
-    revise(data_test, wanted.definition, author=author, now=now)
+    revise(data_test, spec.definition, author=author, now=now)
     if data_test.next_due_at is None:  # it was retired, and comes back with the definition that it had
         start(data_test, now=now)
 
@@ -324,14 +324,14 @@ def write_data_test(
         sustain=sustain,
         catch_up=catch_up,
     )
-    wanted = WantedTest(
+    spec = DataTestSpec(
         name=name,
         category=cast(CategoryName, category),
         definition=definition,
         datacenter=home(dataset).datacenter,
         scope="partition" if dataset.partitioning and schedule != "weekly" else "table",
     )
-    return create(dataset, wanted, origin=Origin.USER, author=author, now=now)
+    return create(dataset, spec, origin=Origin.USER, author=author, now=now)
 
 
 def draft(

@@ -58,7 +58,7 @@ class Definition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WantedTest:
+class DataTestSpec:
     """A test that metadata or a template leads to. Its name is its identity within the dataset."""
 
     name: str
@@ -71,7 +71,7 @@ class WantedTest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WantedGap:
+class GapSpec:
     """A test that cannot be written, with the reason as a sentence for the owner.
 
     ``mendable``: metadata would mend it, so it counts against coverage; the others are only shown.
@@ -88,14 +88,14 @@ class WantedGap:
 class Generation:
     """Everything that metadata, or templates, lead to on one dataset."""
 
-    wanted: tuple[WantedTest, ...] = ()
-    gaps: tuple[WantedGap, ...] = ()
+    tests: tuple[DataTestSpec, ...] = ()
+    gaps: tuple[GapSpec, ...] = ()
 
     @classmethod
-    def of(cls, results: Iterable[WantedTest | WantedGap]) -> Self:
+    def of(cls, results: Iterable[DataTestSpec | GapSpec]) -> Self:
         """Tests and gaps, each in their order."""
         every = tuple(results)
         return cls(
-            wanted=tuple(result for result in every if isinstance(result, WantedTest)),
-            gaps=tuple(result for result in every if isinstance(result, WantedGap)),
+            tests=tuple(result for result in every if isinstance(result, DataTestSpec)),
+            gaps=tuple(result for result in every if isinstance(result, GapSpec)),
         )

@@ -99,18 +99,18 @@ def ask_for_suggestions(dataset: Dataset, *, author: str, now: datetime) -> Past
         raise UnableToSuggest(f"{dataset.full_name} is a business metric: suggestions are read from rows")
     if dataset.partitioning is None:
         raise UnableToSuggest(f"{dataset.full_name} has no partitions, and so no past to learn from")
-    asked = {"datacenter": home(dataset).datacenter, "asked_at": now, "asked_by": author, "ended_at": None}
+    fields = {"datacenter": home(dataset).datacenter, "asked_at": now, "asked_by": author, "ended_at": None}
     with transaction.atomic():
-        row, is_new = PastReading.objects.select_for_update().get_or_create(dataset=dataset, defaults=asked)
+        row, is_new = PastReading.objects.select_for_update().get_or_create(dataset=dataset, defaults=fields)
         if not is_new and row.ended_at is not None:
-            for name, value in {**asked, "problem": "", "lease_until": None, "attempts": 0}.items():
+            for name, value in {**fields, "problem": "", "lease_until": None, "attempts": 0}.items():
                 setattr(row, name, value)
-            row.save(update_fields=[*asked, "problem", "lease_until", "attempts"])
+            row.save(update_fields=[*fields, "problem", "lease_until", "attempts"])
     return row
 
 
 @transaction.atomic
-def keep(dataset: Dataset, found: Sequence[Suggestion], *, now: datetime) -> int:
+def keep(dataset: Dataset, new_suggestions: Sequence[Suggestion], *, now: datetime) -> int:
     """Offer what was found in place of what was offered before, but for what somebody has decided of; how many."""
     Dataset.objects.select_for_update().get(pk=dataset.pk)  # one reading after the other
     forget_sensitive(dataset)
@@ -118,7 +118,7 @@ def keep(dataset: Dataset, found: Sequence[Suggestion], *, now: datetime) -> int
     hidden, own = sensitive_columns(dataset), profile_of(dataset)
     dataset.offers.filter(state=OfferState.OFFERED).delete()
     rows = []
-    for suggestion in still_offered(found, decided, asserted):
+    for suggestion in still_offered(new_suggestions, decided, asserted):
         row = Offer(dataset=dataset, offered_at=now, **{**vars(suggestion), "columns": list(suggestion.columns)})
         with suppress(UnableToWrite):  # where readers may not see the other dataset that it names
             if not tells_of(row, hidden):
@@ -176,13 +176,13 @@ def take_back_rejection(offer: Offer, *, author: str, now: datetime) -> None:
     _decide(row, OfferState.OFFERED, author=author, now=now)
 
 
-def _as_it_stands(offer: Offer, wanted: OfferState) -> Offer:
+def _as_it_stands(offer: Offer, state: OfferState) -> Offer:
     row = Offer.objects.select_for_update().select_related("dataset").filter(pk=offer.pk).first()
     if row is None or is_hidden(row):
         raise UnableToDecide("This suggestion is offered no more: the past was read again since.")
-    if row.state != wanted:
+    if row.state != state:
         by = f" by {row.decided_by}" if row.decided_by else ""
-        raise UnableToDecide(f"This suggestion is {row.state}{by}, and not {wanted.value}.")
+        raise UnableToDecide(f"This suggestion is {row.state}{by}, and not {state.value}.")
     return row
 
 
@@ -208,20 +208,20 @@ LAST_PARTITIONS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Past:
+class PastSuggestions:
     """The windows that were read, by key, and what they suggest; or why there is nothing."""
 
     keys: tuple[str, ...] = ()
-    found: tuple[Suggestion, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
     problem: str = ""
 
 
 def suggested_window(window: FileWindow) -> SuggestedWindow:
     """The window as suggestions are made of it: its rows only where they are few enough to look for keys."""
-    kept = window.rows if window.rows.num_rows <= MOST_ROWS // USUAL_WINDOWS else None
+    rows = window.rows if window.rows.num_rows <= MOST_ROWS // USUAL_WINDOWS else None
     profile = gathered_profile([window.rows], window.start)
     unique = {name for name, column in profile.columns.items() if may_be_key(column) and is_key(window.rows, [name])}
-    return SuggestedWindow(key=window.key, profile=profile, rows=kept, unique=frozenset(unique))
+    return SuggestedWindow(key=window.key, profile=profile, rows=rows, unique=frozenset(unique))
 
 
 def other_keys(dataset: Dataset, named: Sequence[str] | None = None) -> list[Key]:
@@ -262,21 +262,21 @@ def suggest_due(datacenter: str | None = None) -> int:
     return len(rows)
 
 
-def end(row: PastReading, past: Past, now: datetime) -> None:
+def end(row: PastReading, past: PastSuggestions, now: datetime) -> None:
     """Offer what was found, and note what was read; ends the stage ``suggest``."""
     if not past.problem:
-        keep(row.dataset, past.found, now=now)
+        keep(row.dataset, past.suggestions, now=now)
     finish(row, **_ended(past, now))
 
 
-def note(dataset: Dataset, past: Past, *, author: str, now: datetime) -> int:
+def note(dataset: Dataset, past: PastSuggestions, *, author: str, now: datetime) -> int:
     """Offer what was read at once, by command; how many suggestions are offered now."""
-    asked = {"datacenter": home(dataset).datacenter, "asked_at": now, "asked_by": author}
-    PastReading.objects.update_or_create(dataset=dataset, defaults={**asked, **_ended(past, now)})
-    return keep(dataset, past.found, now=now)
+    fields = {"datacenter": home(dataset).datacenter, "asked_at": now, "asked_by": author}
+    PastReading.objects.update_or_create(dataset=dataset, defaults={**fields, **_ended(past, now)})
+    return keep(dataset, past.suggestions, now=now)
 
 
-def _ended(past: Past, now: datetime) -> dict[str, Any]:
+def _ended(past: PastSuggestions, now: datetime) -> dict[str, Any]:
     """What the row of a reading says of it afterwards."""
     first, last = (past.keys[0], past.keys[-1]) if past.keys else ("", "")
     return {
@@ -288,11 +288,11 @@ def _ended(past: Past, now: datetime) -> dict[str, Any]:
     }
 
 
-def _read(row: PastReading) -> Past:
+def _read(row: PastReading) -> PastSuggestions:
     dataset = by_name(row.dataset.full_name)
     assert dataset is not None
     if row.attempts > MOST_TRIES:
-        return Past(problem=f"the worker that read it ended {MOST_TRIES} times: {_elsewhere(dataset)}")
+        return PastSuggestions(problem=f"the worker that read it ended {MOST_TRIES} times: {_elsewhere(dataset)}")
     try:
         read = windows_of_dataset(dataset, USUAL_WINDOWS, LAST_PARTITIONS, most_bytes=MOST_BYTES)
         windows = []
@@ -301,20 +301,22 @@ def _read(row: PastReading) -> Past:
                 raise UnableToFinish(f"the reading {row.pk} was claimed again")
             windows += [suggested_window(window)] if window.rows.num_rows else []
         if not windows:
-            return Past(problem=f"its last {USUAL_WINDOWS} partitions have no rows to suggest anything from")
-        found = suggestions(windows, other_keys(dataset))
-        return Past(keys=tuple(window.key for window in windows), found=tuple(found))
+            return PastSuggestions(problem=f"its last {USUAL_WINDOWS} partitions have no rows to suggest anything from")
+        new_suggestions = suggestions(windows, other_keys(dataset))
+        return PastSuggestions(keys=tuple(window.key for window in windows), suggestions=tuple(new_suggestions))
     except WindowTooLarge as error:
-        return Past(problem=f"{error}: {_elsewhere(dataset)}")
+        return PastSuggestions(problem=f"{error}: {_elsewhere(dataset)}")
     except UnableToRun as error:
-        return Past(problem=str(error))
+        return PastSuggestions(problem=str(error))
     except UnableToListFiles as error:
         if sensitive_columns(dataset):  # what a file holds may be quoted
-            return Past(problem=f"{error.failure.reason}: `assay suggest {dataset.full_name}` says more")
-        return Past(problem=str(error.failure.detail))
+            return PastSuggestions(problem=f"{error.failure.reason}: `assay suggest {dataset.full_name}` says more")
+        return PastSuggestions(problem=str(error.failure.detail))
     except (ArrowException, OSError, MemoryError) as error:  # their texts may quote values
         log.exception("the past cannot be read", row=row.pk)
-        return Past(problem=f"its files cannot be read ({type(error).__name__}): the log of the worker says more")
+        return PastSuggestions(
+            problem=f"its files cannot be read ({type(error).__name__}): the log of the worker says more"
+        )
 
 
 def _elsewhere(dataset: Dataset) -> str:

@@ -49,7 +49,7 @@ from .data_tests import (
     start,
     write_data_test,
 )
-from .definition import Definition, WantedGap, WantedTest
+from .definition import DataTestSpec, Definition, GapSpec
 from .models import RuleTemplate
 
 
@@ -328,7 +328,7 @@ class Planned:
 
     source: str
     differences: tuple[Difference, ...]
-    gaps: tuple[WantedGap, ...]
+    gaps: tuple[GapSpec, ...]
     refused: str | None
 
 
@@ -338,12 +338,12 @@ def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
         try:
             before = _picture()
             source, applied = sync_files(path, name=name, allow_removal=True, now=now)
-            fault = removal_fault(applied.missing, applied.known)
+            fault = removal_fault(applied.missing, applied.dataset_count)
             changed = Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas").order_by("full_name")
             made = {dataset.pk: changes_of(dataset) for dataset in changed}
             of_tests = [part for row in changed for part in (*_generated(row, now), *_made(row, made[row.pk]))]
             rows = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
-            gaps: list[WantedGap] = []
+            gaps: list[GapSpec] = []
             for row in rows.order_by("full_name"):
                 gaps += [*generate(row).gaps, *by_template((made.get(row.pk) or changes_of(row)).gaps)]
             parts = (*differences(before, _picture()), *of_tests)
@@ -385,27 +385,27 @@ def _flat(dataset: Dataset) -> dict[str, Any]:
     return {**values, **inside, "columns": columns}
 
 
-def _made(dataset: Dataset, wanted: MadeChanges) -> Iterable[Difference]:
+def _made(dataset: Dataset, made_changes: MadeChanges) -> Iterable[Difference]:
     """What becomes of the tests that templates make of a changed dataset."""
-    live = [row for row, _ in wanted.take if not (row.is_retired or row.is_leaving)]
-    before = [row.made for row in (*live, *wanted.leave)]
-    after = [*wanted.make, *(made for _, made in wanted.take)]
+    live = [row for row, _ in made_changes.take if not (row.is_retired or row.is_leaving)]
+    before = [row.made for row in (*live, *made_changes.leave)]
+    after = [*made_changes.make, *(made for _, made in made_changes.take)]
     yield from differences(_pictures(dataset, before), _pictures(dataset, after))
 
 
 def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
     """What becomes of the standard tests of a changed dataset, once the grace of what is gone is over."""
-    wanted = changes(dataset, generate(dataset), now + RETIRE_GRACE)
-    before = [existing.definition for existing, _ in wanted.revise if existing.definition]
-    gone = [test for test in wanted.retire if test.definition]  # the others are in the pictures
-    after = [*wanted.create, *(target for _, target in (*wanted.revise, *wanted.revive))]
+    test_changes = changes(dataset, generate(dataset), now + RETIRE_GRACE)
+    before = [existing.definition for existing, _ in test_changes.revise if existing.definition]
+    gone = [test for test in test_changes.retire if test.definition]  # the others are in the pictures
+    after = [*test_changes.create, *(target for _, target in (*test_changes.revise, *test_changes.revive))]
     yield from differences(
         {**_pictures(dataset, before), **{("test", f"{dataset}: {test.name}"): {} for test in gone}},
         _pictures(dataset, after),
     )
 
 
-def _pictures(dataset: Dataset, tests: Iterable[WantedTest]) -> Picture:
+def _pictures(dataset: Dataset, tests: Iterable[DataTestSpec]) -> Picture:
     names = ("category", "template", "datacenter", "spoils", "scope")
     return {
         ("test", f"{dataset}: {test.name}"): _fields(

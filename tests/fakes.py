@@ -19,11 +19,11 @@ from execution_engine.engines.native.profiles import measured_profile
 from execution_engine.engines.protocol import (
     FailingRows,
     Measured,
+    MeasurementRequest,
     Part,
     ScanReport,
     Table,
     Unit,
-    Wanted,
     failed,
     none_failing,
 )
@@ -60,23 +60,24 @@ class FakeEngine:
         """Replace one partition."""
         self.tables[location][key] = data
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
-        self.scans.append((table.location, part.keys, tuple(sorted(item.spec.text for item in wanted))))
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
+        self.scans.append((table.location, part.keys, tuple(sorted(item.spec.text for item in requests))))
         if table.location in self.crashes:
             raise ConnectionError(f"{table.location} is not there")
         fingerprint = self.fingerprint(table, part)
-        poisons = (self.poison[item.spec.text] for item in wanted if item.spec.text in self.poison)
+        poisons = (self.poison[item.spec.text] for item in requests if item.spec.text in self.poison)
         failure = next(poisons, self.failures.get(table.location))
         found = self._rows(table, part)
         if self.while_reading:
             self.while_reading.pop(0)()
         measured = {
-            item.key: Measured(failure=failure) if failure else _measure_of(item, found, table, part) for item in wanted
+            item.key: Measured(failure=failure) if failure else _measure_of(item, found, table, part)
+            for item in requests
         }
         return ScanReport(measured=measured, spark_jobs=1, seconds=0.0, fingerprint=fingerprint)
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
-        return tuple(self.scan(unit.table, unit.part, unit.wanted) for unit in units)
+        return tuple(self.scan(unit.table, unit.part, unit.requests) for unit in units)
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         return none_failing(specs, Failure(reason=Reason.INVALID, detail="the fake engine samples no rows"))
@@ -106,7 +107,7 @@ class FakeEngine:
         return [row for key in keys for row in self.tables[table.location].get(key, ())]
 
 
-def _measure_of(item: Wanted, found: Sequence[Row], table: Table, part: Part) -> Measured:
+def _measure_of(item: MeasurementRequest, found: Sequence[Row], table: Table, part: Part) -> Measured:
     """One metric of a part of a table; its columns are those of its rows, whose types nobody knows."""
     if item.spec.name != "schema_drift":
         return measure(item, found)
@@ -115,7 +116,7 @@ def _measure_of(item: Wanted, found: Sequence[Row], table: Table, part: Part) ->
     return measure_drift(item, places, table.name)
 
 
-def measure(item: Wanted, found: Sequence[Row]) -> Measured:
+def measure(item: MeasurementRequest, found: Sequence[Row]) -> Measured:
     """One metric over rows, told in Python."""
     if item.spec.by:
         return _by_group(item, found)
@@ -157,7 +158,7 @@ def measure(item: Wanted, found: Sequence[Row]) -> Measured:
     return failed(Reason.INVALID, f"the fake engine has no {item.spec.text}")
 
 
-def _by_group(item: Wanted, found: Sequence[Row]) -> Measured:
+def _by_group(item: MeasurementRequest, found: Sequence[Row]) -> Measured:
     parts: dict[GroupKey, list[Row]] = defaultdict(list)
     for row in found:
         parts[tuple(None if row.get(name) is None else str(row[name]) for name in item.spec.by)].append(row)

@@ -55,21 +55,21 @@ class Finding:
     mend: str = ""
 
 
-def well(check: str, found: str) -> Finding:
+def well(check: str, text: str) -> Finding:
     """Nothing is wrong."""
-    return Finding(check=check, is_well=True, found=found)
+    return Finding(check=check, is_well=True, found=text)
 
 
-def ill(check: str, found: str, mend: str) -> Finding:
+def ill(check: str, text: str, mend: str) -> Finding:
     """What is wrong, and how to mend it."""
-    return Finding(check=check, is_well=False, found=found, mend=mend)
+    return Finding(check=check, is_well=False, found=text, mend=mend)
 
 
 def settle(check: str, wrong: Sequence[tuple[str, str]], fine: str) -> Finding:
     """One finding of all that is wrong, each with how to mend it."""
     if not wrong:
         return well(check, fine)
-    return ill(check, "; ".join(found for found, _ in wrong), "; ".join(mend for _, mend in wrong))
+    return ill(check, "; ".join(text for text, _ in wrong), "; ".join(mend for _, mend in wrong))
 
 
 def catalog() -> Finding:
@@ -85,8 +85,8 @@ def pulled() -> Finding:
     if row is None:
         return well("pull", "no catalog is read on a schedule")
     if row.failing_since:
-        found = f"{config().catalog_path} has been refused since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}"
-        return ill("pull", found, f"correct the catalog; it is read again at {row.due_at:%Y-%m-%d %H:%M} UTC")
+        text = f"{config().catalog_path} has been refused since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}"
+        return ill("pull", text, f"correct the catalog; it is read again at {row.due_at:%Y-%m-%d %H:%M} UTC")
     return well("pull", f"read at {row.read_at:%Y-%m-%d %H:%M} UTC" if row.read_at else "not read yet")
 
 
@@ -124,8 +124,8 @@ def database() -> Finding:
 def unreachable(error: DatabaseError) -> Finding:
     """It does not answer: of SQLite's file how to mend it, of a server where to set its address."""
     if connection.vendor == "sqlite":
-        found, _, mend = of_database(error).partition(": ")
-        return ill("database", found, mend or "set ASSAY_DATABASE_URL")
+        text, _, mend = of_database(error).partition(": ")
+        return ill("database", text, mend or "set ASSAY_DATABASE_URL")
     return ill("database", f"{connection.vendor} cannot be reached: {error}", "set ASSAY_DATABASE_URL")
 
 
@@ -135,11 +135,11 @@ def intact() -> Finding:
         return well("pages", f"{connection.vendor} looks after them")
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA quick_check(1)")
-        (found,) = cursor.fetchone()
-    if found == "ok":
+        (answer,) = cursor.fetchone()
+    if answer == "ok":
         return well("pages", "all can be read")
     file = connection.settings_dict["NAME"]
-    return ill("pages", f"{file} is damaged ({found})", DAMAGED.format(file=file, error=found).partition(": ")[2])
+    return ill("pages", f"{file} is damaged ({answer})", DAMAGED.format(file=file, error=answer).partition(": ")[2])
 
 
 def migrations() -> Finding:
@@ -166,16 +166,16 @@ def variables(cursor: CursorWrapper) -> dict[str, str]:
     return {name.lower(): value for name, value in cursor.fetchall()}
 
 
-def wrong_database_settings(found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def wrong_database_settings(session_settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What is wrong of a session's settings, each with how to mend it."""
-    isolation = found.get("transaction_isolation") or found.get("tx_isolation", "")
+    isolation = session_settings.get("transaction_isolation") or session_settings.get("tx_isolation", "")
     if isolation != "READ-COMMITTED":
         yield f"the isolation level is {isolation}", "let nothing between us and the server change sessions"
-    if (zone := found["time_zone"]) not in ("+00:00", "UTC"):
+    if (zone := session_settings["time_zone"]) not in ("+00:00", "UTC"):
         yield f"the session's time zone is {zone}", "let nothing between us and the server change sessions"
-    if not STRICT & set(found["sql_mode"].split(",")):
-        yield f"sql_mode {found['sql_mode']!r} cuts values off silently", "set sql_mode=STRICT_TRANS_TABLES"
-    if (characters := found["character_set_database"]) != "utf8mb4":
+    if not STRICT & set(session_settings["sql_mode"].split(",")):
+        yield f"sql_mode {session_settings['sql_mode']!r} cuts values off silently", "set sql_mode=STRICT_TRANS_TABLES"
+    if (characters := session_settings["character_set_database"]) != "utf8mb4":
         yield f"the character set is {characters}", "run ALTER DATABASE … CHARACTER SET utf8mb4, and convert its tables"
 
 
@@ -218,10 +218,12 @@ def states() -> Finding:
     if conf.broker_url and conf.state_store is None:
         own = f"{conf.states.resolve()} is this machine's own, and workers of others do not see it"
         return ill("states", own, "set ASSAY_STATE_STORE to a folder that all workers share")
-    found = _writable("states", conf.states, "set ASSAY_STATE_STORE to a folder that can be written")
-    if not found.is_well or not conf.broker_url:
-        return found
-    return well("states", f"{found.found}; whether all workers share it cannot be seen from here: make sure of it")
+    folder_finding = _writable("states", conf.states, "set ASSAY_STATE_STORE to a folder that can be written")
+    if not folder_finding.is_well or not conf.broker_url:
+        return folder_finding
+    return well(
+        "states", f"{folder_finding.found}; whether all workers share it cannot be seen from here: make sure of it"
+    )
 
 
 def disk() -> Finding:
@@ -271,11 +273,11 @@ def reach() -> Finding:
 def routes() -> Finding:
     """Whether the route file can be used, with every address that it names."""
     try:
-        found = check_routes()
+        route_file = check_routes()
     except UnableToReadRoutes as wrong:
         return ill("routes", str(wrong), "correct the file that ASSAY_ROUTES names (docs/notifications.md)")
-    named = len(found.teams) + len(found.owners)
-    return well("routes", f"{named} of teams and owners" if named or found.default else "none: names alone decide")
+    named = len(route_file.teams) + len(route_file.owners)
+    return well("routes", f"{named} of teams and owners" if named or route_file.default else "none: names alone decide")
 
 
 def heartbeat() -> Finding:
@@ -317,23 +319,23 @@ def redis() -> Finding:
 
 def settings(client: Any) -> dict[str, Any]:
     """What a Redis says of itself; ``save`` is missing where a managed one does not tell it."""
-    found: dict[str, Any] = {**client.info("memory"), **client.info("persistence")}
+    values: dict[str, Any] = {**client.info("memory"), **client.info("persistence")}
     try:
-        return {**found, **client.config_get("save")}
+        return {**values, **client.config_get("save")}
     except RedisError:
-        return found
+        return values
 
 
-def redis_finding(found: Mapping[str, Any]) -> Finding:
+def redis_finding(redis_settings: Mapping[str, Any]) -> Finding:
     """What the settings of a Redis mean."""
-    return settle("redis", list(wrong_redis_settings(found)), "it evicts nothing, and outlives a restart")
+    return settle("redis", list(wrong_redis_settings(redis_settings)), "it evicts nothing, and outlives a restart")
 
 
-def wrong_redis_settings(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def wrong_redis_settings(redis_settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What is wrong, each with how to mend it. No row is ever lost with Redis; what is lost is time."""
-    if (policy := found.get("maxmemory_policy")) != "noeviction":
+    if (policy := redis_settings.get("maxmemory_policy")) != "noeviction":
         yield f"its policy {policy} throws hints away when memory is full", "set maxmemory-policy noeviction"
-    if not found.get("aof_enabled") and found.get("save") == "":
+    if not redis_settings.get("aof_enabled") and redis_settings.get("save") == "":
         yield "it keeps nothing on disk: a restart loses hints until the next sweep", "set appendonly yes"
 
 
@@ -347,15 +349,15 @@ START_WORKERS = "start `assay up`, or more workers of these queues; those beside
 
 def scheduling() -> Finding:
     """Whether a scheduler sweeps, where there is a broker."""
-    known = scheduler()
-    if known is None:
+    scheduler_state = scheduler()
+    if scheduler_state is None:
         return well("scheduler", "not needed without a broker")
-    if known.silence is None:
+    if scheduler_state.silence is None:
         return ill("scheduler", "none has ever swept", "start `assay sweep` beside the workers")
-    seconds = f"{known.silence.total_seconds():.0f} s ago"
-    if known.is_silent:
-        found = f"silent: the last sweep was {seconds}, at {known.swept_at:%Y-%m-%d %H:%M:%S} UTC"
-        return ill("scheduler", found, "start `assay sweep` again; its log says why it ended")
+    seconds = f"{scheduler_state.silence.total_seconds():.0f} s ago"
+    if scheduler_state.is_silent:
+        text = f"silent: the last sweep was {seconds}, at {scheduler_state.swept_at:%Y-%m-%d %H:%M:%S} UTC"
+        return ill("scheduler", text, "start `assay sweep` again; its log says why it ended")
     return well("scheduler", f"it has swept {seconds}")
 
 
@@ -468,15 +470,15 @@ def examine() -> Iterator[Finding]:
     """Every check's finding, the first things first; what rests on something that is ill is not looked at."""
     yield (answers := database())
     if answers.is_well:
-        yield (tables := _found(migrations))
+        yield (tables := _run_check(migrations))
     yield from (check() for check in MACHINE_CHECKS)
     if answers.is_well:
-        yield from (_found(check) for check in SERVER_CHECKS)
+        yield from (_run_check(check) for check in SERVER_CHECKS)
     if answers.is_well and tables.is_well:
-        yield from (_found(check) for check in TABLE_CHECKS)
+        yield from (_run_check(check) for check in TABLE_CHECKS)
 
 
-def _found(check: Check) -> Finding:
+def _run_check(check: Check) -> Finding:
     """What a check finds; a database that fails under it is the finding, and the other checks go on."""
     try:
         return check()

@@ -29,10 +29,10 @@ from assay.queue.claims import totals
 from assay.queue.drain import backlogs
 from assay.scheduler.beat import scheduler
 from execution_engine.outcome import Outcome
-from execution_engine.read_by import Kind
+from execution_engine.read_by import FallbackKind
 from incident_manager.models import Incident
 from incident_manager.quality.now import statuses_now
-from incident_manager.quality.rules import Status
+from incident_manager.quality.rules import QualityStatus
 from web.access.tokens import BearerAuthentication, TokenAuthentication
 
 # labels are few: tiers, categories and statuses are lists of ours; the teams with the most open incidents are named
@@ -61,13 +61,13 @@ def readyz(request: HttpRequest) -> HttpResponse:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        known = scheduler()
+        scheduler_state = scheduler()
     except DatabaseError as error:
         return JsonResponse({"status": "database does not answer", "error": str(error)}, status=503)
-    if known is None:
+    if scheduler_state is None:
         return JsonResponse({"status": "ok"})
-    status = "silent" if known.is_silent else "ok"
-    last_sweep_at = known.swept_at.isoformat() if known.swept_at else None
+    status = "silent" if scheduler_state.is_silent else "ok"
+    last_sweep_at = scheduler_state.swept_at.isoformat() if scheduler_state.swept_at else None
     return JsonResponse({"status": "ok", "scheduler": {"status": status, "last_sweep_at": last_sweep_at}})
 
 
@@ -143,7 +143,7 @@ def _tallied() -> Iterator[Metric]:
     yield _counter("assay_pruned_rows", "Rows that had had their time", pruned, "table")
     seconds = _by_label(amounts[Tallied.SCAN_SECONDS])
     yield _counter("assay_scan_seconds", "Seconds that ended scans have taken", seconds, "datacenter")
-    left = dict.fromkeys(Kind, 0.0) | amounts[Tallied.VALUES_LEFT]
+    left = dict.fromkeys(FallbackKind, 0.0) | amounts[Tallied.VALUES_LEFT]
     readers = dict.fromkeys(("footers", "kernels"), 0.0) | amounts[Tallied.VALUES] | {"spark": sum(left.values())}
     yield _counter("assay_values_read", "Values that scans have read, by what read them", _by_label(readers), "reader")
     yield _counter("assay_values_left_to_spark", "Values that no kernel has read, by why", _by_label(left), "kind")
@@ -169,8 +169,8 @@ def _service() -> Iterator[Metric]:
     yield _gauge("assay_standings", "Windows of tests by state, but for PASS and UNTESTED", standings, "state")
     skipped = DataTest.objects.aggregate(slots=Sum("skipped_slots"))["slots"] or 0
     yield _counter("assay_slots_skipped", "Slots that were due and never run, by the catch-up policy", {(): skipped})
-    known = scheduler()
-    swept = {(): known.swept_at.timestamp() if known.swept_at else 0.0} if known else {}
+    scheduler_state = scheduler()
+    swept = {(): scheduler_state.swept_at.timestamp() if scheduler_state.swept_at else 0.0} if scheduler_state else {}
     yield _gauge("assay_scheduler_last_sweep_timestamp_seconds", "When the scheduler has swept last", swept)
 
 
@@ -187,7 +187,9 @@ def _data(now: datetime, *, names_teams: bool) -> Iterator[Metric]:
     labels = ("tier", "team", "category")
     yield _gauge("assay_team_incidents_open", "Open incidents by tier, team and category", incidents, *labels)
     statuses = DATASET_COUNTS.read(now)
-    datasets = {(tier, status.value): statuses.get((tier, status.value), 0) for tier in TIERS for status in Status}
+    datasets = {
+        (tier, status.value): statuses.get((tier, status.value), 0) for tier in TIERS for status in QualityStatus
+    }
     yield _gauge("assay_datasets", "Datasets by how they stand now", datasets, "tier", "status")
     late = Standing.objects.filter(
         state__in=(State.WARN, State.FAIL), data_test__category=Category.FRESHNESS, data_test__retired_at=None

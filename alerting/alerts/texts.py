@@ -46,14 +46,14 @@ LIFE = timedelta(days=7)
 SALT = "assay.alerting.links"
 
 
-class Answer(StrEnum):
+class LinkAction(StrEnum):
     """What a link leads to."""
 
     ACKNOWLEDGE = "acknowledge"
     MUTE = "mute"
 
 
-LABELS = {Answer.ACKNOWLEDGE: "Acknowledge", Answer.MUTE: "Mute"}
+LABELS = {LinkAction.ACKNOWLEDGE: "Acknowledge", LinkAction.MUTE: "Mute"}
 
 
 class UnableToFollow(ValueError):
@@ -64,11 +64,11 @@ class UnableToFollow(ValueError):
 class Followed:
     """What a link says."""
 
-    answer: Answer
+    answer: LinkAction
     alert: int
 
 
-def token(alert: int, answer: Answer, *, now: datetime) -> str:
+def token(alert: int, answer: LinkAction, *, now: datetime) -> str:
     """What stands in the link."""
     return Signer(salt=SALT).sign_object({"a": alert, "do": answer.value, "end": int((now + LIFE).timestamp())})
 
@@ -81,18 +81,18 @@ def followed(text: str, *, now: datetime) -> Followed:
         raise UnableToFollow("This link is not whole: open it again from the message.") from None
     if now.timestamp() > content["end"]:
         raise UnableToFollow(f"This link is older than {LIFE.days} days: look for the incident on its page.")
-    return Followed(answer=Answer(content["do"]), alert=content["a"])
+    return Followed(answer=LinkAction(content["do"]), alert=content["a"])
 
 
 MOST_TESTS = 3  # of an inhibited alert that its cause's notice names
 NAMING = (Event.OPENED, Event.ALSO_FAILS)  # of these the facts say which tests a recipient has read of
 ANSWERS = {
-    Event.OPENED: tuple(Answer),
-    Event.ALSO_FAILS: tuple(Answer),
-    Event.ASSIGNED: tuple(Answer),
-    Event.UPDATED: tuple(Answer),
-    Event.PROGRESS: tuple(Answer),
-    Event.ACKNOWLEDGED: (Answer.MUTE,),
+    Event.OPENED: tuple(LinkAction),
+    Event.ALSO_FAILS: tuple(LinkAction),
+    Event.ASSIGNED: tuple(LinkAction),
+    Event.UPDATED: tuple(LinkAction),
+    Event.PROGRESS: tuple(LinkAction),
+    Event.ACKNOWLEDGED: (LinkAction.MUTE,),
 }
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from assay.edge.destination import DestinationRules, UnableToCall, rules_for
-from assay.edge.outbound import Answer, ask, judge
+from assay.edge.outbound import HttpAnswer, ask, judge
 
 
 class TransportError(Exception):
@@ -121,7 +121,7 @@ class JsonCalls:
     service: str
     rules: DestinationRules
 
-    def post(self, url: str, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
+    def post(self, url: str, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> HttpAnswer:
         """The answer to a post, whatever its status but one that asks for patience; raises TransportError."""
         body = json.dumps(fields).encode()
         all_headers = {"Content-Type": "application/json; charset=utf-8", **(headers or {})}
@@ -147,14 +147,14 @@ def calls(service: str, url: str, *, permits_private: bool) -> JsonCalls:
     return JsonCalls(service=service, rules=rules_for(url, permits_private=permits_private))
 
 
-def wait_of(answer: Answer) -> timedelta | None:
+def wait_of(answer: HttpAnswer) -> timedelta | None:
     """How long a service asks us to wait, by ``Retry-After`` in seconds; at most an hour."""
     seconds = answer.headers.get("retry-after", "").strip()
     is_number = seconds.isascii() and seconds.isdigit()
     return min(timedelta(seconds=int(seconds)), LONGEST_WAIT) if is_number else None
 
 
-def read(answer: Answer) -> dict[str, Any]:
+def read(answer: HttpAnswer) -> dict[str, Any]:
     """The object that an answer holds; empty where it holds none."""
     try:
         content = json.loads(answer.body)

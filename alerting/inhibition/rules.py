@@ -310,7 +310,9 @@ def decide(
     troubles = tuple(troubles)
     spots = tuple(spot for spot in effect.spots if spot.failed) or effect.spots
     decisions = (_decide_spot(effect, spot, troubles, upstreams, terms, now) for spot in spots)
-    return min(decisions, key=lambda each: (LOUDNESS[each.action], each.twin_id is not None, each.until or now))
+    return min(
+        decisions, key=lambda decision: (LOUDNESS[decision.action], decision.twin_id is not None, decision.until or now)
+    )
 
 
 def _decide_spot(

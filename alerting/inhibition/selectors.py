@@ -123,21 +123,21 @@ def around(dataset_id: int, now: datetime) -> Around:
     alerts = {(alert.dataset_id, alert.category): alert for alert in open_alerts}
     homes = dict(Replica.objects.filter(dataset__in=reached, position=0).values_list("dataset_id", "datacenter"))
     spots = {place: [_spot(row, homes.get(place[0], "")) for row in rows] for place, rows in standings.items()}
-    for (dataset, category), found in standings.items():
+    for (dataset, category), place_standings in standings.items():
         if category == Category.FRESHNESS:
             judges = [spot for other in MISSING for spot in spots.get((dataset, other), ())]
             own = spots[dataset, category]
-            spots[dataset, category] = missing_rows(found, own, judges, home=homes.get(dataset, ""), now=now)
+            spots[dataset, category] = missing_rows(place_standings, own, judges, home=homes.get(dataset, ""), now=now)
     troubles = {}
-    for id_, (place, found) in enumerate(sorted(standings.items())):
+    for id_, (place, place_standings) in enumerate(sorted(standings.items())):
         alert = alerts.get(place)
         troubles[place] = Trouble(
             id=id_,
             dataset=str(place[0]),
             category=place[1],
             spots=tuple(spots[place]),
-            since=min(row.broken_since or row.since for row in found),
-            failed_at=min((row.since for row in found if row.state == State.FAIL), default=None),
+            since=min(row.broken_since or row.since for row in place_standings),
+            failed_at=min((row.since for row in place_standings if row.state == State.FAIL), default=None),
             eta=alert.eta if alert else None,
         )
     upstreams = {str(id_): frozenset(map(str, lineage.get(id_, ()))) for id_ in reached}
@@ -146,11 +146,11 @@ def around(dataset_id: int, now: datetime) -> Around:
 
 def closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
     """A dataset and all that feeds it, directly or not, by id."""
-    found, edge = {dataset_id}, [dataset_id]
+    dataset_ids, edge = {dataset_id}, [dataset_id]
     while edge:
-        edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in found]
-        found.update(edge)
-    return found
+        edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in dataset_ids]
+        dataset_ids.update(edge)
+    return dataset_ids
 
 
 def _spot(row: Standing, home: str) -> Spot:

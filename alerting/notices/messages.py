@@ -197,7 +197,7 @@ def unknown(*, dataset: str, test: str, partition: str, since: datetime, reason:
     return _message(f"{test} could not be judged for {partition}: {dataset}", lines)
 
 
-def known_again(*, dataset: str, test: str, partition: str, at: datetime, now_is: str) -> Message:
+def judgeable_message(*, dataset: str, test: str, partition: str, at: datetime, now_is: str) -> Message:
     """Tells people that a test can be judged again, who were told that it could not; ``now_is`` says what it found."""
     lines = [f"Since {_time(at)} the test {test} of {dataset} {now_is} for {partition}."]
     return _message(f"{test} can be judged again for {partition}: {dataset}", lines)
@@ -252,15 +252,15 @@ def _link(incident: IncidentText) -> list[str]:
 
 def _listed(lines: Sequence[str]) -> list[str]:
     more = len(lines) - MOST_LINES
-    shown = [f"- {line}" for line in lines[:MOST_LINES]]
-    return [*shown, f"- and {more} more"] if more > 0 else shown
+    bullets = [f"- {line}" for line in lines[:MOST_LINES]]
+    return [*bullets, f"- and {more} more"] if more > 0 else bullets
 
 
 def _message(title: str, lines: Iterable[str]) -> Message:
-    return Message(title=_one_line(title), body="\n".join(map(_one_line, lines)).strip() + "\n")
+    return Message(title=_flatten_text(title), body="\n".join(map(_flatten_text, lines)).strip() + "\n")
 
 
-def _one_line(text: str) -> str:
+def _flatten_text(text: str) -> str:
     """The text without line breaks, so that no name can forge a header or a line."""
     return " ".join(text.split())
 

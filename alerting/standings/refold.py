@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from alerting.inhibition.selectors import decide_again
 from alerting.models import Flip, Notice, Standing, Waiver
-from alerting.notices.messages import Message, known_again, unknown
+from alerting.notices.messages import Message, judgeable_message, unknown
 from alerting.notices.policy import Audience, Event, audience_of_unknown
 from alerting.notices.services import tell
 from alerting.state import BROKEN, TROUBLED, State, WaiverKind
@@ -421,7 +421,7 @@ def note_known_again(standing: Standing, test: DataTest, *, was: str, now: datet
     last = notices.order_by("-pk").values_list("key", "recipient").first()
     if last is None:
         return
-    text = known_again(
+    text = judgeable_message(
         dataset=test.dataset.full_name,
         test=test.name,
         partition=_partition(standing, test),

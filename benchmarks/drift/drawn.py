@@ -34,7 +34,7 @@ def alarms(kind: Days, columns: int, days: int, seed: int) -> tuple[int, int]:
     for day in range(LEARNING, days):
         last = slice(max(0, day - MOST_BATCHES), day + 1)
         family = FamilyDistances(
-            tests=(), shown=own[last], distances=own[last], expected=expected[last], degrees=degrees,
+            tests=(), values=own[last], distances=own[last], expected=expected[last], degrees=degrees,
             before=before[last],
         )  # fmt: skip
         maxima = np.nan_to_num(standardised(family)).max(axis=1)

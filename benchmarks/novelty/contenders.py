@@ -14,7 +14,7 @@ from execution_engine.novelty.batch import OF_PAPER, matched
 from execution_engine.novelty.days import Day, Method
 from execution_engine.novelty.judge import judge, on_history, without_gaps
 from execution_engine.novelty.past import Past
-from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
+from execution_engine.profiles.profile import ColumnProfile, TableProfile, ValueKind
 from execution_engine.profiles.values import Numbers
 
 from . import pyod_knn
@@ -31,24 +31,24 @@ class Accepted:
     """What came before: as our judge keeps it, and as one profile of all rows; and the day of the batch at hand."""
 
     past: Past
-    pooled: Profile
+    pooled: TableProfile
     day: Day | None = None
 
 
-Contender = Callable[[Profile, Accepted], bool]  # is the batch novel?
+Contender = Callable[[TableProfile, Accepted], bool]  # is the batch novel?
 
 
-def ours(batch: Profile, accepted: Accepted) -> bool:
+def ours(batch: TableProfile, accepted: Accepted) -> bool:
     """The largest predictive z."""
     return judge(batch, accepted.past, day=accepted.day).is_novel
 
 
-def nearest(batch: Profile, accepted: Accepted) -> bool:
+def nearest(batch: TableProfile, accepted: Accepted) -> bool:
     """The method of Redyuk et al."""
     return judge(batch, accepted.past, Method.NEIGHBOURS).is_novel
 
 
-def pyod(batch: Profile, accepted: Accepted) -> bool:
+def pyod(batch: TableProfile, accepted: Accepted) -> bool:
     """The detector that Redyuk et al. used, from its own library, on the same statistics scaled alike."""
     names = sorted({name for each in accepted.past.batches for name in each.kinds})
     history = np.array([each.aligned(OF_PAPER, names) for each in accepted.past.batches])
@@ -56,17 +56,17 @@ def pyod(batch: Profile, accepted: Accepted) -> bool:
     return pyod_knn.judge().is_outlier(*on_history(past, point))
 
 
-def inferred_schema(batch: Profile, accepted: Accepted) -> bool:
+def inferred_schema(batch: TableProfile, accepted: Accepted) -> bool:
     """Our schema, inferred where the past has settled."""
     return judge(batch, accepted.past, Method.SCHEMA).is_novel
 
 
-def one_family(batch: Profile, accepted: Accepted) -> bool:
+def one_family(batch: TableProfile, accepted: Accepted) -> bool:
     """Drift: the largest standardised distance of any column."""
     return judge(batch, accepted.past, Method.DRIFT).is_novel
 
 
-def two_samples(batch: Profile, accepted: Accepted) -> bool:
+def two_samples(batch: TableProfile, accepted: Accepted) -> bool:
     """Kolmogorov-Smirnov of numbers, chi-square of all else, one test a column, corrected by Bonferroni."""
     columns = [(column, accepted.pooled.columns[name]) for name, column in batch.columns.items()]
     p_values = [_p_value(column, past) for column, past in columns if column.present and past.present]
@@ -76,7 +76,7 @@ def two_samples(batch: Profile, accepted: Accepted) -> bool:
 def _p_value(column: ColumnProfile, past: ColumnProfile) -> float:
     if column.numbers is not None and past.numbers is not None and column.numbers.finite and past.numbers.finite:
         return kolmogorov_smirnov(column.numbers, past.numbers)
-    return chi_square(column, past) if column.kind is ColumnKind.TEXT else 1.0
+    return chi_square(column, past) if column.kind is ValueKind.TEXT else 1.0
 
 
 def kolmogorov_smirnov(batch: Numbers, past: Numbers) -> float:
@@ -97,7 +97,7 @@ def chi_square(batch: ColumnProfile, past: ColumnProfile) -> float:
     return float(chi2.sf(((table - expected) ** 2 / expected).sum(), max(table.shape[1] - 1, 1)))
 
 
-def schema(batch: Profile, accepted: Accepted) -> bool:
+def schema(batch: TableProfile, accepted: Accepted) -> bool:
     """TensorFlow Data Validation after Breck et al., 2019: types, presence where it was full, domains of texts."""
     return any(
         _breaks_schema(column, accepted.pooled.columns[name]) for name, column in batch.columns.items()
@@ -109,11 +109,11 @@ def _breaks_schema(column: ColumnProfile, past: ColumnProfile) -> bool:
         return True
     if past.present and not column.present:
         return True
-    has_domain = past.kind is ColumnKind.TEXT and past.distinct <= DOMAIN
+    has_domain = past.kind is ValueKind.TEXT and past.distinct <= DOMAIN
     return has_domain and column.kind is past.kind and bool((matched(column.values, past.values) == 0).any())
 
 
-def suggestions(batch: Profile, accepted: Accepted) -> bool:
+def suggestions(batch: TableProfile, accepted: Accepted) -> bool:
     """Deequ's default rules: complete, retained completeness, no negative numbers, values of a category, unique."""
     return any(_breaks_rules(column, accepted.pooled.columns[name]) for name, column in batch.columns.items())
 
@@ -131,7 +131,7 @@ def _breaks_rules(column: ColumnProfile, past: ColumnProfile) -> bool:
     if numbers and before and before.finite and before.low >= 0 and numbers.finite and numbers.low < 0:
         return True
     few = past.distinct <= min(CATEGORICAL * past.present, MOST_CATEGORIES)
-    if past.kind is ColumnKind.TEXT and few and bool((matched(column.values, past.values) == 0).any()):
+    if past.kind is ValueKind.TEXT and few and bool((matched(column.values, past.values) == 0).any()):
         return True
     return bool(past.present and past.distinct >= past.present and column.distinct < column.present)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from execution_engine.novelty.days import Day
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import Answer, Past, ThawingPast
+from execution_engine.novelty.past import Past, ThawingPast, WindowAnswer
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.profile import Profile, merged_profiles
+from execution_engine.profiles.profile import TableProfile, merged_profiles
 from test_generator.challenge.injector import ErrorKind
 
 from .contenders import CONTENDERS, Accepted, Contender
@@ -59,7 +59,7 @@ def race(
     profiles = [gathered_profile([table]) for table in batches.tables]
     found = {name: Found(table=batches.name, contender=name) for name in names}
     spoilt_at = set(judged_at(len(profiles), every))
-    accepted = Accepted(past=Past(), pooled=Profile(rows=0))
+    accepted = Accepted(past=Past(), pooled=TableProfile(rows=0))
     for at, profile in enumerate(profiles):
         accepted = replace(accepted, day=batches.days[at])
         trials = []
@@ -76,13 +76,13 @@ def race(
     return list(found.values())
 
 
-def alarms_without_answers(profiles: Sequence[Profile], days: Sequence[Day | None]) -> list[bool]:
+def alarms_without_answers(profiles: Sequence[TableProfile], days: Sequence[Day | None]) -> list[bool]:
     """Which sound batches from the ninth on are novel, where nobody ever says that one is right or wrong."""
     thawing, found = ThawingPast(), []
     for at, (profile, day) in enumerate(zip(profiles, days, strict=True)):
         is_novel = judge(profile, thawing.past, day=day).is_novel
         found.append(is_novel)
-        thawing = thawing.with_window(at, profile, Answer.NONE if is_novel else Answer.ACCEPTED, day)
+        thawing = thawing.with_window(at, profile, WindowAnswer.NONE if is_novel else WindowAnswer.ACCEPTED, day)
     return found[FIRST:]
 
 
@@ -96,7 +96,7 @@ def _judge(found: Found, contender: Contender, trial: Trial, accepted: Accepted)
         found.spoilt[trial.kind, trial.share].append(is_novel)
 
 
-def _joined(accepted: Accepted, profile: Profile) -> Accepted:
+def _joined(accepted: Accepted, profile: TableProfile) -> Accepted:
     parts = [accepted.pooled, profile] if accepted.pooled.columns else [profile]
     return replace(accepted, past=accepted.past.joined(profile, day=accepted.day), pooled=merged_profiles(parts))
 

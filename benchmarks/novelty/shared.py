@@ -8,7 +8,7 @@ from benchmarks.data.trips import trips
 from benchmarks.engine.contenders.ours import started_engine
 from benchmarks.engine.meter import Cost, metered
 from benchmarks.engine.suite import suite
-from execution_engine.engines.protocol import WHOLE, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 
@@ -29,8 +29,8 @@ class Scanned:
 def shared_cost(rows: int = ROWS) -> list[Scanned]:
     """Of the checks, and of the checks with a profile: by turns, after one of each to warm up."""
     table = Table(name="trips", storage="parquet", location=str(trips(rows)))
-    checks = tuple(Wanted(key=check.name, spec=check.spec) for check in suite(rows))
-    profile = Wanted(key="profile", spec=MetricSpec(name="profile"))
+    checks = tuple(MeasurementRequest(key=check.name, spec=check.spec) for check in suite(rows))
+    profile = MeasurementRequest(key="profile", spec=MetricSpec(name="profile"))
     engine, wanted = started_engine(), {"forty checks": checks, "forty checks and a profile": (*checks, profile)}
     jobs: dict[str, int] = {}
     costs: dict[str, list[Cost]] = {name: [] for name in wanted}
@@ -49,7 +49,7 @@ def shared_cost(rows: int = ROWS) -> list[Scanned]:
     ]
 
 
-def _scan(engine: SparkEngine, table: Table, items: Sequence[Wanted]) -> tuple[int, Cost]:
+def _scan(engine: SparkEngine, table: Table, items: Sequence[MeasurementRequest]) -> tuple[int, Cost]:
     report, cost = metered(lambda: engine.scan(table, WHOLE, items))
     refused = [f"{key}: {found.failure}" for key, found in report.measured.items() if found.failure is not None]
     if refused:

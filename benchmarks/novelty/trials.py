@@ -7,7 +7,7 @@ from math import ceil
 import pyarrow as pa
 
 from execution_engine.profiles.gather import ReadColumn, gathered_profile, profile_of, read_column
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 from test_generator.challenge.injector import SHARES, ErrorKind, inject, shares_of
 
 SIX = tuple(ErrorKind)[:6]  # of Redyuk et al.
@@ -18,7 +18,7 @@ FIRST = 8  # batches that are accepted before the first is judged
 class Trial:
     """One batch; ``kind`` and ``share`` are None where it is sound."""
 
-    profile: Profile
+    profile: TableProfile
     kind: ErrorKind | None = None
     share: float | None = None
 
@@ -39,7 +39,7 @@ def trials_of(table: pa.Table, before: pa.Table, kinds: tuple[ErrorKind, ...], s
                 yield Trial(profile=_profiled(injected.table, injected.columns, sound), kind=kind, share=share)
 
 
-def _profiled(table: pa.Table, changed: tuple[str, ...], sound: Mapping[str, ReadColumn]) -> Profile:
+def _profiled(table: pa.Table, changed: tuple[str, ...], sound: Mapping[str, ReadColumn]) -> TableProfile:
     """Anew where values have changed: in the columns that are named, or everywhere."""
     if not changed:
         return gathered_profile([table])

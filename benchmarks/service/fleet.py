@@ -11,14 +11,14 @@ import django
 import psutil
 
 from benchmarks.cache import home
-from deploy.local.fleet import Fleet, Size, fleet
+from deploy.local.fleet import Fleet, FleetSize, fleet
 from deploy.local.process import end_left
 
 QUIET = {"ASSAY_LOG_LEVEL": "WARNING", "ASSAY_JITTER_SECONDS": "0"}
 
 
 @contextmanager
-def measured_service(name: str, size: Size, environment: Mapping[str, str] | None = None) -> Iterator[Fleet]:
+def measured_service(name: str, size: FleetSize, environment: Mapping[str, str] | None = None) -> Iterator[Fleet]:
     """A fresh service; what Django reads and writes here is its database. Once in a process."""
     place = home() / "service" / name
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # an orderly end, so that no process stays

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from rich.console import Console
 
-from deploy.local.fleet import Size
+from deploy.local.fleet import FleetSize
 
 from .catalog import ASSERTIONS, DATACENTER, TABLES, catalog
 from .figures import Figures, Line, percentiles
@@ -16,7 +16,7 @@ from .hours import HOUR, settle
 DUE_AFTER = timedelta(minutes=5)
 LEAD = timedelta(seconds=10)
 ALLOWED = 120.0  # seconds from the hour to the beginning of 99 % of the scans
-SIZE = Size(workers=1, concurrency=2, datacenters=(DATACENTER,), app="benchmarks.service.worker")
+SIZE = FleetSize(workers=1, concurrency=2, datacenters=(DATACENTER,), app="benchmarks.service.worker")
 
 
 def main(tables: int = TABLES) -> None:

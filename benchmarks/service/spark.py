@@ -10,7 +10,7 @@ from rich.console import Console
 from assay.catalog.profile import CatalogProfile, Column, CustomProfile, DatasetProfile, ReplicaProfile
 from benchmarks.data.small import ROWS, TABLES, small_tables
 from benchmarks.data.small_schemas import COUNTRIES, SCHEMAS, STATES
-from deploy.local.fleet import Size
+from deploy.local.fleet import FleetSize
 
 from .catalog import DATACENTER
 from .figures import Figures
@@ -18,7 +18,7 @@ from .fleet import cpu_seconds, measured_service
 from .hours import begin, live, used
 from .throughput import lines_of, told
 
-SIZE = Size(workers=1, concurrency=1, datacenters=(DATACENTER,))
+SIZE = FleetSize(workers=1, concurrency=1, datacenters=(DATACENTER,))
 EVERY_HOUR = "0 * * * *"
 KNOWN = {"state": STATES, "country": COUNTRIES}
 TYPES = {"id": "bigint", "key": "bigint", "amount": "double"}

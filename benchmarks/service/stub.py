@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
-from execution_engine.engines.protocol import FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
+from execution_engine.engines.protocol import (
+    FailingRows,
+    Measured,
+    MeasurementRequest,
+    Part,
+    ScanReport,
+    Table,
+    Unit,
+    none_failing,
+)
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
@@ -24,17 +33,17 @@ class StubEngine:
     delay: float = 0.0
     name: str = "stub"
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
         """What the table of values says."""
         if self.delay:
             time.sleep(self.delay)
         key = part.keys[0] if part.keys else ""
-        measured = {item.key: self._measured(table.name, key, item.spec) for item in wanted}
+        measured = {item.key: self._measured(table.name, key, item.spec) for item in requests}
         return ScanReport(measured=measured, spark_jobs=0, seconds=self.delay, fingerprint=None)
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
         """One after the other."""
-        return tuple(self.scan(unit.table, unit.part, unit.wanted) for unit in units)
+        return tuple(self.scan(unit.table, unit.part, unit.requests) for unit in units)
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """There are none."""

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from rich.console import Console
 
-from deploy.local.fleet import Fleet, Size
+from deploy.local.fleet import Fleet, FleetSize
 
 from .catalog import DATACENTER, TABLES, catalog
 from .figures import Figures, Line
@@ -13,7 +13,7 @@ from .fleet import cpu_seconds, measured_service
 from .hours import Lived, begin, live, used
 
 DUE_AFTER = timedelta(minutes=5)
-SIZE = Size(workers=1, concurrency=2, datacenters=(DATACENTER,), app="benchmarks.service.worker")
+SIZE = FleetSize(workers=1, concurrency=2, datacenters=(DATACENTER,), app="benchmarks.service.worker")
 
 
 def main(minutes: float, tables: int = TABLES) -> None:

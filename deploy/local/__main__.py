@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from .fleet import Fleet, Size, fleet
+from .fleet import Fleet, FleetSize, fleet
 from .process import Process, end_left
 from .programs import ROOT, UnableToStart
 
@@ -45,7 +45,7 @@ def main() -> int:
     arguments, console = parser.parse_args(), Console()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     home = Path(os.environ.get("ASSAY_HOME") or HOME)
-    size = Size(workers=arguments.workers, datacenters=tuple(filter(None, arguments.datacenters.split(","))))
+    size = FleetSize(workers=arguments.workers, datacenters=tuple(filter(None, arguments.datacenters.split(","))))
     try:
         return _live_once(home, size, console) if arguments.once else _serve(home, size, arguments, console)
     except UnableToStart as reason:
@@ -53,7 +53,7 @@ def main() -> int:
         return 3
 
 
-def _serve(home: Path, size: Size, arguments: argparse.Namespace, console: Console) -> int:
+def _serve(home: Path, size: FleetSize, arguments: argparse.Namespace, console: Console) -> int:
     started = time.monotonic()
 
     def say(text: str) -> None:
@@ -79,7 +79,7 @@ def _serve(home: Path, size: Size, arguments: argparse.Namespace, console: Conso
 
 def _watch(service: Fleet, console: Console, *, follows_catalog: bool) -> None:
     """Tell of every process that was started again, and serve new datacenters, for ever."""
-    known_restarts = 0
+    last_restarts = 0
     for look in itertools.count(1):
         time.sleep(LOOK_EVERY)
         if follows_catalog and look % CATALOG_EVERY == 0:
@@ -88,12 +88,12 @@ def _watch(service: Fleet, console: Console, *, follows_catalog: bool) -> None:
                     text = f"Workers of datacenter {place} have started, as the catalog names it."
                     console.print(text, highlight=False)
         restarts = sum(process.restarts for process in service.processes.values())
-        if restarts > known_restarts:
+        if restarts > last_restarts:
             console.print(table(service.processes.values()))
-            known_restarts = restarts
+            last_restarts = restarts
 
 
-def _live_once(home: Path, size: Size, console: Console) -> int:
+def _live_once(home: Path, size: FleetSize, console: Console) -> int:
     """The demo in a folder of its own, begun anew each time."""
     place = home / "once"
     end_left(place / "service")

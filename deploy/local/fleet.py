@@ -17,7 +17,7 @@ FOREIGN = ("ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY", "ASSAY_
 
 
 @dataclass(frozen=True, kw_only=True)
-class Size:
+class FleetSize:
     """How many processes there are; ``app`` is the Celery application that the workers run."""
 
     workers: int = 1  # of the stages
@@ -29,7 +29,7 @@ class Size:
     app: str = "assay.celery"
 
 
-def commands(size: Size, web_port: int) -> Iterator[tuple[str, list[str]]]:
+def commands(size: FleetSize, web_port: int) -> Iterator[tuple[str, list[str]]]:
     """Every process by name: ``web``, ``scheduler``, ``worker``, ``worker-2`` …, ``worker-sea``, ``worker-sea-2`` …"""
     yield "web", web(web_port)
     yield "scheduler", [assay(), "sweep", "--every", str(size.sweep_every)]
@@ -39,7 +39,7 @@ def commands(size: Size, web_port: int) -> Iterator[tuple[str, list[str]]]:
         yield from workers_of(datacenter, size)
 
 
-def workers_of(datacenter: str, size: Size) -> Iterator[tuple[str, list[str]]]:
+def workers_of(datacenter: str, size: FleetSize) -> Iterator[tuple[str, list[str]]]:
     """The workers beside the data of one datacenter, by name."""
     how = ["--pool", "threads", "--concurrency", str(size.threads)]
     yield from _workers(size.app, f"worker-{datacenter}", size.scanners, f"assay.{datacenter}", how)
@@ -68,7 +68,7 @@ class Fleet:
     """The service in one folder; the names of its processes are those of compose.yaml."""
 
     home: Path
-    size: Size
+    size: FleetSize
     web_port: int
     database: Database
     broker: Broker
@@ -198,7 +198,7 @@ class Fleet:
 def fleet(
     *,
     home: Path,
-    size: Size | None = None,
+    size: FleetSize | None = None,
     environment: Mapping[str, str] | None = None,
     web_port: int = 0,
     say: Callable[[str], None] = lambda _: None,
@@ -213,7 +213,7 @@ def fleet(
 def prepared(
     *,
     home: Path,
-    size: Size | None = None,
+    size: FleetSize | None = None,
     environment: Mapping[str, str] | None = None,
     web_port: int = 0,
     say: Callable[[str], None] = lambda _: None,
@@ -232,7 +232,7 @@ def prepared(
         links = {"ASSAY_PUBLIC_URL": f"http://127.0.0.1:{port}"}
         service = Fleet(
             home=home,
-            size=size or Size(),
+            size=size or FleetSize(),
             web_port=port,
             database=Database(folder=folder / "database", port=free_port(), settings=DEPLOY / "mariadb" / "assay.cnf"),
             broker=Broker(folder=folder / "redis", port=free_port(), secrets=secrets),

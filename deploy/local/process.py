@@ -31,7 +31,7 @@ STOP_LIMIT = 30.0
 NOTE = "processes.json"
 
 
-class State(StrEnum):
+class ProcessState(StrEnum):
     """What a process is doing."""
 
     RUNS = "runs"
@@ -55,7 +55,7 @@ class Process:
     log: Path
     is_server: bool = False  # others need it, and end before it
     restarts: int = 0
-    state: State = State.ENDED
+    state: ProcessState = ProcessState.ENDED
     _child: subprocess.Popen[bytes] | None = None
     _failures: int = 0
     _started_at: float = 0.0  # of the monotonic clock, as the next
@@ -74,7 +74,7 @@ class Process:
     def start(self) -> None:
         """Start it, unless it is there."""
         with self._lock:
-            if self.state in (State.RUNS, State.STOPPED) and self._is_alive:
+            if self.state in (ProcessState.RUNS, ProcessState.STOPPED) and self._is_alive:
                 return
             if self.log.exists() and self.log.stat().st_size > MOST_LOG:
                 self.log.replace(self.log.with_suffix(".before.log"))
@@ -88,17 +88,17 @@ class Process:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
-            self._started_at, self.state = time.monotonic(), State.RUNS
+            self._started_at, self.state = time.monotonic(), ProcessState.RUNS
 
     def look_after(self) -> None:
         """Start it again where it has ended, once its time has come; what it started ends with it."""
         with self._lock:
-            if self.state in (State.RUNS, State.STOPPED) and not self._is_alive:
+            if self.state in (ProcessState.RUNS, ProcessState.STOPPED) and not self._is_alive:
                 self._signal_group(SIGKILL)
                 is_steady = time.monotonic() - self._started_at >= STEADY_AFTER
                 self._failures = 0 if is_steady else self._failures + 1
-                self._starts_at, self.state = time.monotonic() + delay(self._failures), State.WAITS
-            if self.state is State.WAITS and time.monotonic() >= self._starts_at:
+                self._starts_at, self.state = time.monotonic() + delay(self._failures), ProcessState.WAITS
+            if self.state is ProcessState.WAITS and time.monotonic() >= self._starts_at:
                 self.restarts += 1
                 self.start()
 
@@ -107,12 +107,12 @@ class Process:
         with self._lock:
             self._signal_group(number)
             if number in (SIGSTOP, SIGCONT) and self._is_alive:
-                self.state = State.STOPPED if number is SIGSTOP else State.RUNS
+                self.state = ProcessState.STOPPED if number is SIGSTOP else ProcessState.RUNS
 
     def ask_to_end(self) -> None:
         """Send SIGTERM, and do not start it again."""
         with self._lock:
-            self.state = State.ENDED
+            self.state = ProcessState.ENDED
             if self._child is not None:
                 self._child.send_signal(SIGTERM)
                 self._signal_group(SIGCONT)
@@ -186,7 +186,7 @@ def wait_until(is_ready: Callable[[], bool], process: Process) -> None:
     """Return once it is ready; raises UnableToStart with the end of its log."""
     deadline, restarts = time.monotonic() + START_LIMIT, process.restarts
     while not is_ready():
-        has_ended = process.restarts > restarts or process.state in (State.WAITS, State.ENDED)
+        has_ended = process.restarts > restarts or process.state in (ProcessState.WAITS, ProcessState.ENDED)
         if has_ended or time.monotonic() > deadline:
             process.end(0)
             raise UnableToStart(f"{process.name} did not come up:\n{process.log.read_text()[-MOST_OUTPUT:]}")

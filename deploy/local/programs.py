@@ -18,8 +18,8 @@ class UnableToStart(Exception):
 
 def program(name: str, package: str) -> str:
     """The path of a program; raises UnableToStart naming the Debian package that holds it."""
-    if found := shutil.which(name, path=SEARCH_PATH):
-        return found
+    if path := shutil.which(name, path=SEARCH_PATH):
+        return path
     raise UnableToStart(f"{name} is not on this machine; install it: apt-get install {package}")
 
 

@@ -75,10 +75,10 @@ class Detector:
             raise ValueError(f"there is no strategy {name!r}: take one of {', '.join(STRATEGIES)}")
         if side not in tuple(Side):
             raise ValueError(f"side= is one of {', '.join(Side)}, not {side!r}")
-        known = sorted(field.name for field in fields(STRATEGIES[name]))  # type: ignore[arg-type]
+        option_names = sorted(field.name for field in fields(STRATEGIES[name]))  # type: ignore[arg-type]
         for option in parameters:
-            if option not in known:
-                raise ValueError(f"{name} has no option {option}=: take of {', '.join(known)}")
+            if option not in option_names:
+                raise ValueError(f"{name} has no option {option}=: take of {', '.join(option_names)}")
         return cls(strategy=STRATEGIES[name](**parameters), side=Side(side))
 
     def expects(self, series: Series) -> Interval:
@@ -107,7 +107,7 @@ class Detector:
         end = low if is_low else high
         return min(1 + abs(value - end) / (abs(end) or 1.0), MOST)
 
-    def wanted(self, interval: Interval) -> Interval:
+    def interval_on_side(self, interval: Interval) -> Interval:
         """The interval without the end that is not looked at."""
         low, high = interval
         return -inf if self.side is Side.HIGH else low, inf if self.side is Side.LOW else high

@@ -264,8 +264,8 @@ def _filled(values: np.ndarray, period: int) -> np.ndarray:
     full = values.copy()
     for slot in np.flatnonzero(np.isnan(values)):
         alike = values[slot % period :: period]
-        known = alike[~np.isnan(alike)]
-        full[slot] = known.mean() if len(known) else np.nanmean(values)
+        numbers = alike[~np.isnan(alike)]
+        full[slot] = numbers.mean() if len(numbers) else np.nanmean(values)
     return full
 
 

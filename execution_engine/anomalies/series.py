@@ -48,14 +48,14 @@ class Series:
         if self.at is None or len(self.when) != len(self.values) or not self.values:
             return adjacent
         instants = (*self.when, self.at)
-        first, lengths = instants[0], [later - one for one, later in pairwise(instants)]
+        first, lengths = instants[0], [later - instant for instant, later in pairwise(instants)]
         if min(lengths) >= timedelta(days=28) and all(date.day == 1 and not date.hour for date in instants):
             slots = [(date.year - first.year) * 12 + date.month - first.month for date in instants]
         elif min(lengths) <= timedelta():
             return adjacent
         else:
             slots = [round((date - first) / min(lengths)) for date in instants]
-        rises = all(one < later for one, later in pairwise(slots))
+        rises = all(slot < later for slot, later in pairwise(slots))
         return slots if rises and slots[-1] <= MOST_EMPTY * len(instants) else adjacent
 
 

@@ -200,7 +200,7 @@ class Predictive(Learning):
 
 def strategy_text(strategy: Strategy) -> str:
     """``OnlineNormal(std_devs=3)``: its name and what differs from its defaults."""
-    values = [(each.name, getattr(strategy, each.name), each.default) for each in fields(strategy)]  # type: ignore[arg-type]
+    values = [(field.name, getattr(strategy, field.name), field.default) for field in fields(strategy)]  # type: ignore[arg-type]
     options = ", ".join(f"{name}={value:g}" for name, value, default in values if value != default)
     return f"{type(strategy).__name__}({options})"
 

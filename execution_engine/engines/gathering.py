@@ -15,24 +15,24 @@ import numpy as np
 import numpy.typing as npt
 
 from execution_engine.exact import Number, number_of
-from execution_engine.metrics.definition import Grouping, Kind
+from execution_engine.metrics.definition import Grouping, MetricKind
 from execution_engine.metrics.definitions.uniqueness import MOST_VALUES
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Counts, Frequencies, Hashes
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, GroupValues, too_many_groups
-from execution_engine.metrics.states.states import State
+from execution_engine.metrics.states.states import MetricState
 from execution_engine.metrics.states.statistics import Statistic, Summary
 from execution_engine.outcome import Failure, Reason
 
-from .protocol import Measured, Wanted, failed
+from .protocol import Measured, MeasurementRequest, failed
 
 # What is gathered for metrics.
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedStatistic:
+class StatisticRequest:
     """A statistic over the rows that meet a SQL condition."""
 
     statistic: Statistic
@@ -51,18 +51,18 @@ class Keyed:
 class Plan:
     """By the key of each measurement, the statistics it needs by their names, or its groupings."""
 
-    statistics: Mapping[str, Mapping[str, AskedStatistic]]
+    statistics: Mapping[str, Mapping[str, StatisticRequest]]
     groupings: Mapping[str, tuple[Keyed, ...]]
 
     @property
-    def asked(self) -> list[AskedStatistic]:
+    def statistic_requests(self) -> list[StatisticRequest]:
         """Every statistic once."""
-        return list(dict.fromkeys(one for named in self.statistics.values() for one in named.values()))
+        return list(dict.fromkeys(request for named in self.statistics.values() for request in named.values()))
 
     @property
     def keyed(self) -> list[Keyed]:
         """Every grouping once."""
-        return list(dict.fromkeys(one for some in self.groupings.values() for one in some))
+        return list(dict.fromkeys(grouping for groupings in self.groupings.values() for grouping in groupings))
 
 
 def condition_of(spec: MetricSpec, write: Expressions) -> str | None:
@@ -70,57 +70,67 @@ def condition_of(spec: MetricSpec, write: Expressions) -> str | None:
     return None if spec.where is None else write.condition(spec.where)
 
 
-def plan(wanted: Sequence[Wanted], write: Expressions) -> Plan:
+def plan(requests: Sequence[MeasurementRequest], write: Expressions) -> Plan:
     """What to gather for aggregates, sketches and groupings."""
-    statistics: dict[str, Mapping[str, AskedStatistic]] = {}
+    statistics: dict[str, Mapping[str, StatisticRequest]] = {}
     groupings: dict[str, tuple[Keyed, ...]] = {}
-    for item in wanted:
+    for item in requests:
         definition, condition = METRICS[item.spec.name], condition_of(item.spec, write)
         if definition.groupings is not None:
             keys = definition.groupings(item.spec)
-            groupings[item.key] = tuple(Keyed(grouping=each, where=condition) for each in keys)
+            groupings[item.key] = tuple(Keyed(grouping=grouping, where=condition) for grouping in keys)
         elif definition.statistics is not None:
             named = definition.statistics(item.spec, write).items()
-            statistics[item.key] = {name: AskedStatistic(statistic=each, where=condition) for name, each in named}
+            statistics[item.key] = {
+                name: StatisticRequest(statistic=statistic, where=condition) for name, statistic in named
+            }
     return Plan(statistics=statistics, groupings=groupings)
 
 
-def needs(item: Wanted, planned: Plan) -> tuple[AskedStatistic | Keyed, ...]:
+def needs(item: MeasurementRequest, planned: Plan) -> tuple[StatisticRequest | Keyed, ...]:
     """What a measurement is made of."""
     return (*planned.statistics.get(item.key, {}).values(), *planned.groupings.get(item.key, ()))
 
 
 def measured_of(
-    item: Wanted,
+    item: MeasurementRequest,
     planned: Plan,
-    gathered: Mapping[AskedStatistic, Any],
+    gathered: Mapping[StatisticRequest, Any],
     frequencies: Mapping[Keyed, Frequencies | Summary | Failure],
 ) -> Measured:
     """One measurement from what was gathered; a failure of anything it needs is its own."""
     if item.key in planned.statistics:
-        named = {name: gathered[one] for name, one in planned.statistics[item.key].items()}
+        named = {name: gathered[request] for name, request in planned.statistics[item.key].items()}
         failure = next((value for value in named.values() if isinstance(value, Failure)), None)
-        return Measured(failure=failure) if failure else from_state(item.spec, State(statistics=named), item.keep_state)
+        return (
+            Measured(failure=failure)
+            if failure
+            else from_state(item.spec, MetricState(statistics=named), item.keep_state)
+        )
     counted: list[Any] = [frequencies[keyed] for keyed in planned.groupings[item.key]]
-    if failure := next((each for each in counted if isinstance(each, Failure)), None):
+    if failure := next((result for result in counted if isinstance(result, Failure)), None):
         return Measured(failure=failure)
-    if all(isinstance(each, Frequencies) for each in counted):
-        return from_state(item.spec, State(groupings=tuple(counted)), item.keep_state)
+    if all(isinstance(result, Frequencies) for result in counted):
+        return from_state(item.spec, MetricState(groupings=tuple(counted)), item.keep_state)
     # without a state where only summaries are known: there were too many keys to keep
-    return from_summaries(item.spec, tuple(each.summary if isinstance(each, Frequencies) else each for each in counted))
+    return from_summaries(
+        item.spec, tuple(result.summary if isinstance(result, Frequencies) else result for result in counted)
+    )
 
 
-def from_state(spec: MetricSpec, state: State, keep_state: bool = False) -> Measured:
+def from_state(spec: MetricSpec, state: MetricState, keep_state: bool = False) -> Measured:
     """The value that a state gives, with what there is to tell of it."""
     definition = METRICS[spec.name]
-    kept = state.to_bytes(spec) if keep_state and definition.merges(spec) else None
+    stored_state = state.to_bytes(spec) if keep_state and definition.merges(spec) else None
     if definition.from_summaries is not None:
-        return replace(from_summaries(spec, tuple(each.summary for each in state.groupings)), state=kept)
+        return replace(
+            from_summaries(spec, tuple(grouping.summary for grouping in state.groupings)), state=stored_state
+        )
     assert definition.value is not None
     assert state.statistics is not None
     detail = definition.detail(spec, state.statistics) if definition.detail else {}
     return replace(
-        measured_number(definition.value(spec, state.statistics), spec.text), state=kept, detail=detail or {}
+        measured_number(definition.value(spec, state.statistics), spec.text), state=stored_state, detail=detail or {}
     )
 
 
@@ -144,13 +154,13 @@ def measured_number(value: Any, what: str) -> Measured:
     return Measured(value=number_of(value))
 
 
-def of_no_data(item: Wanted) -> Measured:
+def of_no_data(item: MeasurementRequest) -> Measured:
     """Why no engine measures it: others compute it, or know the keys of partitions."""
     kind = METRICS[item.spec.name].kind
-    if kind is Kind.LAYOUT:
+    if kind is MetricKind.LAYOUT:
         mend = "register the table in the catalog with its partition key, and test it there"
         return failed(Reason.INVALID, f"{item.spec.text} needs the format of the partitions' keys: {mend}")
-    if kind is Kind.DERIVED:
+    if kind is MetricKind.DERIVED:
         return failed(Reason.INVALID, f"{item.spec.text} is derived from other measurements; ask for those")
     return failed(Reason.INVALID, f"nothing measures {item.spec.text} here: its definition names no function for it")
 
@@ -159,24 +169,24 @@ def of_no_data(item: Wanted) -> Measured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedGroups:
+class GroupsRequest:
     """Statistics and groupings of each group of rows that are alike in the columns ``by``.
 
     ``together``: Spark gathers the statistics in one job, so that one which it must answer takes the others along.
     """
 
     by: tuple[str, ...]
-    asked: tuple[AskedStatistic, ...]
+    requests: tuple[StatisticRequest, ...]
     keyed: tuple[Keyed, ...] = ()
     together: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundGroups:
+class GroupResults:
     """What was found of each group, in the order of the keys; nothing else where there are ``too_many`` of them."""
 
     keys: Sequence[GroupKey] = ()
-    told: Mapping[AskedStatistic, Sequence[Any]] = field(default_factory=dict)
+    statistics: Mapping[StatisticRequest, Sequence[Any]] = field(default_factory=dict)
     counted: Mapping[Keyed, Sequence[Summary]] = field(default_factory=dict)
     too_many: bool = False
 
@@ -185,39 +195,39 @@ class FoundGroups:
 class PlannedGroups:
     """The measurements by the same columns, and what to gather for them."""
 
-    items: Sequence[Wanted]
+    items: Sequence[MeasurementRequest]
     planned: Plan
-    asked: AskedGroups
+    request: GroupsRequest
 
 
-def planned_groups(wanted: Sequence[Wanted], write: Expressions) -> Iterator[PlannedGroups]:
+def planned_groups(requests: Sequence[MeasurementRequest], write: Expressions) -> Iterator[PlannedGroups]:
     """Of those that are measured by columns."""
-    for by in dict.fromkeys(item.spec.by for item in wanted if item.spec.by):
-        items = [item for item in wanted if item.spec.by == by]
+    for by in dict.fromkeys(item.spec.by for item in requests if item.spec.by):
+        items = [item for item in requests if item.spec.by == by]
         planned = plan(items, write)
-        asked = AskedGroups(by=by, asked=tuple(planned.asked), keyed=tuple(planned.keyed))
-        yield PlannedGroups(items=items, planned=planned, asked=asked)
+        request = GroupsRequest(by=by, requests=tuple(planned.statistic_requests), keyed=tuple(planned.keyed))
+        yield PlannedGroups(items=items, planned=planned, request=request)
 
 
-def of_no_rows(asked: AskedGroups) -> FoundGroups:
+def of_no_rows(request: GroupsRequest) -> GroupResults:
     """No groups, where there are no rows."""
-    return FoundGroups(told=dict.fromkeys(asked.asked, ()), counted=dict.fromkeys(asked.keyed, ()))
+    return GroupResults(statistics=dict.fromkeys(request.requests, ()), counted=dict.fromkeys(request.keyed, ()))
 
 
-def measured_by(item: Wanted, planned: Plan, groups: FoundGroups) -> Measured:
+def measured_by(item: MeasurementRequest, planned: Plan, groups: GroupResults) -> Measured:
     """The measurement; its value is how many groups there are, its state the groups' values."""
     if groups.too_many:
         return Measured(failure=too_many_groups(item.spec.by))
     if item.key in planned.groupings:
-        columns = [groups.counted[each] for each in planned.groupings[item.key]]
+        columns = [groups.counted[keyed] for keyed in planned.groupings[item.key]]
         return of_summaries(item, zip(groups.keys, zip(*columns, strict=True), strict=True))
     named = planned.statistics[item.key]
-    rows = zip(*(groups.told[one] for one in named.values()), strict=True)
+    rows = zip(*(groups.statistics[request] for request in named.values()), strict=True)
     statistics = (dict(zip(named, row, strict=True)) for row in rows)
     return of_statistics(item, zip(groups.keys, statistics, strict=True))
 
 
-def of_statistics(item: Wanted, groups: Iterable[tuple[GroupKey, Mapping[str, Any]]]) -> Measured:
+def of_statistics(item: MeasurementRequest, groups: Iterable[tuple[GroupKey, Mapping[str, Any]]]) -> Measured:
     """From the statistics of each group by their names, the groups ``in_order``."""
     value = METRICS[item.spec.name].value
     assert value is not None
@@ -225,7 +235,7 @@ def of_statistics(item: Wanted, groups: Iterable[tuple[GroupKey, Mapping[str, An
     return _of_groups(item, {key: None if number is None else number_of(number) for key, number in numbers})
 
 
-def of_summaries(item: Wanted, groups: Iterable[tuple[GroupKey, tuple[Summary, ...]]]) -> Measured:
+def of_summaries(item: MeasurementRequest, groups: Iterable[tuple[GroupKey, tuple[Summary, ...]]]) -> Measured:
     """From the summaries of each group, one for each grouping, the groups ``in_order``."""
     from_summaries_ = METRICS[item.spec.name].from_summaries
     assert from_summaries_ is not None
@@ -239,7 +249,7 @@ def in_order(keys: Sequence[GroupKey]) -> list[int]:
     return sorted(range(len(keys)), key=keys.__getitem__)
 
 
-def _of_groups(item: Wanted, numbers: Mapping[GroupKey, Number | None]) -> Measured:
+def _of_groups(item: MeasurementRequest, numbers: Mapping[GroupKey, Number | None]) -> Measured:
     if len(numbers) > MAX_GROUPS:
         return Measured(failure=too_many_groups(item.spec.by))
     state = GroupValues(columns=tuple(item.spec.by), groups=numbers).to_bytes()
@@ -263,42 +273,46 @@ WORTH_A_MASK = 2.0  # statistics under a clause for each distinct one
 class Select:
     """Statistics of one select; with ``clauses`` each row counts for the mask of the clauses that it meets."""
 
-    asked: tuple[AskedStatistic, ...]
+    requests: tuple[StatisticRequest, ...]
     clauses: tuple[str, ...] = ()
 
 
-def selects(asked: Sequence[AskedStatistic], *, together: bool) -> list[Select]:
+def selects(requests: Sequence[StatisticRequest], *, together: bool) -> list[Select]:
     """The selects that gather everything asked; ``together``: in as few as can be, whatever they cost."""
-    distinct = list(dict.fromkeys(asked))
-    under = [one for one in distinct if one.where is not None and one.statistic.merges]
-    statistics = {one.statistic for one in under}
-    if together or len({one.where for one in under}) < 2 or len(under) < WORTH_A_MASK * len(statistics):
+    distinct = list(dict.fromkeys(requests))
+    under = [request for request in distinct if request.where is not None and request.statistic.merges]
+    statistics = {request.statistic for request in under}
+    if together or len({request.where for request in under}) < 2 or len(under) < WORTH_A_MASK * len(statistics):
         return list(_cut(distinct, together=together))
     # statistics that are in the mask's groups anyway cost nothing there without a clause
-    masked = [one for one in distinct if one.statistic in statistics]
-    plain = [one for one in distinct if one.statistic not in statistics]
+    masked = [request for request in distinct if request.statistic in statistics]
+    plain = [request for request in distinct if request.statistic not in statistics]
     return [*_masked(masked), *_cut(plain, together=together)]
 
 
-def _masked(asked: Sequence[AskedStatistic]) -> Iterator[Select]:
-    clauses = list(dict.fromkeys(one.where for one in asked if one.where is not None))
+def _masked(requests: Sequence[StatisticRequest]) -> Iterator[Select]:
+    clauses = list(dict.fromkeys(request.where for request in requests if request.where is not None))
     for at in range(0, len(clauses), MOST_CLAUSES):
-        some = tuple(clauses[at : at + MOST_CLAUSES])
-        wanted = [one for one in asked if one.where in some or (one.where is None and at == 0)]
-        gathered = list(dict.fromkeys(AskedStatistic(statistic=one.statistic) for one in wanted))
+        clause_batch = tuple(clauses[at : at + MOST_CLAUSES])
+        batch_requests = [
+            request for request in requests if request.where in clause_batch or (request.where is None and at == 0)
+        ]
+        gathered = list(dict.fromkeys(StatisticRequest(statistic=request.statistic) for request in batch_requests))
         for select in _cut(gathered, together=False):
-            here = {one.statistic for one in select.asked}
-            yield Select(asked=tuple(one for one in wanted if one.statistic in here), clauses=some)
+            here = {request.statistic for request in select.requests}
+            yield Select(
+                requests=tuple(request for request in batch_requests if request.statistic in here), clauses=clause_batch
+            )
 
 
-def _cut(asked: Sequence[AskedStatistic], *, together: bool) -> Iterator[Select]:
-    kinds: tuple[list[AskedStatistic], ...] = [], []
-    for one in asked:
-        is_slow = one.statistic.is_sketch or not one.statistic.merges
-        kinds[is_slow and not together].append(one)
+def _cut(requests: Sequence[StatisticRequest], *, together: bool) -> Iterator[Select]:
+    kinds: tuple[list[StatisticRequest], ...] = [], []
+    for request in requests:
+        is_slow = request.statistic.is_sketch or not request.statistic.merges
+        kinds[is_slow and not together].append(request)
     for kind in kinds:
         for at in range(0, len(kind), MOST_AGGREGATES):
-            yield Select(asked=tuple(kind[at : at + MOST_AGGREGATES]))
+            yield Select(requests=tuple(kind[at : at + MOST_AGGREGATES]))
 
 
 # How often the keys of rows occur, from one hash a row and the rows in which columns are null.
@@ -316,11 +330,11 @@ def frequencies_of(hashes: Hashes, grouping: Grouping, nulls: Mapping[str, Flags
         null = _any_null(grouping.columns, nulls)
     elif all(name in nulls for name in grouping.columns):
         null = reduce(np.logical_and, [nulls[name] for name in grouping.columns])
-    kept, absent = met, _any_null(grouping.present, nulls)
+    flags, absent = met, _any_null(grouping.present, nulls)
     if absent is not None:
-        kept = ~absent if kept is None else kept & ~absent
-    if kept is not None:
-        hashes, null = hashes[kept], None if null is None else null[kept]
+        flags = ~absent if flags is None else flags & ~absent
+    if flags is not None:
+        hashes, null = hashes[flags], None if null is None else null[flags]
     if null is None:
         return Frequencies(whole=Counts.of(hashes))
     return Frequencies(whole=Counts.of(hashes[~null]), with_nulls=Counts.of(hashes[null]))
@@ -345,7 +359,9 @@ class Bins:
     count: int
 
 
-def bins_between(item: Wanted, name: str, low: float | None, high: float | None, count: int) -> Bins | Measured:
+def bins_between(
+    item: MeasurementRequest, name: str, low: float | None, high: float | None, count: int
+) -> Bins | Measured:
     """The bins from the least to the greatest number; the measurement where there are none, or no width is a number.
 
     ``name``: of the table.

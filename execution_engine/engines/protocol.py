@@ -22,8 +22,8 @@ class Table:
 
     ``storage`` is one of ``FILES`` (``location``: path or URL of a folder or file), ``table`` (a table of Spark's
     catalog) or ``sql`` (a SQLAlchemy URL, the table's name in ``options['table']``, its schema in
-    ``options['schema']``). ``shown`` is what messages call the location where it is itself a secret. Links among its
-    files may lead into the real folders ``within``, to anywhere where that is empty, and never into ``never``.
+    ``options['schema']``). ``location_label`` is what messages call the location where that is a secret. Links among
+    its files may lead into the real folders ``within``, to anywhere where that is empty, and never into ``never``.
     """
 
     name: str
@@ -33,18 +33,18 @@ class Table:
     partition_column: str | None = None
     stored_times: StoredTimes | None = None  # where the partition column holds times, and a part is a range of them
     columns: Mapping[str, str] = field(default_factory=dict)
-    shown: str = ""
+    location_label: str = ""
     within: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
         """Where it lies, for messages."""
-        return self.shown or self.location
+        return self.location_label or self.location
 
-    def told(self, error: object) -> str:
+    def redact_error(self, error: object) -> str:
         """An error in words that do not tell a secret location."""
-        return type(error).__name__ if self.shown else str(error)
+        return type(error).__name__ if self.location_label else str(error)
 
 
 NO_FILES = blake2s(digest_size=16).hexdigest()  # the fingerprint of a part of files that has none
@@ -67,7 +67,7 @@ WHOLE = Part()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class MeasurementRequest:
     """One measurement asked of a scan."""
 
     key: str
@@ -105,7 +105,7 @@ class Unit:
 
     table: Table
     part: Part
-    wanted: tuple[Wanted, ...]
+    requests: tuple[MeasurementRequest, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +130,7 @@ class Engine(Protocol):
 
     name: str
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
         """Every measurement wanted; what cannot be measured is a Failure beside those that can."""
         ...
 

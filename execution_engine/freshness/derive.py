@@ -10,7 +10,7 @@ from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Sc
 from assay.time.windows import Window
 from execution_engine.engines.protocol import Measured, failed
 from execution_engine.language.business_metric import expression_of, metrics_of, value_of
-from execution_engine.metrics.definition import NOTE, SERVICE, Kind
+from execution_engine.metrics.definition import NOTE, SERVICE, MetricKind
 from execution_engine.metrics.definitions.freshness import COMPLETE, OF
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.definitions.sample import SAMPLE_FOUND, SAMPLE_SIZE
@@ -38,7 +38,7 @@ from .rules import (
 
 def is_derived(name: str) -> bool:
     """Whether the metric is computed from others, without a scan."""
-    return METRICS[name].kind is Kind.DERIVED
+    return METRICS[name].kind is MetricKind.DERIVED
 
 
 def settle_derived(inputs: Mapping[Measurement, Sequence[Measurement]], now: datetime) -> None:
@@ -73,8 +73,8 @@ def failure_of(measurement: Measurement) -> Failure | None:
 
 def first_input(measurement: Measurement, inputs: Sequence[Measurement]) -> Measured:
     """The value of its first input, with the note of that."""
-    told = inputs[0].detail or {}
-    return Measured(value=inputs[0].value, detail={NOTE: told[NOTE]} if NOTE in told else {})
+    detail = inputs[0].detail or {}
+    return Measured(value=inputs[0].value, detail={NOTE: detail[NOTE]} if NOTE in detail else {})
 
 
 # The freshness of a window, from its rows and from the rows and the freshness of what supplies it.
@@ -137,7 +137,7 @@ def _judge(
         share=share,
         supplies=supplies,
         announced=announced,
-        told=rows_told(window, events, there=rows),
+        event_rows=rows_told(window, events, there=rows),
         usual=usual,
         samples=samples,
         allow_empty=dataset.allow_empty,
@@ -256,21 +256,21 @@ OPERANDS = "operands"  # in the detail: the values that it was computed from, by
 def derive_value(measurement: Measurement, inputs: Sequence[Measurement]) -> Measured:
     """What the expression comes to with what was measured of its sources, which stand in the order of its operands."""
     tree = expression_of(str(measurement.metric.option(OF)))
-    asked = metrics_of(tree)
-    if len(asked) != len(inputs):
+    metrics = metrics_of(tree)
+    if len(metrics) != len(inputs):
         return failed(Reason.INVALID, "two operands of its expression measure the same: write both in the same words")
-    values = {metric.text: part.number for metric, part in zip(asked, inputs, strict=True)}
-    found = value_of(tree, values)
-    if isinstance(found, Failure):
-        return Measured(failure=found)
-    if found is None:
+    values = {metric.text: part.number for metric, part in zip(metrics, inputs, strict=True)}
+    result = value_of(tree, values)
+    if isinstance(result, Failure):
+        return Measured(failure=result)
+    if result is None:
         nulls = [text for text, value in values.items() if value is None]
         return failed(
             Reason.NO_DATA, f"the value is NULL: {', '.join(nulls) or 'a divisor'} is {'NULL' if nulls else 0}"
         )
     plain = {text: None if value is None else float(value) for text, value in values.items()}
     notes = dict.fromkeys(part.detail[NOTE] for part in inputs if NOTE in (part.detail or {}))
-    return Measured(value=found, detail={OPERANDS: plain} | ({NOTE: "; ".join(notes)} if notes else {}))
+    return Measured(value=result, detail={OPERANDS: plain} | ({NOTE: "; ".join(notes)} if notes else {}))
 
 
 def derive_has_value(measurement: Measurement, inputs: Sequence[Measurement]) -> Measured:
@@ -284,6 +284,6 @@ def derive_has_value(measurement: Measurement, inputs: Sequence[Measurement]) ->
 def derive_sources_freshness(measurement: Measurement, inputs: Sequence[Measurement]) -> Measured:
     """0 once all sources are complete, else how late the latest of them is, with what each of those waits for."""
     late = [part for part in inputs if not part.detail.get("complete")]
-    said = [f"{part.dataset.full_name}: {part.detail.get(NOTE, 'it is not complete')}" for part in late]
+    notes = [f"{part.dataset.full_name}: {part.detail.get(NOTE, 'it is not complete')}" for part in late]
     value = max((part.value or 0.0 for part in late), default=0.0)
-    return Measured(value=value, detail={"complete": not late} | ({NOTE: "; ".join(said)} if said else {}))
+    return Measured(value=value, detail={"complete": not late} | ({NOTE: "; ".join(notes)} if notes else {}))

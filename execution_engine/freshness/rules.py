@@ -31,16 +31,18 @@ def rows_told(window: Window, events: Iterable[CompletionEvent], *, there: float
     Runs add to what others have written, save those that overwrite. A run that does not say so has overwritten too
     if exactly its rows are there. An event of a longer window does not say how many rows this one has.
     """
-    kept: dict[object, CompletionEvent] = {}
+    events_by_key: dict[object, CompletionEvent] = {}
     seen: set[object] = set()
     for number, event in enumerate(event for event in events if window.contains(event.window)):
         key = (event.run, event.window) if event.run else number
         if key not in seen and event.overwrites:
-            kept = {other: one for other, one in kept.items() if not event.window.contains(one.window)}
-        if key not in seen or key in kept:
-            kept[key] = event
+            events_by_key = {
+                other: earlier for other, earlier in events_by_key.items() if not event.window.contains(earlier.window)
+            }
+        if key not in seen or key in events_by_key:
+            events_by_key[key] = event
         seen.add(key)
-    counted = [event for event in kept.values() if event.rows is not None]
+    counted = [event for event in events_by_key.values() if event.rows is not None]
     newest = counted[-1] if counted else None
     if newest is not None and newest.overwrites is None and newest.window == window and newest.rows == there:
         return newest.rows
@@ -101,22 +103,22 @@ def judge_rows(
     announced: bool,
     usual: Sequence[float],
     allow_empty: bool,
-    told: int | None = None,
+    event_rows: int | None = None,
     samples: Sequence[SampledSupply] = (),
 ) -> JudgedWindow:
     """Whether a window with so many rows is complete.
 
     Against its supplies, where it has any; else a completion event named it (``announced``), and it has the share
-    asked for of the rows that the event ``told`` of, if it did; else it has that share of the keys that were drawn
+    asked for of the ``event_rows``, if the event told of rows; else it has that share of the keys that were drawn
     from its sampled upstreams; else at least as many rows as are forecast from the ``usual`` ones of windows like it;
     else any rows at all. An empty window is complete only where the dataset allows that.
     """
     is_there = rows > 0 or allow_empty
     if supplies:
         return _against(rows, share, supplies, is_there=is_there)
-    if announced and told is not None:
-        counted = f"{rows:,.0f} of {told:,} rows that the pipeline told of"
-        return _judged(is_there and rows >= share * told, WindowEvidence.COMPLETION, counted, expected=told)
+    if announced and event_rows is not None:
+        counted = f"{rows:,.0f} of {event_rows:,} rows that the pipeline told of"
+        return _judged(is_there and rows >= share * event_rows, WindowEvidence.COMPLETION, counted, expected=event_rows)
     if not is_there:
         return _judged(False, WindowEvidence.NOTHING, "no rows")
     if announced:
@@ -165,8 +167,8 @@ def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there:
 
 
 def _judged(complete: bool, evidence: WindowEvidence, basis: str, expected: float | None = None) -> JudgedWindow:
-    said = f"{'complete' if complete else 'incomplete'}: {basis}"
-    return JudgedWindow(complete=complete, evidence=evidence, basis=said, expected=expected)
+    text = f"{'complete' if complete else 'incomplete'}: {basis}"
+    return JudgedWindow(complete=complete, evidence=evidence, basis=text, expected=expected)
 
 
 def waits(rows: float, *, share: float, supplies: Sequence[Supply]) -> bool:

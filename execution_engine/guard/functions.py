@@ -9,7 +9,7 @@ from math import prod
 
 from sqlglot import exp
 
-from .refusal import Refusal, names, shown
+from .refusal import Refusal, names, safe_excerpt
 
 SCALAR = names(
     """
@@ -99,9 +99,9 @@ def check_functions(tree: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
             continue
         if name in allowed:
             mend = f"write {name}(…), without quotes and without a schema"
-            return Refusal(what=f"{shown(name)} is called by another name than its own", mend=mend).at(call)
+            return Refusal(what=f"{safe_excerpt(name)} is called by another name than its own", mend=mend).at(call)
         elsewhere = "what looks at more than one row belongs into query(…)" if name in IN_QUERIES else _ELSE
-        return Refusal(what=f"{shown(name)} is not allowed", mend=BECAUSE.get(name, elsewhere)).at(call)
+        return Refusal(what=f"{safe_excerpt(name)} is not allowed", mend=BECAUSE.get(name, elsewhere)).at(call)
     return None
 
 

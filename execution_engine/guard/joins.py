@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from .functions import AGGREGATE, GENERATOR, called
-from .refusal import Refusal, names, shown
+from .refusal import Refusal, names, safe_excerpt
 
 # The tables that a query reads: those it was given, or its own WITH; and the parts of its conditions.
 
@@ -49,9 +49,9 @@ def check_places(places: Sequence[exp.Table], tables: Collection[str]) -> Refusa
     if unknown is None:
         return None
     allowed = ", ".join(sorted(tables)) or "none"
-    return Refusal(what=f"there is no table {shown(name_of(unknown))}", mend=f"tables it may read: {allowed}").at(
-        unknown
-    )
+    return Refusal(
+        what=f"there is no table {safe_excerpt(name_of(unknown))}", mend=f"tables it may read: {allowed}"
+    ).at(unknown)
 
 
 def name_of(place: exp.Table) -> str:
@@ -65,7 +65,7 @@ def check_names_of_ctes(tree: exp.Query) -> Refusal | None:
         seen: set[str] = set()
         for cte in with_.expressions:
             if cte.alias.lower() in seen:
-                return Refusal(what=f"two WITH are called {shown(cte.alias)}", mend="name them apart").at(cte)
+                return Refusal(what=f"two WITH are called {safe_excerpt(cte.alias)}", mend="name them apart").at(cte)
             seen.add(cte.alias.lower())
     return None
 

@@ -7,7 +7,7 @@ from unicodedata import category
 from sqlglot import exp
 
 from .functions import called
-from .refusal import Refusal, names, shown
+from .refusal import Refusal, names, safe_excerpt
 
 # The names in a tree: plain ones, or stranger ones that the table really has.
 
@@ -19,25 +19,25 @@ HIDDEN = frozenset({"_metadata"})  # a file's path, beside every row that Spark 
 VARIABLES = frozenset({"system", "session"})
 
 
-def check_names(tree: exp.Expr, columns: Collection[str] | None, *, one_table: bool) -> Refusal | None:
+def check_names(tree: exp.Expr, columns: Collection[str] | None, *, is_single_table: bool) -> Refusal | None:
     """The first name that is neither plain nor one of ``columns`` (None: whoever asks checks the columns).
 
-    ``one_table``: every column is one of these, so that none can mean Spark's own word of that name.
+    ``is_single_table``: every column is one of these, so that none can mean Spark's own word of that name.
     """
     column_names = {name.lower() for name in columns or ()}
-    for column in tree.find_all(exp.Column) if one_table and columns is not None else ():
+    for column in tree.find_all(exp.Column) if is_single_table and columns is not None else ():
         if column.parts[0].name.lower() not in column_names:
             mend = f"it has {', '.join(sorted(column_names)):.120}" if column_names else "it has none"
-            return Refusal(what=f"the table has no column {shown(column.parts[0].name)}", mend=mend).at(column)
+            return Refusal(what=f"the table has no column {safe_excerpt(column.parts[0].name)}", mend=mend).at(column)
     for node in tree.find_all(exp.Identifier):
         printable = all(char.isprintable() or category(char) == "Zs" for char in node.name)
         is_fit = 0 < len(node.name) <= MAX_NAME and printable
         if not (is_fit if columns is None else PLAIN.fullmatch(node.name) or node.name.lower() in column_names):
             mend = "use letters, digits and _, or the name of a column that the table has, in backticks"
-            return Refusal(what=f"{shown(node.name) or 'an empty text'} is no name", mend=mend).at(node)
+            return Refusal(what=f"{safe_excerpt(node.name) or 'an empty text'} is no name", mend=mend).at(node)
     if columns is None:
         return None
-    words = SESSION_WORDS - column_names if one_table else SESSION_WORDS
+    words = SESSION_WORDS - column_names if is_single_table else SESSION_WORDS
     refusals = (_check_column(column, column_names, words) for column in tree.find_all(exp.Column))
     return next((refusal for refusal in refusals if refusal), None)
 

@@ -47,7 +47,7 @@ def advise_backticks(
         for name, trial in _trials(fault, tried_text, columns, before):
             words = [*chosen, name]
             try:
-                if {word.lower() for word in words} <= {known.lower() for known in names(trial)}:
+                if {word.lower() for word in words} <= {column.lower() for column in names(trial)}:
                     quoted = ", ".join(f"`{word}`" for word in words)
                     if len(words) == 1:
                         advice = f"if {words[0]} is a column's name, put it between backticks: {quoted}"
@@ -158,7 +158,7 @@ def _read_query(text: str, tables: Collection[str], columns: Collection[str]) ->
         partial(check_nodes, allowed=QUERY),
         partial(check_functions, allowed=IN_QUERIES),
         partial(_check_tables, tables=tables),
-        partial(check_names, columns=columns, one_table=False),
+        partial(check_names, columns=columns, is_single_table=False),
         _check_width,
         check_patterns,
         check_growth,
@@ -269,7 +269,7 @@ def _read_condition(text: str, columns: Collection[str] | None) -> Condition:
     rules: tuple[Rule, ...] = (
         partial(check_nodes, allowed=EXPRESSION),
         partial(check_functions, allowed=IN_CONDITIONS),
-        partial(check_names, columns=columns, one_table=True),
+        partial(check_names, columns=columns, is_single_table=True),
         check_patterns,
         check_growth,
     )

@@ -77,7 +77,7 @@ def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def shown(text: str) -> str:
+def safe_excerpt(text: str) -> str:
     """The text as an error may repeat it: short, and without a character that a terminal or a log obeys."""
     safe = "".join(letter if letter.isprintable() else "�" for letter in text[:SHOWN])
     return safe + ("…" if len(text) > SHOWN else "")

@@ -19,7 +19,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from .functions import IN_QUERIES
-from .refusal import Refusal, UnableToAllow, check_characters, shown
+from .refusal import Refusal, UnableToAllow, check_characters, safe_excerpt
 
 # Spark's SQL for reading and writing it back unchanged: sqlglot's dialect without its rewriting of functions.
 
@@ -129,7 +129,7 @@ def check_words(text: str, words: Sequence[Token]) -> Refusal | None:
     starts = [at for at in range(len(words)) if at == 0 or words[at - 1].token_type is TokenType.SEMICOLON]
     command = next((words[at] for at in starts if words[at].token_type in _COMMANDS), None)
     if command is not None:
-        what = f"{shown(command.text.upper())} is a command, not a query"
+        what = f"{safe_excerpt(command.text.upper())} is a command, not a query"
         return Refusal(what=what, mend="only select … from … can be asked", offset=command.start)
     depth = 0
     for word in words:
@@ -158,11 +158,11 @@ def _check_word(text: str, word: Token) -> Refusal | None:
         return Refusal(what=f"{what} is not allowed", mend=mend, offset=word.start)
     if kind not in _FREE_TEXTS and not word.text.isascii():
         mend = "write it in ASCII; letters that look alike are not the same"
-        return Refusal(what=f"{shown(word.text)} has letters outside ASCII", mend=mend, offset=word.start)
+        return Refusal(what=f"{safe_excerpt(word.text)} has letters outside ASCII", mend=mend, offset=word.start)
     if kind is TokenType.NUMBER and not _NUMBER.fullmatch(word.text):
         return Refusal(what="a number is too long", mend=f"give it at most {MAX_DIGITS} digits", offset=word.start)
     if kind is TokenType.STRING and _as_spark_reads(source) != word.text:
-        what = f"the literal {shown(source)} has an escape that readers of SQL understand differently"
+        what = f"the literal {safe_excerpt(source)} has an escape that readers of SQL understand differently"
         mend = r"write \\ for a backslash (a pattern's digit is \\d), \' for a quote, the character itself for others"
         return Refusal(what=what, mend=mend, offset=word.start)
     return None
@@ -273,4 +273,4 @@ def _unreadable(error: Exception, text: str) -> Refusal:
     if (line := place.get("line")) is not None and (column := place.get("col")) is not None:
         start = sum(map(len, text.splitlines(keepends=True)[: line - 1]))
         offset = max(start, start + int(column) - len(place.get("highlight") or ""))
-    return Refusal(what=f"it is no SQL: {shown(reason)}", mend="mend the syntax", offset=offset)
+    return Refusal(what=f"it is no SQL: {safe_excerpt(reason)}", mend="mend the syntax", offset=offset)

@@ -16,6 +16,7 @@ from . import templates
 from .tree import (
     PROFILE,
     Arithmetic,
+    AssertionProblem,
     Between,
     By,
     Call,
@@ -29,7 +30,6 @@ from .tree import (
     Number,
     Operator,
     Percentage,
-    Problem,
     Span,
     Text,
     fold,
@@ -85,7 +85,7 @@ _PRODUCTS = {
 class UnableToCheck(ValueError):
     """An assertion that cannot be evaluated as it is written; the message draws every place with a caret."""
 
-    def __init__(self, problems: Sequence[Problem], source: str) -> None:
+    def __init__(self, problems: Sequence[AssertionProblem], source: str) -> None:
         super().__init__("\n".join(f"Cannot accept the assertion: {problem.explain(source)}" for problem in problems))
         self.problems = tuple(problems)
 
@@ -117,12 +117,12 @@ def check(
         raise UnableToCheck(walk.problems, source)
 
 
-def nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+def nearest(name: str, names: Mapping[str, object] | tuple[str, ...]) -> str:
     """``: did you mean …?`` where a known name is like ``name``, else all known ones."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    close = get_close_matches(name, list(names), n=1, cutoff=0.6)
     if close:
         return f": did you mean {close[0]}?"
-    return f": take one of {', '.join(sorted(known))}" if known else ""
+    return f": take one of {', '.join(sorted(names))}" if names else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,10 +133,10 @@ class _Check:
     schema_of: SchemaOf
     signatures: Mapping[str, Signature]
     fault_of: FaultOf
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[AssertionProblem] = field(default_factory=list)
 
     def report(self, message: str, place: Span) -> None:
-        self.problems.append(Problem(message=message, place=place))
+        self.problems.append(AssertionProblem(message=message, place=place))
 
     def visit(self, node: Node, below: Sequence[Type]) -> Type:
         """The type of a node from those below it: numbers and lengths of time, and what may be done with both."""
@@ -200,7 +200,7 @@ class _Check:
         call = _CheckedCall(metric=metric, signature=signature, schema=schema, home=self.home, schema_of=self.schema_of)
         problems = list(call.problems())
         if not problems and (fault := self.fault_of(metric.spec)):
-            problems = [Problem(message=fault, place=metric.place)]
+            problems = [AssertionProblem(message=fault, place=metric.place)]
         self.problems.extend(problems)
         return signature.returns
 
@@ -252,7 +252,7 @@ class _CheckedCall:
     home: DatasetSchema
     schema_of: SchemaOf
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[AssertionProblem]:
         """Everything wrong with the call: against the metric's signature, the columns and the places of the data."""
         yield from self._columns()
         yield from self._arguments()
@@ -260,11 +260,11 @@ class _CheckedCall:
         yield from self._where()
         yield from self._target()
 
-    def _problem(self, message: str, part: str = "") -> Problem:
+    def _problem(self, message: str, part: str = "") -> AssertionProblem:
         """A problem under one part of the call, or under the whole."""
-        return Problem(message=message, place=self.metric.at(part))
+        return AssertionProblem(message=message, place=self.metric.at(part))
 
-    def _columns(self) -> Iterator[Problem]:
+    def _columns(self) -> Iterator[AssertionProblem]:
         name, least, most = self.signature.name, self.signature.min_columns, self.signature.max_columns
         columns = self.metric.spec.columns
         if most == 0 and columns:
@@ -297,7 +297,7 @@ class _CheckedCall:
         column = written(texts[0]) if written(texts[0]) in columns else named(texts[0])
         return f": a column stands without quotes, {column}"
 
-    def _arguments(self) -> Iterator[Problem]:
+    def _arguments(self) -> Iterator[AssertionProblem]:
         kinds, values = self.signature.arguments, self.metric.spec.arguments
         if (self.signature.max_columns == 0 and self.metric.spec.columns) or self._without_quotes:
             return  # reported already: a text without its quotes, or a column with them
@@ -308,7 +308,7 @@ class _CheckedCall:
         for index, (kind, value) in enumerate(zip(kinds, values, strict=True)):
             yield from self._literal(kind, value, f"argument {index}")
 
-    def _options(self) -> Iterator[Problem]:
+    def _options(self) -> Iterator[AssertionProblem]:
         options = self.signature.options
         for name, value in self.metric.spec.options:
             if name in options:
@@ -317,7 +317,7 @@ class _CheckedCall:
                 mend = nearest(name, options) or ": leave it out"
                 yield self._problem(f"{self.signature.name} has no option {name}={mend}", name)
 
-    def _literal(self, kind: ArgumentType, value: Literal, part: str) -> Iterator[Problem]:
+    def _literal(self, kind: ArgumentType, value: Literal, part: str) -> Iterator[AssertionProblem]:
         if isinstance(value, str) is (kind is ArgumentType.NUMBER):
             expected = "a number" if kind is ArgumentType.NUMBER else "a text in quotes"
             yield self._problem(f"{self.signature.name} needs {expected} here, not {value!r}", part)
@@ -326,7 +326,7 @@ class _CheckedCall:
         elif kind is ArgumentType.DATASET and value != self.home.name and self.schema_of(str(value)) is None:
             yield self._problem(_no_dataset(str(value)), part)
 
-    def _where(self) -> Iterator[Problem]:
+    def _where(self) -> Iterator[AssertionProblem]:
         where = self.metric.spec.where
         if where is None:
             return
@@ -337,13 +337,13 @@ class _CheckedCall:
         else:
             yield from self._templates(where, "where")
 
-    def _templates(self, sql: str, part: str) -> Iterator[Problem]:
+    def _templates(self, sql: str, part: str) -> Iterator[AssertionProblem]:
         faults = list(templates.faults(sql))
         yield from (self._problem(fault, part) for fault in faults)
         if not faults and templates.templates(sql) and not self.home.partitioned:
             yield self._problem(f"{self.home.name} has no partitions, so there is no window to fill in", part)
 
-    def _target(self) -> Iterator[Problem]:
+    def _target(self) -> Iterator[AssertionProblem]:
         """The dataset, the datacenter and the time that it is taken of."""
         schema, datacenter, ago = self.schema, self.metric.datacenter, self.metric.ago
         if schema is None and self.metric.dataset is not None:
@@ -363,27 +363,27 @@ def _no_dataset(name: str) -> str:
     return f"there is no dataset {name!r}: write its full name, such as 'raw.trips', once it is in the catalog"
 
 
-def _group_problems(tree: By, home: DatasetSchema, groupable: Collection[str]) -> Iterator[Problem]:
+def _group_problems(tree: By, home: DatasetSchema, groupable: Collection[str]) -> Iterator[AssertionProblem]:
     """Everything wrong with the groups of an assertion."""
     for index, column in enumerate(tree.columns):
         place = tree.at(f"column {index}")
         if home.columns is not None and home.kind_of(column) is None:
             message = f"{home.name} has no column {column}{nearest(column, home.columns)}"
-            yield Problem(message=message, place=place)
+            yield AssertionProblem(message=message, place=place)
         elif column in tree.columns[:index]:
-            yield Problem(message=f"by names {column} twice: keep one", place=place)
+            yield AssertionProblem(message=f"by names {column} twice: keep one", place=place)
     if len(tree.columns) > MAX_COLUMNS:
         message = f"by takes up to {MAX_COLUMNS} columns, not {len(tree.columns)}: leave some out"
-        yield Problem(message=message, place=tree.at(f"column {MAX_COLUMNS}"))
+        yield AssertionProblem(message=message, place=tree.at(f"column {MAX_COLUMNS}"))
     if tree.percent is not None and not 0 < tree.percent <= 100:
         message = "the share of the groups is above 0 % and up to 100 %: leave it out for all"
-        yield Problem(message=message, place=tree.at("percent"))
+        yield AssertionProblem(message=message, place=tree.at("percent"))
     metrics = [metric_of(node) for node in postorder(tree) if isinstance(node, Metric | History)]
     for metric in metrics:
         if metric.dataset not in (None, home.name):
             message = f"groups are those of {home.name}: leave dataset= out, or test the whole without by"
-            yield Problem(message=message, place=metric.at("dataset"))
+            yield AssertionProblem(message=message, place=metric.at("dataset"))
     for metric in metrics:
         if metric.spec.name not in groupable:
             message = f"{metric.spec.name} cannot be measured by group; these can: {', '.join(groupable) or 'none'}"
-            yield Problem(message=message, place=metric.place)
+            yield AssertionProblem(message=message, place=metric.place)

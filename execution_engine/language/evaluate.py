@@ -27,7 +27,7 @@ from execution_engine.metrics.spec import quoted
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, too_many_groups
 from execution_engine.outcome import Failure, Outcome, Reason
 
-from .past import BesidePast, ScoredWindow, WithPast, aggregate, anomaly, novelty, past_of_group
+from .past import BatchWithPast, ScoredWindow, WithPast, aggregate, anomaly, novelty, past_of_group
 from .serialise import length_shown, number_shown, number_text, to_text
 from .tree import (
     And,
@@ -392,7 +392,7 @@ Value = (
     | Groups
     | Sequence[Groups | None]
     | WithPast[Groups]
-    | BesidePast
+    | BatchWithPast
     | None
 )
 
@@ -450,7 +450,7 @@ def _operand_value(operand: Operand, value: Value) -> ExactNumber | ScoredWindow
             number = value
         case History(), WithPast():
             return anomaly(operand, cast("WithPast[ExactNumber | None]", value))
-        case History(), BesidePast():
+        case History(), BatchWithPast():
             return novelty(operand, value)
         case History(), Sequence():
             result = aggregate(operand, cast(Sequence[ExactNumber | None], value))

@@ -27,6 +27,7 @@ from .tree import (
     And,
     Arithmetic,
     Assertion,
+    AssertionProblem,
     Between,
     By,
     Call,
@@ -45,7 +46,6 @@ from .tree import (
     Or,
     Percentage,
     Placed,
-    Problem,
     Span,
     Text,
     depth,
@@ -57,7 +57,7 @@ from .tree import Literal as TreeLiteral
 class UnableToParse(ValueError):
     """A text that is no assertion; the message draws the place and says what was expected there."""
 
-    def __init__(self, problem: Problem, source: str, *, what: str = "assertion") -> None:
+    def __init__(self, problem: AssertionProblem, source: str, *, what: str = "assertion") -> None:
         super().__init__(f"Cannot read the {what}: {problem.explain(source)}")
         self.problem = problem
 
@@ -67,7 +67,7 @@ class ParseRefusal(Exception):
 
     def __init__(self, message: str, place: Span | None = None) -> None:
         super().__init__(message)
-        self.problem = Problem(message=message, place=place)
+        self.problem = AssertionProblem(message=message, place=place)
 
 
 # Limits, so that a hostile text is refused long before it is read to its end.

@@ -11,7 +11,7 @@ from execution_engine.anomalies.series import Series
 from execution_engine.exact import Number, decimal_of, number_of, to_json
 from execution_engine.metrics.states.group_values import GroupKey
 from execution_engine.novelty.days import FURTHER_WINDOWS
-from execution_engine.novelty.verdict import Cause, NoveltyStatus, Verdict
+from execution_engine.novelty.verdict import Cause, NoveltyStatus, NoveltyVerdict
 from execution_engine.outcome import Failure, Reason
 
 from .serialise import number_shown
@@ -20,7 +20,7 @@ from .tree import History, HistoryFunction
 if TYPE_CHECKING:
     from execution_engine.novelty.days import Day
     from execution_engine.novelty.past import Past
-    from execution_engine.profiles.profile import Profile
+    from execution_engine.profiles.profile import TableProfile
 
 V = TypeVar("V", covariant=True)
 EXPECTED = "expected"  # in the findings of a verdict: each anomaly's value, and between what it was expected
@@ -44,10 +44,10 @@ class WithPast(Generic[V]):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BesidePast:
+class BatchWithPast:
     """A batch and the accepted ones before it; ``windows`` are the keys of the last of these, in their order."""
 
-    profile: "Profile"
+    profile: "TableProfile"
     past: "Past"
     windows: Sequence[str]
     may_be_empty: bool = False  # no rows are no news
@@ -131,7 +131,7 @@ def anomaly(history: History, values: WithPast[Number | None]) -> ScoredWindow |
     expected = detector.expects(series)
     if isnan(sum(expected)) or not any(map(isfinite, expected)):
         return Failure(reason=Reason.NOT_FINITE, detail=f"{history.text} expects no number: its past is too large")
-    low, high = detector.wanted(expected)
+    low, high = detector.interval_on_side(expected)
     bottom, top = (None if abs(end) == inf else number_shown(decimal_of(end)) for end in (low, high))
     if bottom is None:
         interval = "anything" if top is None else f"{top} or less"
@@ -153,7 +153,7 @@ def anomaly(history: History, values: WithPast[Number | None]) -> ScoredWindow |
     )
 
 
-def novelty(history: History, batch: BesidePast) -> ScoredWindow | Failure:
+def novelty(history: History, batch: BatchWithPast) -> ScoredWindow | Failure:
     """How novel the batch is in units of the threshold, or that too few before it were accepted.
 
     Where the threshold is 0, the score is 1 and more, or 0.
@@ -162,7 +162,7 @@ def novelty(history: History, batch: BesidePast) -> ScoredWindow | Failure:
 
     verdict = judge(batch.profile, batch.past, history.method, day=batch.day)
     if batch.may_be_empty and not batch.profile.rows:
-        verdict = Verdict(status=NoveltyStatus.LIKE, score=0.0, threshold=1.0)
+        verdict = NoveltyVerdict(status=NoveltyStatus.LIKE, score=0.0, threshold=1.0)
     verdict = replace(verdict, causes=tuple(without_secrets(cause, batch.profile) for cause in verdict.causes))
     count = len(batch.past.batches)
     if verdict.status is NoveltyStatus.LEARNING or count < history.needed:
@@ -203,7 +203,7 @@ def _cause_as_json(cause: Cause, windows: Sequence[str]) -> dict[str, Any]:
     return {
         "column": cause.column,
         "statistic": cause.statistic,
-        "shown": cause.shown.value,
+        "shown": cause.notation.value,
         "value": cause.value,
         "expected": cause.expected,
         "low": cause.low,

@@ -36,7 +36,7 @@ NOWHERE = Span(start=0, end=0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class AssertionProblem:
     """One thing wrong with an assertion: what, where, and how to mend it."""
 
     message: str

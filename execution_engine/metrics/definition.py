@@ -92,7 +92,7 @@ class Dimension(StrEnum):
 NOTE = "note"  # in the detail of a measurement: a sentence that whoever reads the value must know
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """What one measurement costs, and whether it merges."""
 
     AGGREGATE = "aggregate"  # statistics of the one pass that all of a scan share
@@ -119,7 +119,7 @@ class Keys(StrEnum):
     WHOLE = "whole"  # those without a null
 
 
-SHARED = (Kind.AGGREGATE, Kind.SKETCH, Kind.GROUPING)  # what all metrics of a scan gather together
+SHARED = (MetricKind.AGGREGATE, MetricKind.SKETCH, MetricKind.GROUPING)  # what all metrics of a scan gather together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +191,7 @@ class MetricDefinition:
     """
 
     signature: Signature
-    kind: Kind
+    kind: MetricKind
     formula: str  # over the rows D, N = |D|; V the distinct values, c(v) how often each occurs
     source: str  # the paper, peer or standard that defines it
     meaning: str  # what its value is, in plain words for people who choose one
@@ -207,7 +207,7 @@ class MetricDefinition:
     inputs: tuple[Input, ...] = ()  # the measurements that it builds on
     held_to: HeldTo | None = None  # the call as it is meant at one place
     settle: Settle | None = None  # its value and detail, where the states of its inputs tell it without reading data
-    kept_while_missed: bool = False  # what builds on it takes the newest one of which it has not found all yet
+    stays_while_missed: bool = False  # what builds on it takes the newest one of which it has not found all yet
     spared: frozenset[str] = frozenset()  # the metrics among its inputs that it can do without
     both_sides: bool = False  # a comparison builds on it from both sides; that of the other is an input by OTHER_SIDE
     # who measures it
@@ -235,7 +235,7 @@ class MetricDefinition:
     @property
     def portable(self) -> bool:
         """Whether it is measured outside the lake too."""
-        if self.kind is Kind.AGGREGATE:
+        if self.kind is MetricKind.AGGREGATE:
             return self.plain_sql
         return DATABASE in self.taken_by or SERVICE in self.taken_by
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from execution_engine.drift import jensen_shannon, smoothed, stability_index
-from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
+from execution_engine.profiles.profile import ColumnProfile, TableProfile, ValueKind
 from execution_engine.profiles.texts import CLASSES, END, GROUPS, Texts
 from execution_engine.profiles.values import DistinctSample, Floats, Ints, Numbers, ValueCounts, merged_values
 
@@ -66,7 +66,7 @@ class PooledNumbers:
 class Pool:
     """Of all batches in which the column was of this kind."""
 
-    kind: ColumnKind
+    kind: ValueKind
     values: ValueCounts = field(default_factory=ValueCounts)
     shapes: ValueCounts = field(default_factory=ValueCounts)
     pairs: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(CLASSES * CLASSES, np.int64))
@@ -74,7 +74,7 @@ class Pool:
 
     def joined(self, column: ColumnProfile) -> "Pool":
         """With the column of one more batch; one of another kind begins anew, one without any value adds nothing."""
-        if column.kind is ColumnKind.NOTHING or not column.present:
+        if column.kind is ValueKind.NOTHING or not column.present:
             return self
         pool = self if column.kind is self.kind else Pool(kind=column.kind)
         pool = replace(pool, values=_pooled(pool.values, column.values, MOST_VALUES))
@@ -149,11 +149,11 @@ class ColumnStatistics:
         self.least = np.zeros(len(STATISTICS))
         self.rare, self.of = np.full(len(RARE), nan), np.full(len(RARE), nan)
 
-    def put(self, name: str, scaled: float, floor: float, shown: float, least: float = 0.0) -> None:
+    def put(self, name: str, scaled: float, floor: float, display_value: float, least: float = 0.0) -> None:
         """One statistic; a value beyond all numbers is none."""
         place = PLACE[name]
         if np.isfinite(scaled):
-            self.scaled[place], self.floors[place], self.shown[place] = scaled, floor, shown
+            self.scaled[place], self.floors[place], self.shown[place] = scaled, floor, display_value
             self.least[place] = least if STATISTICS[name].by_rows else 0.0
 
     def put_share(self, name: str, count: float, of: float) -> None:
@@ -167,7 +167,7 @@ class ColumnStatistics:
             self.rare[_RARE_PLACE[name]], self.of[_RARE_PLACE[name]] = rare, of
 
 
-def row_statistics(profile: Profile, before: DistinctSample) -> ColumnStatistics:
+def row_statistics(profile: TableProfile, before: DistinctSample) -> ColumnStatistics:
     """What is known of a whole batch; ``before``: the keys of the rows of the one before it."""
     row, rows = ColumnStatistics(), profile.rows
     row.put("rows", log1p(profile.all_rows), 1 / sqrt(max(profile.all_rows, 1)), profile.all_rows)
@@ -186,13 +186,13 @@ def column_statistics(column: ColumnProfile, pool: Pool | None) -> ColumnStatist
         row.put_share("complete", column.present, column.rows)
     if not column.present:
         return row
-    known = pool if pool is not None and pool.kind is column.kind and pool.values.rows else None
+    comparable_pool = pool if pool is not None and pool.kind is column.kind and pool.values.rows else None
     if column.values.rows:
-        _put_values(row, column, known)
+        _put_values(row, column, comparable_pool)
     if column.numbers is not None:
-        _put_numbers(row, column.numbers, known)
+        _put_numbers(row, column.numbers, comparable_pool)
     if column.texts is not None:
-        _put_texts(row, column.texts, column.present, known)
+        _put_texts(row, column.texts, column.present, comparable_pool)
     return row
 
 
@@ -349,7 +349,7 @@ class Batch:
     """
 
     names: tuple[str, ...]
-    kinds: Mapping[str, ColumnKind]
+    kinds: Mapping[str, ValueKind]
     arrays: Mapping[str, Floats]
     released: bool = False
     day: Day | None = None
@@ -362,7 +362,7 @@ class Batch:
         return np.where((at >= 0)[:, None], array[at], np.nan)
 
 
-def batch_of(profile: Profile, pools: Mapping[str, Pool], before: DistinctSample) -> Batch:
+def batch_of(profile: TableProfile, pools: Mapping[str, Pool], before: DistinctSample) -> Batch:
     """The statistics of a batch beside the pools of what came before it, and the keys of the last rows of that.
 
     To seven digits: far finer than the noise of any statistic, and half as many bytes to keep for a year. Rounded here,

@@ -6,20 +6,20 @@ from math import inf
 
 import numpy as np
 
-from execution_engine.profiles.profile import ColumnKind, Profile
+from execution_engine.profiles.profile import TableProfile, ValueKind
 from execution_engine.profiles.values import Floats
 
 from .batch import matched
 from .days import LEARNING
 from .past import Past
-from .statistics import PLACE, WHOLE_BATCH, Shown
+from .statistics import PLACE, WHOLE_BATCH, Notation
 from .verdict import Cause
 
 MOST_NEW = 10  # values never seen before that a cause names
 USUALLY_NEW = 0.05  # of the rows of a usual batch: from here on a new value says nothing
 
 
-def changed_columns(profile: Profile, past: Past) -> tuple[list[Cause], tuple[str, ...]]:
+def changed_columns(profile: TableProfile, past: Past) -> tuple[list[Cause], tuple[str, ...]]:
     """Columns that are gone or of another kind, and notes of those that are new or not yet known well enough."""
     causes, notes = [], []
     last = past.batches[-len(past.history.scaled) :]
@@ -30,9 +30,9 @@ def changed_columns(profile: Profile, past: Past) -> tuple[list[Cause], tuple[st
             if len(kinds) == len(last):
                 causes.append(_of_words(name, "column", "missing", "there"))
             continue
-        known = {kind for kind in kinds if kind is not ColumnKind.NOTHING}
-        if known and column.kind not in (*known, ColumnKind.NOTHING):
-            causes.append(_of_words(name, "kind of the values", column.kind, " or ".join(sorted(known))))
+        value_kinds = {kind for kind in kinds if kind is not ValueKind.NOTHING}
+        if value_kinds and column.kind not in (*value_kinds, ValueKind.NOTHING):
+            causes.append(_of_words(name, "kind of the values", column.kind, " or ".join(sorted(value_kinds))))
         if not kinds:
             notes.append(f"{name} is new: it is judged once {LEARNING} batches with it are accepted")
         elif len(kinds) < LEARNING:
@@ -41,17 +41,24 @@ def changed_columns(profile: Profile, past: Past) -> tuple[list[Cause], tuple[st
 
 
 def moved_cause(
-    name: str | None, words: str, shown: Shown, value: float, usual: Floats, z: float, before: Floats, when: str = ""
+    name: str | None,
+    words: str,
+    notation: Notation,
+    value: float,
+    usual: Floats,
+    z: float,
+    before: Floats,
+    when: str = "",
 ) -> Cause:
     """A statistic that moved, beside those of the batches that it was compared with, and of the last ones."""
-    known = usual[~np.isnan(usual)]
-    low, high = np.quantile(known, [0.05, 0.95]).tolist()
+    numbers = usual[~np.isnan(usual)]
+    low, high = np.quantile(numbers, [0.05, 0.95]).tolist()
     return Cause(
         column=name,
         statistic=words,
-        shown=shown,
+        notation=notation,
         value=value,
-        expected=float(np.median(known)),
+        expected=float(np.median(numbers)),
         low=low,
         high=high,
         when=when,
@@ -60,14 +67,14 @@ def moved_cause(
     )
 
 
-def with_new_values(causes: Sequence[Cause], profile: Profile, past: Past) -> list[Cause]:
+def with_new_values(causes: Sequence[Cause], profile: TableProfile, past: Past) -> list[Cause]:
     """The first cause of each column names the column's new values."""
     first = {cause.column: at for at, cause in reversed(list(enumerate(causes))) if cause.column is not None}
     new_values = {at: _new_values(profile, past, name) for name, at in first.items()}
     return [replace(cause, new_values=new_values.get(at, ())) for at, cause in enumerate(causes)]
 
 
-def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
+def _new_values(profile: TableProfile, past: Past, name: str) -> tuple[object, ...]:
     """The most frequent values of a column that no accepted batch had, where all that these had are known.
 
     None where new values are nothing new, as those of an id.
@@ -82,4 +89,4 @@ def _new_values(profile: Profile, past: Past, name: str) -> tuple[object, ...]:
 
 
 def _of_words(column: str, statistic: str, value: str, expected: str) -> Cause:
-    return Cause(column=column, statistic=statistic, shown=Shown.NUMBER, value=value, expected=expected, z=inf)
+    return Cause(column=column, statistic=statistic, notation=Notation.NUMBER, value=value, expected=expected, z=inf)

@@ -40,7 +40,7 @@ def day_of(local: date, country: str = "") -> Day:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calendar:
+class DayCalendar:
     """How days are told of the windows of a table that is cut into local days."""
 
     zone: tzinfo

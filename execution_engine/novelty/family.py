@@ -11,15 +11,15 @@ import numpy as np
 from scipy.special import ndtri
 
 from execution_engine.drift import MOSTLY_OTHERS
-from execution_engine.profiles.profile import ColumnKind, Profile
+from execution_engine.profiles.profile import TableProfile, ValueKind
 from execution_engine.profiles.values import Floats
 
 from .batch import LAST_NUMBERS, Batch, Pool, edges_of
 from .columns import changed_columns, moved_cause, with_new_values
 from .past import Past
 from .scores import FALSE_ALARMS, FEWEST, LARGEST_Z, normal_of_t, threshold
-from .statistics import PLACE, RARE, STATISTICS, WHOLE_BATCH, Shown
-from .verdict import Cause, Verdict
+from .statistics import PLACE, RARE, STATISTICS, WHOLE_BATCH, Notation
+from .verdict import Cause, NoveltyVerdict
 
 # How far each column of a batch, and of each batch before it, was from what had been accepted by then.
 #
@@ -40,7 +40,7 @@ class FamilyDistances:
     """
 
     tests: tuple[tuple[str, str], ...]
-    shown: Floats
+    values: Floats
     distances: Floats
     expected: Floats
     degrees: Floats
@@ -60,17 +60,19 @@ def distances_of(batch: Batch, past: Past) -> FamilyDistances:
             tests.append((name, compared[0]))
             degrees.append(compared[1])
     names = [name for name, _ in tests]
-    shown = _gathered(past, batch, names, [PLACE[statistic] for _, statistic in tests], "shown")
+    values = _gathered(past, batch, names, [PLACE[statistic] for _, statistic in tests], "shown")
     rows = _gathered(past, batch, names, [RARE.index(_ROWS[statistic]) for _, statistic in tests], "of")
     is_missing, is_numbers = (np.array([statistic == which for _, statistic in tests]) for which in (MISSING, NUMBERS))
-    distances = np.where(is_missing, _gaps(shown, rows), np.where(is_numbers, shown, shown**2))
+    distances = np.where(is_missing, _gaps(values, rows), np.where(is_numbers, values, values**2))
     distances[np.isnan(rows)] = np.nan
     by_row = np.array(degrees) / np.where(is_missing | is_numbers, 1.0, BITS)
-    known = ~np.isnan(distances)
-    before = np.cumsum(known, axis=0) - known + 1.0  # the first of all made the pool, and was compared with nothing
+    has_distance = ~np.isnan(distances)
+    before = (
+        np.cumsum(has_distance, axis=0) - has_distance + 1.0
+    )  # the first of all made the pool, and was compared with nothing
     return FamilyDistances(
         tests=tuple(tests),
-        shown=shown,
+        values=values,
         distances=distances,
         expected=by_row / rows,
         degrees=np.array(degrees),
@@ -80,9 +82,9 @@ def distances_of(batch: Batch, past: Past) -> FamilyDistances:
 
 def _compared(past: Past, pool: Pool, name: str) -> tuple[str, float] | None:
     """The statistic that a column is compared by, and its degrees of freedom."""
-    if pool.kind in (ColumnKind.NUMBER, ColumnKind.TIME):
-        known = len(pool.numbers.quantiles)
-        return (NUMBERS, float(max(1, len(edges_of(pool.numbers))))) if known else None
+    if pool.kind in (ValueKind.NUMBER, ValueKind.TIME):
+        count = len(pool.numbers.quantiles)
+        return (NUMBERS, float(max(1, len(edges_of(pool.numbers))))) if count else None
     if not pool.values.rows:
         return None
     at = past.names.index(name)
@@ -99,9 +101,9 @@ def _gathered(past: Past, batch: Batch, names: list[str], places: list[int], par
     """One figure of each test in each batch; NaN where the column was of another kind."""
     kinds = {name: past.pools[name].kind for name in names if name in past.pools}
     figures = np.full((len(past.batches) + 1, len(names)), np.nan)
-    for row, each in enumerate((*past.batches, batch)):
-        alike = [each.kinds.get(name) in (kinds.get(name), None, ColumnKind.NOTHING) for name in names]
-        figures[row] = np.where(alike, each.aligned(part, names)[np.arange(len(names)), places], np.nan)
+    for row, member in enumerate((*past.batches, batch)):
+        alike = [member.kinds.get(name) in (kinds.get(name), None, ValueKind.NOTHING) for name in names]
+        figures[row] = np.where(alike, member.aligned(part, names)[np.arange(len(names)), places], np.nan)
     return figures
 
 
@@ -121,21 +123,21 @@ MOST_CAUSES = 20
 RANKED = ceil(1 / FALSE_ALARMS) - 1  # accepted batches from which on their ranks alone bound the false alarms
 
 
-def judged(profile: Profile, past: Past) -> Verdict:
+def judged(profile: TableProfile, past: Past) -> NoveltyVerdict:
     """The verdict by drift: its score is the largest z of a distance."""
     causes, notes = changed_columns(profile, past)
     family = distances_of(past.batch_of(profile), past)
     z = standardised(family)
     released = [place for place, batch in enumerate(past.batches) if batch.released]
-    ours = _beside_released(z, released)
+    ours = _z_beside_released(z, released)
     accepted = np.nan_to_num(np.delete(z[:-1], released, axis=0))
     bound = bound_of(accepted.max(axis=1, initial=0.0), int((~np.isnan(ours)).sum()))
     score = LARGEST_Z if causes else float(np.nan_to_num(ours).max(initial=0.0))
     if score <= bound:
-        return Verdict.of(score, bound, notes=notes)
+        return NoveltyVerdict.of(score, bound, notes=notes)
     order = np.argsort(-np.nan_to_num(ours), kind="stable")[:MOST_CAUSES]
     causes += [_cause(family, at, float(ours[at])) for at in order.tolist() if ours[at] > bound]
-    return Verdict.of(score, bound, with_new_values(causes, profile, past), notes)
+    return NoveltyVerdict.of(score, bound, with_new_values(causes, profile, past), notes)
 
 
 def standardised(family: FamilyDistances) -> Floats:
@@ -151,17 +153,17 @@ def standardised(family: FamilyDistances) -> Floats:
         between = np.maximum(0.0, np.nanmedian(alone - family.expected, axis=0))
         roots = np.cbrt(alone / (between + family.expected))
         floor = 2 / (9 * family.degrees)  # the variance of such a root
-        known = ~np.isnan(roots)
-        count = known.sum(axis=0)
-        filled = np.where(known, roots, 0.0)
+        has_root = ~np.isnan(roots)
+        count = has_root.sum(axis=0)
+        filled = np.where(has_root, roots, 0.0)
         mean = filled.sum(axis=0) / count
-        apart = np.where(known, roots - mean, 0.0)
+        apart = np.where(has_root, roots - mean, 0.0)
         rest = count - 1
         spread = np.maximum((apart**2).sum(axis=0) - apart**2 * count / rest, 0.0) / (rest - 1)
         whole = np.maximum(spread, floor)
         freedom = (rest - 1) * np.minimum(whole / spread, 1e3) ** 2
         t = (roots - (mean - apart / rest)) / np.sqrt(whole * (1 + 1 / rest))
-        z = np.where(known & (rest >= FEWEST), normal_of_t(t, freedom), np.nan)
+        z = np.where(has_root & (rest >= FEWEST), normal_of_t(t, freedom), np.nan)
     return z
 
 
@@ -178,7 +180,7 @@ def bound_of(maxima: Floats, tests: int) -> float:
     return max(least, float(np.sort(maxima)[ceil((count + 1) * (1 - FALSE_ALARMS)) - 1]))
 
 
-def _beside_released(z: Floats, released: Sequence[int]) -> Floats:
+def _z_beside_released(z: Floats, released: Sequence[int]) -> Floats:
     """The z of the batch that is judged, or what it is above that of a released one, where this is nearer to 0."""
     ours: Floats = z[-1]
     for place in released:
@@ -189,5 +191,5 @@ def _beside_released(z: Floats, released: Sequence[int]) -> Floats:
 
 def _cause(family: FamilyDistances, at: int, z: float) -> Cause:
     name, statistic = family.tests[at]
-    before, shown = family.shown[:-1, at], Shown.SHARE if statistic == MISSING else Shown.DISTANCE
-    return moved_cause(name, STATISTICS[statistic].words, shown, float(family.shown[-1, at]), before, z, before)
+    before, notation = family.values[:-1, at], Notation.SHARE if statistic == MISSING else Notation.DISTANCE
+    return moved_cause(name, STATISTICS[statistic].words, notation, float(family.values[-1, at]), before, z, before)

@@ -13,15 +13,15 @@ import numpy as np
 from scipy.stats import betabinom
 
 from execution_engine.profiles.lints import are_secret
-from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
+from execution_engine.profiles.profile import ColumnProfile, TableProfile, ValueKind
 from execution_engine.profiles.values import Floats, Keys
 
 from .batch import Pool, above, below
 from .columns import changed_columns
 from .days import LEARNING
 from .past import Past
-from .statistics import PLACE, RARE, WHOLE_BATCH, Shown
-from .verdict import Cause, Verdict
+from .statistics import PLACE, RARE, WHOLE_BATCH, Notation
+from .verdict import Cause, NoveltyVerdict
 
 # What accepted batches say of each column: kind, presence, domain, range, whole numbers, unique values.
 
@@ -36,7 +36,7 @@ class ColumnSchema:
     have a value in a batch as large as the usual one.
     """
 
-    kind: ColumnKind
+    kind: ValueKind
     batches: int
     is_required: bool = False  # every accepted batch has the column
     presence: float | None = None
@@ -72,7 +72,7 @@ class Schema:
     columns: Mapping[str, ColumnSchema] = field(default_factory=dict)
     batches: int = 0
 
-    def said(self, batch: Profile) -> dict[str, Any]:
+    def as_json(self, batch: TableProfile) -> dict[str, Any]:
         """As JSON; the values of domains are those that a batch has."""
         columns = {name: column.as_json(batch.columns.get(name)) for name, column in self.columns.items()}
         return {"batches": self.batches, "columns": columns}
@@ -97,33 +97,33 @@ def infer(past: Past) -> Schema:
     for at, name in enumerate(past.names):
         batches = int((~np.isnan(past.history.shown[:, at, PLACE["complete"]])).sum())
         pool = past.pools.get(name)
-        known = (batch.kinds[name] for batch in reversed(past.batches) if name in batch.kinds)
-        kind = pool.kind if pool is not None else next(known, None)
+        past_kinds = (batch.kinds[name] for batch in reversed(past.batches) if name in batch.kinds)
+        kind = pool.kind if pool is not None else next(past_kinds, None)
         if name != WHOLE_BATCH and kind is not None and batches >= LEARNING:
             columns[name] = _infer_column(past, at, kind, pool, batches)
     return Schema(columns=columns, batches=len(past.batches))
 
 
-def _infer_column(past: Past, at: int, kind: ColumnKind, pool: Pool | None, batches: int) -> ColumnSchema:
+def _infer_column(past: Past, at: int, kind: ValueKind, pool: Pool | None, batches: int) -> ColumnSchema:
     name, history = past.names[at], past.history
-    shown, of = history.shown[:, at], history.of[:, at]
+    statistics, of = history.shown[:, at], history.of[:, at]
     rare = dict(zip(RARE, history.rare[:, at].T, strict=True))
-    low, high = _range(pool, batches) if kind is ColumnKind.NUMBER and pool is not None else (None, None)
+    low, high = _range(pool, batches) if kind is ValueKind.NUMBER and pool is not None else (None, None)
     varies = pool is not None and len(pool.values.keys) >= FEW_NUMBERS
-    distinct = shown[:, PLACE["distinct"]]
+    distinct = statistics[:, PLACE["distinct"]]
     rows = of[~np.isnan(distinct), RARE.index("complete")]  # enough, and no value occurs twice in any batch
     is_unique = len(rows) >= LEARNING and np.median(rows) >= FEWEST_ROWS and (distinct[~np.isnan(distinct)] == 1).all()
-    is_whole = kind is ColumnKind.NUMBER and varies and not np.nansum(rare["broken"]) > 0
+    is_whole = kind is ValueKind.NUMBER and varies and not np.nansum(rare["broken"]) > 0
     return ColumnSchema(
         kind=kind,
         batches=batches,
         is_required=all(name in batch.kinds for batch in past.last),
         presence=_presence(rare["complete"], of[:, RARE.index("complete")]),
-        domain=_domain(past, pool, rare["values_new"], of) if kind is ColumnKind.TEXT else None,
+        domain=_domain(past, pool, rare["values_new"], of) if kind is ValueKind.TEXT else None,
         low=low,
         high=high,
         is_whole=is_whole,
-        is_unique=(is_whole or kind is ColumnKind.TEXT) and bool(is_unique),
+        is_unique=(is_whole or kind is ValueKind.TEXT) and bool(is_unique),
     )
 
 
@@ -132,8 +132,8 @@ def _presence(missing: Floats, rows: Floats) -> float | None:
 
     The prior of the share that is missing is Jeffreys': half a row.
     """
-    known = rows > 0
-    missing, rows = missing[known], rows[known]
+    has_rows = rows > 0
+    missing, rows = missing[has_rows], rows[has_rows]
     if not len(rows):
         return None
     total, share = rows.sum(), (missing.sum() + 0.5) / (rows.sum() + 1)
@@ -179,14 +179,14 @@ def _range(pool: Pool, batches: int) -> tuple[float | None, float | None]:
 MOST_NEW = 10  # values outside a domain that an anomaly names
 
 
-def judged(profile: Profile, past: Past) -> Verdict:
+def judged(profile: TableProfile, past: Past) -> NoveltyVerdict:
     """The verdict by the schema: its score is the number of anomalies, and any is too many."""
     causes, notes = changed_columns(profile, past)
     columns = infer(past).columns
     for name, column in profile.columns.items():
         if name in columns and column.rows:
             causes += _column_anomalies(name, column, columns[name], past)
-    return Verdict.of(float(len(causes)), 0.0, causes, notes)
+    return NoveltyVerdict.of(float(len(causes)), 0.0, causes, notes)
 
 
 def _column_anomalies(name: str, column: ColumnProfile, schema: ColumnSchema, past: Past) -> Iterator[Cause]:
@@ -197,7 +197,7 @@ def _column_anomalies(name: str, column: ColumnProfile, schema: ColumnSchema, pa
     is_small = column.rows < float(np.nanmedian(history.of[:, at, RARE.index("complete")]))
     if schema.presence is not None and share < schema.presence - (1.5 / column.rows if is_small else 1e-9):
         yield Cause(
-            column=name, statistic="share of complete values", shown=Shown.SHARE, value=share, expected=None,
+            column=name, statistic="share of complete values", notation=Notation.SHARE, value=share, expected=None,
             low=schema.presence, high=1.0, z=inf, before=tuple(history.shown[:, at, PLACE["complete"]].tolist()),
         )  # fmt: skip
     if column.kind is not schema.kind:
@@ -206,15 +206,19 @@ def _column_anomalies(name: str, column: ColumnProfile, schema: ColumnSchema, pa
     def counted(words: str, count: float, rare: str = "", new: tuple[object, ...] = ()) -> Cause:
         before = tuple(history.rare[:, at, RARE.index(rare)].tolist()) if rare else ()
         return Cause(
-            column=name, statistic=words, shown=Shown.COUNT, value=count, expected=0.0, z=inf, new_values=new,
+            column=name, statistic=words, notation=Notation.COUNT, value=count, expected=0.0, z=inf, new_values=new,
             before=before,
         )  # fmt: skip
 
     if schema.domain is not None:
-        new, known = ~np.isin(values.keys, schema.domain), len(schema.domain)
+        new, domain_size = ~np.isin(values.keys, schema.domain), len(schema.domain)
         if count := int(values.counts[new].sum()) + values.cut:
             labels = values.labels_of(new, MOST_NEW)
-            words = f"rows outside the {known} known values" if known > 1 else "rows without the one known value"
+            words = (
+                f"rows outside the {domain_size} known values"
+                if domain_size > 1
+                else "rows without the one known value"
+            )
             yield counted(words, count, "values_new", () if are_secret(labels) else labels)
     if schema.is_unique and (count := round(column.present - column.distinct)) > 0:
         yield counted("rows that repeat a value", count)

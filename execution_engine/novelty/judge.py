@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from execution_engine.profiles.lints import SECRETS, lints_of
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 from execution_engine.profiles.values import Floats, Ints
 
 from .batch import FEATURES, MEASURED, OF_PAPER, put_beside
@@ -30,8 +30,8 @@ from .scores import (
     z_beside,
 )
 from .seasons import is_usual
-from .statistics import PLACE, STATISTICS, WHOLE_BATCH, Shown
-from .verdict import Cause, NoveltyStatus, Verdict
+from .statistics import PLACE, STATISTICS, WHOLE_BATCH, Notation
+from .verdict import Cause, NoveltyStatus, NoveltyVerdict
 
 # The paper's judge: the mean distance of a batch to its five nearest neighbours among the accepted ones.
 
@@ -87,7 +87,7 @@ ON_SUNDAY = Day(weekday=SUNDAY)
 COPIED = Cause(
     column=None,
     statistic="rows",
-    shown=Shown.NUMBER,
+    notation=Notation.NUMBER,
     value="the same as in the window before",
     expected="new ones",
     z=inf,
@@ -95,17 +95,19 @@ COPIED = Cause(
 LIKE_ALL, LIKE_ITS_WEEKDAY, LIKE_SUNDAYS, LIKE_RARE_DAYS = range(4)  # which batches one is compared with
 
 
-def judge(profile: Profile, past: Past, method: Method = Method.PREDICTIVE, *, day: Day | None = None) -> Verdict:
+def judge(
+    profile: TableProfile, past: Past, method: Method = Method.PREDICTIVE, *, day: Day | None = None
+) -> NoveltyVerdict:
     """What a batch is beside its accepted past; by predictions, beside its like where its ``day`` is known."""
     if len(past.batches) < LEARNING:
         note = f"{len(past.batches)} of the {LEARNING} accepted batches that a verdict needs"
-        return Verdict(status=NoveltyStatus.LEARNING, notes=(note,))
+        return NoveltyVerdict(status=NoveltyStatus.LEARNING, notes=(note,))
     if method is Method.PREDICTIVE:
         return _by_prediction(profile, past, day)
     return BY_METHOD[method](profile, past)
 
 
-def _by_prediction(profile: Profile, past: Past, day: Day | None) -> Verdict:
+def _by_prediction(profile: TableProfile, past: Past, day: Day | None) -> NoveltyVerdict:
     batch = past.batch_of(profile)
     new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)
@@ -114,7 +116,7 @@ def _by_prediction(profile: Profile, past: Past, day: Day | None) -> Verdict:
     rows = past.names.index(WHOLE_BATCH), PLACE["rows"]
     if not profile.rows and past.history.shown[:, *rows].all():
         empty = _cause(past, *rows, 0.0, inf, _alike(past, day, LIKE_ALL))
-        return Verdict(status=NoveltyStatus.NOVEL, score=LARGEST_Z, threshold=float(bounds[0]), causes=(empty,))
+        return NoveltyVerdict(status=NoveltyStatus.NOVEL, score=LARGEST_Z, threshold=float(bounds[0]), causes=(empty,))
     causes, notes = changed_columns(profile, past)
     stale = past.history.shown[:, rows[0], PLACE["stale"]]
     stale = stale[~np.isnan(stale)]
@@ -125,14 +127,14 @@ def _by_prediction(profile: Profile, past: Past, day: Day | None) -> Verdict:
     family = int((scores / bounds).argmax())
     score, bound = LARGEST_Z if causes else float(scores[family]), float(bounds[family])
     if score <= bound:
-        return Verdict.of(score, bound, notes=notes)
+        return NoveltyVerdict.of(score, bound, notes=notes)
     sizes = np.nan_to_num(np.abs(z)) / bounds[families(len(z))]
     order = np.argsort(-sizes, axis=None, kind="stable")[:MOST_CAUSES]
     moved = [divmod(int(place), len(STATISTICS)) for place in order if sizes.flat[place] > 1]
     for at, place in moved:
         like = _alike(past, day, int(with_what[at, place]))
         causes.append(_cause(past, at, place, float(new["shown"][at, place]), float(z[at, place]), like))
-    return Verdict.of(score, bound, with_new_values(causes, profile, past), notes)
+    return NoveltyVerdict.of(score, bound, with_new_values(causes, profile, past), notes)
 
 
 def _compared(past: Past, new: dict[str, Floats], day: Day | None) -> tuple[Floats, Ints]:
@@ -143,15 +145,15 @@ def _compared(past: Past, new: dict[str, Floats], day: Day | None) -> tuple[Floa
     """
     rare = rare_of_one(past.history, new["rare"], new["of"])
 
-    def beside_all(on: Day | None) -> Floats:
+    def z_beside_all(on: Day | None) -> Floats:
         scaled = new["scaled"] - past.seasons.of(on)
         return combined(of_one(past.history, scaled, new["floors"], new["least"]), rare)
 
-    z = beside_all(day)
+    z = z_beside_all(day)
     with_what = np.where(past.seasons.is_seasonal(day), LIKE_ITS_WEEKDAY, LIKE_ALL)
     others: list[tuple[int, Floats]] = []
     if day is not None and day.rare is RareDay.HOLIDAY:
-        others.append((LIKE_SUNDAYS, np.where(past.seasons.is_seasonal(ON_SUNDAY), beside_all(ON_SUNDAY), np.nan)))
+        others.append((LIKE_SUNDAYS, np.where(past.seasons.is_seasonal(ON_SUNDAY), z_beside_all(ON_SUNDAY), np.nan)))
     if day is not None and (like := past.rare_like(day)) is not None:
         others.append((LIKE_RARE_DAYS, like.z(past.history, new, past.off(day))))
     for place in past.released:  # as two draws differ, by the others' spread
@@ -167,36 +169,38 @@ def _compared(past: Past, new: dict[str, Floats], day: Day | None) -> tuple[Floa
 
 def _alike(past: Past, day: Day | None, what: int) -> tuple[Floats, str]:
     """What was shown of the batches that one of this day was compared with, and when these were, in words."""
-    shown = past.history.shown
+    statistics = past.history.shown
     if day is None or what == LIKE_ALL:
-        return shown, ""
+        return statistics, ""
     if what == LIKE_RARE_DAYS and (like := past.rare_like(day)) is not None and day.rare is not None:
         return like.statistics.shown, day.rare.when
     weekday = SUNDAY if what == LIKE_SUNDAYS else day.weekday
-    return shown[[is_usual(batch.day, weekday) for batch in past.last]], f"on {WEEKDAYS[weekday]}"
+    return statistics[[is_usual(batch.day, weekday) for batch in past.last]], f"on {WEEKDAYS[weekday]}"
 
 
 def _cause(past: Past, at: int, place: int, value: float, z: float, like: tuple[Floats, str]) -> Cause:
-    statistic, (shown, when) = list(STATISTICS.values())[place], like
+    statistic, (like_values, when) = list(STATISTICS.values())[place], like
     words = statistic.words
     if place == PLACE["beside"]:
         words += f" of {past.names[past.companions[at]]},"
     before = past.history.shown[:, at, place]
-    return moved_cause(past.names[at] or None, words, statistic.shown, value, shown[:, at, place], z, before, when)
+    return moved_cause(
+        past.names[at] or None, words, statistic.notation, value, like_values[:, at, place], z, before, when
+    )
 
 
-def _by_neighbours(profile: Profile, past: Past) -> Verdict:
+def _by_neighbours(profile: TableProfile, past: Past) -> NoveltyVerdict:
     names = sorted({name for batch in past.batches for name in batch.kinds})
     features = past.batch_of(profile).aligned(OF_PAPER, names)
     history = np.array([batch.aligned(OF_PAPER, names) for batch in past.batches])
     distances = judged(history, features)
     if distances.distance <= distances.threshold:
-        return Verdict.of(distances.distance, distances.threshold)
+        return NoveltyVerdict.of(distances.distance, distances.threshold)
     causes = [
         Cause(
             column=names[at],
             statistic=FEATURES[feature],
-            shown=Shown.SHARE if "share" in FEATURES[feature] else Shown.NUMBER,
+            notation=Notation.SHARE if "share" in FEATURES[feature] else Notation.NUMBER,
             value=float(features[at, feature]),
             expected=float(distances.nearest[at, feature]),
             z=float(distances.apart[at, feature]),
@@ -206,17 +210,17 @@ def _by_neighbours(profile: Profile, past: Past) -> Verdict:
         for at, feature in [divmod(place, len(FEATURES))]
         if distances.apart[at, feature]
     ]
-    return Verdict.of(distances.distance, distances.threshold, causes)
+    return NoveltyVerdict.of(distances.distance, distances.threshold, causes)
 
 
-def without_secrets(cause: Cause, profile: Profile) -> Cause:
+def without_secrets(cause: Cause, profile: TableProfile) -> Cause:
     """What may be told of a cause: no value of a column whose values look like secrets."""
     column = profile.columns.get(cause.column or "")
     is_secret = column is not None and any(lint["name"] == SECRETS for lint in lints_of(column))
     return cause.without_values() if is_secret else cause
 
 
-BY_METHOD: Mapping[Method, Callable[[Profile, Past], Verdict]] = {
+BY_METHOD: Mapping[Method, Callable[[TableProfile, Past], NoveltyVerdict]] = {
     Method.NEIGHBOURS: _by_neighbours,
     Method.SCHEMA: by_schema,
     Method.DRIFT: by_drift,

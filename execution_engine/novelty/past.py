@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from execution_engine.profiles.profile import ColumnKind, Profile
+from execution_engine.profiles.profile import TableProfile, ValueKind
 from execution_engine.profiles.stored import Envelope
 from execution_engine.profiles.values import DistinctSample, Floats, Ints, ValueCounts
 
@@ -33,13 +33,13 @@ class Past:
     pools: Mapping[str, Pool] = field(default_factory=dict)
     last_rows: DistinctSample = field(default_factory=DistinctSample)  # the keys of the rows of the last batch
 
-    def batch_of(self, profile: Profile) -> Batch:
+    def batch_of(self, profile: TableProfile) -> Batch:
         """The statistics of a batch beside all of these."""
         return batch_of(profile, self.pools, self.last_rows)
 
     def joined(
         self,
-        profile: Profile,
+        profile: TableProfile,
         *,
         released: bool = False,
         unanswered: bool = False,
@@ -54,7 +54,7 @@ class Past:
         batch = replace(self.batch_of(profile), released=released or unanswered, day=day, unanswered=unanswered)
         pools = dict(self.pools)
         for name, column in profile.columns.items():
-            if column.present and column.kind is not ColumnKind.NOTHING:
+            if column.present and column.kind is not ValueKind.NOTHING:
                 pools[name] = pools.get(name, Pool(kind=column.kind)).joined(column)
         place = len(self.batches) - later
         batches = (*self.batches[:place], batch, *self.batches[place:])[-MOST_BATCHES:]
@@ -62,8 +62,8 @@ class Past:
 
     def dated(self, days: Sequence[Day | None]) -> "Past":
         """With the days of its last batches; those before them are of no day."""
-        known = days[len(days) - min(len(days), len(self.batches)) :]
-        aligned = (*[None] * (len(self.batches) - len(known)), *known)
+        last_days = days[len(days) - min(len(days), len(self.batches)) :]
+        aligned = (*[None] * (len(self.batches) - len(last_days)), *last_days)
         if aligned == tuple(batch.day for batch in self.batches):
             return self
         dated = tuple(replace(batch, day=day) for batch, day in zip(self.batches, aligned, strict=True))
@@ -162,7 +162,7 @@ class Past:
         pools = [self.pools.get(name) for name in self.names]
         changed = [
             [
-                pool is not None and batch.kinds.get(name) not in (None, pool.kind, ColumnKind.NOTHING)
+                pool is not None and batch.kinds.get(name) not in (None, pool.kind, ValueKind.NOTHING)
                 for name, pool in zip(self.names, pools, strict=True)
             ]
             for batch in batches
@@ -205,7 +205,7 @@ ENVELOPE = Envelope(
     version=1,
     what="past",
     classes=(Past, Batch, Pool, PooledNumbers, ValueCounts, Day, DistinctSample),
-    enums=(ColumnKind, RareDay),
+    enums=(ValueKind, RareDay),
 )
 
 
@@ -235,7 +235,7 @@ def from_bytes(stored: bytes) -> Past:
 # novel because the past is old.
 
 
-class Answer(StrEnum):
+class WindowAnswer(StrEnum):
     """What is known of a window once it was judged."""
 
     ACCEPTED = "accepted"  # it is like those before it
@@ -249,7 +249,7 @@ class Unanswered:
     """A novel window that waits: how many windows came since, and how many of these are in the past."""
 
     key: Hashable
-    profile: Profile
+    profile: TableProfile
     day: Day | None = None
     later: int = 0
     later_joined: int = 0
@@ -262,17 +262,20 @@ class ThawingPast:
     past: Past = field(default_factory=Past)
     unanswered: tuple[Unanswered, ...] = ()
 
-    def with_window(self, key: Hashable, profile: Profile, answer: Answer, day: Day | None = None) -> "ThawingPast":
+    def with_window(
+        self, key: Hashable, profile: TableProfile, answer: WindowAnswer, day: Day | None = None
+    ) -> "ThawingPast":
         """With one more window, and with those that have waited long enough by now; without one that is wrong."""
-        if answer is Answer.WRONG:
+        if answer is WindowAnswer.WRONG:
             return self
-        past, joins = self.past, answer in (Answer.ACCEPTED, Answer.RELEASED)
+        past, joins = self.past, answer in (WindowAnswer.ACCEPTED, WindowAnswer.RELEASED)
         if joins:
-            past = past.joined(profile, released=answer is Answer.RELEASED, day=day)
+            past = past.joined(profile, released=answer is WindowAnswer.RELEASED, day=day)
         waiting = [
-            replace(each, later=each.later + 1, later_joined=each.later_joined + joins) for each in self.unanswered
+            replace(window, later=window.later + 1, later_joined=window.later_joined + joins)
+            for window in self.unanswered
         ]
-        if answer is Answer.NONE:
+        if answer is WindowAnswer.NONE:
             waiting.append(Unanswered(key=key, profile=profile, day=day))
         while waiting and waiting[0].later >= FURTHER_WINDOWS:
             oldest = waiting.pop(0)
@@ -281,5 +284,5 @@ class ThawingPast:
 
     def without_days(self) -> "ThawingPast":
         """Of windows that are parts of days, which have no weekday that they are compared by."""
-        unanswered = tuple(replace(each, day=None) for each in self.unanswered)
+        unanswered = tuple(replace(window, day=None) for window in self.unanswered)
         return ThawingPast(past=self.past.dated(()), unanswered=unanswered)

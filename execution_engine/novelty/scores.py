@@ -46,11 +46,11 @@ class BatchHistory:
     @cached_property
     def sums(self) -> "_Sums":
         """Of all batches."""
-        known = ~np.isnan(self.scaled)
-        count = known.sum(axis=0).astype(np.float64)
-        mean = np.where(known, self.scaled, 0.0).sum(axis=0) / np.maximum(count, 1)
-        apart = np.where(known, self.scaled - mean, 0.0)
-        excess = ((apart / np.where(known, self.floors, 1.0)) ** 2).sum(axis=0)
+        has_value = ~np.isnan(self.scaled)
+        count = has_value.sum(axis=0).astype(np.float64)
+        mean = np.where(has_value, self.scaled, 0.0).sum(axis=0) / np.maximum(count, 1)
+        apart = np.where(has_value, self.scaled - mean, 0.0)
+        excess = ((apart / np.where(has_value, self.floors, 1.0)) ** 2).sum(axis=0)
         return _Sums(count=count, mean=mean, squares=(apart**2).sum(axis=0), excess=excess)
 
 
@@ -118,13 +118,13 @@ class _Sums:
 
     def without(self, scaled: Floats, floors: Floats) -> "_Sums":
         """Those that are left without a batch, or without each of some in turn: (…, columns, statistics)."""
-        known = ~np.isnan(scaled)
-        count = self.count - known
+        has_value = ~np.isnan(scaled)
+        count = self.count - has_value
         with np.errstate(all="ignore"):
-            apart = np.where(known, scaled - self.mean, 0.0)
+            apart = np.where(has_value, scaled - self.mean, 0.0)
             rest = np.maximum(count, 1)
             squares = np.maximum(self.squares - apart**2 * self.count / rest, 0.0)
-            excess = np.maximum(self.excess - np.where(known, (apart / floors) ** 2, 0.0), 0.0)
+            excess = np.maximum(self.excess - np.where(has_value, (apart / floors) ** 2, 0.0), 0.0)
         return _Sums(count=count, mean=self.mean - apart / rest, squares=squares, excess=excess)
 
 
@@ -165,8 +165,8 @@ def rare_leave_one_out(history: BatchHistory) -> Floats:
 
 def _rare_sums(history: BatchHistory) -> tuple[Floats, Floats, Floats]:
     """All that was counted, out of how many, and how many times more the counts spread than chance has them spread."""
-    known = ~np.isnan(history.rare)
-    count = known.sum(axis=0)
+    has_count = ~np.isnan(history.rare)
+    count = has_count.sum(axis=0)
     rare, of = np.nan_to_num(history.rare), np.nan_to_num(history.of)
     total, rows = rare.sum(axis=0), of.sum(axis=0)
     with np.errstate(all="ignore"):

@@ -51,19 +51,19 @@ def seasons_of(scaled: Floats, days: Sequence[Day | None]) -> Seasons:
         nothing = np.zeros((len(WEEKDAYS), *shape))
         return Seasons(history=np.zeros((1,) * scaled.ndim), effects=nothing, seasonal=nothing > 0)
     flat = scaled.reshape(len(scaled), -1)
-    known = ~np.isnan(flat) & (own.sum(axis=1)[:, None] > 0)
-    filled = np.where(known, flat, 0.0)
-    count, total = own.T @ known, own.T @ filled
+    has_value = ~np.isnan(flat) & (own.sum(axis=1)[:, None] > 0)
+    filled = np.where(has_value, flat, 0.0)
+    count, total = own.T @ has_value, own.T @ filled
     with np.errstate(all="ignore"):
-        between, within = _variances(filled, known, own, count, total)
+        between, within = _variances(filled, has_value, own, count, total)
         all_count, all_total = count.sum(axis=0), total.sum(axis=0)
         effects = _effect(total, count, all_total, all_count, between, within)
         effects = np.where(count >= FEWEST_LIKE, effects, 0.0)
         others = (own @ count) - 1
         left_out = _effect((own @ total) - filled, others, all_total - filled, all_count - 1, between, within)
-        left_out = np.where(known & (others >= FEWEST_LIKE - 1), left_out, 0.0)
+        left_out = np.where(has_value & (others >= FEWEST_LIKE - 1), left_out, 0.0)
         errors = filled - (all_total - filled) / (all_count - 1)
-        left, raw = (np.where(known, each**2, 0.0).sum(axis=0) for each in (errors - left_out, errors))
+        left, raw = (np.where(has_value, residuals**2, 0.0).sum(axis=0) for residuals in (errors - left_out, errors))
         better = left < WORTH * raw
         for place, day in enumerate(days):
             if day is not None and day.rare is RareDay.HOLIDAY:
@@ -81,12 +81,12 @@ def is_usual(day: Day | None, weekday: int) -> bool:
     return day is not None and day.weekday == weekday and day.rare is not RareDay.HOLIDAY
 
 
-def _variances(filled: Floats, known: Flags, own: Floats, count: Floats, total: Floats) -> tuple[Floats, Floats]:
+def _variances(filled: Floats, has_value: Flags, own: Floats, count: Floats, total: Floats) -> tuple[Floats, Floats]:
     """Between weekdays and within them: the unbiased estimates of a one-way analysis of variance."""
     rows, weekdays = count.sum(axis=0), (count > 0).sum(axis=0)
     means = total / np.maximum(count, 1)
     mean = total.sum(axis=0) / np.maximum(rows, 1)
-    within = np.where(known, (filled - own @ means) ** 2, 0.0).sum(axis=0) / np.maximum(rows - weekdays, 1)
+    within = np.where(has_value, (filled - own @ means) ** 2, 0.0).sum(axis=0) / np.maximum(rows - weekdays, 1)
     apart = (count * (means - mean) ** 2).sum(axis=0) / np.maximum(weekdays - 1, 1)
     size = (rows - (count**2).sum(axis=0) / np.maximum(rows, 1)) / np.maximum(weekdays - 1, 1)
     between: Floats = np.where((weekdays > 1) & (rows > weekdays), np.maximum(apart - within, 0.0) / size, 0.0)

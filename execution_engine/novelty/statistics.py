@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import partial
 
 
-class Shown(StrEnum):
+class Notation(StrEnum):
     """How people read a statistic's value."""
 
     SHARE = "share"  # 0 to 1
@@ -16,7 +16,7 @@ class Shown(StrEnum):
 
 
 @dataclass(frozen=True)
-class Statistic:
+class BatchStatistic:
     """``words`` go before "of" and the column's name; a distance speaks only where it grows.
 
     A change of what never changed is seen at once, but for two kinds: ``is_open`` is what new extremes are, which come
@@ -24,7 +24,7 @@ class Statistic:
     """
 
     words: str
-    shown: Shown
+    notation: Notation
     is_distance: bool = False
     rare: bool = False  # what it counts may be so rare that its share is no normal variable: its counts are kept too
     rare_sign: int = 1  # -1: what is rare is what the share lacks
@@ -32,13 +32,13 @@ class Statistic:
     by_rows: bool = False
 
 
-_SHARE = partial(Statistic, shown=Shown.SHARE)
-_NEW = partial(Statistic, shown=Shown.SHARE, is_distance=True)
-_NUMBER = partial(Statistic, shown=Shown.NUMBER)
-_DISTANCE = partial(Statistic, shown=Shown.DISTANCE, is_distance=True)
+_SHARE = partial(BatchStatistic, notation=Notation.SHARE)
+_NEW = partial(BatchStatistic, notation=Notation.SHARE, is_distance=True)
+_NUMBER = partial(BatchStatistic, notation=Notation.NUMBER)
+_DISTANCE = partial(BatchStatistic, notation=Notation.DISTANCE, is_distance=True)
 
-STATISTICS: Mapping[str, Statistic] = {
-    "rows": Statistic(words="rows", shown=Shown.COUNT),
+STATISTICS: Mapping[str, BatchStatistic] = {
+    "rows": BatchStatistic(words="rows", notation=Notation.COUNT),
     "repeated": _SHARE("share of rows that repeat another one", by_rows=True),
     # of every column
     "complete": _SHARE("share of complete values", rare=True, rare_sign=-1),
@@ -68,7 +68,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "length_low": _NUMBER("mean length of the shortest tenth"),
     "length_median": _NUMBER("mean length of the middle fifth"),
     "length_high": _NUMBER("mean length of the longest tenth"),
-    "shapes": Statistic(words="number of shapes", shown=Shown.COUNT),
+    "shapes": BatchStatistic(words="number of shapes", notation=Notation.COUNT),
     "shapes_distance": _DISTANCE("distance of the shapes from the past"),
     "shapes_new": _NEW("share of shapes never seen before", rare=True),
     "pairs_distance": _DISTANCE("distance of the pairs of letters from the past"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from .statistics import Shown
+from .statistics import Notation
 
 MOST_SHOWN = 3  # new values in one sentence
 
@@ -28,7 +28,7 @@ class Cause:
 
     column: str | None
     statistic: str
-    shown: Shown
+    notation: Notation
     value: float | str
     expected: float | str | None
     low: float | None = None
@@ -44,13 +44,13 @@ class Cause:
     def text(self) -> str:
         """Such as "share of complete values of fare: 0.62, usually 0.998 to 1"."""
         what = self.statistic if self.column is None else f"{self.statistic} of {self.column}"
-        text = f"{what}: {_written(self.value, self.shown)}"
+        text = f"{what}: {_written(self.value, self.notation)}"
         if self.low is not None and self.high is not None:
-            low, high = _written(self.low, self.shown), _written(self.high, self.shown)
+            low, high = _written(self.low, self.notation), _written(self.high, self.notation)
             text += f", usually {low}" if low == high else f", usually {low} to {high}"
             text += f" {self.when}" if self.when else ""
         elif self.expected is not None:
-            text += f", usually {_written(self.expected, self.shown)}"
+            text += f", usually {_written(self.expected, self.notation)}"
         if self.new_values:
             text += f"; never seen before: {', '.join(map(str, self.new_values[:MOST_SHOWN]))}"
             text += ", …" if len(self.new_values) > MOST_SHOWN else ""
@@ -62,7 +62,7 @@ class Cause:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class NoveltyVerdict:
     """A batch is novel where its score exceeds the threshold; then ``causes`` say why, the largest first.
 
     ``notes`` are sentences about what could not be judged, or is no reason for an alarm.
@@ -75,7 +75,9 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, score: float, threshold: float, causes: Sequence[Cause] = (), notes: tuple[str, ...] = ()) -> "Verdict":
+    def of(
+        cls, score: float, threshold: float, causes: Sequence[Cause] = (), notes: tuple[str, ...] = ()
+    ) -> "NoveltyVerdict":
         """Novel where the score exceeds the threshold."""
         status = NoveltyStatus.NOVEL if score > threshold else NoveltyStatus.LIKE
         return cls(status=status, score=score, threshold=threshold, causes=tuple(causes), notes=notes)
@@ -86,11 +88,11 @@ class Verdict:
         return self.status is NoveltyStatus.NOVEL
 
 
-def _written(value: float | str, shown: Shown) -> str:
+def _written(value: float | str, notation: Notation) -> str:
     if isinstance(value, str):
         return value
-    if shown is Shown.COUNT:
+    if notation is Notation.COUNT:
         return f"{value:,.0f}"
-    if shown is Shown.SHARE:
+    if notation is Notation.SHARE:
         return f"{value:.3g}" if value < 0.9 else f"{value:.6f}"[:7].rstrip("0").rstrip(".")
     return f"{value:,.4g}"

@@ -15,13 +15,13 @@ from time import monotonic
 from typing import Protocol
 
 from execution_engine.engines.gathering import from_state, from_summaries
-from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Table, Unit, Wanted
+from execution_engine.engines.protocol import Engine, Measured, MeasurementRequest, Part, ScanReport, Table, Unit
 from execution_engine.metrics.definitions.uniqueness import COUNT_DISTINCT
 from execution_engine.metrics.expressions import PLAIN_EXPRESSIONS
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import is_small_beside, summary_of_union
-from execution_engine.metrics.states.states import State, UnableToReadState, from_bytes, merged
+from execution_engine.metrics.states.states import MetricState, UnableToReadState, from_bytes, merged
 from execution_engine.metrics.states.statistics import Summary
 from execution_engine.read_by import together
 
@@ -60,12 +60,12 @@ class StateRepository(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownStates:
+class StateInventory:
     """What is kept of one state: parts to merge, which of them is a rollup, and the partitions that must be read."""
 
     spec: MetricSpec
-    rollup: State | None
-    parts: tuple[State, ...]
+    rollup: MetricState | None
+    parts: tuple[MetricState, ...]
     missing: tuple[str, ...]
 
 
@@ -76,7 +76,7 @@ class MergedParts:
     ``fresh``: the states to keep of partitions that were read, by key; ``is_union``: so is the one of ``states``.
     """
 
-    states: tuple[State, ...] = ()
+    states: tuple[MetricState, ...] = ()
     failed: Measured | None = None
     fresh: Mapping[str, bytes] = field(default_factory=dict)
     is_union: bool = False
@@ -85,7 +85,7 @@ class MergedParts:
     def summaries(self) -> tuple[Summary, ...]:
         """Of each grouping, over the union."""
         columns = zip(*(state.groupings for state in self.states), strict=True)
-        return tuple(summary_of_union(each) for each in columns)
+        return tuple(summary_of_union(groupings) for groupings in columns)
 
 
 def can_merge(spec: MetricSpec) -> bool:
@@ -102,23 +102,23 @@ def state_spec(spec: MetricSpec) -> MetricSpec:
 
 
 def scan_merged(
-    engine: Engine, table: Table, prints: Prints, wanted: Sequence[Wanted], repository: StateRepository
+    engine: Engine, table: Table, prints: Prints, requests: Sequence[MeasurementRequest], repository: StateRepository
 ) -> ScanReport:
     """The measurements over the partitions of ``prints``, each of a metric that can be merged.
 
     Those of which some partition leaves no state, because it has too many keys, are left out.
     """
     started = monotonic()
-    specs = list(dict.fromkeys(state_spec(item.spec) for item in wanted))
-    known = _known_states(specs, prints, repository)
-    reports = _read_missing(engine, table, known)
-    parts = {states.spec: _merge_parts(states, reports, prints) for states in known}
+    specs = list(dict.fromkeys(state_spec(item.spec) for item in requests))
+    inventories = _state_inventories(specs, prints, repository)
+    reports = _read_missing(engine, table, inventories)
+    parts = {states.spec: _merge_parts(states, reports, prints) for states in inventories}
     if fresh := {spec: merged.fresh for spec, merged in parts.items() if merged is not None and merged.fresh}:
         keys = {key for states in fresh.values() for key in states}
         repository.save_parts({key: print_ for key, print_ in prints.items() if key in keys}, fresh)
     if unions := [(spec, merged.states[0]) for spec, merged in parts.items() if merged and merged.is_union]:
         repository.save_rollups(prints, ((spec, state.to_bytes(spec)) for spec, state in unions))
-    measured = {item.key: _value(item.spec, parts[state_spec(item.spec)]) for item in wanted}
+    measured = {item.key: _value(item.spec, parts[state_spec(item.spec)]) for item in requests}
     return ScanReport(
         measured={key: value for key, value in measured.items() if value is not None},
         spark_jobs=sum(report.spark_jobs for report in reports.values()),
@@ -128,57 +128,63 @@ def scan_merged(
     )
 
 
-def union(spec: MetricSpec, states: Sequence[State]) -> State:
+def union(spec: MetricSpec, states: Sequence[MetricState]) -> MetricState:
     """The state over the union of disjoint parts."""
     definition = METRICS[spec.name]
     statistics = definition.statistics(spec, PLAIN_EXPRESSIONS) if definition.statistics else None
     return merged(dict(statistics) if statistics is not None else None, states)
 
 
-def _known_states(specs: Sequence[MetricSpec], prints: Prints, repository: StateRepository) -> list[KnownStates]:
+def _state_inventories(
+    specs: Sequence[MetricSpec], prints: Prints, repository: StateRepository
+) -> list[StateInventory]:
     """Of each the largest union that is part of what is wanted, then partitions one by one."""
-    kept = repository.rollups(specs)
-    rollups = {spec: _largest_rollup(spec, kept.get(spec, ()), prints) for spec in specs}
+    rollups_by_spec = repository.rollups(specs)
+    rollups = {spec: _largest_rollup(spec, rollups_by_spec.get(spec, ()), prints) for spec in specs}
     alike: dict[tuple[str, ...], list[MetricSpec]] = defaultdict(list)  # by the partitions that are in no union
     for spec, (_, covered) in rollups.items():
         alike[tuple(key for key in prints if key not in covered)].append(spec)
-    known: dict[MetricSpec, KnownStates] = {}
+    inventories: dict[MetricSpec, StateInventory] = {}
     for keys, specs_alike in alike.items():
         parts = repository.parts(specs_alike, {key: prints[key] for key in keys}) if keys else {}
         for spec in specs_alike:
-            states: dict[str, State] = {}
+            states: dict[str, MetricState] = {}
             for key, state in parts.get(spec, {}).items():
                 with suppress(UnableToReadState):  # of an older version, or damaged: it is measured again
                     states[key] = from_bytes(spec, state)
             missing = tuple(key for key in keys if key not in states)
-            known[spec] = KnownStates(spec=spec, rollup=rollups[spec][0], parts=tuple(states.values()), missing=missing)
-    return [known[spec] for spec in specs]
+            inventories[spec] = StateInventory(
+                spec=spec, rollup=rollups[spec][0], parts=tuple(states.values()), missing=missing
+            )
+    return [inventories[spec] for spec in specs]
 
 
-def _largest_rollup(spec: MetricSpec, kept: Sequence[Rollup], prints: Prints) -> tuple[State | None, Prints]:
-    usable = [rollup for rollup in kept if rollup.prints.items() <= prints.items()]
+def _largest_rollup(
+    spec: MetricSpec, candidates: Sequence[Rollup], prints: Prints
+) -> tuple[MetricState | None, Prints]:
+    usable = [rollup for rollup in candidates if rollup.prints.items() <= prints.items()]
     for rollup in sorted(usable, key=lambda rollup: len(rollup.prints), reverse=True):
         with suppress(UnableToReadState):
             return from_bytes(spec, rollup.load()), rollup.prints
     return None, {}
 
 
-def _read_missing(engine: Engine, table: Table, known: Sequence[KnownStates]) -> dict[str, ScanReport]:
+def _read_missing(engine: Engine, table: Table, inventories: Sequence[StateInventory]) -> dict[str, ScanReport]:
     """The missing partitions by key, all states of each in one scan, so many at a time."""
-    wanted: dict[str, list[Wanted]] = defaultdict(list)
-    for states in known:
+    requests_by_key: dict[str, list[MeasurementRequest]] = defaultdict(list)
+    for states in inventories:
         for key in states.missing:
-            wanted[key].append(Wanted(key=states.spec.text, spec=states.spec, keep_state=True))
-    units = [Unit(table=table, part=Part(keys=(key,)), wanted=tuple(items)) for key, items in wanted.items()]
+            requests_by_key[key].append(MeasurementRequest(key=states.spec.text, spec=states.spec, keep_state=True))
+    units = [Unit(table=table, part=Part(keys=(key,)), requests=tuple(items)) for key, items in requests_by_key.items()]
     pieces = (units[at : at + MOST_TOGETHER] for at in range(0, len(units), MOST_TOGETHER))
     reports = chain.from_iterable(engine.scan_all(piece) for piece in pieces)
-    return dict(zip(wanted, reports, strict=True))
+    return dict(zip(requests_by_key, reports, strict=True))
 
 
-def _merge_parts(known: KnownStates, reports: Mapping[str, ScanReport], prints: Prints) -> MergedParts | None:
+def _merge_parts(inventory: StateInventory, reports: Mapping[str, ScanReport], prints: Prints) -> MergedParts | None:
     """The states of all parts, old and new; what of them is worth it is to be kept."""
-    spec, rollup = known.spec, known.rollup
-    taken = {key: reports[key].measured[spec.text] for key in known.missing}
+    spec, rollup = inventory.spec, inventory.rollup
+    taken = {key: reports[key].measured[spec.text] for key in inventory.missing}
     failed = next((part for part in taken.values() if part.failure is not None and part.state is None), None)
     if failed is not None:
         return MergedParts(failed=failed)
@@ -186,7 +192,7 @@ def _merge_parts(known: KnownStates, reports: Mapping[str, ScanReport], prints: 
     if len(fresh) < len(taken):
         return None
     unchanged = {key: state for key, state in fresh.items() if reports[key].fingerprint == prints[key]}
-    parts = (*known.parts, *(from_bytes(spec, state) for state in fresh.values()))
+    parts = (*inventory.parts, *(from_bytes(spec, state) for state in fresh.values()))
     states = parts if rollup is None else (rollup, *parts)
     is_rewritten = len(unchanged) < len(fresh)  # meanwhile: no union of what the fingerprints name
     if is_rewritten or len(states) < 2 or (rollup is not None and _is_little(parts, rollup)):
@@ -194,7 +200,7 @@ def _merge_parts(known: KnownStates, reports: Mapping[str, ScanReport], prints: 
     return MergedParts(states=(union(spec, states),), fresh=unchanged, is_union=True)
 
 
-def _is_little(parts: Sequence[State], rollup: State) -> bool:
+def _is_little(parts: Sequence[MetricState], rollup: MetricState) -> bool:
     """Whether what came is soon looked up in the union, which is then left as it is.
 
     Only of keys: statistics are small, and nothing is saved by leaving them apart.

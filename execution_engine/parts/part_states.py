@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from assay.clock import now
 from assay.models import Dataset
-from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import Engine, MeasurementRequest, Part, ScanReport, Table
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState
 from execution_engine.models import PartState
@@ -88,14 +88,14 @@ class PartStates:
     def _of(self, hashes: Collection[str]) -> QuerySet[PartState]:
         return PartState.objects.filter(dataset=self.dataset, datacenter=self.datacenter, spec_hash__in=hashes)
 
-    def _row(self, spec: MetricSpec, key: str, fingerprint: str, state: bytes, kept_at: datetime) -> PartState:
+    def _row(self, spec: MetricSpec, key: str, fingerprint: str, state: bytes, stored_at: datetime) -> PartState:
         row = PartState(
             dataset=self.dataset,
             datacenter=self.datacenter,
             spec_hash=hash_of(spec),
             key=key,
             fingerprint=fingerprint,
-            kept_at=kept_at,
+            kept_at=stored_at,
         )
         keep_state(row, state)
         return row
@@ -116,30 +116,32 @@ def scan_by_parts(
     engine: Engine,
     table: Table,
     part: Part,
-    wanted: Sequence[Wanted],
+    requests: Sequence[MeasurementRequest],
     *,
     dataset: Dataset,
     datacenter: str,
     keeps: bool,
 ) -> ScanReport:
     """The report of a scan that reads no partition whose state is known; ``keeps``: the dataset's states are kept."""
-    mergeable = [item for item in wanted if can_merge(item.spec)]
+    mergeable = [item for item in requests if can_merge(item.spec)]
     prints = engine.fingerprints_by_key(table, part) if mergeable and keeps else None
     if not prints:
-        return engine.scan(table, part, wanted)
+        return engine.scan(table, part, requests)
     repository = PartStates(dataset=dataset, datacenter=datacenter)
     if len(prints) == 1:  # it is read as ever: what is kept of it is for windows that hold it later
         specs = dict.fromkeys(state_spec(item.spec) for item in mergeable)
-        kept = {f"state of {spec.text}": spec for spec in specs}
-        states_asked = [Wanted(key=key, spec=spec, keep_state=True) for key, spec in kept.items()]
-        report = engine.scan(table, part, [*wanted, *states_asked])
+        specs_by_name = {f"state of {spec.text}": spec for spec in specs}
+        states_asked = [MeasurementRequest(key=key, spec=spec, keep_state=True) for key, spec in specs_by_name.items()]
+        report = engine.scan(table, part, [*requests, *states_asked])
         ((key, print_),) = prints.items()
         if report.fingerprint == print_:  # else rewritten since it was listed
-            states = {spec: {key: state} for name, spec in kept.items() if (state := report.measured[name].state)}
+            states = {
+                spec: {key: state} for name, spec in specs_by_name.items() if (state := report.measured[name].state)
+            }
             repository.save_parts(prints, states)
-        return replace(report, measured={item.key: report.measured[item.key] for item in wanted})
+        return replace(report, measured={item.key: report.measured[item.key] for item in requests})
     merged = scan_merged(engine, table, prints, mergeable, repository)
-    others = [item for item in wanted if item.key not in merged.measured]
+    others = [item for item in requests if item.key not in merged.measured]
     if not others:
         return merged
     report = engine.scan(table, part, others)

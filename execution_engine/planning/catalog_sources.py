@@ -45,10 +45,10 @@ class Quarantine:
 
     @cached_property
     def _suspects(self) -> dict[Place, list[Suspect]]:
-        found: dict[Place, list[Suspect]] = defaultdict(list)
+        suspects_by_place: dict[Place, list[Suspect]] = defaultdict(list)
         for row in Suspect.objects.filter(quarantined_at__isnull=False):
-            found[row.dataset_id, row.datacenter, row.spec_hash].append(row)
-        return found
+            suspects_by_place[row.dataset_id, row.datacenter, row.spec_hash].append(row)
+        return suspects_by_place
 
     @cached_property
     def _measured_elsewhere(self) -> set[int]:
@@ -76,47 +76,51 @@ class Sources:
 
     def __init__(self, now: datetime) -> None:
         self._now = now
-        self._found: dict[str, tuple[Dataset, PlannedSource] | None] = {}  # by the key of the name
+        self._entries: dict[str, tuple[Dataset, PlannedSource] | None] = {}  # by the key of the name
         self._feeding: dict[str, Dataset] = {}  # read with those that they feed, but not what lies around them
         self.quarantine = Quarantine(lambda name: self.dataset(name).pk)
 
     def __call__(self, name: str) -> PlannedSource | None:
         """The source called ``name``, or None."""
-        found = self._find(name)
-        return found[1] if found else None
+        entry = self._find(name)
+        return entry[1] if entry else None
 
     def dataset(self, name: str) -> Dataset:
         """The row of a source that is known to be there."""
-        found = self._find(name)
-        if found is None:
+        entry = self._find(name)
+        if entry is None:
             raise Dataset.DoesNotExist(name)
-        return found[0]
+        return entry[0]
 
     def privacy(self, name: str) -> Privacy | None:
         """What may be told of the dataset called ``name``, or None."""
-        found = self._find(name)
-        return privacy_at(found[0]) if found else None
+        entry = self._find(name)
+        return privacy_at(entry[0]) if entry else None
 
     def load(self, names: Collection[str]) -> None:
         """Read these now, all in one go."""
-        missing = {name_key(name) for name in names} - self._found.keys()
+        missing = {name_key(name) for name in names} - self._entries.keys()
         if not missing:
             return
         unread = missing - self._feeding.keys()
         read = Dataset.objects.filter(name_key__in=unread) if unread else ()
         self.know([*(self._feeding[key] for key in sorted(missing - unread)), *read])
-        self._found |= dict.fromkeys(missing - self._found.keys())
+        self._entries |= dict.fromkeys(missing - self._entries.keys())
 
     def know(self, datasets: Iterable[Dataset]) -> None:
         """Take these as they are; what lies around them is read in one go."""
-        new = list({each.name_key: each for each in datasets if each.name_key not in self._found}.values())
+        new = list(
+            {dataset.name_key: dataset for dataset in datasets if dataset.name_key not in self._entries}.values()
+        )
         prefetch_related_objects(new, "replicas", FEEDING)
-        self._found |= {each.name_key: (each, source_of(each, self._now)) for each in new}
-        self._feeding |= {edge.upstream.name_key: edge.upstream for each in new for edge in each.upstream_edges.all()}
+        self._entries |= {dataset.name_key: (dataset, source_of(dataset, self._now)) for dataset in new}
+        self._feeding |= {
+            edge.upstream.name_key: edge.upstream for dataset in new for edge in dataset.upstream_edges.all()
+        }
 
     def _find(self, name: str) -> tuple[Dataset, PlannedSource] | None:
         self.load({name})
-        return self._found[name_key(name)]
+        return self._entries[name_key(name)]
 
 
 def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
@@ -136,7 +140,7 @@ def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
             for edge in dataset.upstream_edges.all()
             for own, there in edge.keys.items()
         ),
-        kept_from=kept_from(dataset, now),
+        retention_start=retention_start(dataset, now),
         declared=declared_by(dataset),
         unprofiled=tuple(filter(None, (*sorted(sensitive_columns(dataset)), dataset.partition_column))),
         expression=definition.canonical if definition else "",
@@ -171,7 +175,7 @@ def privacy_at(dataset: Dataset) -> Privacy:
     )
 
 
-def kept_from(dataset: Dataset, now: datetime) -> datetime | None:
+def retention_start(dataset: Dataset, now: datetime) -> datetime | None:
     """The start of the oldest partition that retention keeps; None where all are kept."""
     if dataset.retention is None:
         return None
@@ -181,8 +185,8 @@ def kept_from(dataset: Dataset, now: datetime) -> datetime | None:
 
 def is_expired(dataset: Dataset, window: Window, now: datetime) -> bool:
     """Whether the whole window is beyond the dataset's retention."""
-    kept = kept_from(dataset, now)
-    return kept is not None and window.end <= kept
+    start = retention_start(dataset, now)
+    return start is not None and window.end <= start
 
 
 def expires_at(dataset: Dataset, window: Window) -> datetime | None:

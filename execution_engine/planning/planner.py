@@ -15,7 +15,7 @@ from assay.time.windows import Granularity, Partitioning, UnableToAlign, Window,
 from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.templates import UnableToRender, render
 from execution_engine.language.tree import History, Metric, Operand, metric_of
-from execution_engine.metrics.definition import TEMPLATED, ArgumentType, At, Input, Kind
+from execution_engine.metrics.definition import TEMPLATED, ArgumentType, At, Input, MetricKind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -44,7 +44,7 @@ class PlannedSource:
     upstreams: tuple[str, ...] = ()  # one-to-one
     sampled: tuple[str, ...] = ()  # upstreams of which keys may be drawn and looked up here
     keys: tuple[tuple[str, str, str], ...] = ()  # upstream, column of the primary key here, its name there
-    kept_from: datetime | None = None  # partitions that start earlier are deleted
+    retention_start: datetime | None = None  # partitions that start earlier are deleted
     declared: tuple[Declared, ...] = ()  # its columns
     unprofiled: tuple[str, ...] = ()  # columns whose values are sensitive, or the same in each partition
     expression: str = ""  # of a business metric, a dataset in each operand
@@ -84,7 +84,7 @@ class Want:
     spec: MetricSpec
     inputs: tuple["Want", ...] = ()
     accept_from: datetime | None = None  # older ones do not count; None: any, while the data is the same
-    kept_while_missed: bool = False  # the newest one taken, while some of it is not found yet
+    stays_while_missed: bool = False  # the newest one taken, while some of it is not found yet
     whole_table: bool = False  # of the partitions of the window, and of the rows that lie in no partition
 
     @cached_property
@@ -127,7 +127,7 @@ class Planner:
     whole_table: bool = False  # the test is of the whole table, and so of the rows that lie in no partition
     # By place, so that lineages that fork and join again stay linear. Where they form a circle, the walk ends at
     # the first dataset it meets again.
-    _known: dict[object, Want] = field(default_factory=dict, compare=False, repr=False)
+    _wants_by_place: dict[object, Want] = field(default_factory=dict, compare=False, repr=False)
 
     def want(self, operand: Operand) -> Want:
         """The measurement that gives an operand its value; of a history today's, so that there will be one.
@@ -135,12 +135,17 @@ class Planner:
         Raises UnableToPlan if the measurement cannot be taken, also if only its window is not kept any longer.
         """
         want = self._want(metric_of(operand))
-        is_supplied = any(each.at is At.SUPPLIES for each in METRICS[want.spec.name].inputs)
+        is_supplied = any(part.at is At.SUPPLIES for part in METRICS[want.spec.name].inputs)
         for needed in (want, *(() if is_supplied else want.inputs)):
             source = self.home if needed.dataset == self.home.name else self._source(needed.dataset)
-            if source.kept_from is not None and source.partitioning and needed.window.start < source.kept_from:
+            if (
+                source.retention_start is not None
+                and source.partitioning
+                and needed.window.start < source.retention_start
+            ):
                 raise UnableToPlan(
-                    Reason.NO_DATA, f"{source.name} keeps partitions from {source.kept_from:%Y-%m-%d %H:%M} on only."
+                    Reason.NO_DATA,
+                    f"{source.name} keeps partitions from {source.retention_start:%Y-%m-%d %H:%M} on only.",
                 )
         return want
 
@@ -170,9 +175,9 @@ class Planner:
         """The want with what it builds on, each once, worked out when it is first asked for."""
         here = call.here
         place = (here.source.name, here.datacenter, here.window, here.whole_table, call.there.datacenter)
-        known = (spec, place, call.accept_from)
-        if known not in self._known:
-            self._known[known] = Want(
+        key = (spec, place, call.accept_from)
+        if key not in self._wants_by_place:
+            self._wants_by_place[key] = Want(
                 dataset=here.source.name,
                 datacenter=here.datacenter,
                 window=here.window,
@@ -181,11 +186,11 @@ class Planner:
                 accept_from=call.accept_from,
                 whole_table=here.whole_table,
             )
-        return self._known[known]
+        return self._wants_by_place[key]
 
     def _inputs(self, spec: MetricSpec, inputs: Sequence[Input], call: PlannedCall) -> Iterator[Want]:
         """What is taken at one place stands together, in the order of the definition."""
-        for at, group in groupby(inputs, key=lambda each: each.at):
+        for at, group in groupby(inputs, key=lambda part: part.at):
             alike, here = list(group), call.here
             if at is At.OPERANDS:  # what the expression of a business metric is computed from
                 of_metric = replace(
@@ -201,13 +206,13 @@ class Planner:
                 yield from self._sampled(alike, spec, call)
                 continue
             for there in self._calls(at, spec, call):
-                for each in alike:
-                    needed = each.spec(spec, there.here.source)
+                for part in alike:
+                    needed = part.spec(spec, there.here.source)
                     own = METRICS[needed.name].inputs
-                    below = self._inputs(needed, each.inputs, call) if each.inputs else self._inputs(needed, own, there)
+                    below = self._inputs(needed, part.inputs, call) if part.inputs else self._inputs(needed, own, there)
                     want = self._built(needed, there, below)
-                    is_kept = at is At.UPSTREAM and METRICS[needed.name].kept_while_missed
-                    yield replace(want, kept_while_missed=True) if is_kept else want
+                    is_kept = at is At.UPSTREAM and METRICS[needed.name].stays_while_missed
+                    yield replace(want, stays_while_missed=True) if is_kept else want
 
     def _sampled(self, inputs: Sequence[Input], spec: MetricSpec, call: PlannedCall) -> Iterator[Want]:
         """What is known of the keys of sampled upstreams, at home, where no rows are counted to be set against."""
@@ -216,8 +221,8 @@ class Planner:
             return
         upstreams = [self.source_of(name) for name in here.source.sampled]
         for upstream in [source for source in upstreams if source is not None and _compares(source, here)]:
-            for each in inputs:
-                needed = held_to(each.spec(spec, upstream), here)
+            for part in inputs:
+                needed = held_to(part.spec(spec, upstream), here)
                 yield self._built(needed, call, self._inputs(needed, METRICS[needed.name].inputs, call))
 
     def _calls(self, at: At, spec: MetricSpec, call: PlannedCall) -> list[PlannedCall]:
@@ -262,7 +267,7 @@ class Planner:
         nearest = self.datacenter if operand.dataset is None else _nearest(source, self.datacenter)
         window = self.window if operand.ago is None else stepped_back(self.window, self.home, operand.ago)
         place = _place(source, operand.datacenter or nearest, window)
-        is_whole = self.whole_table or METRICS[operand.spec.name].kind is Kind.LAYOUT
+        is_whole = self.whole_table or METRICS[operand.spec.name].kind is MetricKind.LAYOUT
         return replace(place, whole_table=is_whole and source.partitioning is not None)
 
     def _source(self, name: str) -> PlannedSource:
@@ -275,8 +280,8 @@ class Planner:
 def hash_of(spec: MetricSpec, inputs: tuple[Want, ...] = (), *, whole_table: bool = False) -> str:
     """What is measured and what it builds on, in 32 characters."""
     places = [[want.dataset, want.datacenter, want.window.text, want.spec_hash] for want in inputs]
-    told = [spec.text, places, *(["whole table"] if whole_table else [])]
-    return blake2s(json.dumps(told).encode(), digest_size=16).hexdigest()
+    content = [spec.text, places, *(["whole table"] if whole_table else [])]
+    return blake2s(json.dumps(content).encode(), digest_size=16).hexdigest()
 
 
 def rendered(spec: MetricSpec, place: PlannedPlace) -> MetricSpec:
@@ -335,9 +340,10 @@ def aligns(partitioning: Partitioning | None, window: Window) -> bool:
 
 def _place(source: PlannedSource, datacenter: str, window: Window) -> PlannedPlace:
     if datacenter not in source.datacenters:
-        known = ", ".join(source.datacenters) or "none"
+        datacenters = ", ".join(source.datacenters) or "none"
         raise UnableToPlan(
-            Reason.INVALID, f"{source.name} has no replica in {datacenter!r}: write one of {known}, or add the replica."
+            Reason.INVALID,
+            f"{source.name} has no replica in {datacenter!r}: write one of {datacenters}, or add the replica.",
         )
     if not aligns(source.partitioning, window):
         raise UnableToPlan(
@@ -353,5 +359,5 @@ def _nearest(source: PlannedSource, datacenter: str) -> str:
 def _compares(source: PlannedSource, place: PlannedPlace) -> bool:
     """Whether the rows of an upstream in this window say anything about the rows of the place."""
     same_kind = (source.partitioning is None) == (place.source.partitioning is None)
-    kept = source.kept_from is None or place.window.start >= source.kept_from
-    return bool(source.datacenters) and same_kind and kept and aligns(source.partitioning, place.window)
+    is_stored = source.retention_start is None or place.window.start >= source.retention_start
+    return bool(source.datacenters) and same_kind and is_stored and aligns(source.partitioning, place.window)

@@ -53,7 +53,7 @@ class Schedule:
     freshness: timedelta
     catch_up: CatchUp = "all"
     jitter: timedelta = timedelta()  # so much later than its instant is everything due
-    kept_from: datetime | None = None  # a whole-table window starts with the first partition from here on
+    retention_start: datetime | None = None  # a whole-table window starts with the first partition from here on
     judges_from: datetime | None = None  # no partition that begins earlier has a slot
 
     @property
@@ -130,7 +130,9 @@ def due_slots(schedule: Schedule, slot: Slot, *, now: datetime) -> Due:
     for number, coming in enumerate(_slots(schedule, slot)):
         if coming.due_at > now:
             slots = tuple(
-                each for each in newest if not (schedule.catch_up == "none" and now - each.due_at > MISSED_AFTER)
+                newest_slot
+                for newest_slot in newest
+                if not (schedule.catch_up == "none" and now - newest_slot.due_at > MISSED_AFTER)
             )
             return Due(slots=slots, skipped=number - len(slots), coming=coming)
         newest.append(coming)
@@ -190,9 +192,9 @@ def window_at(schedule: Schedule, firing: datetime) -> Window | None:
     last = schedule.partitioning.at(current.start - _INSTANT)
     if not schedule.whole_table:
         return last
-    kept = schedule.kept_from or BEGINNING
-    holding = schedule.partitioning.at(kept)
-    start = holding.start if holding.start == kept else holding.end  # of the first whole partition that is kept
+    oldest = schedule.retention_start or BEGINNING
+    holding = schedule.partitioning.at(oldest)
+    start = holding.start if holding.start == oldest else holding.end  # of the first whole partition that is kept
     return Window(start=start, end=last.end) if start < last.end else None
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as of
 
-from .profile import WORKING, ColumnKind, ColumnProfile, Profile, merged_profiles
+from .profile import WORKING, ColumnProfile, TableProfile, ValueKind, merged_profiles
 from .texts import Texts, letters_of, shapes_of
 from .values import (
     DistinctSample,
@@ -41,13 +41,13 @@ _SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 def gathered_profile(
     batches: Iterable[pa.RecordBatch | pa.Table], start: float | None = None, threads: int = 1
-) -> Profile:
+) -> TableProfile:
     """The profile of all rows of the record batches, or tables; columns are shared out among ``threads``.
 
     ``start``: seconds since 1970 from which dates and timestamps are counted, such as the start of the batch's window:
     then the days of a week are alike.
     """
-    parts: list[Profile] = []
+    parts: list[TableProfile] = []
     waiting: list[pa.Table] = []
     rows = size = 0
     for batch in batches:
@@ -75,13 +75,13 @@ class ReadColumn:
     keys: Keys
 
 
-def profile_of(columns: Mapping[str, ReadColumn], rows: int, start: float | None) -> Profile:
+def profile_of(columns: Mapping[str, ReadColumn], rows: int, start: float | None) -> TableProfile:
     """The profile of rows whose columns were read one by one."""
     joined = np.zeros(rows, np.uint64)
     for name, column in columns.items():
         joined += joined_keys(column.keys, name)
     profiles = {name: column.profile for name, column in columns.items()}
-    return Profile(rows=rows, columns=profiles, sample=sampled(joined, WORKING.rows), start=start)
+    return TableProfile(rows=rows, columns=profiles, sample=sampled(joined, WORKING.rows), start=start)
 
 
 def read_column(values: pa.Array | pa.ChunkedArray, start: float | None = None) -> ReadColumn:
@@ -91,29 +91,29 @@ def read_column(values: pa.Array | pa.ChunkedArray, start: float | None = None) 
     kind = kind_of(values.type)
     keys = np.zeros(len(values), np.uint64)
     plain = ColumnProfile(type=type_name, kind=kind, rows=len(values), nulls=values.null_count)
-    if kind in (ColumnKind.NESTED, ColumnKind.NOTHING):
+    if kind in (ValueKind.NESTED, ValueKind.NOTHING):
         return ReadColumn(profile=plain, keys=keys)
     there = values.drop_null()
-    is_text = kind in (ColumnKind.TEXT, ColumnKind.BYTES)
+    is_text = kind in (ValueKind.TEXT, ValueKind.BYTES)
     fields, own = _of_texts(there) if is_text else _of_numbers(there, kind, start)
     keys[values.is_valid().to_numpy(zero_copy_only=False) if plain.nulls else slice(None)] = own
     return ReadColumn(profile=replace(plain, **fields), keys=keys)
 
 
-def kind_of(type_: pa.DataType) -> ColumnKind:
+def kind_of(type_: pa.DataType) -> ValueKind:
     """What values of a type of Arrow's are to a profile."""
-    kinds: tuple[tuple[ColumnKind, bool], ...] = (
-        (ColumnKind.NOTHING, of.is_null(type_)),
-        (ColumnKind.TRUTH, of.is_boolean(type_)),
-        (ColumnKind.NUMBER, of.is_integer(type_) or of.is_floating(type_) or of.is_decimal(type_)),
-        (ColumnKind.TIME, of.is_temporal(type_) and not of.is_interval(type_)),
-        (ColumnKind.TEXT, of.is_string(type_) or of.is_large_string(type_)),
-        (ColumnKind.BYTES, of.is_binary(type_) or of.is_large_binary(type_) or of.is_fixed_size_binary(type_)),
+    kinds: tuple[tuple[ValueKind, bool], ...] = (
+        (ValueKind.NOTHING, of.is_null(type_)),
+        (ValueKind.TRUTH, of.is_boolean(type_)),
+        (ValueKind.NUMBER, of.is_integer(type_) or of.is_floating(type_) or of.is_decimal(type_)),
+        (ValueKind.TIME, of.is_temporal(type_) and not of.is_interval(type_)),
+        (ValueKind.TEXT, of.is_string(type_) or of.is_large_string(type_)),
+        (ValueKind.BYTES, of.is_binary(type_) or of.is_large_binary(type_) or of.is_fixed_size_binary(type_)),
     )
-    return next((kind for kind, holds in kinds if holds), ColumnKind.NESTED)
+    return next((kind for kind, holds in kinds if holds), ValueKind.NESTED)
 
 
-def _profiled(tables: list[pa.Table], start: float | None, threads: int) -> Profile:
+def _profiled(tables: list[pa.Table], start: float | None, threads: int) -> TableProfile:
     """Of tables that may differ in their columns, or have two of one name, of which the second is ``name (2)``."""
     if len({table.schema for table in map(_named, tables)}) > 1:
         return merged_profiles([_profiled([table], start, threads) for table in tables])
@@ -149,16 +149,16 @@ def _plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.cast(pa.large_binary()) if values.type == pa.binary_view() else values
 
 
-def _exact(values: pa.Array, kind: ColumnKind, start: float | None) -> npt.NDArray[Any]:
+def _exact(values: pa.Array, kind: ValueKind, start: float | None) -> npt.NDArray[Any]:
     """Values without nulls as int64 or float64."""
     type_ = values.type
-    if kind is ColumnKind.NUMBER:
+    if kind is ValueKind.NUMBER:
         if of.is_decimal(type_) or of.is_floating(type_):
             values = values.cast(pa.float64(), safe=False)
         numbers: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
         is_large = numbers.dtype == np.uint64 and (numbers > np.iinfo(np.int64).max).any()
         return numbers.astype(np.float64 if is_large or numbers.dtype == np.float64 else np.int64, copy=False)
-    if kind is ColumnKind.TRUTH:
+    if kind is ValueKind.TRUTH:
         truths: Ints = values.cast(pa.int8()).to_numpy().astype(np.int64)
         return truths
     whole = values.cast(pa.int32() if of.is_date32(type_) or of.is_time32(type_) else pa.int64()).to_numpy()
@@ -167,12 +167,12 @@ def _exact(values: pa.Array, kind: ColumnKind, start: float | None) -> npt.NDArr
     return seconds if start is None or not (of.is_date(type_) or of.is_timestamp(type_)) else seconds - start
 
 
-def _of_numbers(there: pa.Array, kind: ColumnKind, start: float | None) -> tuple[dict[str, Any], Keys]:
+def _of_numbers(there: pa.Array, kind: ValueKind, start: float | None) -> tuple[dict[str, Any], Keys]:
     every = _exact(there, kind, start)
     exact, often = np.unique(every, return_counts=True)
     counts = often.astype(np.int64)
-    shown = exact.astype(np.bool_) if kind is ColumnKind.TRUTH else exact
-    values, sample = _values_and_sample(keys_of_numbers(exact), counts, lambda at: shown[at].tolist())
+    label_values = exact.astype(np.bool_) if kind is ValueKind.TRUTH else exact
+    values, sample = _values_and_sample(keys_of_numbers(exact), counts, lambda at: label_values[at].tolist())
     numbers = gathered_numbers(exact.astype(np.float64), counts, WORKING.points)
     return {"values": values, "sample": sample, "numbers": numbers}, keys_of_numbers(every)
 
@@ -189,7 +189,7 @@ def _of_texts(there: pa.Array) -> tuple[dict[str, Any], Keys]:
     keys = keys_of_texts(raw.to_pylist(), len(raw))
 
     def labels(at: Ints) -> list[str]:
-        return [_text(each) for each in pc.binary_slice(raw.take(pa.array(at)), 0, 4 * LABEL_LENGTH).to_pylist()]
+        return [_text(text) for text in pc.binary_slice(raw.take(pa.array(at)), 0, 4 * LABEL_LENGTH).to_pylist()]
 
     values, sample = _values_and_sample(keys, counts, labels)
     shapes, rows = shapes_of(raw, counts)
@@ -211,9 +211,9 @@ def _values_and_sample(
     distinct, summed, at = added_up(keys, counts)
     places = np.empty(len(distinct), np.object_)
     places[:] = at
-    kept = ValueCounts(keys=distinct, counts=summed, labels=places).capped(WORKING.values)
-    kept = replace(kept, labels=_objects(labels(kept.labels.astype(np.int64))))
-    return kept, DistinctSample(keys=distinct, counts=summed).capped(WORKING.sample)
+    frequent_values = ValueCounts(keys=distinct, counts=summed, labels=places).capped(WORKING.values)
+    frequent_values = replace(frequent_values, labels=_objects(labels(frequent_values.labels.astype(np.int64))))
+    return frequent_values, DistinctSample(keys=distinct, counts=summed).capped(WORKING.sample)
 
 
 def _text(raw: bytes) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .profile import ColumnKind, ColumnProfile
+from .profile import ColumnProfile, ValueKind
 from .values import Floats
 
 MOST = 0.95  # of the rows, from which on a column is said to be all of a kind
@@ -34,7 +34,7 @@ Lint = dict[str, Any]
 
 
 def lints_of(column: ColumnProfile) -> list[Lint]:
-    """Each with a ``name``, a sentence ``said``, and the ``share`` of the rows with a value that it is of."""
+    """Each with a ``name``, a ``sentence``, and the ``share`` of the rows with a value that it is of."""
     if column.present < FEW_ROWS:
         return []
     lints = [
@@ -52,7 +52,7 @@ def _constant(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
 
 def _written_as_texts(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     shapes = column.texts.shapes if column.texts else None
-    if shapes is None or column.kind is not ColumnKind.TEXT:
+    if shapes is None or column.kind is not ValueKind.TEXT:
         return
     texts = shapes.frequent(len(shapes.keys))
     dates, numbers = (
@@ -81,26 +81,26 @@ def _mixed_formats(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
 
 def _near_duplicates(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     """Values that differ in case and spaces alone."""
-    if column.kind is not ColumnKind.TEXT or column.values.cut:
+    if column.kind is not ValueKind.TEXT or column.values.cut:
         return
     alike: dict[str, list[tuple[str, int]]] = {}
     for label, count in column.values.frequent(len(column.values.keys)):
         alike.setdefault(" ".join(str(label).split()).casefold(), []).append((str(label), count))
-    doubled = [each for each in alike.values() if len(each) > 1]
+    doubled = [group for group in alike.values() if len(group) > 1]
     if doubled:
-        rows = sum(count for each in doubled for _, count in each[1:])  # beside the most frequent way of each
-        pairs = "; ".join(f"{each[0][0]!r} and {each[1][0]!r}" for each in doubled[:3])
+        rows = sum(count for group in doubled for _, count in group[1:])  # beside the most frequent way of each
+        pairs = "; ".join(f"{group[0][0]!r} and {group[1][0]!r}" for group in doubled[:3])
         yield "near duplicates", f"values differ in case or spaces alone: {pairs}", rows / column.present
 
 
 def _stand_ins(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     """Values that people write where there is none: odd numbers lie at an end, far from all others."""
     numbers = column.numbers
-    if column.kind is ColumnKind.TEXT:
+    if column.kind is ValueKind.TEXT:
         values = [
             (label, n) for label, n in column.values.frequent(1000) if str(label).strip().casefold() in _STAND_INS
         ]
-    elif column.kind is ColumnKind.NUMBER and numbers is not None:
+    elif column.kind is ValueKind.NUMBER and numbers is not None:
         ends = _ODD_NUMBERS & {numbers.low, numbers.high}
         odd = [(label, n) for label, n in column.values.frequent(50) if float(label) in ends]
         values = [(label, n) for label, n in odd if _stands_out(float(label), numbers.points.numbers)]
@@ -119,14 +119,14 @@ def _stands_out(value: float, points: Floats) -> bool:
 
 def _secrets(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
     """Values that open doors; none of them is told."""
-    if column.kind is not ColumnKind.TEXT:
+    if column.kind is not ValueKind.TEXT:
         return
     labels = column.values.frequent(len(column.values.keys))
     for what, pattern in _SECRETS:
         rows = sum(count for label, count in labels if pattern.search(str(label)))
         if rows:
-            said = f"some values look like {what}: mark the column sensitive, and have them revoked"
-            yield SECRETS, said, rows / column.present
+            sentence = f"some values look like {what}: mark the column sensitive, and have them revoked"
+            yield SECRETS, sentence, rows / column.present
 
 
 def are_secret(values: Iterable[object]) -> bool:

@@ -12,7 +12,7 @@ from .values import DistinctSample, Numbers, ValueCounts, merged_numbers, merged
 # The profile of one column, and how those of parts merge.
 
 
-class ColumnKind(StrEnum):
+class ValueKind(StrEnum):
     """What the values of a column are to a profile."""
 
     NUMBER = "number"
@@ -48,7 +48,7 @@ class ColumnProfile:
     """What is known of the values of one column in some rows."""
 
     type: str  # as Arrow writes it
-    kind: ColumnKind
+    kind: ValueKind
     rows: int
     nulls: int
     values: ValueCounts = field(default_factory=ValueCounts)
@@ -77,19 +77,19 @@ class ColumnProfile:
 def merged_columns(parts: Sequence[ColumnProfile], caps: Caps = WORKING) -> ColumnProfile:
     """The profile of the union of disjoint parts."""
     rows, nulls = sum(part.rows for part in parts), sum(part.nulls for part in parts)
-    known = [part for part in parts if part.kind is not ColumnKind.NOTHING] or parts
-    types, kinds = sorted({part.type for part in known}), {part.kind for part in known}
+    typed_parts = [part for part in parts if part.kind is not ValueKind.NOTHING] or parts
+    types, kinds = sorted({part.type for part in typed_parts}), {part.kind for part in typed_parts}
     if len(kinds) > 1:
-        return ColumnProfile(type=" or ".join(types), kind=ColumnKind.MIXED, rows=rows, nulls=nulls)
-    numbers = [part.numbers for part in known if part.numbers is not None]
-    texts = [part.texts for part in known if part.texts is not None]
+        return ColumnProfile(type=" or ".join(types), kind=ValueKind.MIXED, rows=rows, nulls=nulls)
+    numbers = [part.numbers for part in typed_parts if part.numbers is not None]
+    texts = [part.texts for part in typed_parts if part.texts is not None]
     return ColumnProfile(
         type=" or ".join(types),
-        kind=known[0].kind,
+        kind=typed_parts[0].kind,
         rows=rows,
         nulls=nulls,
-        values=merged_values([part.values for part in known], caps.values),
-        sample=merged_samples([part.sample for part in known], caps.sample),
+        values=merged_values([part.values for part in typed_parts], caps.values),
+        sample=merged_samples([part.sample for part in typed_parts], caps.sample),
         numbers=merged_numbers(numbers, caps.points) if numbers else None,
         texts=merged_texts(texts, caps.lengths, caps.shapes) if texts else None,
     )
@@ -100,7 +100,7 @@ class UnableToMerge(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Profile:
+class TableProfile:
     """Of some rows. ``start``: seconds since 1970, from which dates and timestamps are counted; None: from 1970.
 
     ``sample`` is of whole rows, but for nested columns. ``drawn_from``: how many rows these were drawn from by chance;
@@ -123,33 +123,33 @@ class Profile:
         """How many different rows there are, about; exact up to 1,023, and where no row is repeated."""
         return self.sample.distinct(self.rows)
 
-    def without_values(self, names: Iterable[str]) -> "Profile":
+    def without_values(self, names: Iterable[str]) -> "TableProfile":
         """The same, with nothing but the counts of rows and nulls of the named columns."""
         hidden = frozenset(names)
         bare = {
-            name: ColumnProfile(type=column.type, kind=ColumnKind.NESTED, rows=column.rows, nulls=column.nulls)
+            name: ColumnProfile(type=column.type, kind=ValueKind.NESTED, rows=column.rows, nulls=column.nulls)
             for name, column in self.columns.items()
             if name in hidden
         }
         return replace(self, columns={**self.columns, **bare})
 
-    def reduced(self, caps: Caps) -> "Profile":
+    def reduced(self, caps: Caps) -> "TableProfile":
         """The same with less of each column, such as what is kept of a batch for months."""
         columns = {name: reduced_column(column, caps) for name, column in self.columns.items()}
         return replace(self, columns=columns, sample=self.sample.capped(caps.rows))
 
 
-def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
+def merged_profiles(parts: Sequence[TableProfile], caps: Caps = WORKING) -> TableProfile:
     """The profile of the union of disjoint parts; UnableToMerge where their times are counted from different instants.
 
     In rows of a part without a column, that column is null. Parts of which samples were drawn count by the rows that
     were drawn.
     """
     if not parts:
-        return Profile(rows=0)
+        return TableProfile(rows=0)
     if len({part.start for part in parts}) > 1:
         raise UnableToMerge("the parts count times from different instants: gather them with one start")
-    absent = [ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=part.rows, nulls=part.rows) for part in parts]
+    absent = [ColumnProfile(type="null", kind=ValueKind.NOTHING, rows=part.rows, nulls=part.rows) for part in parts]
     columns = {
         name: merged_columns([part.columns.get(name, null) for part, null in zip(parts, absent, strict=True)], caps)
         for name in dict.fromkeys(name for part in parts for name in part.columns)
@@ -157,7 +157,7 @@ def merged_profiles(parts: Sequence[Profile], caps: Caps = WORKING) -> Profile:
     sample = merged_samples([part.sample for part in parts], caps.rows)
     rows, all_rows = sum(part.rows for part in parts), sum(part.all_rows for part in parts)
     drawn_from = None if all(part.drawn_from is None for part in parts) else all_rows
-    return Profile(rows=rows, columns=columns, sample=sample, start=parts[0].start, drawn_from=drawn_from)
+    return TableProfile(rows=rows, columns=columns, sample=sample, start=parts[0].start, drawn_from=drawn_from)
 
 
 def reduced_column(column: ColumnProfile, caps: Caps) -> ColumnProfile:

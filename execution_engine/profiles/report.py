@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .lints import SECRETS, lints_of
-from .profile import ColumnKind, ColumnProfile, Profile
+from .profile import ColumnProfile, TableProfile, ValueKind
 
 SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BINS = 24
@@ -20,7 +20,7 @@ HIDDEN = "(hidden)"  # in place of the values of a column that holds secrets
 KEY_SHARE = 0.95  # of the rows, that occur once by a sample of them: from here on a column may be a key
 
 
-def described(profile: Profile) -> dict[str, Any]:
+def described(profile: TableProfile) -> dict[str, Any]:
     """``rows`` and ``columns`` in the order of the table; every share is from 0 to 1, of a column without rows None.
 
     Counts in columns are of the ``profiled_rows``: of a large table these are a sample.
@@ -37,7 +37,7 @@ def described(profile: Profile) -> dict[str, Any]:
 def _column(column: ColumnProfile) -> dict[str, Any]:
     present, numbers, texts = column.present, column.numbers, column.texts
     lints = lints_of(column)
-    is_secret = any(lint["name"] == SECRETS for lint in lints)
+    secret = any(lint["name"] == SECRETS for lint in lints)
     described: dict[str, Any] = {
         "type": column.type,
         "kind": column.kind.value,
@@ -48,12 +48,12 @@ def _column(column: ColumnProfile) -> dict[str, Any]:
         "unique_share": _share(column.single, present),
         "may_be_key": may_be_key(column),
         "values": [
-            {"value": HIDDEN if is_secret else shown(label, column), "count": count, "share": _share(count, present)}
-            for label, count in column.values.frequent(MOST_VALUES)
+            {"value": HIDDEN if secret else json_value(text, column), "count": count, "share": _share(count, present)}
+            for text, count in column.values.frequent(MOST_VALUES)
         ],
         "lints": lints,
     }
-    if numbers is not None and column.kind in (ColumnKind.NUMBER, ColumnKind.TIME):
+    if numbers is not None and column.kind in (ValueKind.NUMBER, ValueKind.TIME):
         described["numbers"] = {
             "zeros": numbers.zeros,
             "negatives": numbers.negatives,
@@ -64,11 +64,11 @@ def _column(column: ColumnProfile) -> dict[str, Any]:
         if numbers.finite:
             quantiles = zip(SHARES, numbers.points.quantiles(np.array(SHARES)).tolist(), strict=True)
             described["numbers"] |= {
-                "min": shown(numbers.low, column),
-                "max": shown(numbers.high, column),
-                "mean": shown(numbers.mean, column),
+                "min": json_value(numbers.low, column),
+                "max": json_value(numbers.high, column),
+                "mean": json_value(numbers.mean, column),
                 "deviation": numbers.deviation,
-                "quantiles": {f"{share:g}": shown(value, column) for share, value in quantiles},
+                "quantiles": {f"{share:g}": json_value(value, column) for share, value in quantiles},
                 "histogram": histogram(column),
             }
     if texts is not None:
@@ -88,7 +88,7 @@ def _column(column: ColumnProfile) -> dict[str, Any]:
 
 def _from_1970(column: ColumnProfile, start: float | None) -> ColumnProfile:
     """The same with dates and timestamps counted from 1970, where they are counted from the start of their window."""
-    if not start or column.kind is not ColumnKind.TIME or not column.type.startswith(("date", "timestamp")):
+    if not start or column.kind is not ValueKind.TIME or not column.type.startswith(("date", "timestamp")):
         return column
     labels = np.array([None if label is None else label + start for label in column.values.labels], np.object_)
     numbers = column.numbers
@@ -101,7 +101,7 @@ def _from_1970(column: ColumnProfile, start: float | None) -> ColumnProfile:
 
 def may_be_key(column: ColumnProfile) -> bool:
     """Whether every row has a value, and no two the same, as far as the profile can tell; of one row nobody knows."""
-    if column.rows < 2 or column.nulls or column.kind in (ColumnKind.NESTED, ColumnKind.MIXED):
+    if column.rows < 2 or column.nulls or column.kind in (ValueKind.NESTED, ValueKind.MIXED):
         return False
     if not column.values.cut:
         return column.values.most == 1
@@ -117,8 +117,8 @@ def histogram(column: ColumnProfile) -> list[dict[str, Any]]:
     if numbers is None or not numbers.finite:
         return []
     if numbers.low == numbers.high:
-        return [{"low": shown(numbers.low, column), "high": shown(numbers.high, column), "share": 1.0}]
-    if column.kind is ColumnKind.NUMBER and numbers.wholes == numbers.finite and numbers.high - numbers.low < 2**53:
+        return [{"low": json_value(numbers.low, column), "high": json_value(numbers.high, column), "share": 1.0}]
+    if column.kind is ValueKind.NUMBER and numbers.wholes == numbers.finite and numbers.high - numbers.low < 2**53:
         width = np.ceil((numbers.high - numbers.low + 1) / BINS)
         lows = np.arange(numbers.low, numbers.high + 1, width)
         highs = lows + width - 1
@@ -130,7 +130,7 @@ def histogram(column: ColumnProfile) -> list[dict[str, Any]]:
         before = np.concatenate([[0.0], numbers.points.share_up_to(ends[1:-1])])
     shares = np.diff(np.append(before, 1.0)).clip(0.0)
     return [
-        {"low": shown(float(low), column), "high": shown(float(high), column), "share": float(share)}
+        {"low": json_value(float(low), column), "high": json_value(float(high), column), "share": float(share)}
         for low, high, share in zip(lows, highs, shares, strict=True)
     ]
 
@@ -141,13 +141,13 @@ def bars(column: Mapping[str, Any]) -> list[dict[str, Any]]:
     ``height`` and ``top`` are texts of numbers from 0 to 1, ``said`` is the share of the rows in words.
     """
     bins = column.get("numbers", {}).get("histogram", [])
-    most = max((each["share"] for each in bins), default=0.0)
+    most = max((bin_["share"] for bin_ in bins), default=0.0)
     if len(bins) < 2 or not most:
         return []
     return [
-        {**each, "height": f"{(height := each['share'] / most):.4f}", "top": f"{1 - height:.4f}",
-         "said": percent(each["share"])}
-        for each in bins
+        {**bin_, "height": f"{(height := bin_['share'] / most):.4f}", "top": f"{1 - height:.4f}",
+         "said": percent(bin_["share"])}
+        for bin_ in bins
     ]  # fmt: skip
 
 
@@ -158,9 +158,9 @@ def percent(share: float | None) -> str:
     return "100 %" if share == 1 else f"{min(share, 0.9999) * 100:.2f} %"
 
 
-def shown(value: Any, column: ColumnProfile) -> Any:
+def json_value(value: Any, column: ColumnProfile) -> Any:
     """A value as JSON and people take it: times in ISO 8601, what is no finite number as a text."""
-    if column.kind is ColumnKind.TIME and isinstance(value, int | float):
+    if column.kind is ValueKind.TIME and isinstance(value, int | float):
         return _time(float(value), column.type)
     if isinstance(value, float):
         if not isfinite(value):
@@ -195,7 +195,7 @@ MOST_LETTERS = 60  # of a cell of text
 def line_of(column: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
     """What stands under each word of ``HEAD``."""
     different = f"{'' if column['distinct_is_exact'] else '≈ '}{column['distinct']:,}"
-    usual = (str(each["value"])[:20] for each in column["values"][:3] if (each["share"] or 0) >= 0.01)
+    usual = (str(entry["value"])[:20] for entry in column["values"][:3] if (entry["share"] or 0) >= 0.01)
     name, type_, complete = column["name"], column["type"], percent(column["complete"])
     return name, type_, complete, different, ", ".join(usual), range_of(column)
 
@@ -299,9 +299,9 @@ def page_of(name: str, described: Mapping[str, Any]) -> str:
 def _section(column: Mapping[str, Any]) -> str:
     title = f"<h2>{_text(column['name'])} <small>{_text(column['type'])}</small></h2>"
     facts = "".join(f"<dt>{name}</dt><dd>{_text(fact)}</dd>" for name, fact in _facts(column))
-    values = [(_text(each["value"]), each["count"]) for each in column["values"][:MOST_PAGE_VALUES]]
+    values = [(_text(entry["value"]), entry["count"]) for entry in column["values"][:MOST_PAGE_VALUES]]
     shapes = column.get("texts", {}).get("shapes", [])
-    shapes = [(f"<code>{_text(each['shape'])}</code>", each["count"]) for each in shapes]
+    shapes = [(f"<code>{_text(shape['shape'])}</code>", shape["count"]) for shape in shapes]
     odd = [f'<p class="odd">{_text(lint["name"])}: {_text(lint["said"])}</p>' for lint in column["lints"]]
     parts = [f"{title}<dl>{facts}</dl>", _plot(column) or _table(shapes), _table(values)]
     return "\n".join(["<section>", *(f"<div>{part}</div>" for part in parts), *odd, "</section>"])

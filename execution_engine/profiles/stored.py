@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from xxhash import xxh3_128
 
-from .profile import ColumnKind, ColumnProfile, Profile
+from .profile import ColumnProfile, TableProfile, ValueKind
 from .texts import Texts
 from .values import WHOLE_BELOW, DistinctSample, Numbers, Points, ValueCounts
 
@@ -87,10 +87,10 @@ class Envelope:
         if isinstance(value, np.ndarray):
             return {"o": value.tolist()} if value.dtype == np.object_ else {"a": _add_blob(value, blobs)}
         if isinstance(value, Mapping):
-            return {"m": [[name, self._tagged(each, blobs)] for name, each in value.items()]}
+            return {"m": [[name, self._tagged(member, blobs)] for name, member in value.items()]}
         if isinstance(value, StrEnum):
             return {"e": [self.enums.index(type(value)), str(value)]}
-        return {"t": [self._tagged(each, blobs) for each in value]} if isinstance(value, tuple) else value
+        return {"t": [self._tagged(member, blobs) for member in value]} if isinstance(value, tuple) else value
 
     def _value(self, tagged: Any, content: BytesIO) -> Any:
         if not isinstance(tagged, dict):
@@ -98,7 +98,7 @@ class Envelope:
         ((tag, items),) = tagged.items()
         match tag:
             case "c":
-                type_, values = self.classes[items[0]], [self._value(each, content) for each in items[1:]]
+                type_, values = self.classes[items[0]], [self._value(member, content) for member in items[1:]]
                 names = [field.name for field in fields(type_)]
                 if len(values) > len(names):
                     raise ValueError(f"a {type_.__name__} of {len(values)} fields")
@@ -106,9 +106,9 @@ class Envelope:
             case "a":
                 return _next_array(content, *items)
             case "m":
-                return {name: self._value(each, content) for name, each in items}
+                return {name: self._value(member, content) for name, member in items}
             case "t":
-                return tuple(self._value(each, content) for each in items)
+                return tuple(self._value(member, content) for member in items)
             case "e":
                 return self.enums[items[0]](items[1])
         labels = np.empty(len(items), np.object_)
@@ -144,17 +144,17 @@ ENVELOPE = Envelope(
     magic=b"ASSAYPRF",
     version=1,
     what="profile",
-    classes=(Profile, ColumnProfile, ValueCounts, DistinctSample, Numbers, Points, Texts),
-    enums=(ColumnKind,),
+    classes=(TableProfile, ColumnProfile, ValueCounts, DistinctSample, Numbers, Points, Texts),
+    enums=(ValueKind,),
 )
 
 
-def to_bytes(profile: Profile) -> bytes:
+def to_bytes(profile: TableProfile) -> bytes:
     """The bytes that ``from_bytes`` reads back to an equal profile."""
     return ENVELOPE.to_bytes(profile)
 
 
-def from_bytes(stored: bytes) -> Profile:
+def from_bytes(stored: bytes) -> TableProfile:
     """The profile that ``to_bytes`` wrote; UnableToRead for anything else."""
-    profile: Profile = ENVELOPE.from_bytes(stored)
+    profile: TableProfile = ENVELOPE.from_bytes(stored)
     return profile

@@ -95,8 +95,8 @@ class ValueCounts:
     def frequent(self, most: int) -> list[tuple[Any, int]]:
         """The most frequent values that are known, with their counts; by their keys where counts are equal."""
         order = np.lexsort((self.keys, -self.counts))
-        known = (at for at in order.tolist() if self.labels[at] is not None)
-        return [(self.labels[at], int(self.counts[at])) for at, _ in zip(known, range(most), strict=False)]
+        places = (at for at in order.tolist() if self.labels[at] is not None)
+        return [(self.labels[at], int(self.counts[at])) for at, _ in zip(places, range(most), strict=False)]
 
     def labels_of(self, chosen: npt.NDArray[np.bool_], most: int) -> tuple[Any, ...]:
         """The most frequent of the chosen values, as far as they are known."""
@@ -112,9 +112,9 @@ class ValueCounts:
             cut, hidden = cut + int(dropped.sum()), hidden + int(dropped.max(initial=0))
             keys, counts, labels = keys[chosen], counts[chosen], labels[chosen]
         if labelled is not None and len(keys) > labelled:
-            chosen, known = _most_frequent(counts, labelled), labels
+            chosen, all_labels = _most_frequent(counts, labelled), labels
             labels = np.full(len(keys), None, np.object_)
-            labels[chosen] = known[chosen]
+            labels[chosen] = all_labels[chosen]
         return ValueCounts(keys=keys, counts=counts, labels=labels, cut=cut, hidden=hidden)
 
 
@@ -215,8 +215,8 @@ def merged_samples(parts: Sequence[DistinctSample], size: int) -> DistinctSample
     )
     cut = [part.keys[-1] for part in parts if part.is_cut]
     if cut:  # beyond the smallest threshold nobody knows all keys
-        known = int(np.searchsorted(keys, min(cut), side="right"))
-        keys, counts = keys[:known], counts[:known]
+        limit = int(np.searchsorted(keys, min(cut), side="right"))
+        keys, counts = keys[:limit], counts[:limit]
     return DistinctSample(keys=keys, counts=counts, is_cut=bool(cut)).capped(size)
 
 

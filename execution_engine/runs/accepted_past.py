@@ -15,18 +15,18 @@ from itertools import takewhile
 from assay.database.statements import in_parts
 from assay.models import DataTest
 from assay.time.windows import Granularity, Window
-from execution_engine.language.past import BesidePast
+from execution_engine.language.past import BatchWithPast
 from execution_engine.language.tree import History
 from execution_engine.models import AcceptedPast, Measurement, Release, Run
 from execution_engine.novelty import past as stored_pasts
-from execution_engine.novelty.days import Calendar, Day, Method
+from execution_engine.novelty.days import Day, DayCalendar, Method
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import MOST_BATCHES, Answer, Past, ThawingPast, Unanswered
+from execution_engine.novelty.past import MOST_BATCHES, Past, ThawingPast, Unanswered, WindowAnswer
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.parts.state_store import UnableToLoadState, keep_state, state_of
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import Want
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 from execution_engine.profiles.stored import UnableToRead, from_bytes
 from execution_engine.selectors import latest_measurements
 
@@ -44,10 +44,10 @@ class Word(StrEnum):
 
 IN_THE_PAST = (Word.JOINED, Word.RELEASED)
 WORDS = {
-    Answer.ACCEPTED: Word.JOINED,
-    Answer.RELEASED: Word.RELEASED,
-    Answer.NONE: Word.UNANSWERED,
-    Answer.WRONG: Word.LEFT,
+    WindowAnswer.ACCEPTED: Word.JOINED,
+    WindowAnswer.RELEASED: Word.RELEASED,
+    WindowAnswer.NONE: Word.UNANSWERED,
+    WindowAnswer.WRONG: Word.LEFT,
 }
 
 
@@ -59,14 +59,14 @@ class PastBatch:
     measurement: int
     word: Word
 
-    def is_as(self, found: "PastBatch") -> bool:
+    def is_as(self, earlier: "PastBatch") -> bool:
         """Whether what is known now (self) is what was known when it was taken into a past, or left out of it."""
-        is_alike = (self.word is Word.RELEASED) is (found.word is Word.RELEASED)
-        return is_alike and (self.start, self.measurement) == (found.start, found.measurement)
+        is_alike = (self.word is Word.RELEASED) is (earlier.word is Word.RELEASED)
+        return is_alike and (self.start, self.measurement) == (earlier.start, earlier.measurement)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class KnownPast:
+class PastRecord:
     """A past, and the batches that it was made of, the oldest first."""
 
     thawing: ThawingPast = field(default_factory=ThawingPast)
@@ -77,18 +77,20 @@ class KnownPast:
         """What batches are compared with."""
         return self.thawing.past
 
-    def covers(self, wanted: Sequence[PastBatch]) -> int | None:
+    def covers(self, batches: Sequence[PastBatch]) -> int | None:
         """How many of the wanted batches it was made of; None where it holds others, or in another way."""
-        own = [batch for batch in self.batches if wanted and batch.start >= wanted[0].start]
-        fits = len(own) <= len(wanted) and all(map(PastBatch.is_as, wanted, own))
+        own = [batch for batch in self.batches if batches and batch.start >= batches[0].start]
+        fits = len(own) <= len(batches) and all(map(PastBatch.is_as, batches, own))
         return len(own) if fits else None
 
-    def dated(self, calendar: Calendar | None) -> "KnownPast":
+    def dated(self, calendar: DayCalendar | None) -> "PastRecord":
         """With the days of its batches: one that was kept may know none, or those of another zone or country."""
         past = self.past.dated([_day(start, calendar) for start in self.starts])
         return replace(self, thawing=replace(self.thawing, past=past))
 
-    def with_unanswered(self, profiles: Callable[[int], Profile | None], calendar: Calendar | None) -> "KnownPast":
+    def with_unanswered(
+        self, profiles: Callable[[int], TableProfile | None], calendar: DayCalendar | None
+    ) -> "PastRecord":
         """With what is to be known of the batches that may still join; ``profiles`` gives those of measurements."""
         waiting = []
         for at, batch in enumerate(self.batches):
@@ -102,27 +104,27 @@ class KnownPast:
         return replace(self, thawing=replace(self.thawing, unanswered=tuple(waiting)))
 
     def with_batch(
-        self, batch: PastBatch, profile: Profile | None, method: Method, day: Day | None = None
-    ) -> "KnownPast":
+        self, batch: PastBatch, profile: TableProfile | None, method: Method, day: Day | None = None
+    ) -> "PastRecord":
         """With one more: it joins, it waits because it is novel and nobody says anything, or nothing is learned."""
-        answer, thawing = Answer.WRONG, self.thawing
+        answer, thawing = WindowAnswer.WRONG, self.thawing
         if profile is not None and profile.rows:
             if batch.word not in (Word.UNJUDGED, Word.OUTLIVED):
                 answer = next(answer for answer, word in WORDS.items() if word is batch.word)
             elif not judge(profile, self.past, method, day=day).is_novel:
-                answer = Answer.ACCEPTED
+                answer = WindowAnswer.ACCEPTED
             elif batch.word is Word.UNJUDGED:
-                answer = Answer.NONE
+                answer = WindowAnswer.NONE
             thawing = thawing.with_window(batch.measurement, profile, answer, day)
         waiting = {unanswered.key for unanswered in thawing.unanswered}
         batches = (*self.batches, replace(batch, word=WORDS[answer]))[-MOST_BATCHES:]
-        return KnownPast(
+        return PastRecord(
             thawing=thawing,
             batches=tuple(
-                replace(each, word=Word.JOINED)
-                if each.word is Word.UNANSWERED and each.measurement not in waiting
-                else each
-                for each in batches
+                replace(member, word=Word.JOINED)
+                if member.word is Word.UNANSWERED and member.measurement not in waiting
+                else member
+                for member in batches
             ),
         )
 
@@ -137,12 +139,12 @@ class AcceptedPasts:
 
     def __init__(self, now: datetime) -> None:
         self._now = now
-        self._known: dict[tuple[int | None, str], KnownPast] = {}
-        self._changed: dict[tuple[int, str], KnownPast] = {}
+        self._pasts: dict[tuple[int | None, str], PastRecord] = {}
+        self._changed: dict[tuple[int, str], PastRecord] = {}
 
-    def beside(
+    def batch_with_past(
         self, run: Run, history: History, measurement: Measurement, wants: Sequence[Want], sources: Sources
-    ) -> BesidePast | Failure:
+    ) -> BatchWithPast | Failure:
         """The batch of a run, and those before it that were accepted."""
         try:
             profile = from_bytes(state_of(measurement))
@@ -151,12 +153,12 @@ class AcceptedPasts:
         dataset = sources.dataset(wants[0].dataset) if wants else run.data_test.dataset
         partitioning, calendar = dataset.partitioning, None
         if partitioning is not None and partitioning.granularity is Granularity.DAY:
-            calendar = Calendar(zone=partitioning.zone, country=history.country)
-        known, novel_before = self._past(run.data_test, history, wants, sources, calendar)
-        return BesidePast(
+            calendar = DayCalendar(zone=partitioning.zone, country=history.country)
+        record, novel_before = self._past(run.data_test, history, wants, sources, calendar)
+        return BatchWithPast(
             profile=profile,
-            past=known.past,
-            windows=known.starts,
+            past=record.past,
+            windows=record.starts,
             may_be_empty=run.data_test.dataset.allow_empty,
             day=_day(measurement.window_start.isoformat(), calendar),
             novel_before=novel_before,
@@ -164,18 +166,18 @@ class AcceptedPasts:
 
     def save(self) -> None:
         """Keep the pasts that have grown, each for the next run of its test."""
-        for (test, operand), known in self._changed.items():
+        for (test, operand), record in self._changed.items():
             row = AcceptedPast.objects.filter(data_test=test, operand=operand).first()
             row = row or AcceptedPast(data_test_id=test, operand=operand)
-            row.batches = [[each.start, each.measurement, each.word.value] for each in known.batches]
+            row.batches = [[batch.start, batch.measurement, batch.word.value] for batch in record.batches]
             row.kept_at = self._now
-            keep_state(row, stored_pasts.to_bytes(known.past))
+            keep_state(row, stored_pasts.to_bytes(record.past))
             row.save()
         self._changed.clear()
 
     def _past(
-        self, test: DataTest, history: History, wants: Sequence[Want], sources: Sources, calendar: Calendar | None
-    ) -> tuple[KnownPast, int]:
+        self, test: DataTest, history: History, wants: Sequence[Want], sources: Sources, calendar: DayCalendar | None
+    ) -> tuple[PastRecord, int]:
         """The past, and how many of the last windows in a row are novel without an answer."""
         key = (test.pk, operand_key(history))
         rows: dict[Window, Measurement] = {}  # the profiles of past windows that other tests did not find bad
@@ -186,28 +188,28 @@ class AcceptedPasts:
             rows = {window: row for window in hashes if (row := latest[window]) is not None}
         by_key = {row.pk: row for row in rows.values()}
         words = _words(test, list(rows), self._now)
-        wanted = [
+        batches = [
             PastBatch(start=window.start.isoformat(), measurement=row.pk, word=words.get(window, Word.UNJUDGED))
             for window, row in rows.items()
             if words.get(window) is not Word.LEFT
         ]
-        known = (self._known.get(key) or _stored(*key)).dated(calendar)
-        count, is_newer = known.covers(wanted), True
+        record = (self._pasts.get(key) or _stored(*key)).dated(calendar)
+        count, is_newer = record.covers(batches), True
         if count is None:
-            is_newer = bool(wanted) and wanted[-1].start >= known.batches[-1].start
-            known, count = KnownPast(), 0
-        elif key not in self._known:
-            known = known.with_unanswered(lambda measurement: readable_profile(by_key.get(measurement)), calendar)
-        for batch in wanted[count:]:
+            is_newer = bool(batches) and batches[-1].start >= record.batches[-1].start
+            record, count = PastRecord(), 0
+        elif key not in self._pasts:
+            record = record.with_unanswered(lambda measurement: readable_profile(by_key.get(measurement)), calendar)
+        for batch in batches[count:]:
             profile, day = readable_profile(by_key[batch.measurement]), _day(batch.start, calendar)
-            known = known.with_batch(batch, profile, history.method, day)
-        self._known[key] = known
-        if test.pk is not None and is_newer and count < len(wanted):
-            self._changed[test.pk, key[1]] = known
-        return known, len(list(takewhile(lambda batch: batch.word is Word.UNANSWERED, reversed(wanted))))
+            record = record.with_batch(batch, profile, history.method, day)
+        self._pasts[key] = record
+        if test.pk is not None and is_newer and count < len(batches):
+            self._changed[test.pk, key[1]] = record
+        return record, len(list(takewhile(lambda batch: batch.word is Word.UNANSWERED, reversed(batches))))
 
 
-def _day(start: str, calendar: Calendar | None) -> Day | None:
+def _day(start: str, calendar: DayCalendar | None) -> Day | None:
     return None if calendar is None else calendar.day(datetime.fromisoformat(start))
 
 
@@ -238,7 +240,7 @@ def _words(test: DataTest, windows: Sequence[Window], now: datetime) -> dict[Win
     return words
 
 
-def readable_profile(row: Measurement | None) -> Profile | None:
+def readable_profile(row: Measurement | None) -> TableProfile | None:
     """The profile that a measurement kept; None where it cannot be read any more."""
     if row is None:
         return None
@@ -248,14 +250,14 @@ def readable_profile(row: Measurement | None) -> Profile | None:
         return None
 
 
-def _stored(test: int | None, operand: str) -> KnownPast:
+def _stored(test: int | None, operand: str) -> PastRecord:
     """As the last run left it; none where it cannot be read, so that it is made anew."""
     row = AcceptedPast.objects.filter(data_test=test, operand=operand).first() if test is not None else None
     if row is None:
-        return KnownPast()
+        return PastRecord()
     try:
         past = stored_pasts.from_bytes(state_of(row))
     except (UnableToRead, UnableToLoadState):
-        return KnownPast()
+        return PastRecord()
     batches = (PastBatch(start=start, measurement=key, word=Word(word)) for start, key, word in row.batches)
-    return KnownPast(thawing=ThawingPast(past=past), batches=tuple(batches))
+    return PastRecord(thawing=ThawingPast(past=past), batches=tuple(batches))

@@ -19,7 +19,7 @@ from execution_engine.novelty import past as stored_pasts
 from execution_engine.novelty.past import Past
 from execution_engine.novelty.statistics import PLACE, STATISTICS, WHOLE_BATCH
 from execution_engine.parts.state_store import STATE, UnableToLoadState, state_of
-from execution_engine.profiles.profile import ColumnKind, Profile
+from execution_engine.profiles.profile import TableProfile, ValueKind
 from execution_engine.profiles.report import described
 from execution_engine.profiles.stored import UnableToRead, from_bytes
 
@@ -39,7 +39,7 @@ PROFILES = "profile("
 class ColumnHistory:
     """What is known of columns in the last windows, oldest first.
 
-    ``shown``: of each column an array (windows, statistics), NaN where nothing is known; that of the whole batch
+    ``figures``: of each column an array (windows, statistics), NaN where nothing is known; that of the whole batch
     stands under ``WHOLE_BATCH``. ``accepted``: whether the window is one that later ones are compared with.
     ``kinds`` are those of the last window that has the column. ``newest`` is the profile of the last window that has
     one, ``newest_window`` that window.
@@ -47,9 +47,9 @@ class ColumnHistory:
 
     windows: Sequence[datetime] = ()
     accepted: Sequence[bool] = ()
-    shown: Mapping[str, Floats] = field(default_factory=dict)
-    kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
-    newest: Profile | None = None
+    figures: Mapping[str, Floats] = field(default_factory=dict)
+    kinds: Mapping[str, ValueKind] = field(default_factory=dict)
+    newest: TableProfile | None = None
     newest_window: Window | None = None
     unreadable: bool = False  # profiles are kept, but none of them can be read
     is_past_lost: bool = False  # what novelty keeps of accepted windows cannot be read here: only the newest are known
@@ -80,14 +80,14 @@ def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
     windows = sorted(batches)[-LAST_WINDOWS:]
     every = dict.fromkeys(name for window in windows for name in batches[window].names)
     names = [name for name in every if name == WHOLE_BATCH or name.casefold() not in hidden]
-    shown = np.full((len(names), len(windows), len(STATISTICS)), nan)
+    figures = np.full((len(names), len(windows), len(STATISTICS)), nan)
     for at, window in enumerate(windows):
-        shown[:, at] = batches[window].aligned("shown", names)
+        figures[:, at] = batches[window].aligned("shown", names)
     return ColumnHistory(
         windows=windows,
         accepted=[window in accepted for window in windows],
         kinds={name: kind for window in windows for name, kind in batches[window].kinds.items() if name in names},
-        shown=dict(zip(names, shown, strict=True)),
+        figures=dict(zip(names, figures, strict=True)),
         newest=newest and newest.without_values(name for name in newest.columns if name.casefold() in hidden),
         newest_window=newest_window,
         unreadable=bool(measured) and not windows,
@@ -95,32 +95,34 @@ def column_history(dataset: Dataset, now: datetime) -> ColumnHistory:
     )
 
 
-def names_of(dataset: Dataset, found: ColumnHistory, named: Iterable[str] = ()) -> list[str]:
+def names_of(dataset: Dataset, history: ColumnHistory, named: Iterable[str] = ()) -> list[str]:
     """The declared columns in their order, then those that were profiled, then those that are ``named`` alone."""
     own = dataset.partition_column.casefold()
     declared = [column["name"] for column in dataset.columns if column["name"].casefold() != own]
-    profiled = found.newest.columns if found.newest else ()
-    known = dict.fromkeys([*declared, *profiled, *(name for name in found.shown if name != WHOLE_BATCH)])
-    folded = {name.casefold() for name in known}
-    return [*known, *{name.casefold(): name for name in named if name.casefold() not in folded}.values()]
+    profiled = history.newest.columns if history.newest else ()
+    names = dict.fromkeys([*declared, *profiled, *(name for name in history.figures if name != WHOLE_BATCH)])
+    folded = {name.casefold() for name in names}
+    return [*names, *{name.casefold(): name for name in named if name.casefold() not in folded}.values()]
 
 
-def told_of(dataset: Dataset, found: ColumnHistory) -> dict[str, dict[str, Any]]:
+def column_descriptions(dataset: Dataset, history: ColumnHistory) -> dict[str, dict[str, Any]]:
     """By column what the newest profile says of it (see ``described``); of one that is sensitive its type alone."""
     hidden = sensitive_columns(dataset)
-    told = {column["name"]: {"type": str(column["type"])} for column in dataset.columns}
-    if found.newest is not None:
-        told |= {
-            each["name"]: each for each in described(found.newest)["columns"] if each["name"].casefold() not in hidden
+    descriptions = {column["name"]: {"type": str(column["type"])} for column in dataset.columns}
+    if history.newest is not None:
+        descriptions |= {
+            column["name"]: column
+            for column in described(history.newest)["columns"]
+            if column["name"].casefold() not in hidden
         }
-    return told
+    return descriptions
 
 
-def values_of(found: ColumnHistory, column: str, statistic: str) -> list[float | None]:
+def values_of(history: ColumnHistory, column: str, statistic: str) -> list[float | None]:
     """Of each window, None where it is not known; empty of a column that is not known in any."""
-    if column not in found.shown:
+    if column not in history.figures:
         return []
-    return [value if isfinite(value) else None for value in found.shown[column][:, PLACE[statistic]].tolist()]
+    return [value if isfinite(value) else None for value in history.figures[column][:, PLACE[statistic]].tolist()]
 
 
 def _measured(dataset: Dataset, now: datetime) -> dict[datetime, Measurement]:
@@ -133,11 +135,11 @@ def _measured(dataset: Dataset, now: datetime) -> dict[datetime, Measurement]:
         measured_at__isnull=False,
         failure_reason="",
     ).order_by("-window_start", "-measured_at", "-pk")
-    found: dict[datetime, Measurement] = {}
+    rows_by_start: dict[datetime, Measurement] = {}
     for row in rows.defer("state")[: 3 * LAST_WINDOWS]:
         if not row.metric.columns and row.metric.where is None:
-            found.setdefault(row.window_start, row)
-    return dict(list(found.items())[:LAST_WINDOWS])
+            rows_by_start.setdefault(row.window_start, row)
+    return dict(list(rows_by_start.items())[:LAST_WINDOWS])
 
 
 def _past(dataset: Dataset) -> tuple[Past, list[datetime], bool]:
@@ -147,10 +149,10 @@ def _past(dataset: Dataset) -> tuple[Past, list[datetime], bool]:
     are some, of which none can be read here.
     """
     rows = AcceptedPast.objects.filter(data_test__dataset=dataset, data_test__retired_at=None)
-    found: list[tuple[bool, int, Past, list[datetime]]] = []
+    pasts: list[tuple[bool, int, Past, list[datetime]]] = []
     joined = rows.select_related("data_test__revision").defer("state").order_by("-kept_at")
-    kept = [row for row in joined if _of_all_rows(row)][:4]
-    for row in kept:
+    candidates = [row for row in joined if _of_all_rows(row)][:4]
+    for row in candidates:
         if row.state_length > MOST_BYTES:
             continue
         try:
@@ -158,21 +160,21 @@ def _past(dataset: Dataset) -> tuple[Past, list[datetime], bool]:
         except (UnableToRead, UnableToLoadState):
             continue
         starts = [datetime.fromisoformat(start) for start, _, word in row.batches if Word(word) in IN_THE_PAST]
-        found.append((row.data_test.name == "novelty", len(past.pools), past, starts))
-    if not found:
-        return Past(), [], bool(kept)
-    _, _, past, starts = max(found, key=lambda one: one[:2])
+        pasts.append((row.data_test.name == "novelty", len(past.pools), past, starts))
+    if not pasts:
+        return Past(), [], bool(candidates)
+    _, _, past, starts = max(pasts, key=lambda entry: entry[:2])
     return past, starts, False
 
 
 def _of_all_rows(row: AcceptedPast) -> bool:
     """Whether its test still asks for it, of all rows."""
     revision = row.data_test.revision
-    asked = operands(from_json(revision.tree)) if revision else []
+    test_operands = operands(from_json(revision.tree)) if revision else []
     return any(
-        isinstance(each, History)
-        and each.metric.dataset is None
-        and each.metric.spec.where is None
-        and operand_key(each) == row.operand
-        for each in asked
+        isinstance(operand, History)
+        and operand.metric.dataset is None
+        and operand.metric.spec.where is None
+        and operand_key(operand) == row.operand
+        for operand in test_operands
     )

@@ -62,8 +62,10 @@ def release_window(*, test: DataTest, window: Window, until: datetime | None, is
 
     ``is_wrong``: the user says that the data is bad, and the batch is never part of it.
     """
-    said = {"until": until, "is_wrong": is_wrong}
-    Release.objects.update_or_create(data_test=test, window_start=window.start, window_end=window.end, defaults=said)
+    defaults = {"until": until, "is_wrong": is_wrong}
+    Release.objects.update_or_create(
+        data_test=test, window_start=window.start, window_end=window.end, defaults=defaults
+    )
 
 
 def take_release_back(*, test: DataTest, window: Window) -> None:
@@ -100,9 +102,11 @@ def past_groups(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) 
     values = 0
     for measurement in latest_measurements(dataset_id, datacenter, hashes).values():
         groups = None if measurement is None else groups_of(measurement)
-        known = None if groups is None or isinstance(groups, Failure) else groups
-        past.append(None if known is None else {keys.setdefault(key, key): value for key, value in known.items()})
-        values += len(known or ())
+        group_values = None if groups is None or isinstance(groups, Failure) else groups
+        past.append(
+            None if group_values is None else {keys.setdefault(key, key): value for key, value in group_values.items()}
+        )
+        values += len(group_values or ())
         if values > MAX_VALUES:
             return Failure(reason=Reason.INVALID, detail=_TOO_MANY.format(MAX_VALUES))
     return past
@@ -132,15 +136,17 @@ def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None
         tally(Tallied.RUNS, run.outcome)
 
 
-def judge(run: Run, asked: Mapping[str, Measurement], now: datetime, sources: Sources, pasts: "AcceptedPasts") -> None:
+def judge(
+    run: Run, measurements: Mapping[str, Measurement], now: datetime, sources: Sources, pasts: "AcceptedPasts"
+) -> None:
     """Set the outcome of a run by the measurements of its operands, and all that is told of it; nothing is written."""
     tree = from_json(run.revision.tree)
     verdict = evaluate(
         tree,
         {
-            operand.text: _with_past(run, operand, asked[operand.text], sources, pasts)
+            operand.text: _with_past(run, operand, measurements[operand.text], sources, pasts)
             if isinstance(operand, History)
-            else _value(run, operand, asked[operand.text])
+            else _value(run, operand, measurements[operand.text])
             for operand in operands(tree)
         },
         zero=zero_of(run.data_test),
@@ -149,18 +155,18 @@ def judge(run: Run, asked: Mapping[str, Measurement], now: datetime, sources: So
     is_short = failure is not None and failure.reason is Reason.WARMING_UP and run.reason != RunReason.BACKTEST
     spoilt = _spoilt_past(run, operands(tree), sources) if is_short else ""
     run.evaluated_at = now
-    run.measured_at = max((row.measured_at for row in asked.values() if row.measured_at), default=now)
+    run.measured_at = max((row.measured_at for row in measurements.values() if row.measured_at), default=now)
     run.outcome = verdict.outcome
     run.error_reason = failure.reason.value if failure else ""
     run.transient = failure is not None and failure.transient
-    run.sentence = with_notes(verdict.sentence, (row.detail for row in asked.values())) + spoilt
+    run.sentence = with_notes(verdict.sentence, (row.detail for row in measurements.values())) + spoilt
     run.value = None if verdict.value is None else float(verdict.value)
     run.exact = digits_of(verdict.value)
     beyond = excess(tree, verdict)
     run.excess = None if beyond is None else min(beyond, float_info.max)  # a number that every database can hold
     run.operands = {text: to_json(value) for text, value in verdict.operands.items()}
     # what is worth telling beside the numbers, such as lost keys, by operand
-    run.findings = {**{operand: row.detail for operand, row in asked.items() if row.detail}, **verdict.findings}
+    run.findings = {**{operand: row.detail for operand, row in measurements.items() if row.detail}, **verdict.findings}
 
 
 def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:
@@ -190,7 +196,7 @@ def _with_past(run: Run, history: History, measurement: Measurement, sources: So
     except UnableToPlan as refused:
         return refused.failure
     if history.function is HistoryFunction.NOVELTY:
-        return failure_of(measurement) or pasts.beside(run, history, measurement, wants, sources)
+        return failure_of(measurement) or pasts.batch_with_past(run, history, measurement, wants, sources)
     past: Any = []  # the latest value of each past window, or those of its groups, the oldest first
     if wants:
         hashes = {want.window: want.spec_hash for want in wants}
@@ -208,10 +214,10 @@ def _with_past(run: Run, history: History, measurement: Measurement, sources: So
     return WithPast(now=now, past=past, when=when, at=at)
 
 
-def _spoilt_past(run: Run, asked: Sequence[Operand], sources: Sources) -> str:
+def _spoilt_past(run: Run, test_operands: Sequence[Operand], sources: Sources) -> str:
     """What of the past of a run was measured and is left out as bad, in words; empty where nothing is."""
     parts = []
-    for history in (operand for operand in asked if isinstance(operand, History)):
+    for history in (operand for operand in test_operands if isinstance(operand, History)):
         try:
             wants = planner_of(run.data_test, run.window, None, sources).past(history)
         except UnableToPlan:

@@ -43,46 +43,48 @@ class PastResults:
 def past_results(test: DataTest, windows: Collection[Window], now: datetime, sources: Sources) -> PastResults:
     """The results of a test, which may be one that is not written yet, over past windows."""
     assert test.revision is not None
-    asked = operands(from_json(test.revision.tree))
-    told = objection_to(asked, test.dataset.full_name, sources)
-    found = PastResults(runs={}, missing={}, unknowable=dict.fromkeys(windows, told) if told else {})
-    if told:
-        return found
-    wanted: dict[Window, dict[str, Want]] = {}
+    test_operands = operands(from_json(test.revision.tree))
+    objection = objection_to(test_operands, test.dataset.full_name, sources)
+    results = PastResults(runs={}, missing={}, unknowable=dict.fromkeys(windows, objection) if objection else {})
+    if objection:
+        return results
+    wants_by_window: dict[Window, dict[str, Want]] = {}
     for window in windows:
         try:
             planner = planner_of(test, window, None, sources)
-            wanted[window] = {operand.text: planner.want(operand) for operand in asked}
+            wants_by_window[window] = {operand.text: planner.want(operand) for operand in test_operands}
         except UnableToPlan as refused:
-            found.unknowable[window] = refused.failure.detail
-    stored = _stored([want for wants in wanted.values() for want in wants.values()], sources)
+            results.unknowable[window] = refused.failure.detail
+    stored = _stored([want for wants in wants_by_window.values() for want in wants.values()], sources)
     from .accepted_past import AcceptedPasts  # with it scipy, for which no gate should wait
 
     pasts = AcceptedPasts(now)
-    for window, wants in wanted.items():
+    for window, wants in wants_by_window.items():
         rows = {text: stored.get(want.key, []) for text, want in wants.items()}
         if all(rows.values()):
-            found.runs[window] = _judged(test, window, rows, now, sources, pasts)
+            results.runs[window] = _judged(test, window, rows, now, sources, pasts)
         elif late := [want.spec.text for want in wants.values() if METRICS[want.spec.name].waits_for_sla]:
             # they say when rows were there: what is measured later says nothing of that
             why = f"{', '.join(late)} was not measured when it could be, and stored times alone tell it"
-            found.unknowable[window] = why
+            results.unknowable[window] = why
         else:
-            found.missing[window] = tuple(wants.values())
-    return found
+            results.missing[window] = tuple(wants.values())
+    return results
 
 
-def ask_for_missing(found: PastResults, now: datetime, sources: Sources) -> int:
+def ask_for_missing(results: PastResults, now: datetime, sources: Sources) -> int:
     """Ask for the measurements that are missing, as any run would; how many scans are then open for them."""
-    wants = [want for wants in found.missing.values() for want in wants]
-    asked = ask(wants, sources=sources, now=now, are_made_up_for=True) if wants else {}
-    return len({row.scan_id for row in asked.values() if row.scan_id is not None and row.measured_at is None})
+    wants = [want for wants in results.missing.values() for want in wants]
+    measurements = ask(wants, sources=sources, now=now, are_made_up_for=True) if wants else {}
+    return len({row.scan_id for row in measurements.values() if row.scan_id is not None and row.measured_at is None})
 
 
-def scans_for_missing(found: PastResults) -> int:
+def scans_for_missing(results: PastResults) -> int:
     """How many scans would be needed: one for each place and window."""
     places = {
-        (want.dataset, want.datacenter, want.window.text) for wants in found.missing.values() for want in flatten(wants)
+        (want.dataset, want.datacenter, want.window.text)
+        for wants in results.missing.values()
+        for want in flatten(wants)
     }
     return len(places)
 
@@ -103,11 +105,11 @@ def _stored(wants: Sequence[Want], sources: Sources) -> dict[Key, list[Measureme
         spec_hash__in={want.spec_hash for want in wants},
         measured_at__isnull=False,
     ).select_related("dataset")
-    found: dict[Key, list[Measurement]] = defaultdict(list)
+    rows_by_key: dict[Key, list[Measurement]] = defaultdict(list)
     for starts in in_parts({want.window.start for want in wants}):
         for row in rows.filter(window_start__in=starts).defer("state").order_by("measured_at", "pk"):
-            found[names[row.dataset_id], row.datacenter, row.window.text, row.spec_hash].append(row)
-    return found
+            rows_by_key[names[row.dataset_id], row.datacenter, row.window.text, row.spec_hash].append(row)
+    return rows_by_key
 
 
 def _judged(
@@ -119,8 +121,12 @@ def _judged(
     pasts: "AcceptedPasts",
 ) -> list[Run]:
     """A result for each instant at which an operand was measured, from when all of them had been."""
-    instants = sorted({row.measured_at for each in rows.values() for row in each if row.measured_at is not None})
-    begun = max(each[0].measured_at for each in rows.values() if each[0].measured_at is not None)
+    instants = sorted(
+        {row.measured_at for operand_rows in rows.values() for row in operand_rows if row.measured_at is not None}
+    )
+    begun = max(
+        operand_rows[0].measured_at for operand_rows in rows.values() if operand_rows[0].measured_at is not None
+    )
     runs = []
     for number, instant in enumerate(at for at in instants if at >= begun):
         run = Run(

@@ -88,12 +88,15 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
     """What each operand of the run needs, or why it is not to be measured."""
     if run.attempts > MAX_ATTEMPTS:
         return Failure(reason=Reason.LEASE_LOST, detail="planning it failed; see the log")
-    planner, asked = planner_of(run.data_test, run.window, accept_from, sources), operands(from_json(run.revision.tree))
-    told = objection_to(asked, run.data_test.dataset.full_name, sources)
-    if told is not None:  # readers and sensitive columns may be others than when the test was written
-        return Failure(reason=Reason.INVALID, detail=told)
+    planner, test_operands = (
+        planner_of(run.data_test, run.window, accept_from, sources),
+        operands(from_json(run.revision.tree)),
+    )
+    objection = objection_to(test_operands, run.data_test.dataset.full_name, sources)
+    if objection is not None:  # readers and sensitive columns may be others than when the test was written
+        return Failure(reason=Reason.INVALID, detail=objection)
     try:
-        wants = {operand.text: planner.want(operand) for operand in asked}
+        wants = {operand.text: planner.want(operand) for operand in test_operands}
     except UnableToPlan as refused:
         return refused.failure
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -27,7 +27,7 @@ from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import metric_of, operands
 from execution_engine.models import Measurement, Run, RunReason, Suspect, late_at
 from execution_engine.outcome import Outcome, Reason
-from execution_engine.planning.catalog_sources import is_expired, kept_from
+from execution_engine.planning.catalog_sources import is_expired, retention_start
 from execution_engine.planning.schedules import (
     BEGINNING,
     PARTITION,
@@ -82,7 +82,7 @@ def request_run(
 
 
 def request_runs(
-    wanted: Iterable[tuple[DataTest, Window, datetime]], *, reason: RunReason, occasion: str, now: datetime
+    requests: Iterable[tuple[DataTest, Window, datetime]], *, reason: RunReason, occasion: str, now: datetime
 ) -> list[Run]:
     """Many runs of live tests as ``request_run`` asks for one, each with its due time, in one statement.
 
@@ -90,7 +90,7 @@ def request_runs(
     """
     runs = [
         _new_run(data_test, window, reason, occasion, now, due_at)
-        for data_test, window, due_at in wanted
+        for data_test, window, due_at in requests
         if is_judged(data_test, window, now)
     ]
     return Run.objects.bulk_create(runs, ignore_conflicts=True)
@@ -201,7 +201,7 @@ def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Sched
         freshness=slas(dataset).freshness,
         catch_up=cast(CatchUp, revision.catch_up),
         jitter=jitter_of(dataset.full_name, config().jitter),
-        kept_from=_retention_start(dataset, revision, now) if whole_table else None,
+        retention_start=_retention_start(dataset, revision, now) if whole_table else None,
         judges_from=data_test.judges_from,
     )
 
@@ -227,7 +227,7 @@ def _retention_start(dataset: Dataset, revision: Revision, now: datetime) -> dat
     metrics = [metric_of(operand) for operand in operands(from_json(revision.tree))]
     names = {metric.dataset for metric in metrics if metric.dataset}
     others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
-    begun = [at for each in (dataset, *others) for at in (kept_from(each, now), begins_at(each)) if at]
+    begun = [at for source in (dataset, *others) for at in (retention_start(source, now), begins_at(source)) if at]
     return max(begun, default=BEGINNING)
 
 
@@ -289,8 +289,8 @@ def request_all(
     reason = RunReason.BACKFILL if len(parts) > 1 else RunReason.MANUAL
     slots = [
         run.slot
-        for wanted, why in ((whole_tables, RunReason.MANUAL), (single, reason))
-        for run in request_runs(wanted, reason=why, occasion=occasion, now=now)
+        for requests, why in ((whole_tables, RunReason.MANUAL), (single, reason))
+        for run in request_runs(requests, reason=why, occasion=occasion, now=now)
     ]
     runs = [
         run
@@ -300,8 +300,8 @@ def request_all(
     runs.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
     running = {run.data_test_id for run in runs}
     left_out = {test.name: _why_not(test, own) for test, own in over.items() if test.pk not in running}
-    known = {test.name for test in over}
-    unknown = {name: f"{dataset.full_name} has no live test of this name" for name in names if name not in known}
+    test_names = {test.name for test in over}
+    unknown = {name: f"{dataset.full_name} has no live test of this name" for name in names if name not in test_names}
     return RequestedRuns(runs=tuple(runs), left_out=left_out | unknown)
 
 
@@ -416,10 +416,10 @@ def bring_runs_back(now: datetime) -> None:
     time waits for its instant, however far that is: a freshness whose deadline was moved is not late before it.
     """
     here = Value(now, output_field=DateTimeField())
-    asked_for = Run.objects.exclude(reason=RunReason.SCHEDULE)
-    of_the_leap = asked_for.filter(planned_at__isnull=True, requested_at__gt=now + SLACK)
+    unscheduled_runs = Run.objects.exclude(reason=RunReason.SCHEDULE)
+    of_the_leap = unscheduled_runs.filter(planned_at__isnull=True, requested_at__gt=now + SLACK)
     of_the_leap.update(requested_at=now, due_at=now, accept_from=now)
-    asked_for.filter(evaluated_at__gt=now + SLACK).update(due_at=Least("due_at", here))
+    unscheduled_runs.filter(evaluated_at__gt=now + SLACK).update(due_at=Least("due_at", here))
     Run.objects.filter(evaluated_at__gt=now + SLACK).update(
         requested_at=Least("requested_at", here), measured_at=Least("measured_at", here), evaluated_at=now
     )

@@ -7,7 +7,7 @@ from typing import Any
 from assay.catalog.selectors import sensitive_columns
 from assay.database.statements import rows_of
 from assay.models import Dataset, DataTest, Revision
-from execution_engine.disclosure import objection, others_of, told
+from execution_engine.disclosure import objection, others_of, redact_detail
 from execution_engine.language.business_metric import expression_of, metrics_of
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Metric, Operand, metric_of, operands
@@ -24,12 +24,15 @@ HIDDEN = (
 )
 
 
-def objection_to(asked: Sequence[Operand], dataset: str, sources: Sources) -> str | None:
-    """Why a test of ``dataset`` that asks for ``asked`` would tell what it must not; None if it would not."""
+def objection_to(test_operands: Sequence[Operand], dataset: str, sources: Sources) -> str | None:
+    """Why a test of ``dataset`` that asks for ``test_operands`` would tell what it must not; None if it would not."""
     own = sources.privacy(dataset)
     assert own is not None
-    found = (objection(own, metric.spec, metric.dataset, sources.privacy) for metric in _read(asked, dataset, sources))
-    return next((why for why in found if why), None)
+    objections = (
+        objection(own, metric.spec, metric.dataset, sources.privacy)
+        for metric in _read(test_operands, dataset, sources)
+    )
+    return next((why for why in objections if why), None)
 
 
 class Veil:
@@ -42,11 +45,13 @@ class Veil:
     def hides(self, revision: Revision, dataset: Dataset) -> bool:
         """Whether what runs of a revision of a test of ``dataset`` found tells values that must not be told now."""
         if revision.pk not in self._hidden:
-            asked = operands(from_json(revision.tree))
-            read = _read(asked, dataset.full_name, self._sources)
+            test_operands = operands(from_json(revision.tree))
+            read = _read(test_operands, dataset.full_name, self._sources)
             others = any(others_of(metric.spec, metric.dataset) for metric in read)
             is_plain = not others and not sensitive_columns(dataset)
-            self._hidden[revision.pk] = not is_plain and bool(objection_to(asked, dataset.full_name, self._sources))
+            self._hidden[revision.pk] = not is_plain and bool(
+                objection_to(test_operands, dataset.full_name, self._sources)
+            )
         return self._hidden[revision.pk]
 
     def hides_value_of(self, metric: Dataset) -> bool:
@@ -62,10 +67,10 @@ class Veil:
         """What a run found beside its value, without what quotes a column that is sensitive now."""
         if self.hides(run.revision, run.data_test.dataset):
             return {}
-        asked = {operand.text: metric_of(operand) for operand in operands(from_json(run.revision.tree))}
+        metrics_by_text = {operand.text: metric_of(operand) for operand in operands(from_json(run.revision.tree))}
         return {
-            name: self._redact(asked[name], run.data_test.dataset, finding)
-            if name in asked and isinstance(finding, dict)
+            name: self._redact(metrics_by_text[name], run.data_test.dataset, finding)
+            if name in metrics_by_text and isinstance(finding, dict)
             else finding
             for name, finding in run.findings.items()
         }
@@ -84,17 +89,17 @@ class Veil:
 
     def detail(self, row: Measurement) -> dict[str, Any]:
         """The detail of a measurement whose value may be shown."""
-        return told(row.metric, sensitive_columns(row.dataset), row.detail)
+        return redact_detail(row.metric, sensitive_columns(row.dataset), row.detail)
 
     def _redact(self, metric: Metric, own: Dataset, finding: Mapping[str, Any]) -> dict[str, Any]:
         is_known = metric.dataset and self._sources(metric.dataset)
         dataset = self._sources.dataset(metric.dataset) if metric.dataset and is_known else own
-        return told(metric.spec, sensitive_columns(dataset), finding)
+        return redact_detail(metric.spec, sensitive_columns(dataset), finding)
 
 
-def _read(asked: Sequence[Operand], dataset: str, sources: Sources) -> Iterator[Metric]:
+def _read(test_operands: Sequence[Operand], dataset: str, sources: Sources) -> Iterator[Metric]:
     """The metrics of data that a test of ``dataset`` asks for; of a business metric what it is computed from."""
-    for metric in map(metric_of, asked):
+    for metric in map(metric_of, test_operands):
         of = sources(metric.dataset or dataset) if metric.spec.name in OF_BUSINESS_METRIC else None
         yield metric
         if of is not None and of.expression:
@@ -107,11 +112,11 @@ def _read(asked: Sequence[Operand], dataset: str, sources: Sources) -> Iterator[
 def fetch_tests(runs: Sequence[Run]) -> None:
     """Read them for all the runs that have not read theirs; what several runs refer to is one object."""
     unread = [run for run in runs if "revision" not in run._state.fields_cache]
-    found = rows_of(Revision, {run.revision_id for run in unread}, related=("data_test__dataset",))
-    revisions = {row.pk: row for row in found}
+    revision_rows = rows_of(Revision, {run.revision_id for run in unread}, related=("data_test__dataset",))
+    revisions = {row.pk: row for row in revision_rows}
     tests: dict[int, DataTest] = {}
     datasets: dict[int, Dataset] = {}
-    for revision in found:
+    for revision in revision_rows:
         test = tests.setdefault(revision.data_test_id, revision.data_test)
         test.dataset = datasets.setdefault(test.dataset_id, test.dataset)
         revision.data_test = test

@@ -51,9 +51,9 @@ def ask(
         and not is_derived(want.spec.name)
         and all(results[part.key].measured_at for part in want.inputs)
     ]
-    known = {datasets[want.dataset].pk: datasets[want.dataset] for want in scanned}
+    datasets_by_id = {datasets[want.dataset].pk: datasets[want.dataset] for want in scanned}
     scans = scans_for(
-        [places[want.key] for want in scanned], scans, now, datasets=known, are_made_up_for=are_made_up_for
+        [places[want.key] for want in scanned], scans, now, datasets=datasets_by_id, are_made_up_for=are_made_up_for
     )
     for want in scanned:
         new[want.key].scan = scans[places[want.key]]
@@ -81,8 +81,8 @@ def flatten(wants: Iterable[Want]) -> list[Want]:
     flat: dict[Key, Want] = {}
 
     def add(want: Want) -> None:
-        known = flat.get(want.key)
-        if known is None or _is_stricter(want.accept_from, known.accept_from):
+        earlier = flat.get(want.key)
+        if earlier is None or _is_stricter(want.accept_from, earlier.accept_from):
             for part in want.inputs:
                 add(part)
             flat[want.key] = want
@@ -96,11 +96,11 @@ def _share(
     wants: Sequence[Want], places: Mapping[Key, Place], open_ids: Collection[int], now: datetime
 ) -> tuple[dict[Key, Measurement], dict[Key, Measurement]]:
     """Of each want what is pending or kept, else a new row; and the new rows, unsaved, alone."""
-    pending, kept = _pending(wants, places), _missed_measurements(wants, places)
+    pending, missed_rows = _pending(wants, places), _missed_measurements(wants, places)
     results: dict[Key, Measurement] = {}
     new: dict[Key, Measurement] = {}
     for want in wants:
-        row = kept.get(want.key)
+        row = missed_rows.get(want.key)
         if row is None and not any(part.key in new for part in want.inputs):
             inputs = {results[part.key].pk for part in want.inputs}
             usable = {*open_ids, None} if want.inputs else open_ids
@@ -148,7 +148,7 @@ def _pending(wants: Sequence[Want], places: Mapping[Key, Place]) -> dict[Key, li
 
 def _missed_measurements(wants: Sequence[Want], places: Mapping[Key, Place]) -> dict[Key, Measurement]:
     """The newest one taken of which some has not been found yet: what is missed is looked for again."""
-    wants = [want for want in wants if want.kept_while_missed]
+    wants = [want for want in wants if want.stays_while_missed]
     if not wants:
         return {}
     rows = Measurement.objects.filter(
@@ -199,7 +199,7 @@ def open_scans(places: Collection[Place]) -> dict[Place, Scan]:
 
 def scans_for(
     places: Collection[Place],
-    known: Mapping[Place, Scan],
+    scans_by_place: Mapping[Place, Scan],
     now: datetime,
     *,
     datasets: Mapping[int, Dataset],
@@ -207,10 +207,10 @@ def scans_for(
 ) -> dict[Place, Scan]:
     """A scan that has not begun for each place: the open one, or a new one.
 
-    ``known`` are those that are open; ``datasets``: those of the places with their replicas, by id, as far as the
-    caller has read them.
+    ``scans_by_place`` are those that are open; ``datasets``: those of the places with their replicas, by id, as far as
+    the caller has read them.
     """
-    scans = dict(known)
+    scans = dict(scans_by_place)
     while missing := [place for place in dict.fromkeys(places) if place not in scans]:
         if unread := {dataset_id for dataset_id, _, _ in missing} - datasets.keys():
             datasets = {**datasets, **with_replicas(unread)}

@@ -16,21 +16,21 @@ from assay.catalog.services import limited_datasets
 from assay.config import config
 from assay.models import Dataset
 from assay.time.windows import Window
-from execution_engine.disclosure import full_name_of, tables_of, told
+from execution_engine.disclosure import full_name_of, redact_detail, tables_of
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,
     Engine,
     Measured,
+    MeasurementRequest,
     Part,
     ScanReport,
     Table,
-    Wanted,
     failed,
 )
 from execution_engine.freshness.derive import input_failure
-from execution_engine.metrics.definition import SERVICE, ArgumentType, Kind
-from execution_engine.metrics.definitions.row_count import ALL_ROWS, Counted, detail_of_keys
+from execution_engine.metrics.definition import SERVICE, ArgumentType, MetricKind
+from execution_engine.metrics.definitions.row_count import ALL_ROWS, RowsByKey, detail_of_keys
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
@@ -140,16 +140,16 @@ def _adopt(looked: Looked) -> None:
             for row in portion.rows:
                 reading.adopted.pop(row.pk, None)
                 reading.fingerprints[row.pk] = prints[row] = _fingerprint(row, portion.fingerprint)
-    wanted = {row: print_ for row, print_ in prints.items() if print_}
-    if not wanted:
+    fingerprints = {row: print_ for row, print_ in prints.items() if print_}
+    if not fingerprints:
         return
     earlier = Measurement.objects.filter(
-        dataset__in={row.dataset_id for row in wanted},
-        datacenter__in={row.datacenter for row in wanted},
-        window_start__in={row.window_start for row in wanted},
-        window_end__in={row.window_end for row in wanted},
-        spec_hash__in={row.spec_hash for row in wanted},
-        fingerprint__in=set(wanted.values()),
+        dataset__in={row.dataset_id for row in fingerprints},
+        datacenter__in={row.datacenter for row in fingerprints},
+        window_start__in={row.window_start for row in fingerprints},
+        window_end__in={row.window_end for row in fingerprints},
+        spec_hash__in={row.spec_hash for row in fingerprints},
+        fingerprint__in=set(fingerprints.values()),
         measured_at__isnull=False,
         failure_reason="",
     ).order_by("measured_at")
@@ -204,9 +204,9 @@ def _read(reading: ScanReading, portions: Sequence[Portion], *, is_first: bool) 
 
 def _take(reading: ScanReading, rows: Sequence[Measurement], portion: Portion) -> None:
     """Read what could not be reused; what once ended a scan abnormally, apart from the rest."""
-    wanted: list[Wanted] = []
+    requests: list[MeasurementRequest] = []
     for row in rows:
-        if METRICS[row.metric.name].kind is Kind.LAYOUT:  # the rows in no partition, which engines do not know of
+        if METRICS[row.metric.name].kind is MetricKind.LAYOUT:  # the rows in no partition, which engines do not know of
             is_sensitive = (portion.table.partition_column or "").casefold() in portion.sensitive
             count = METRICS[row.metric.name].function_for(SERVICE)
             counted: ScanReport = count(portion.engine, portion.table, portion.strays, is_sensitive=is_sensitive)
@@ -219,12 +219,12 @@ def _take(reading: ScanReading, rows: Sequence[Measurement], portion: Portion) -
             # what nobody foresaw of one measurement is its failure, and of no other of the scan
             log.exception("cannot be asked for", measurement=row.pk)
             item = failed(Reason.QUERY_FAILED, f"{row.spec_text} cannot be asked for: {error!r}"[:1000])
-        if isinstance(item, Wanted):
-            wanted.append(item)
+        if isinstance(item, MeasurementRequest):
+            requests.append(item)
         else:
             reading.results[row.pk] = item
     abnormal = 0
-    for group in groups(wanted, {str(pk): times for pk, times in reading.ends.items()}) if wanted else ():
+    for group in groups(requests, {str(pk): times for pk, times in reading.ends.items()}) if requests else ():
         if abnormal >= MOST_ENDS_OF_A_SCAN:
             reading.results |= {int(item.key): Measured(failure=NOT_TRIED) for item in group}
             continue
@@ -251,7 +251,7 @@ def _add_cost(reading: ScanReading, report: ScanReport) -> None:
     reading.read_by = together([reading.read_by, report.read_by])
 
 
-def _request(row: Measurement) -> Wanted | Measured:
+def _request(row: Measurement) -> MeasurementRequest | Measured:
     """What an engine is asked for of a measurement, or what it is without one."""
     metric = row.metric
     inputs = list(row.inputs.all())
@@ -265,10 +265,10 @@ def _request(row: Measurement) -> Wanted | Measured:
     if settled := settled_by(metric.name, states, state_key):
         return settled
     tables = tables_read(metric, row.dataset, row.datacenter)
-    return Wanted(key=str(row.pk), spec=metric, inputs=states, tables=tables, state_key=state_key)
+    return MeasurementRequest(key=str(row.pk), spec=metric, inputs=states, tables=tables, state_key=state_key)
 
 
-def _result(report: ScanReport, item: Wanted, portion: Portion) -> Measured:
+def _result(report: ScanReport, item: MeasurementRequest, portion: Portion) -> Measured:
     """What the engine says of one item, in numbers that every database can hold, and nothing that is secret."""
     result = report.measured.get(item.key)
     if result is None:
@@ -276,9 +276,9 @@ def _result(report: ScanReport, item: Wanted, portion: Portion) -> Measured:
     if result.value is not None and not isfinite(result.value):
         return failed(Reason.NOT_FINITE, f"{item.spec.text} is {result.value}")
     failure = result.failure
-    if failure and portion.table.shown:
-        failure = replace(failure, detail=failure.detail.replace(portion.table.location, portion.table.shown))
-    return replace(result, failure=failure, detail=told(item.spec, portion.sensitive, result.detail))
+    if failure and portion.table.location_label:
+        failure = replace(failure, detail=failure.detail.replace(portion.table.location, portion.table.location_label))
+    return replace(result, failure=failure, detail=redact_detail(item.spec, portion.sensitive, result.detail))
 
 
 def _fail_unforeseen(reading: ScanReading, error: Exception) -> None:
@@ -300,10 +300,10 @@ def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[s
     if not names:
         return {}
     meant = {name: full_name_of(name, dataset.full_name) for name in names}
-    found = by_names(meant.values())
+    datasets_by_name = by_names(meant.values())
     tables: dict[str, Table] = {}
     for name, full in meant.items():
-        dataset_read = found.get(full)
+        dataset_read = datasets_by_name.get(full)
         if dataset_read and dataset_read.replicas.all() and dataset_read.business_metric is None:
             with suppress(UnableToUseLocation):
                 tables[name] = table_of(dataset_read, replica_of(dataset_read, datacenter) or home(dataset_read))
@@ -345,9 +345,9 @@ def count_unpartitioned(
         report = _scan_rows(engine, table, WHOLE, ALL_ROWS)
         measured = report.measured[_KEY]
         if measured.failure is None and measured.value:
-            said = f"the partitions of {table.name} cannot be listed by {column}"
+            text = f"the partitions of {table.name} cannot be listed by {column}"
             mend = "set its partition key to a column or folder that it has"
-            measured = failed(Reason.NO_PARTITION_COLUMN, f"{said}: {mend}")
+            measured = failed(Reason.NO_PARTITION_COLUMN, f"{text}: {mend}")
         return _report_of([report], measured)
     if not strays:
         return _report_of([], Measured(value=0.0))
@@ -358,7 +358,7 @@ def count_unpartitioned(
     if by_key:
         single, others = strays[:MOST_COUNTED], tuple(strays[MOST_COUNTED:])
         reports = [_scan_rows(engine, table, Part(keys=(key,)), ALL_ROWS) for key in single]
-        counted = Counted(rows=dict(zip(single, map(_rows, reports), strict=True)))
+        counted = RowsByKey(rows=dict(zip(single, map(_rows, reports), strict=True)))
         if others:
             reports.append(_scan_rows(engine, table, Part(keys=others), ALL_ROWS))
             counted = replace(counted, others=len(others), rows_of_others=_rows(reports[-1]))
@@ -367,14 +367,14 @@ def count_unpartitioned(
         reports = [_scan_rows(engine, table, Part(keys=tuple(strays)), by_column)]
         state = reports[0].measured[_KEY].state
         groups = GroupValues.from_bytes(state).groups if state else {}
-        counted = Counted(rows={HIVE_NULL if key is None else key: int(rows or 0) for (key,), rows in groups.items()})
+        counted = RowsByKey(rows={HIVE_NULL if key is None else key: int(rows or 0) for (key,), rows in groups.items()})
     failures = (measured for report in reports for measured in report.measured.values() if measured.failure)
     detail = {} if is_sensitive else detail_of_keys(column, counted, HIVE_NULL)
     return _report_of(reports, next(failures, Measured(value=float(counted.total), detail=detail)))
 
 
 def _scan_rows(engine: Engine, table: Table, part: Part, spec: MetricSpec) -> ScanReport:
-    return engine.scan(table, part, [Wanted(key=_KEY, spec=spec)])
+    return engine.scan(table, part, [MeasurementRequest(key=_KEY, spec=spec)])
 
 
 def _rows(report: ScanReport) -> int:

@@ -197,7 +197,7 @@ def close_scans(ended: Sequence[ScanReading]) -> None:
 def _fill(reading: ScanReading, now: datetime) -> None:
     """Set the measurements of a scan to what was found; nothing is written of them."""
     results = note_ends(
-        reading.scan, reading.measurements, reading.results, alone=reading.alone, known=reading.ends, now=now
+        reading.scan, reading.measurements, reading.results, alone=reading.alone, earlier_ends=reading.ends, now=now
     )
     for row in reading.measurements:
         if (twin := reading.adopted.get(row.pk)) is not None:

@@ -44,7 +44,7 @@ def expand(key: str, content: Any) -> list[str | Rule]:
     """The assertions or rules that ``key: content`` stands for; raises UnableToExpand."""
     if key in OF_VALUES:
         kind = str if key in ("has_pattern", "has_data_type") else list
-        if not isinstance(content, Mapping) or not all(isinstance(each, kind) and each for each in content.values()):
+        if not isinstance(content, Mapping) or not all(isinstance(value, kind) and value for value in content.values()):
             form = "a text behind each column, such as {code: integral}"
             if kind is list:
                 form = "the values of each column, such as {status: [open, closed]}"
@@ -228,7 +228,7 @@ def _check(entry: str | Mapping[str, Any], datasets: tuple[str, ...]) -> Check:
     return Check(Level(options.get("level", Level.ERROR)), name, constraints=tuple(constraints))
 
 
-def _unknown(key: str, known: tuple[str, ...]) -> str:
-    near = get_close_matches(key, known, n=1)
+def _unknown(key: str, keys: tuple[str, ...]) -> str:
+    near = get_close_matches(key, keys, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"found the unknown key {key!r}: {hint}Known here: {', '.join(known)}."
+    return f"found the unknown key {key!r}: {hint}Known here: {', '.join(keys)}."

@@ -24,17 +24,17 @@ from execution_engine.language.past import WithPast
 from execution_engine.language.serialise import number_shown, number_text
 from execution_engine.language.tree import (
     Assertion,
+    AssertionProblem,
     By,
     History,
     HistoryFunction,
     Metric,
     Operand,
-    Problem,
     metric_of,
     operands,
     postorder,
 )
-from execution_engine.metrics.definition import NOTE, Kind
+from execution_engine.metrics.definition import NOTE, MetricKind
 from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
@@ -448,9 +448,13 @@ def assertion_constraint(
         )
         histories = [node for node in postorder(tree) if isinstance(node, History)]
         if isinstance(tree, By) and histories:
-            raise UnableToCheck([Problem(message=_NO_GROUPS, place=history.place) for history in histories], text)
+            raise UnableToCheck(
+                [AssertionProblem(message=_NO_GROUPS, place=history.place) for history in histories], text
+            )
         if profiles := [history for history in histories if history.function is HistoryFunction.NOVELTY]:
-            raise UnableToCheck([Problem(message=_NO_PROFILES, place=history.place) for history in profiles], text)
+            raise UnableToCheck(
+                [AssertionProblem(message=_NO_PROFILES, place=history.place) for history in profiles], text
+            )
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToAssert(str(error)) from None
     return AssertionConstraint(assertion=text, tree=tree, name=name, hint=hint, where=where)
@@ -458,7 +462,7 @@ def assertion_constraint(
 
 def _fault_of(spec: MetricSpec) -> str | None:
     definition = METRICS[spec.name]
-    if definition.kind is Kind.DERIVED or definition.inputs or definition.signature.needs_datacenter:
+    if definition.kind is MetricKind.DERIVED or definition.inputs or definition.signature.needs_datacenter:
         return f"{spec.name} needs the catalog: test it there, by `assay sync` and `assay run`"
     return definition.problem(spec) if definition.problem else None
 
@@ -469,12 +473,12 @@ def past_values(history: History, past: EarlierValues) -> EarlierValues:
     if history.every is None:
         values = past.series[-history.last :]
         return replace(past, series=values if not is_lag else values[:1] if len(values) == history.last else [])
-    known, step, values = dict(past.series), -Step.parse(history.every), []
+    values_by_instant, step, values = dict(past.series), -Step.parse(history.every), []
     for count in [history.last] if is_lag else range(history.last, 0, -1):
         with suppress(UnableToStep):  # before the year 1
             instant = shift(past.at, replace(step, amount=step.amount * count), _UTC)
-            if instant in known:
-                values.append((instant, known[instant]))
+            if instant in values_by_instant:
+                values.append((instant, values_by_instant[instant]))
     return replace(past, series=values)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from assay.catalog.profile import check_options
 from execution_engine.engines.files.listing import kind_of, kind_of_folder
-from execution_engine.engines.native.local_scan import told_without_spark
-from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, ScanReport, Table, Wanted
+from execution_engine.engines.native.local_scan import report_without_spark
+from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, MeasurementRequest, ScanReport, Table
 from execution_engine.engines.registry import engine_for
 from execution_engine.metrics.spec import MetricSpec
 
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 
 
 def scan(
-    data: "DataFrame | Table | str | Path", name: str, engine: Engine | None, wanted: Sequence[Wanted]
+    data: "DataFrame | Table | str | Path", name: str, engine: Engine | None, requests: Sequence[MeasurementRequest]
 ) -> ScanReport:
     """One scan of all data, of a DataFrame in its own session; the engine, and Spark, only where they must answer."""
     if isinstance(data, Table | str | Path):
         table = table_of(data, name)
-        return told_without_spark(table, wanted) or (engine or engine_for(table.storage)).scan(table, WHOLE, wanted)
+        return report_without_spark(table, requests) or (engine or engine_for(table.storage)).scan(
+            table, WHOLE, requests
+        )
     from execution_engine.engines.spark.failures import counting_jobs
     from execution_engine.engines.spark.scan import measure
     from execution_engine.engines.spark.sources import frame_source
 
     started = monotonic()
     with counting_jobs(data.sparkSession, f"verification of {name}") as count:
-        measures = measure(frame_source(data, name), wanted)
+        measures = measure(frame_source(data, name), requests)
     return ScanReport(
         measured=measures.measured,
         spark_jobs=count.jobs,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.native.profiles import batches_of
-from execution_engine.engines.protocol import WHOLE, Engine, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Engine, MeasurementRequest, Table
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.profiles import profile as profiles
 from execution_engine.profiles.gather import gathered_profile
@@ -85,7 +85,7 @@ class Profile:
         return {"rows": self.rows, "profiled_rows": self.profiled_rows, "columns": list(self.columns.values())}
 
 
-def _gather(data: Any, name: str, title: str, engine: Engine | None) -> profiles.Profile:
+def _gather(data: Any, name: str, title: str, engine: Engine | None) -> profiles.TableProfile:
     if isinstance(data, Path) or (isinstance(data, str) and names_files(data)):
         table = table_of(data, name)
         try:
@@ -105,8 +105,8 @@ def _gather(data: Any, name: str, title: str, engine: Engine | None) -> profiles
             return gathered_profile([pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)])
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise UnableToProfile(f"{error}: give each column values of one type") from None
-    wanted = [Wanted(key=_PROFILE, spec=MetricSpec(name=_PROFILE))]
-    measured = scan(data, name, engine, wanted).measured[_PROFILE]
+    requests = [MeasurementRequest(key=_PROFILE, spec=MetricSpec(name=_PROFILE))]
+    measured = scan(data, name, engine, requests).measured[_PROFILE]
     if measured.failure is not None or measured.state is None:
         raise UnableToProfile(f"{title}: {measured.failure}")
     return from_bytes(measured.state)

@@ -188,8 +188,8 @@ class FolderOfStates:
     def missing(self, key: ResultKey, spec: MetricSpec) -> list[datetime]:
         """Returns the instants, in UTC and without a zone, of the earlier deltas of which the metric has no state."""
         noted = {path.name.removesuffix(".delta") for path in self._deltas(key).glob("*.delta")}
-        known = {path.name.removesuffix(".state") for path in self._folder(key, spec).glob("*.state")}
-        return [datetime.strptime(stem, _AT) for stem in sorted(noted - known) if stem < _stem(key)]
+        state_stems = {path.name.removesuffix(".state") for path in self._folder(key, spec).glob("*.state")}
+        return [datetime.strptime(stem, _AT) for stem in sorted(noted - state_stems) if stem < _stem(key)]
 
     def _deltas(self, key: ResultKey) -> Path:
         return Path(self.path) / _hash(repr(key.tags)) / "deltas"

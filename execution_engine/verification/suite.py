@@ -7,9 +7,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from execution_engine.engines.protocol import Engine, FailingRows, Measured, ScanReport, Table, Wanted, failed
+from execution_engine.engines.protocol import (
+    Engine,
+    FailingRows,
+    Measured,
+    MeasurementRequest,
+    ScanReport,
+    Table,
+    failed,
+)
 from execution_engine.exact import Number, digits_of, to_json
-from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definition import MetricKind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -287,15 +295,15 @@ class Verification:
             for dataset, requests in by_dataset.items():
                 data = self.data if dataset == self.name else self.tables.get(dataset)
                 if data is None:
-                    known = ", ".join(self.tables) or "none"
+                    names = ", ".join(self.tables) or "none"
                     detail = (
-                        f"there is no dataset {dataset!r} beside {self.name}: give it by with_table(…); known: {known}"
+                        f"there is no dataset {dataset!r} beside {self.name}: give it by with_table(…); known: {names}"
                     )
                     failure = Failure(reason=Reason.INVALID, detail=detail)
                     measured |= dict.fromkeys(requests, Measured(failure=failure))
                     continue
-                wanted = [
-                    Wanted(
+                scan_requests = [
+                    MeasurementRequest(
                         key=str(at),
                         spec=request.spec,
                         tables=tables if _reads_tables(request) else {},
@@ -303,7 +311,7 @@ class Verification:
                     )
                     for at, request in enumerate(requests)
                 ]
-                report = scan(data, dataset, self.engine, wanted)
+                report = scan(data, dataset, self.engine, scan_requests)
                 measured |= {request: report.measured[str(at)] for at, request in enumerate(requests)}
                 reports.append(report)
         if (
@@ -344,7 +352,7 @@ class Verification:
 
 def _reads_tables(request: MetricRequest) -> bool:
     definition = METRICS.get(request.spec.name)
-    return definition is not None and definition.kind is Kind.COMPOUND
+    return definition is not None and definition.kind is MetricKind.COMPOUND
 
 
 def _judge(check: Check, inputs: ConstraintInput) -> CheckResult:

@@ -38,7 +38,7 @@ DIGITS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class OtherBound:
+class BacktestBound:
     """An assertion with another bound."""
 
     text: str
@@ -46,7 +46,7 @@ class OtherBound:
     tree: Condition
 
 
-def other_bounds(tree: Condition | By, values: Sequence[float]) -> list[OtherBound]:
+def other_bounds(tree: Condition | By, values: Sequence[float]) -> list[BacktestBound]:
     """The stricter ones first, the strictest at the start; none where there is no single bound, or no value.
 
     Each bound moves away from the median of the values, or towards it, by a share of its distance from it.
@@ -56,12 +56,12 @@ def other_bounds(tree: Condition | By, values: Sequence[float]) -> list[OtherBou
         return []
     predicate, middle = only[0], median(values)
     factors = [(factor, False) for factor in sorted(STRICTER)] + [(factor, True) for factor in LOOSER]
-    found = {
-        to_text(moved): OtherBound(text=to_text(moved), is_looser=looser, tree=moved)
+    bounds_by_text = {
+        to_text(moved): BacktestBound(text=to_text(moved), is_looser=looser, tree=moved)
         for factor, looser in factors
         for moved in _moved(predicate, middle, factor)
     }
-    return [one for text, one in found.items() if text != to_text(predicate)]
+    return [bound for text, bound in bounds_by_text.items() if text != to_text(predicate)]
 
 
 def _moved(predicate: Comparison | Between, middle: float, factor: float) -> Iterator[Condition]:
@@ -140,8 +140,8 @@ class PastWindow:
     def first_outcome(self) -> Outcome | None:
         """What the first result said that held or broke, from when the window was due; None: none did."""
         judged = [result for result in self.results if result.outcome is not Outcome.ERROR]
-        return next((one.outcome for one in judged if one.measured_at >= self.due_at), None) or next(
-            (one.outcome for one in reversed(judged)), None
+        return next((result.outcome for result in judged if result.measured_at >= self.due_at), None) or next(
+            (result.outcome for result in reversed(judged)), None
         )
 
 
@@ -202,7 +202,7 @@ class Raised:
     @property
     def notices(self) -> int:
         """How many of the incidents somebody would have been told of."""
-        return sum(1 for one in self.incidents if one.told_at is not None)
+        return sum(1 for incident in self.incidents if incident.told_at is not None)
 
     def a_week(self, count: int) -> float | None:
         """So many, for each week of the range."""
@@ -224,22 +224,22 @@ def raised(
     windows: Sequence[PastWindow],
     terms: BacktestTerms,
     *,
-    known_bad: Intervals,
+    bad_intervals: Intervals,
     span: Window,
     explained: Explains | None = None,
 ) -> Raised:
     """What would have been raised until the end of ``span``, whose part that is known to have been bad is the truth."""
     fails = failings(windows, terms, until=span.end)
-    found = incidents(fails, terms, until=span.end, explained=explained)
-    alerted = clip((window for one in found for window in one.episodes), span)
-    bad = clip(known_bad, span)
+    backtest_incidents = incidents(fails, terms, until=span.end, explained=explained)
+    alerted = clip((window for incident in backtest_incidents for window in incident.episodes), span)
+    bad = clip(bad_intervals, span)
     both = total(alerted) - total(subtract(alerted, bad))
-    first = [one.first_outcome for one in windows]
+    first = [past.first_outcome for past in windows]
     return Raised(
         held=first.count(Outcome.HELD),
         broken=first.count(Outcome.BROKEN),
         unjudged=first.count(None),
-        incidents=found,
+        incidents=backtest_incidents,
         weeks=span.duration / WEEK,
         precision=both / total(alerted) if alerted else None,
         recall=both / total(bad) if bad else None,
@@ -250,50 +250,50 @@ def failings(windows: Sequence[PastWindow], terms: BacktestTerms, *, until: date
     """Every stretch in which a window FAILs, by the fold and the streak that judge live windows."""
     streaks: Mapping[Window, datetime] = {}
     if terms.period < terms.sustain:
-        firsts = (first_run(one.window, due_at=one.due_at, seen=one.results) for one in windows)
+        firsts = (first_run(past.window, due_at=past.due_at, seen=past.results) for past in windows)
         streaks = streak_fails([first for first in firsts if first], sustain=terms.sustain)
-    return [failing for one in windows for failing in _failings(one, terms, streaks.get(one.window), until)]
+    return [failing for past in windows for failing in _failings(past, terms, streaks.get(past.window), until)]
 
 
-def _failings(one: PastWindow, terms: BacktestTerms, streak_at: datetime | None, until: datetime) -> list[Failing]:
-    seen = checked_when_sustained(one, terms, until)
+def _failings(past: PastWindow, terms: BacktestTerms, streak_at: datetime | None, until: datetime) -> list[Failing]:
+    seen = checked_when_sustained(past, terms, until)
     instants = sorted({*(run.measured_at for run in seen), *([streak_at] if streak_at else [])})
-    found: list[Failing] = []
+    stretches: list[Failing] = []
     since: tuple[datetime, datetime] | None = None  # t0 and failed_at
     for instant in instants:
         folded = fold(
             [run for run in seen if run.measured_at <= instant],
-            due_at=one.due_at,
+            due_at=past.due_at,
             sustain=terms.sustain,
             now=instant,
             unknown_after=unknown_after(period=terms.period, sustain=terms.sustain),
-            settles=terms.settles and len(one.results) > 1,
+            settles=terms.settles and len(past.results) > 1,
         )
         verdict = with_streak(folded, streak_at if streak_at and streak_at <= instant else None)
         if verdict.state is State.FAIL and since is None:
             since = (verdict.t0 or instant, instant)
         elif verdict.state is not State.FAIL and since is not None:
-            found.append(Failing(window=one.window, t0=since[0], failed_at=since[1], healed_at=instant))
+            stretches.append(Failing(window=past.window, t0=since[0], failed_at=since[1], healed_at=instant))
             since = None
     if since is not None:
-        found.append(Failing(window=one.window, t0=since[0], failed_at=since[1]))
-    return found
+        stretches.append(Failing(window=past.window, t0=since[0], failed_at=since[1]))
+    return stretches
 
 
-def checked_when_sustained(one: PastWindow, terms: BacktestTerms, until: datetime) -> list[SeenRun]:
+def checked_when_sustained(past: PastWindow, terms: BacktestTerms, until: datetime) -> list[SeenRun]:
     """The results, with the check at t0 + sustain that a live test would have had, which finds what was last found.
 
     Where such a check is stored, within a quarter of an hour, nothing is added.
     """
     seen = sorted(
-        (run for run in one.results if run.measured_at <= until), key=lambda run: (run.measured_at, run.run_id)
+        (run for run in past.results if run.measured_at <= until), key=lambda run: (run.measured_at, run.run_id)
     )
     added: list[SeenRun] = []
     t0: datetime | None = None
     for at, run in enumerate(seen):
         if run.outcome is Outcome.ERROR:
             continue
-        t0 = None if run.outcome is Outcome.HELD else t0 or max(run.measured_at, one.due_at)
+        t0 = None if run.outcome is Outcome.HELD else t0 or max(run.measured_at, past.due_at)
         if t0 is None:
             continue
         due = t0 + terms.sustain
@@ -309,33 +309,35 @@ def incidents(
     fails: Iterable[Failing], terms: BacktestTerms, *, until: datetime, explained: Explains | None = None
 ) -> tuple[BacktestIncident, ...]:
     """One open incident at a time, joined by what fails meanwhile, re-opened by what fails soon after it."""
-    found: list[BacktestIncident] = []
-    for fail in sorted(fails, key=lambda one: (one.failed_at, one.window.start)):
+    backtest_incidents: list[BacktestIncident] = []
+    for fail in sorted(fails, key=lambda failing: (failing.failed_at, failing.window.start)):
         stretch = Window(start=fail.failed_at, end=max(fail.healed_at or until, fail.failed_at + timedelta.resolution))
-        last = found[-1] if found else None
+        last = backtest_incidents[-1] if backtest_incidents else None
         joins = last is not None and stretch.start <= last.episodes[-1].end
         how = How.AUTO if last is not None and not last.is_open else None
         if last is None or not (
             joins or reopens(how, ended_at=last.episodes[-1].end, failed_at=stretch.start, period=terms.period)
         ):
-            found.append(BacktestIncident(episodes=(stretch,), windows=(fail.window,), is_open=fail.healed_at is None))
+            backtest_incidents.append(
+                BacktestIncident(episodes=(stretch,), windows=(fail.window,), is_open=fail.healed_at is None)
+            )
             continue
-        found[-1] = replace(
+        backtest_incidents[-1] = replace(
             last,
             episodes=union((*last.episodes, stretch)),
             windows=tuple(sorted({*last.windows, fail.window}, key=START)),
             is_open=last.is_open or fail.healed_at is None,
         )
-    return tuple(_with_notice(one, terms, explained) for one in found)
+    return tuple(_with_notice(incident, terms, explained) for incident in backtest_incidents)
 
 
-def _with_notice(one: BacktestIncident, terms: BacktestTerms, explained: Explains | None) -> BacktestIncident:
+def _with_notice(incident: BacktestIncident, terms: BacktestTerms, explained: Explains | None) -> BacktestIncident:
     """With when its owner would have been told: after the grace, while it is open and nothing explains it."""
-    for episode in one.episodes:
+    for episode in incident.episodes:
         at: datetime | None = episode.start + terms.grace
         while at is not None and at < episode.end:
-            muted = explained(one, at) if explained else None
+            muted = explained(incident, at) if explained else None
             if muted is None:
-                return replace(one, told_at=at, muted_by="")
-            one, at = replace(one, muted_by=muted.cause), muted.again_at
-    return one
+                return replace(incident, told_at=at, muted_by="")
+            incident, at = replace(incident, muted_by=muted.cause), muted.again_at
+    return incident

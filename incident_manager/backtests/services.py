@@ -38,13 +38,13 @@ from incident_manager.intervals import START, Intervals, union
 from incident_manager.models import CONFIRMED, EntryKind, Incident, Resolution, SpoiltWindow
 from test_generator.data_tests import draft
 
-from .rules import BacktestIncident, BacktestTerms, Muted, OtherBound, PastWindow, Raised, other_bounds, raised
+from .rules import BacktestBound, BacktestIncident, BacktestTerms, Muted, PastWindow, Raised, other_bounds, raised
 
 # What a backtest reads: results of past windows, times that are known to have been bad, and what explains what.
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundWindow:
+class WindowRuns:
     """One past window with the results there are, and what is to be said of them."""
 
     window: Window
@@ -64,7 +64,7 @@ class FoundWindow:
 
 def find_past(
     test: DataTest, windows: Sequence[Window], terms: BacktestTerms, now: datetime, sources: Sources
-) -> tuple[tuple[FoundWindow, ...], PastResults]:
+) -> tuple[tuple[WindowRuns, ...], PastResults]:
     """The windows that have results, and what is missing of the others.
 
     Results are those that live runs of this very assertion told, else those of stored measurements.
@@ -76,7 +76,7 @@ def find_past(
         dataset=test.dataset, window_start__lt=windows[-1].end, window_end__gt=windows[0].start
     )
     changes = [(change.window, change.at) for change in rewritten.exclude(kind=ChangeKind.COMPLETED)]
-    found = []
+    past_windows = []
     for window in windows:
         runs = live.get(window) or rest.runs.get(window)
         if not runs:
@@ -86,10 +86,10 @@ def find_past(
         first = runs[0].measured_at or due_at
         late = window not in live and first > due_at + max(terms.sustain, terms.period)
         since = late and any(due_at < at <= first and window.overlaps(changed) for changed, at in changes)
-        found.append(
-            FoundWindow(window=window, due_at=due_at, runs=tuple(runs), measured_late=late, changed_since=since)
+        past_windows.append(
+            WindowRuns(window=window, due_at=due_at, runs=tuple(runs), measured_late=late, changed_since=since)
         )
-    return tuple(found), rest
+    return tuple(past_windows), rest
 
 
 def live_runs(test: DataTest, windows: Sequence[Window]) -> Mapping[Window, Sequence[Run]]:
@@ -103,28 +103,28 @@ def live_runs(test: DataTest, windows: Sequence[Window]) -> Mapping[Window, Sequ
         window_start__gte=windows[0].start,
         window_start__lte=windows[-1].start,
     ).exclude(reason=RunReason.BACKTEST)
-    found: dict[Window, list[Run]] = defaultdict(list)
+    runs_by_window: dict[Window, list[Run]] = defaultdict(list)
     for run in rows.select_related("revision").order_by("measured_at", "pk"):
         run.data_test = test
-        found[run.window].append(run)
-    return {window: found[window] for window in windows if window in found}
+        runs_by_window[run.window].append(run)
+    return {window: runs_by_window[window] for window in windows if window in runs_by_window}
 
 
-def known_bad(dataset: Dataset, span: Window) -> Intervals:
+def bad_intervals(dataset: Dataset, span: Window) -> Intervals:
     """When the dataset is known to have been bad: incidents that were real, and reports that were confirmed."""
     rows = Incident.objects.filter(dataset=dataset, detected_at__lt=span.end).filter(
         Q(resolved_at__isnull=True) | Q(resolved_at__gt=span.start),
         Q(kind=EntryKind.DETECTED) | Q(report__state__in=CONFIRMED),
     )
-    found = []
+    windows = []
     for row in rows.prefetch_related("episodes"):
         if row.kind == EntryKind.DETECTED and ENDED[row.resolution] not in REAL:
             continue
         for episode in row.episodes.all():
             end = episode.closed_at or span.end
             if episode.opened_at < end:
-                found.append(Window(start=episode.opened_at, end=end))
-    return union(found)
+                windows.append(Window(start=episode.opened_at, end=end))
+    return union(windows)
 
 
 class Causes:
@@ -150,18 +150,18 @@ class Causes:
             for run in broken.order_by("measured_at", "pk")
         }
 
-    def __call__(self, one: BacktestIncident, at: datetime) -> Muted | None:
+    def __call__(self, incident: BacktestIncident, at: datetime) -> Muted | None:
         """What explains every window of an incident then, and when to ask again; None where nothing does."""
         effect = Trouble(
             id=0,
             dataset=str(self._dataset.pk),
             category=self._category,
             spots=tuple(
-                Spot(window=window, since=one.opened_at, size=self._sizes.get(window, UNKNOWN_SIZE))
-                for window in one.windows
+                Spot(window=window, since=incident.opened_at, size=self._sizes.get(window, UNKNOWN_SIZE))
+                for window in incident.windows
             ),
-            since=one.opened_at,
-            failed_at=one.opened_at,
+            since=incident.opened_at,
+            failed_at=incident.opened_at,
         )
         terms = EffectTerms(sustain=self._terms.sustain, grace=self._terms.grace, measured_at=at)
         others, names = self._troubles(at)
@@ -177,10 +177,10 @@ class Causes:
         for row in self._rows:
             if row.spoilt_at <= at and (row.healed_at is None or row.healed_at > at):
                 by_place[row.dataset_id, row.incident.category].append(row)
-        found, names = [], {}
+        troubles, names = [], {}
         for place, ((dataset_id, category), rows) in enumerate(sorted(by_place.items()), 1):
             names[place] = f"{category} of {rows[0].dataset.full_name}"
-            found.append(
+            troubles.append(
                 Trouble(
                     id=place,
                     dataset=str(dataset_id),
@@ -198,7 +198,7 @@ class Causes:
                     failed_at=min(row.spoilt_at for row in rows),
                 )
             )
-        return found, names
+        return troubles, names
 
 
 MOST_WINDOWS = 1000
@@ -212,7 +212,7 @@ class UnableToBacktest(ValueError):
 class WithOtherBound:
     """What the test would have raised with another bound."""
 
-    other: OtherBound
+    other: BacktestBound
     raised: Raised
 
 
@@ -227,7 +227,7 @@ class Backtest:
     test: DataTest
     terms: BacktestTerms
     span: Window
-    windows: tuple[FoundWindow, ...]
+    windows: tuple[WindowRuns, ...]
     raised: Raised
     others: tuple[WithOtherBound, ...]
     missing: tuple[Window, ...]
@@ -273,11 +273,11 @@ def backtest(
         grace=slas(test.dataset).grace if grace is None else grace,
         settles=test.category == Category.FRESHNESS,
     )
-    found, rest = find_past(test, windows, terms, now, sources)
+    past_windows, rest = find_past(test, windows, terms, now, sources)
     if measure and rest.missing:
         ask_for_missing(rest, now, sources)
     start = max(start, begins_at(test.dataset) or start)
-    return _report(test, found, rest, terms, Window(start=start, end=min(end, now)))
+    return _report(test, past_windows, rest, terms, Window(start=start, end=min(end, now)))
 
 
 USUAL_RANGE = timedelta(days=28)
@@ -340,31 +340,33 @@ def _windows(test: DataTest, start: datetime, end: datetime, now: datetime) -> l
 
 
 def _report(
-    test: DataTest, found: Sequence[FoundWindow], rest: PastResults, terms: BacktestTerms, span: Window
+    test: DataTest, past_windows: Sequence[WindowRuns], rest: PastResults, terms: BacktestTerms, span: Window
 ) -> Backtest:
     assert test.revision is not None
-    bad, scans, seconds = known_bad(test.dataset, span), scans_for_missing(rest), usual_seconds(test.dataset_id)
+    bad, scans, seconds = bad_intervals(test.dataset, span), scans_for_missing(rest), usual_seconds(test.dataset_id)
     tree = from_json(test.revision.tree)
     sizes = {
-        one.window: size_of_run(run, category=test.category, tree=test.revision.tree)
-        for one in found
-        for run in one.runs
+        window_runs.window: size_of_run(run, category=test.category, tree=test.revision.tree)
+        for window_runs in past_windows
+        for run in window_runs.runs
         if run.outcome == Outcome.BROKEN
     }
     causes = Causes(test.dataset, test.category, terms, sizes=sizes)
 
     def raised_by(windows: Sequence[PastWindow]) -> Raised:
-        return raised(windows, terms, known_bad=bad, span=span, explained=causes)
+        return raised(windows, terms, bad_intervals=bad, span=span, explained=causes)
 
-    values = [run.value for one in found for run in one.runs[:1] if run.value is not None]
+    values = [run.value for window_runs in past_windows for run in window_runs.runs[:1] if run.value is not None]
     return Backtest(
         test=test,
         terms=terms,
         span=span,
-        windows=tuple(found),
-        raised=raised_by([one.past for one in found]),
+        windows=tuple(past_windows),
+        raised=raised_by([window_runs.past for window_runs in past_windows]),
         others=tuple(
-            WithOtherBound(other=other, raised=raised_by([_by_bound(one, test, other) for one in found]))
+            WithOtherBound(
+                other=other, raised=raised_by([_by_bound(window_runs, test, other) for window_runs in past_windows])
+            )
             for other in ([] if isinstance(tree, By) else other_bounds(tree, values))
         ),
         missing=tuple(rest.missing),
@@ -374,59 +376,64 @@ def _report(
     )
 
 
-def _by_bound(one: FoundWindow, test: DataTest, other: OtherBound) -> PastWindow:
+def _by_bound(window_runs: WindowRuns, test: DataTest, other: BacktestBound) -> PastWindow:
     """The window as the same values would have been judged by another bound; as it was, of operands not kept."""
     results = []
-    for run, result in zip(one.runs, one.past.results, strict=True):
-        known = {text: number(value) for text, value in run.operands.items()}
-        if result.outcome is not Outcome.ERROR and all(operand.text in known for operand in operands(other.tree)):
-            result = replace(result, outcome=of_known(other.tree, known, zero=zero_of(test)).outcome)
+    for run, result in zip(window_runs.runs, window_runs.past.results, strict=True):
+        values_by_operand = {text: number(value) for text, value in run.operands.items()}
+        if result.outcome is not Outcome.ERROR and all(
+            operand.text in values_by_operand for operand in operands(other.tree)
+        ):
+            result = replace(result, outcome=of_known(other.tree, values_by_operand, zero=zero_of(test)).outcome)
         results.append(result)
-    return replace(one.past, results=tuple(results))
+    return replace(window_runs.past, results=tuple(results))
 
 
 # A backtest as one JSON object, the same for the command, the API and the page.
 
 
-def as_json(found: Backtest, veil: Veil) -> dict[str, Any]:
+def as_json(result: Backtest, veil: Veil) -> dict[str, Any]:
     """All that a backtest found; what must not be told now has no value and no sentence."""
-    revision = found.test.revision
-    partitioning = found.test.dataset.partitioning
+    revision = result.test.revision
+    partitioning = result.test.dataset.partitioning
     assert revision is not None
     assert partitioning is not None
-    hidden = veil.hides(revision, found.test.dataset)
+    hidden = veil.hides(revision, result.test.dataset)
     return {
-        "dataset": found.test.dataset.full_name,
-        "test": found.test.name or None,
-        "revision": revision.number if found.test.pk else None,
+        "dataset": result.test.dataset.full_name,
+        "test": result.test.name or None,
+        "revision": revision.number if result.test.pk else None,
         "assertion": revision.assertion,
         "severity": revision.severity,
-        "sustain": format_duration(found.terms.sustain),
-        "grace": format_duration(found.terms.grace),
-        "from": found.span.start.isoformat(),
-        "to": found.span.end.isoformat(),
-        **raised_json(found.raised),
+        "sustain": format_duration(result.terms.sustain),
+        "grace": format_duration(result.terms.grace),
+        "from": result.span.start.isoformat(),
+        "to": result.span.end.isoformat(),
+        **raised_json(result.raised),
         "incidents": [
             {
-                "opened_at": one.opened_at.isoformat(),
-                "resolved_at": _instant(one.resolved_at),
-                "seconds": one.duration.total_seconds(),
-                "windows": [window.text for window in one.windows],
-                "told_at": _instant(one.told_at),
-                "muted_by": one.muted_by,
+                "opened_at": incident.opened_at.isoformat(),
+                "resolved_at": _instant(incident.resolved_at),
+                "seconds": incident.duration.total_seconds(),
+                "windows": [window.text for window in incident.windows],
+                "told_at": _instant(incident.told_at),
+                "muted_by": incident.muted_by,
             }
-            for one in found.raised.incidents
+            for incident in result.raised.incidents
         ],
-        "live_incidents": _live_incidents(found.test, found.span) if found.test.pk else [],
+        "live_incidents": _live_incidents(result.test, result.span) if result.test.pk else [],
         "bounds": [
-            {"assertion": one.other.text, "looser": one.other.is_looser, **raised_json(one.raised)}
-            for one in found.others
+            {"assertion": bound.other.text, "looser": bound.other.is_looser, **raised_json(bound.raised)}
+            for bound in result.others
         ],
-        "windows": [_window(one, key=partitioning.key(one.window), hidden=hidden) for one in found.windows],
-        "not_measured": [window.text for window in found.missing],
-        "cannot_be_known": {window.text: why for window, why in found.unknowable.items()},
-        "scans_needed": found.scans,
-        "seconds_needed": None if found.seconds is None else round(found.seconds.total_seconds(), 1),
+        "windows": [
+            _window(window_runs, key=partitioning.key(window_runs.window), hidden=hidden)
+            for window_runs in result.windows
+        ],
+        "not_measured": [window.text for window in result.missing],
+        "cannot_be_known": {window.text: why for window, why in result.unknowable.items()},
+        "scans_needed": result.scans,
+        "seconds_needed": None if result.seconds is None else round(result.seconds.total_seconds(), 1),
     }
 
 
@@ -451,10 +458,10 @@ def _live_incidents(test: DataTest, span: Window) -> list[dict[str, Any]]:
     by_incident: dict[int, list[SpoiltWindow]] = defaultdict(list)
     for row in rows.exclude(how=How.WITHDRAWN.value).select_related("incident__alert").order_by("spoilt_at", "pk"):
         by_incident[row.incident_id].append(row)
-    found = []
+    live_incidents = []
     for own in by_incident.values():
         healed, alert = [row.healed_at for row in own if row.healed_at is not None], own[0].incident.alert
-        found.append(
+        live_incidents.append(
             {
                 "opened_at": own[0].spoilt_at.isoformat(),
                 "resolved_at": _instant(max(healed) if len(healed) == len(own) else None),
@@ -462,28 +469,28 @@ def _live_incidents(test: DataTest, span: Window) -> list[dict[str, Any]]:
                 "told_at": _instant(alert.told_at if alert else None),
             }
         )
-    return found
+    return live_incidents
 
 
-def run_of(one: FoundWindow) -> Run:
+def run_of(window_runs: WindowRuns) -> Run:
     """The result that is told of a window: the first from when it was due, else the newest."""
-    judged = [run for run in one.runs if run.outcome != Outcome.ERROR]
-    first = next((run for run in judged if run.measured_at and run.measured_at >= one.due_at), None)
-    return first or (judged or one.runs)[-1]
+    judged = [run for run in window_runs.runs if run.outcome != Outcome.ERROR]
+    first = next((run for run in judged if run.measured_at and run.measured_at >= window_runs.due_at), None)
+    return first or (judged or window_runs.runs)[-1]
 
 
-def _window(one: FoundWindow, *, key: str, hidden: bool) -> dict[str, Any]:
-    run = run_of(one)
+def _window(window_runs: WindowRuns, *, key: str, hidden: bool) -> dict[str, Any]:
+    run = run_of(window_runs)
     return {
-        "window": one.window.text,
+        "window": window_runs.window.text,
         "key": key,
-        "due_at": one.due_at.isoformat(),
+        "due_at": window_runs.due_at.isoformat(),
         "outcome": run.outcome,
         "value": None if hidden else run.value,
         "sentence": "" if hidden else run.sentence,
-        "results": len(one.runs),
-        "measured_late": one.measured_late,
-        "changed_since": one.changed_since,
+        "results": len(window_runs.runs),
+        "measured_late": window_runs.measured_late,
+        "changed_since": window_runs.changed_since,
     }
 
 

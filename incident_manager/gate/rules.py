@@ -7,7 +7,15 @@ from enum import StrEnum
 
 from assay.time.windows import Partitioning, Window
 from incident_manager.intervals import Intervals, clip, subtract
-from incident_manager.quality.rules import Answer, AnswerReason, Facts, KnownTest, ReasonKind, Status, worst
+from incident_manager.quality.rules import (
+    AnswerReason,
+    DataTestFact,
+    Facts,
+    QualityAnswer,
+    QualityStatus,
+    ReasonKind,
+    worst,
+)
 
 # What a pipeline has said of tests, laid over what is known of data (pure).
 
@@ -17,7 +25,7 @@ def bound(facts: Facts, hard: Mapping[str, bool]) -> Facts:
     if not hard:
         return facts
 
-    def of(test: KnownTest) -> KnownTest:
+    def of(test: DataTestFact) -> DataTestFact:
         return replace(test, hard=hard[test.name]) if test.name in hard else test
 
     names = {test.id: test.name for test in facts.tests}
@@ -25,7 +33,9 @@ def bound(facts: Facts, hard: Mapping[str, bool]) -> Facts:
         facts,
         tests=[of(test) for test in facts.tests],
         checks=[replace(check, test=of(check.test)) for check in facts.checks],
-        spoilt=[replace(each, hard=hard.get(names.get(each.test_id or 0, ""), each.hard)) for each in facts.spoilt],
+        spoilt=[
+            replace(spoilt, hard=hard.get(names.get(spoilt.test_id or 0, ""), spoilt.hard)) for spoilt in facts.spoilt
+        ],
     )
 
 
@@ -103,12 +113,12 @@ class GateAnswer:
 
     decision: GateDecision
     reasons: tuple[Because, ...]
-    status: Status = Status.GOOD
+    status: QualityStatus = QualityStatus.GOOD
 
 
-def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
+def decide(answers: Iterable[tuple[QualityAnswer, Policy]]) -> GateAnswer:
     """The answer for everything a pipeline is about to read."""
-    asked = list(known)
+    pairs = list(answers)
     reasons = (
         Because(
             decision=_decision(reason, answer, policy),
@@ -120,32 +130,32 @@ def decide(known: Iterable[tuple[Answer, Policy]]) -> GateAnswer:
             report_id=reason.report_id,
             category=reason.category,
             kind=reason.kind,
-            datacenter=("" if reason.source else answer.asked.datacenter) or "",
+            datacenter=("" if reason.source else answer.request.datacenter) or "",
         )
-        for answer, policy in asked
+        for answer, policy in pairs
         for reason in answer.reasons
     )
-    return gathered(reasons, status=worst(answer.status for answer, _ in asked))
+    return gathered(reasons, status=worst(answer.status for answer, _ in pairs))
 
 
-def gathered(reasons: Iterable[Because], *, status: Status = Status.GOOD) -> GateAnswer:
+def gathered(reasons: Iterable[Because], *, status: QualityStatus = QualityStatus.GOOD) -> GateAnswer:
     """The answer that these reasons make, of data with this quality."""
     ordered = sorted(reasons, key=lambda reason: (-STRICTNESS[reason.decision], reason.kind in UNJUDGED))
     decision = ordered[0].decision if ordered else GateDecision.ALLOW
     return GateAnswer(decision=decision, reasons=tuple(ordered), status=status)
 
 
-def _decision(reason: AnswerReason, answer: Answer, policy: Policy) -> GateDecision:
+def _decision(reason: AnswerReason, answer: QualityAnswer, policy: Policy) -> GateDecision:
     """What one reason asks for. A test of the whole table only warns beside one of partitions that holds throughout."""
     outweighed = reason.whole_table and reason.category in answer.holds_throughout
     strictest = GateDecision.BLOCK if reason.hard and not outweighed else GateDecision.WARN
     if reason.kind is ReasonKind.SPOILT:
         return strictest
-    found = ALWAYS.get(reason.kind, strictest)
+    decision = ALWAYS.get(reason.kind, strictest)
     if reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER) and not policy.fail_closed:
-        found = GateDecision.ALLOW
+        decision = GateDecision.ALLOW
     is_mild = policy.only_incidents or policy.binds(reason) is False
-    return GateDecision.WARN if found is GateDecision.BLOCK and is_mild else found
+    return GateDecision.WARN if decision is GateDecision.BLOCK and is_mild else decision
 
 
 # What users let pipelines read although the gate would block: how long it may last, and what it changes (pure).
@@ -206,10 +216,10 @@ def demand_sound(override: Override, *, tier: int, partitioning: Partitioning | 
 def overridden(because: Because, overrides: Iterable[Override]) -> Iterator[Because]:
     """The reason: a warning where an override covers what it would block, and as it was on all other windows."""
     left = because.windows if because.decision is GateDecision.BLOCK else ()
-    for each in overrides:
-        if covered := clip(left, each.window):
-            said = f"overridden by {each.author} until {_instant(each.ends_at)}: {each.reason}"
-            text = f"{because.text}; {said}"
+    for override in overrides:
+        if covered := clip(left, override.window):
+            note = f"overridden by {override.author} until {_instant(override.ends_at)}: {override.reason}"
+            text = f"{because.text}; {note}"
             yield replace(because, decision=GateDecision.WARN, windows=covered, text=text)
             left = subtract(left, covered)
     if because.decision is not GateDecision.BLOCK or left:

@@ -25,7 +25,7 @@ from incident_manager.incidents.services import note
 from incident_manager.intervals import Intervals
 from incident_manager.models import GateOverride, Incident
 from incident_manager.quality.look_ups import ToRead, facts_of_ranges
-from incident_manager.quality.rules import Answer, Facts, ReasonKind, Status, judge, worst
+from incident_manager.quality.rules import Facts, QualityAnswer, QualityStatus, ReasonKind, judge, worst
 
 from .rules import (
     Because,
@@ -86,8 +86,8 @@ def override(
     told, unless the owner gave it.
     """
     until = ends_at or now + usual(dataset.tier)
-    given = Override(window=window, author=author, ends_at=until, reason=reason)
-    demand_sound(given, tier=dataset.tier, partitioning=dataset.partitioning, now=now)
+    draft = Override(window=window, author=author, ends_at=until, reason=reason)
+    demand_sound(draft, tier=dataset.tier, partitioning=dataset.partitioning, now=now)
     row = GateOverride.objects.create(
         dataset=dataset,
         pipeline=pipeline,
@@ -104,13 +104,14 @@ def override(
         spoilt_windows__window_end__gt=window.start,
     )
     for incident in Incident.objects.filter(spoilt, dataset=dataset, resolved_at=None).distinct():
-        note(incident, "gate overridden", now=now, actor=author, text=row.said)
+        note(incident, "gate overridden", now=now, actor=author, text=row.description)
     if dataset.owner != author:
         tell(
             event=Event.OVERRIDDEN,
             recipient=dataset.owner,
             subject=f"{dataset.full_name}: {author} lets pipelines read it although the gate blocks",
-            body=f"{row.said}\n\nThe data stays bad for everybody who looks it up. The dataset's page can end this.\n",
+            body=f"{row.description}\n\nThe data stays bad for everybody who looks it up. "
+            "The dataset's page can end this.\n",
             facts={"dataset": dataset.full_name, "window": window.text, "override": row.pk, "pipeline": pipeline},
             key=f"override:{row.pk}",
             now=now,
@@ -138,13 +139,13 @@ def lasting(dataset: Dataset, *, now: datetime) -> QuerySet[GateOverride]:
 def overrides_of(pipeline: str, datasets: Iterable[Dataset], *, now: datetime) -> Mapping[int, list[Override]]:
     """What lasts now for a pipeline, by the dataset's id, the oldest first."""
     rows = GateOverride.objects.filter(dataset__in={dataset.pk for dataset in datasets}, ends_at__gt=now)
-    found: dict[int, list[Override]] = defaultdict(list)
+    overrides: dict[int, list[Override]] = defaultdict(list)
     for row in rows.order_by("pk"):
         if row.pipeline in ("", pipeline):  # compared here, whatever a database's collation
-            found[row.dataset_id].append(
+            overrides[row.dataset_id].append(
                 Override(window=row.window, author=row.author, ends_at=row.ends_at, reason=row.reason)
             )
-    return found
+    return overrides
 
 
 log = structlog.get_logger(__name__)
@@ -173,34 +174,34 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
     Nothing is locked while the answer is worked out; what is to be tested is written at its end, in one statement.
     """
     reasons: list[Because] = []
-    statuses: list[Status] = []
-    wanted: list[tuple[int, Window]] = []
-    for each, facts, answer, said in _answered(to_read, pipeline, now):
-        reasons += said
+    statuses: list[QualityStatus] = []
+    requests: list[tuple[int, Window]] = []
+    for reading, facts, answer, gate_reasons in _answered(to_read, pipeline, now):
+        reasons += gate_reasons
         statuses.append(answer.status)
-        left = MOST_MEASURED - len(wanted)
-        found = list(islice(_unjudged_windows(each.dataset, facts, answer), left + 1))
-        wanted += found[:left]
-        if len(found) > left:
-            name = each.dataset.full_name
-            reasons.append(Because(decision=GateDecision.ALLOW, dataset=name, windows=(each.window,), text=LARGER))
-    if wanted:
+        left = MOST_MEASURED - len(requests)
+        windows = list(islice(_unjudged_windows(reading.dataset, facts, answer), left + 1))
+        requests += windows[:left]
+        if len(windows) > left:
+            name = reading.dataset.full_name
+            reasons.append(Because(decision=GateDecision.ALLOW, dataset=name, windows=(reading.window,), text=LARGER))
+    if requests:
         slot = now.replace(minute=now.minute - now.minute % AGAIN_AFTER_MINUTES, second=0, microsecond=0)
         live = DataTest.objects.filter(retired_at=None, revision__isnull=False).select_related("dataset", "revision")
-        tests = live.in_bulk({test for test, _ in wanted})
-        due = [(tests[test], window, now) for test, window in wanted if test in tests]
+        tests = live.in_bulk({test for test, _ in requests})
+        due = [(tests[test], window, now) for test, window in requests if test in tests]
         request_runs(due, reason=RunReason.TRIGGER, occasion=f"gate:{slot:%Y%m%dT%H%M}", now=now)
     answer_of_all = gathered(reasons, status=worst(statuses))
     log.info(
         "gate",
         pipeline=pipeline,
-        asked=[f"{each.dataset.full_name} {each.window.text}" for each in to_read],
+        asked=[f"{reading.dataset.full_name} {reading.window.text}" for reading in to_read],
         decision=answer_of_all.decision.value,
     )
     return answer_of_all
 
 
-def foresee(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> list[tuple[Answer, GateAnswer]]:
+def foresee(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> list[tuple[QualityAnswer, GateAnswer]]:
     """The quality of each and what the gate would answer on it now; nothing is tested for it, nothing is written."""
     return [
         (answer, gathered(reasons, status=answer.status)) for *_, answer, reasons in _answered(to_read, pipeline, now)
@@ -209,16 +210,16 @@ def foresee(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
 
 def _answered(
     to_read: Sequence[ToRead], pipeline: str, now: datetime
-) -> Iterator[tuple[ToRead, Facts, Answer, tuple[Because, ...]]]:
+) -> Iterator[tuple[ToRead, Facts, QualityAnswer, tuple[Because, ...]]]:
     """Of each: what is known, what it comes to, and what the gate says to it."""
-    bindings = bindings_of(pipeline, [each.dataset for each in to_read])
-    overrides = overrides_of(pipeline, [each.dataset for each in to_read], now=now)
-    for each, facts in zip(to_read, facts_of_ranges(to_read, now=now), strict=True):
-        strong = bindings.get(each.dataset.pk, {})
-        answer = judge(bound(facts, strong), each.range)
-        decided = decide([(answer, replace(policy_of(each.dataset), bound=strong))]).reasons
-        lasting = overrides.get(each.dataset.pk, ())
-        yield each, facts, answer, tuple(because for one in decided for because in overridden(one, lasting))
+    bindings = bindings_of(pipeline, [reading.dataset for reading in to_read])
+    overrides = overrides_of(pipeline, [reading.dataset for reading in to_read], now=now)
+    for reading, facts in zip(to_read, facts_of_ranges(to_read, now=now), strict=True):
+        strong = bindings.get(reading.dataset.pk, {})
+        answer = judge(bound(facts, strong), reading.range)
+        decided = decide([(answer, replace(policy_of(reading.dataset), bound=strong))]).reasons
+        lasting = overrides.get(reading.dataset.pk, ())
+        yield reading, facts, answer, tuple(because for reason in decided for because in overridden(reason, lasting))
 
 
 def unreadable_in(dataset: Dataset, datacenter: str) -> str | None:
@@ -241,14 +242,14 @@ def bindings_of(pipeline: str, datasets: Iterable[Dataset]) -> Mapping[int, Mapp
     if not pipeline:
         return {}
     rows = Binding.objects.filter(pipeline=pipeline, dataset__in={dataset.pk for dataset in datasets})
-    found: dict[int, dict[str, bool]] = defaultdict(dict)
+    bindings: dict[int, dict[str, bool]] = defaultdict(dict)
     for row in rows:
         if row.pipeline == pipeline:  # whatever a database's collation
-            found[row.dataset_id][row.test] = row.strength == Strength.STRONG
-    return found
+            bindings[row.dataset_id][row.test] = row.strength == Strength.STRONG
+    return bindings
 
 
-def _unjudged_windows(dataset: Dataset, facts: Facts, answer: Answer) -> Iterator[tuple[int, Window]]:
+def _unjudged_windows(dataset: Dataset, facts: Facts, answer: QualityAnswer) -> Iterator[tuple[int, Window]]:
     """The windows that have ended and that tests of each partition, by their ids, have given no verdict on.
 
     The newest come first.
@@ -307,16 +308,16 @@ def complete(pipeline: str, written: Sequence[WrittenWindow], *, run: str = "", 
         raise UnableToComplete(f"One completion has at most {MOST_OUTPUTS} outputs: tell of them in parts.")
     return [
         record_completion(
-            dataset=each.dataset,
-            datacenter=each.datacenter or home(each.dataset).datacenter,
-            window=each.window,
+            dataset=output.dataset,
+            datacenter=output.datacenter or home(output.dataset).datacenter,
+            window=output.window,
             pipeline=pipeline,
             run=run,
-            rows=each.rows,
-            mode=each.mode,
+            rows=output.rows,
+            mode=output.mode,
             now=now,
         )
-        for each in written
+        for output in written
     ]
 
 
@@ -327,7 +328,7 @@ def unjudged(changes: Iterable[DataChange], *, now: datetime) -> list[str]:
 
 def answer_on(changes: Iterable[DataChange], *, pipeline: str, now: datetime) -> GateAnswer:
     """The gate's answer on what was completed."""
-    to_read = [ToRead(dataset=each.dataset, window=each.window, datacenter=each.datacenter) for each in changes]
+    to_read = [ToRead(dataset=change.dataset, window=change.window, datacenter=change.datacenter) for change in changes]
     return gate_of(to_read, pipeline=pipeline, now=now)
 
 

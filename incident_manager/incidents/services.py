@@ -120,7 +120,7 @@ def resolve(incident: Incident, how: Resolution, *, now: datetime, actor: str = 
         return
     incident.refresh_from_db()
     Episode.objects.filter(incident=incident, closed_at__isnull=True).update(closed_at=now)
-    note(incident, "resolved", now=now, actor=actor, text=f"{how.said}: {text}" if text else how.said)
+    note(incident, "resolved", now=now, actor=actor, text=f"{how.word}: {text}" if text else how.word)
     if incident.alert is not None:
         close_alert(incident.alert, how=how, now=now)
         for effect in Alert.objects.filter(cause=incident.alert, closed_at__isnull=True, inhibited_at__isnull=False):
@@ -203,8 +203,8 @@ def move(standing: Standing) -> None:
 
 def worst_partitions(standing: Standing) -> list[list[str]]:
     """The ranges that a whole-table test names as the worst, if its metric allows."""
-    found = standing.last_run.findings.get("partitions") if standing.last_run else None
-    return list(found) if isinstance(found, list) else []
+    partitions = standing.last_run.findings.get("partitions") if standing.last_run else None
+    return list(partitions) if isinstance(partitions, list) else []
 
 
 def heal_by_standing(flip: Flip, standing: Standing, now: datetime) -> None:
@@ -231,27 +231,27 @@ def heal(
     windows: Iterable[SpoiltWindow], how: Resolution, *, now: datetime, actor: str = "assay", noted: bool = True
 ) -> None:
     """Write that windows are healed, in timelines too if ``noted``, and resolve the incidents that have none left."""
-    found = list(windows)
-    for some in (found[start : start + AT_ONCE] for start in range(0, len(found), AT_ONCE)):
-        keys = [window.pk for window in some]
+    spoilt_windows = list(windows)
+    for batch in (spoilt_windows[start : start + AT_ONCE] for start in range(0, len(spoilt_windows), AT_ONCE)):
+        keys = [window.pk for window in batch]
         SpoiltWindow.objects.filter(pk__in=keys, healed_at__isnull=True).update(healed_at=now, how=how)
-        for dataset in {window.dataset for window in some}:
-            include_windows(dataset=dataset, holders=[_holder(window) for window in some if window.dataset == dataset])
-    for incident, own in by_incident(found):
+        for dataset in {window.dataset for window in batch}:
+            include_windows(dataset=dataset, holders=[_holder(window) for window in batch if window.dataset == dataset])
+    for incident, own in by_incident(spoilt_windows):
         if noted:  # a line for each window; of many for the first ones, and one that counts the others
             for window in own[:MOST_NOTED]:
-                note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {how.said}")
+                note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {how.word}")
             if (more := len(own) - MOST_NOTED) > 0:
-                note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {how.said}")
+                note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {how.word}")
         resolve_healed(incident, now, actor=actor)
 
 
 def by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, list[SpoiltWindow]]]:
     """Windows as those of each incident."""
-    found: dict[int, list[SpoiltWindow]] = defaultdict(list)
+    windows_by_incident: dict[int, list[SpoiltWindow]] = defaultdict(list)
     for window in windows:
-        found[window.incident_id].append(window)
-    return [(own[0].incident, own) for own in found.values()]
+        windows_by_incident[window.incident_id].append(window)
+    return [(own[0].incident, own) for own in windows_by_incident.values()]
 
 
 def _holder(window: SpoiltWindow) -> str:
@@ -269,8 +269,8 @@ def handle_flip(flip: Flip, now: datetime) -> None:
     list(Standing.objects.select_for_update().filter(pk=flip.standing_id).values_list("pk"))
     (standing,) = rows_of(Standing, [flip.standing_id], related=RELATED)
     earlier = Flip.objects.filter(standing=standing, handled_at__isnull=True, pk__lt=flip.pk).order_by("pk")
-    for one in (*earlier, flip):
-        carry_out(one, standing, now)
+    for due_flip in (*earlier, flip):
+        carry_out(due_flip, standing, now)
     earlier.update(handled_at=now, epoch=F("epoch") + 1)
     finish(flip, handled_at=now)
 

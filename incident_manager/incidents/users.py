@@ -50,15 +50,15 @@ def annotate(
     """The incident with what its owner says of it; what is None stays as it is. Raises WrongTime."""
     if eta is not None and eta <= now and eta != incident.eta:
         raise WrongTime(f"The expected repair has passed: it is {now:%Y-%m-%d %H:%M} UTC. Name a later time.")
-    given = {"root_cause": root_cause, "eta": eta, "backfill": backfill}
-    changes = {name: value for name, value in given.items() if value is not None}
+    fields = {"root_cause": root_cause, "eta": eta, "backfill": backfill}
+    changes = {name: value for name, value in fields.items() if value is not None}
     if changes:
         Incident.objects.filter(pk=incident.pk).update(**changes)
         incident.refresh_from_db()
     if incident.alert is not None and (eta is not None or root_cause is not None):
         update_alert(incident.alert, eta=eta, root_cause=root_cause, now=now)
-    said = [f"{name.replace('_', ' ')}: {value}" for name, value in changes.items()]
-    note(incident, "annotated", now=now, actor=author, text="; ".join([*said, *([text] if text else [])]))
+    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in changes.items()]
+    note(incident, "annotated", now=now, actor=author, text="; ".join([*lines, *([text] if text else [])]))
     return incident
 
 
@@ -69,9 +69,9 @@ def rerun(incident: Incident, *, author: str, now: datetime) -> list[Run]:
     rows = SpoiltWindow.objects.filter(live, incident=incident, healed_at__isnull=True, data_test__isnull=False)
     total = rows.count()
     newest = rows.select_related("data_test__dataset", "data_test__revision").order_by("-window_start", "-pk")
-    wanted = [(row.data_test, row.window, now) for row in newest[:MOST_RERUN] if row.data_test is not None]
-    runs = request_runs(wanted, reason=RunReason.MANUAL, occasion=f"{author}:{now.isoformat()}", now=now)
-    of_all = f", the newest of {total}: run it again for more" if total > len(wanted) else ""
+    requests = [(row.data_test, row.window, now) for row in newest[:MOST_RERUN] if row.data_test is not None]
+    runs = request_runs(requests, reason=RunReason.MANUAL, occasion=f"{author}:{now.isoformat()}", now=now)
+    of_all = f", the newest of {total}: run it again for more" if total > len(requests) else ""
     note(incident, "rerun", now=now, actor=author, text=f"{len(runs)} windows{of_all}")
     return runs
 
@@ -175,21 +175,21 @@ def _note_ended(ending: Ending, windows: list[SpoiltWindow], now: datetime) -> N
         all_own = ending.windows.filter(incident=incident)
         if not all_own.filter(healed_at__isnull=True).exclude(pk__in=[window.pk for window in own]).exists():
             count = all_own.filter(how=ending.how).count() + len(own)
-            text = f"{count:,} windows: {ending.how.said}"
+            text = f"{count:,} windows: {ending.how.word}"
             note(incident, "healed", now=now, actor=ending.author, text=text)
 
 
 def _waive(ending: Ending, windows: list[SpoiltWindow], now: datetime, which: Q) -> None:
     """Waive these windows' standings, or some of them."""
-    wanted = {_key(window.data_test, window.window) for window in windows if window.data_test is not None}
+    keys = {_key(window.data_test, window.window) for window in windows if window.data_test is not None}
     rows = Standing.objects.filter(
-        Q(window_key__in={key for _, key in wanted}) | Q(data_test__scope=Reach.TABLE),
+        Q(window_key__in={key for _, key in keys}) | Q(data_test__scope=Reach.TABLE),
         which,
-        data_test__in={test for test, _ in wanted},
+        data_test__in={test for test, _ in keys},
     )
     related = rows.select_related("data_test__dataset", "data_test__revision")
     waive(
-        [row for row in related if _key(row.data_test, row.window) in wanted],
+        [row for row in related if _key(row.data_test, row.window) in keys],
         kind=WaiverKind(ending.kind),
         scope=WaiverScope(ending.scope),
         until=ending.until,
@@ -281,11 +281,11 @@ def _take_up(incident: Incident, author: str, now: datetime) -> None:
 def _hand_over(incident: Incident, to: str, author: str, now: datetime) -> None:
     """Whoever is given it has not taken it up yet, even if somebody had."""
     Incident.objects.filter(pk=incident.pk).update(assigned_to=to, acknowledged_by="", acknowledged_at=None)
-    told = _ask(incident, to, author, now)
+    channels = _ask(incident, to, author, now)
     if not to:
         note(incident, "unassigned", now=now, actor=author, text=f"{incident.assigned_to} works on it no more")
         return
-    how = f"told by {', '.join(told)}" if told else "not told: no address is known"
+    how = f"told by {', '.join(channels)}" if channels else "not told: no address is known"
     note(incident, "assigned", now=now, actor=author, text=f"to {to}, {how}")
 
 
@@ -296,11 +296,11 @@ def _ask(incident: Incident, to: str, author: str, now: datetime) -> tuple[str, 
     if not to:
         return ()
     url = f"{config().public_url}/incidents/{incident.pk}"
-    said = assigned_report(incident.dataset.full_name, author=author, tier=incident.tier, url=url)
+    message = assigned_report(incident.dataset.full_name, author=author, tier=incident.tier, url=url)
     return ask(
         to,
-        subject=said.title,
-        body=said.body,
+        subject=message.title,
+        body=message.body,
         facts={"incident": incident.pk, "dataset": incident.dataset.full_name, "url": url},
         key=f"incident:{incident.pk}:{now:%Y%m%dT%H%M%S%f}",
         now=now,

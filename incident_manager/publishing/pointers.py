@@ -279,12 +279,12 @@ def files_of(stored: StoredWindow) -> list[dict[str, Any]]:
 
 def files_of_version(stored: StoredWindow, folder: Path) -> list[dict[str, Any]]:
     """The files of a copy, each with its size and SHA-256: they change no more."""
-    found = []
+    files = []
     for file in stored.files:
         with (folder / file.path).open("rb") as content:
             digest = file_digest(content, "sha256").hexdigest()
-        found.append({"path": file.path, "bytes": (folder / file.path).stat().st_size, "sha256": digest})
-    return found
+        files.append({"path": file.path, "bytes": (folder / file.path).stat().st_size, "sha256": digest})
+    return files
 
 
 def _copy(source: Path, target: Path) -> None:

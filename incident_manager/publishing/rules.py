@@ -21,9 +21,9 @@ class UnableToReadDocument(ValueError):
     """A text that is no whole document of ours."""
 
 
-def sealed(told: Mapping[str, Any]) -> Document:
+def sealed(content: Mapping[str, Any]) -> Document:
     """The document with its format and checksum."""
-    document = {"format": FORMAT, **told}
+    document = {"format": FORMAT, **content}
     return {**document, CHECKSUM: checksum(document)}
 
 
@@ -41,14 +41,14 @@ def written(document: Document) -> str:
 def read_document(text: str) -> Document:
     """The document of a text; raises UnableToReadDocument where it is no document, or not whole."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except ValueError as error:
         raise UnableToReadDocument(f"it is no JSON: {error}") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UnableToReadDocument(f"it is no document of the format {FORMAT}")
-    if found.get(CHECKSUM) != checksum(found):
+    if document.get(CHECKSUM) != checksum(document):
         raise UnableToReadDocument("its checksum is not that of what it says")
-    return found
+    return document
 
 
 @dataclass(frozen=True, kw_only=True)

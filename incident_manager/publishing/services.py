@@ -30,15 +30,15 @@ from incident_manager.models import Publication
 from incident_manager.publication_state import PublicationState
 from incident_manager.quality.rules import (
     UNDECLARED,
-    Answer,
-    AskedRange,
+    DataTestFact,
     Facts,
-    KnownTest,
+    QualityAnswer,
+    RangeRequest,
     StandingFact,
     concerning,
     judge,
 )
-from incident_manager.quality.selectors import known_of
+from incident_manager.quality.selectors import window_facts
 
 from .pointers import Pointer, UnableToCopy, copy_version, files_of, files_of_version, pointer_to, version_folder
 from .rules import CHECKSUM, AuditedTest, PublishingStep, next_step, refusals, sealed, to_judge
@@ -49,7 +49,7 @@ STRICT = Policy(fail_closed=True)  # whatever the dataset asks of its gate: who 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit:
+class PartitionAudit:
     """All that the decision rests on, and what a document tells of it."""
 
     tests: Sequence[AuditedTest]
@@ -64,31 +64,37 @@ class Audit:
         return refusals(self.tests, blocked=self.blocked, looks=stored.fingerprint, unreadable=stored.unreadable)
 
 
-def audit(dataset: Dataset, window: Window, *, now: datetime) -> Audit:
+def audit(dataset: Dataset, window: Window, *, now: datetime) -> PartitionAudit:
     """What is known of the window at home, where all tests run, now."""
     replica = home(dataset)
     stored = stored_window(dataset, replica, window)  # first: what is judged after it is of this data, or of newer
-    asked = AskedRange(window=window, datacenter=replica.datacenter)
-    facts = known_of(dataset, window, now=now)
-    answer, here = judge(facts, asked), concerning(facts, asked)
+    request = RangeRequest(window=window, datacenter=replica.datacenter)
+    facts = window_facts(dataset, window, now=now)
+    answer, here = judge(facts, request), concerning(facts, request)
     hard = [test for test in here.tests if test.hard and judges_partitions(test)]
     rows = Standing.objects.filter(data_test__in=[test.id for test in hard], window_key=window.text)
     related = rows.select_related("last_run__revision", "last_run__data_test__dataset")
     standings = {row.data_test_id: row for row in related}
     tests = [_audited(test, here, answer, standings.get(test.id), window) for test in hard]
     own = {test.name for test in hard}
-    blocking = (each for each in decide([(answer, STRICT)]).reasons if each.decision is GateDecision.BLOCK)
-    blocked = [f"{each.test}: {each.text}" if each.test else each.text for each in blocking if each.test not in own]
-    as_json = [_test_as_json(test, standings.get(known.id), Veil(now)) for test, known in zip(tests, hard, strict=True)]
-    return Audit(tests=tests, blocked=blocked, stored=stored, tests_as_json=as_json)
+    blocking = (reason for reason in decide([(answer, STRICT)]).reasons if reason.decision is GateDecision.BLOCK)
+    blocked = [
+        f"{reason.test}: {reason.text}" if reason.test else reason.text for reason in blocking if reason.test not in own
+    ]
+    as_json = [
+        _test_as_json(test, standings.get(test_fact.id), Veil(now)) for test, test_fact in zip(tests, hard, strict=True)
+    ]
+    return PartitionAudit(tests=tests, blocked=blocked, stored=stored, tests_as_json=as_json)
 
 
-def judges_partitions(test: KnownTest) -> bool:
+def judges_partitions(test: DataTestFact) -> bool:
     """Whether a test judges the rows of each partition by itself."""
     return test.judges_from is not None and not test.whole_table and test.judges_rows
 
 
-def _audited(test: KnownTest, facts: Facts, answer: Answer, standing: Standing | None, window: Window) -> AuditedTest:
+def _audited(
+    test: DataTestFact, facts: Facts, answer: QualityAnswer, standing: Standing | None, window: Window
+) -> AuditedTest:
     check = next((check for check in facts.checks if check.test.id == test.id), None)
     says = "; ".join(reason.text for reason in answer.reasons if reason.test == test.name) or "no test has judged it"
     return AuditedTest(
@@ -101,7 +107,7 @@ def _audited(test: KnownTest, facts: Facts, answer: Answer, standing: Standing |
     )
 
 
-def _excuse(test: KnownTest, check: StandingFact | None, window: Window) -> str:
+def _excuse(test: DataTestFact, check: StandingFact | None, window: Window) -> str:
     """Why a test need not hold; the data that somebody accepted as bad has no excuse."""
     if check is not None and check.waived is not None:
         return f"waived: {check.waived}"
@@ -192,30 +198,30 @@ class ToPublish:
         return blake2s(text.encode(), digest_size=16).hexdigest()
 
 
-def publish(asked: ToPublish, *, origin: RequestOrigin, now: Callable[[], datetime]) -> Publication | Refuse:
+def publish(request: ToPublish, *, origin: RequestOrigin, now: Callable[[], datetime]) -> Publication | Refuse:
     """The publication, or all reasons why there is none; raises UnableToPublish, UnableToPoint or OSError.
 
     What an earlier process left half done is first finished or undone.
     """
-    pointer = asked.pointer
-    if (left := Publication.objects.filter(open_key=asked.open_key).first()) is not None:
-        _go_on(left, asked, pointer, origin, now)
-    found = audit(asked.dataset, asked.window, now=now())
-    if found.refusals:
-        looks, at = found.stored.fingerprint, now()  # each test that has not judged it runs once for each fingerprint
-        waiting = [test.id for test in to_judge(found.tests, looks=looks)]
+    pointer = request.pointer
+    if (left := Publication.objects.filter(open_key=request.open_key).first()) is not None:
+        _go_on(left, request, pointer, origin, now)
+    result = audit(request.dataset, request.window, now=now())
+    if result.refusals:
+        looks, at = result.stored.fingerprint, now()  # each test that has not judged it runs once for each fingerprint
+        waiting = [test.id for test in to_judge(result.tests, looks=looks)]
         tests = DataTest.objects.filter(pk__in=waiting, retired_at=None).select_related("dataset", "revision")
-        due = [(test, asked.window, at) for test in tests]
+        due = [(test, request.window, at) for test in tests]
         request_runs(due, reason=RunReason.TRIGGER, occasion=f"publish:{looks}", now=at)
-        return Refuse(reasons=tuple(found.refusals))
-    newest = published(asked.dataset).filter(pointer=asked.to, partition=asked.partition).first()
-    if newest and newest.fingerprint == found.stored.fingerprint and pointer.says() == newest.document[CHECKSUM]:
+        return Refuse(reasons=tuple(result.refusals))
+    newest = published(request.dataset).filter(pointer=request.to, partition=request.partition).first()
+    if newest and newest.fingerprint == result.stored.fingerprint and pointer.says() == newest.document[CHECKSUM]:
         return newest
     try:
-        row = _intend(asked, found, origin, now())
+        row = _intend(request, result, origin, now())
     except UnableToCopy as unable:
         return Refuse(reasons=(str(unable),))
-    return _go_on(row, asked, pointer, origin, now)
+    return _go_on(row, request, pointer, origin, now)
 
 
 def published(dataset: Dataset) -> QuerySet[Publication]:
@@ -224,11 +230,11 @@ def published(dataset: Dataset) -> QuerySet[Publication]:
 
 
 def _go_on(
-    row: Publication, asked: ToPublish, pointer: Pointer, origin: RequestOrigin, now: Callable[[], datetime]
+    row: Publication, request: ToPublish, pointer: Pointer, origin: RequestOrigin, now: Callable[[], datetime]
 ) -> Publication | Refuse:
     """Bring a publication to its end, from wherever it is."""
     while True:
-        changes = _changes(row, asked, now())
+        changes = _changes(row, request, now())
         points_here = pointer.says() == row.document[CHECKSUM]
         step = next_step(PublicationState(row.state), holds=not changes, points_here=points_here)
         log.info("publication", id=row.pk, partition=row.partition, pointer=row.pointer, step=step)
@@ -249,40 +255,40 @@ def _go_on(
                 )
 
 
-def _changes(row: Publication, asked: ToPublish, now: datetime) -> list[str]:
+def _changes(row: Publication, request: ToPublish, now: datetime) -> list[str]:
     """Why the data is no longer what was audited, or holds no more; empty where it is, and does."""
-    found = audit(asked.dataset, asked.window, now=now)
-    is_other = found.stored.fingerprint != row.fingerprint
-    return found.refusals or (["the data was written again after it was audited"] if is_other else [])
+    result = audit(request.dataset, request.window, now=now)
+    is_other = result.stored.fingerprint != row.fingerprint
+    return result.refusals or (["the data was written again after it was audited"] if is_other else [])
 
 
-def _intend(asked: ToPublish, found: Audit, origin: RequestOrigin, now: datetime) -> Publication:
+def _intend(request: ToPublish, result: PartitionAudit, origin: RequestOrigin, now: datetime) -> Publication:
     """Write down what is about to be done; what the document names is there already, and nobody knows of it yet."""
-    files, location = files_of(found.stored), found.stored.location
-    if asked.versions is not None:
-        name = asked.dataset.full_name
-        parts = {"dataset": name, "partition": asked.partition, "fingerprint": found.stored.fingerprint}
-        folder = version_folder(asked.versions.absolute(), **parts)
+    files, location = files_of(result.stored), result.stored.location
+    if request.versions is not None:
+        name = request.dataset.full_name
+        parts = {"dataset": name, "partition": request.partition, "fingerprint": result.stored.fingerprint}
+        folder = version_folder(request.versions.absolute(), **parts)
         real, data = folder.resolve(), Path(location).resolve()
         if real.is_relative_to(data) or data.is_relative_to(real):
             raise UnableToPublish(
                 f"{folder} lies in the data's own folder {location}: name another folder for the versions"
             )
-        copy_version(found.stored, folder, again=lambda: audit(asked.dataset, asked.window, now=now).stored)
-        files, location = files_of_version(found.stored, folder), str(folder)
-    datacenter = home(asked.dataset).datacenter
+        copy_version(result.stored, folder, again=lambda: audit(request.dataset, request.window, now=now).stored)
+        files, location = files_of_version(result.stored, folder), str(folder)
+    datacenter = home(request.dataset).datacenter
     document = sealed(
         {
-            "dataset": asked.dataset.full_name,
+            "dataset": request.dataset.full_name,
             "datacenter": datacenter,
-            "partition": asked.partition,
-            "window": asked.window.text,
+            "partition": request.partition,
+            "window": request.window.text,
             "location": location,
-            "copied": asked.versions is not None,
+            "copied": request.versions is not None,
             "files": files,
-            "fingerprint": found.stored.fingerprint,
+            "fingerprint": result.stored.fingerprint,
             "verdict": "every hard test holds, or is excused",
-            "tests": list(found.tests_as_json),
+            "tests": list(result.tests_as_json),
             "decided_at": now.isoformat(),
             "published_by": origin.actor,
         }
@@ -290,21 +296,21 @@ def _intend(asked: ToPublish, found: Audit, origin: RequestOrigin, now: datetime
     try:
         with transaction.atomic():
             return Publication.objects.create(
-                dataset=asked.dataset,
+                dataset=request.dataset,
                 datacenter=datacenter,
-                window_start=asked.window.start,
-                window_end=asked.window.end,
-                partition=asked.partition,
-                pointer=asked.to,
-                open_key=asked.open_key,
+                window_start=request.window.start,
+                window_end=request.window.end,
+                partition=request.partition,
+                pointer=request.to,
+                open_key=request.open_key,
                 state=PublicationState.AUDITED,
-                fingerprint=found.stored.fingerprint,
+                fingerprint=result.stored.fingerprint,
                 document=document,
                 author=origin.actor,
                 audited_at=now,
             )
     except IntegrityError:
-        raise UnableToPublish(f"somebody else publishes {asked.partition} to {asked.to} now: ask again") from None
+        raise UnableToPublish(f"somebody else publishes {request.partition} to {request.to} now: ask again") from None
 
 
 def _finish(row: Publication, origin: RequestOrigin, now: datetime) -> None:

@@ -14,8 +14,8 @@ from assay.time.windows import Window
 from incident_manager.intervals import union
 from incident_manager.models import Incident, LookUp
 
-from .rules import Answer, AskedRange, Facts, SpoiltFact, concerning, judge, overlapping
-from .selectors import known_of_all
+from .rules import Facts, QualityAnswer, RangeRequest, SpoiltFact, concerning, judge, overlapping
+from .selectors import window_facts_of_all
 
 MOST_READ = 8  # stretches of time whose facts are read apart
 
@@ -29,9 +29,9 @@ class ToRead:
     datacenter: str = ""
 
     @cached_property
-    def range(self) -> AskedRange:
+    def range(self) -> RangeRequest:
         """The window where it is read."""
-        return AskedRange(window=self.window, datacenter=self.datacenter or home(self.dataset).datacenter)
+        return RangeRequest(window=self.window, datacenter=self.datacenter or home(self.dataset).datacenter)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class LookUpAnswer:
     window: Window
     datacenter: str
     query: UUID
-    quality: Answer
+    quality: QualityAnswer
     spoilt: tuple[SpoiltFact, ...]
     incidents: tuple[Incident, ...]  # that spoilt it
     reports: tuple[int, ...]  # ids of those that are not confirmed yet
@@ -72,20 +72,23 @@ def look_ups(
     ranges: Sequence[ToRead], *, now: datetime, query: UUID | None = None, record: bool = True
 ) -> list[LookUpAnswer]:
     """The answer for each range, read together; each is a question of its own, unless they share ``query``."""
-    here = [concerning(facts, each.range) for each, facts in zip(ranges, facts_of_ranges(ranges, now=now), strict=True)]
+    here = [
+        concerning(facts, reading.range)
+        for reading, facts in zip(ranges, facts_of_ranges(ranges, now=now), strict=True)
+    ]
     incidents = {row.pk: row for row in rows_of(Incident, {own.incident_id for facts in here for own in facts.spoilt})}
     answers = [
         LookUpAnswer(
-            dataset=each.dataset,
-            window=each.window,
-            datacenter=each.range.datacenter or "",
+            dataset=reading.dataset,
+            window=reading.window,
+            datacenter=reading.range.datacenter or "",
             query=query or uuid4(),
-            quality=judge(facts, each.range),
+            quality=judge(facts, reading.range),
             spoilt=tuple(facts.spoilt),
             incidents=tuple(incidents[pk] for pk in dict.fromkeys(spoilt.incident_id for spoilt in facts.spoilt)),
             reports=tuple(dict.fromkeys(claim.report_id for claim in facts.claims)),
         )
-        for each, facts in zip(ranges, here, strict=True)
+        for reading, facts in zip(ranges, here, strict=True)
     ]
     rows = [
         LookUp(
@@ -109,15 +112,18 @@ def look_ups(
 
 def facts_of_ranges(ranges: Sequence[ToRead], *, now: datetime) -> list[Facts]:
     """What is known of each range; ranges that overlap or touch are read together, of many the nearest ones too."""
-    islands = union(each.window for each in ranges)
+    islands = union(reading.window for reading in ranges)
     if len(islands) > MOST_READ:  # the widest gaps between them stay
         gaps = sorted(range(1, len(islands)), key=lambda at: islands[at].start - islands[at - 1].end)
         starts = [0, *sorted(gaps[len(islands) - MOST_READ :])]
         ends = [at - 1 for at in (*starts[1:], len(islands))]
         islands = tuple(Window(start=islands[a].start, end=islands[z].end) for a, z in zip(starts, ends, strict=True))
-    of = [next(island for island in islands if island.contains(each.window)) for each in ranges]
+    of = [next(island for island in islands if island.contains(reading.window)) for reading in ranges]
     datasets: dict[Window, dict[int, Dataset]] = defaultdict(dict)
-    for each, island in zip(ranges, of, strict=True):
-        datasets[island][each.dataset.pk] = each.dataset
-    known = {island: known_of_all(own.values(), island, now=now) for island, own in datasets.items()}
-    return [overlapping(known[island][each.dataset.pk], each.window) for each, island in zip(ranges, of, strict=True)]
+    for reading, island in zip(ranges, of, strict=True):
+        datasets[island][reading.dataset.pk] = reading.dataset
+    facts_by_island = {island: window_facts_of_all(own.values(), island, now=now) for island, own in datasets.items()}
+    return [
+        overlapping(facts_by_island[island][reading.dataset.pk], reading.window)
+        for reading, island in zip(ranges, of, strict=True)
+    ]

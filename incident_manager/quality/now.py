@@ -19,7 +19,7 @@ from execution_engine.outcome import Outcome
 from incident_manager.intervals import Intervals, union
 from incident_manager.models import ReportState, SpoiltWindow
 
-from .rules import AskedRange, Facts, KnownTest, Status, judge, overdue
+from .rules import DataTestFact, Facts, QualityStatus, RangeRequest, judge, overdue
 from .selectors import (
     JUDGES_NO_ROWS,
     LIVE,
@@ -41,56 +41,58 @@ RECENT = timedelta(days=35)  # for so long what a user has accepted or waived is
 MOST_NAMED = 500  # datasets of which a statement is told the ids
 
 
-def statuses_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Status]:
+def statuses_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, QualityStatus]:
     """How each of these datasets (id and full name) stands, over all of its copies.
 
     It says what ``judge`` says of ``facts_now``, and reads less. Where a test is broken or an incident spoils the data,
     nothing else can make it better; and of most datasets nothing is wrong or missing, so that one test that passes
     makes them good. Only the others are judged.
     """
-    asked = set(datasets)
+    dataset_ids = set(datasets)
     broken = Q(state__in=BROKEN) | Q(last_outcome=Outcome.BROKEN)
     untold = Q(waiver__isnull=False) | Q(data_test__revision__isnull=True)
     claimed = Q(incident__report__state=ReportState.OPEN)  # by a report that nobody has confirmed
-    wrong = _wrong(asked, _not_passing(now), "data_test__dataset", bad=broken & ~untold)
-    wrong |= _wrong(asked, _unhealed(), "dataset", bad=~claimed)
+    wrong = _wrong(dataset_ids, _not_passing(now), "data_test__dataset", bad=broken & ~untold)
+    wrong |= _wrong(dataset_ids, _unhealed(), "dataset", bad=~claimed)
     bad = {id_ for id_, is_bad in wrong if is_bad}
     to_judge = {
-        id_: datasets[id_] for id_ in {id_ for id_, _ in wrong} | _waiting_or_told(asked, now) if id_ not in bad
+        id_: datasets[id_] for id_ in {id_ for id_, _ in wrong} | _waiting_or_told(dataset_ids, now) if id_ not in bad
     }
-    statuses = dict.fromkeys(bad, Status.BAD)
-    statuses |= {id_: judge(facts, AskedRange()).status for id_, facts in facts_now(to_judge, now=now).items()}
+    statuses = dict.fromkeys(bad, QualityStatus.BAD)
+    statuses |= {id_: judge(facts, RangeRequest()).status for id_, facts in facts_now(to_judge, now=now).items()}
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS)
     judging = DataTest.objects.filter(Exists(passing), LIVE, dataset=OuterRef("pk")).exclude(JUDGES_NO_ROWS)
-    good = set(of_datasets(asked, Dataset.objects.filter(Exists(judging)), "pk").values_list("pk", flat=True))
-    return {id_: statuses.get(id_) or (Status.GOOD if id_ in good else Status.UNTESTED) for id_ in datasets}
+    good = set(of_datasets(dataset_ids, Dataset.objects.filter(Exists(judging)), "pk").values_list("pk", flat=True))
+    return {
+        id_: statuses.get(id_) or (QualityStatus.GOOD if id_ in good else QualityStatus.UNTESTED) for id_ in datasets
+    }
 
 
-def _wrong(asked: Set[int], rows: QuerySet[Any], dataset: str, *, bad: Q) -> set[tuple[int, bool]]:
+def _wrong(dataset_ids: Set[int], rows: QuerySet[Any], dataset: str, *, bad: Q) -> set[tuple[int, bool]]:
     """The datasets that these rows belong to, each with whether some row, or some other row, is bad."""
     flag = Case(When(bad, then=Value(True)), default=Value(False), output_field=BooleanField())
-    found = of_datasets(asked, rows, dataset).annotate(bad=flag).values_list(dataset, "bad").distinct()
-    return {(id_, is_bad) for id_, is_bad in found if id_ in asked}
+    pairs = of_datasets(dataset_ids, rows, dataset).annotate(bad=flag).values_list(dataset, "bad").distinct()
+    return {(id_, is_bad) for id_, is_bad in pairs if id_ in dataset_ids}
 
 
-def _waiting_or_told(asked: Set[int], now: datetime) -> set[int]:
+def _waiting_or_told(dataset_ids: Set[int], now: datetime) -> set[int]:
     """The datasets of which ``judge`` could find a reason though nothing is wrong: it waits, or its sources tell it."""
     due = Q(next_due_at__isnull=True) | Q(next_due_at__lte=now)
-    overdue_tests = of_datasets(asked, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
-    requested = of_datasets(asked, _unjudged(), "data_test__dataset")
-    computed = of_datasets(asked, Replica.objects.filter(storage=COMPUTED), "dataset")
-    found = overdue_tests.values_list("dataset").union(
+    overdue_tests = of_datasets(dataset_ids, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
+    requested = of_datasets(dataset_ids, _unjudged(), "data_test__dataset")
+    computed = of_datasets(dataset_ids, Replica.objects.filter(storage=COMPUTED), "dataset")
+    id_rows = overdue_tests.values_list("dataset").union(
         requested.values_list("data_test__dataset"), computed.values_list("dataset")
     )
-    return {id_ for (id_,) in found if id_ in asked}
+    return {id_ for (id_,) in id_rows if id_ in dataset_ids}
 
 
-def of_datasets(asked: Collection[int], rows: QuerySet[Any], dataset: str) -> QuerySet[Any]:
+def of_datasets(dataset_ids: Collection[int], rows: QuerySet[Any], dataset: str) -> QuerySet[Any]:
     """The rows, only of these datasets if these are few.
 
     Of very many the database is not told the ids: to write and to read them costs more than the rows they leave out.
     """
-    return rows.filter(**{f"{dataset}__in": asked} if len(asked) <= MOST_NAMED else {}).order_by()
+    return rows.filter(**{f"{dataset}__in": dataset_ids} if len(dataset_ids) <= MOST_NAMED else {}).order_by()
 
 
 def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Mapping[int, Facts]:
@@ -102,16 +104,16 @@ def facts_now(datasets: Mapping[int, str], *, now: datetime) -> Mapping[int, Fac
         return {}
     places = Replica.objects.filter(dataset__in=list(datasets)).order_by("-position")
     homes = {id_: (place, storage) for id_, place, storage in places.values_list("dataset_id", "datacenter", "storage")}
-    known = _facts(datasets, {id_: place for id_, (place, _) in homes.items()}, now)
+    facts = _facts(datasets, {id_: place for id_, (place, _) in homes.items()}, now)
     computed = [id_ for id_, (_, storage) in homes.items() if storage == COMPUTED]
     if not computed:
-        return known
+        return facts
 
     def of_sources(sources: Iterable[Dataset]) -> Mapping[int, Facts]:
         rows = [row for row in sources if row.replicas.all()]
         return _facts({row.pk: row.full_name for row in rows}, {row.pk: home(row).datacenter for row in rows}, now)
 
-    return with_sources(known, Dataset.objects.filter(pk__in=computed), of_sources)
+    return with_sources(facts, Dataset.objects.filter(pk__in=computed), of_sources)
 
 
 def _facts(datasets: Mapping[int, str], homes: Mapping[int, str], now: datetime) -> Mapping[int, Facts]:
@@ -163,14 +165,14 @@ def of_category(facts: Facts, category: str) -> Facts:
 
 def _tests(
     ids: Collection[int], homes: Mapping[int, str], now: datetime
-) -> tuple[Mapping[int, list[KnownTest]], dict[int, Intervals], defaultdict[int, list[Window]]]:
+) -> tuple[Mapping[int, list[DataTestFact]], dict[int, Intervals], defaultdict[int, list[Window]]]:
     """The live tests by dataset; by test the newest window that passes, and the next one where that is overdue."""
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS).order_by("-window_end")
     rows = DataTest.objects.filter(LIVE, dataset__in=list(ids)).annotate(
         passing_start=Subquery(passing.values("window_start")[:1]),
         passing_end=Subquery(passing.values("window_end")[:1]),
     )
-    tests: dict[int, list[KnownTest]] = defaultdict(list)
+    tests: dict[int, list[DataTestFact]] = defaultdict(list)
     held: dict[int, Intervals] = {}
     late: defaultdict[int, list[Window]] = defaultdict(list)
     for row in rows.order_by("name").values(*TESTED, "passing_start", "passing_end"):

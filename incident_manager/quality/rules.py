@@ -18,7 +18,7 @@ from incident_manager.intervals import Intervals, before, clip, since, subtract,
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownTest:
+class DataTestFact:
     """A live test; ``datacenter`` is where its finding lies, None for home's tests, which concern every copy."""
 
     id: int
@@ -38,7 +38,7 @@ class KnownTest:
 class StandingFact:
     """How a test stands on some windows, the oldest first, where that is more than a plain PASS: alike on all."""
 
-    test: KnownTest
+    test: DataTestFact
     windows: Sequence[Window]
     state: State
     outcome: Outcome | None = None  # the latest that held or broke
@@ -89,7 +89,7 @@ class Calendar:
     Each is the start of a partition, so that no partition lies on both sides.
     """
 
-    kept_from: datetime | None = None
+    retention_start: datetime | None = None
     due_to: datetime
     ended_to: datetime
 
@@ -100,7 +100,7 @@ class Facts:
 
     dataset: str
     is_known: bool = True  # the catalog has it
-    tests: Sequence[KnownTest] = ()
+    tests: Sequence[DataTestFact] = ()
     checks: Sequence[StandingFact] = ()
     held: Mapping[int, Intervals] = field(default_factory=dict)  # where each test passes, by its id
     spoilt: Sequence[SpoiltFact] = ()
@@ -122,12 +122,12 @@ class SourceFacts:
 
 def overlapping(facts: Facts, window: Window) -> Facts:
     """The facts as they would have been read for one window alone, of those that were read for more."""
-    checks = ((check, [each for each in check.windows if each.overlaps(window)]) for check in facts.checks)
-    spoilt = ((each, [own for own in each.windows if own.overlaps(window)]) for each in facts.spoilt)
+    checks = ((check, [part for part in check.windows if part.overlaps(window)]) for check in facts.checks)
+    spoilt = ((fact, [own for own in fact.windows if own.overlaps(window)]) for fact in facts.spoilt)
     return replace(
         facts,
         checks=[replace(check, windows=windows) for check, windows in checks if windows],
-        spoilt=[replace(each, windows=windows) for each, windows in spoilt if windows],
+        spoilt=[replace(fact, windows=windows) for fact, windows in spoilt if windows],
         claims=[claim for claim in facts.claims if claim.window.overlaps(window)],
     )
 
@@ -156,7 +156,7 @@ LONGEST_CAUSE = 300  # characters, of what is wrong with a test
 WITHOUT_RULES = frozenset({"novelty", "schema"})  # what a table is held to without a rule has to be learned first
 
 
-class Status(StrEnum):
+class QualityStatus(StrEnum):
     """What is known of data, the worst first."""
 
     BAD = "bad"
@@ -167,7 +167,7 @@ class Status(StrEnum):
 
 
 HIDDEN = "what is wrong is told to its readers"
-RANK = {status: rank for rank, status in enumerate(Status)}
+RANK = {status: rank for rank, status in enumerate(QualityStatus)}
 
 
 class ReasonKind(StrEnum):
@@ -194,7 +194,7 @@ class AnswerReason:
     kind: ReasonKind
     text: str
     windows: Intervals
-    status: Status | None = None
+    status: QualityStatus | None = None
     category: str = ""
     test: str | None = None
     hard: bool = False
@@ -207,7 +207,7 @@ class AnswerReason:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedRange:
+class RangeRequest:
     """A range in one datacenter. Without a range: as things stand now; without a datacenter: of all copies."""
 
     window: Window | None = None
@@ -215,139 +215,148 @@ class AskedRange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class QualityAnswer:
     """What is known of what was asked: the worst of its windows, and every reason, those that weigh most first."""
 
     dataset: str
-    asked: AskedRange
-    status: Status
+    request: RangeRequest
+    status: QualityStatus
     reasons: tuple[AnswerReason, ...] = ()
     holds_throughout: frozenset[str] = frozenset()  # categories of which a test of partitions passes on all of it
 
 
-def worst(statuses: Iterable[Status]) -> Status:
+def worst(statuses: Iterable[QualityStatus]) -> QualityStatus:
     """The worst of many; good where there is none."""
-    return min(statuses, key=RANK.__getitem__, default=Status.GOOD)
+    return min(statuses, key=RANK.__getitem__, default=QualityStatus.GOOD)
 
 
-def judge(facts: Facts, asked: AskedRange) -> Answer:
+def judge(facts: Facts, request: RangeRequest) -> QualityAnswer:
     """The answer on one dataset."""
     if not facts.is_known:
         reasons = [
-            _reason(ReasonKind.NOT_IN_CATALOG, f"the catalog does not know {facts.dataset}", Status.UNKNOWN, asked)
+            _reason(
+                ReasonKind.NOT_IN_CATALOG, f"the catalog does not know {facts.dataset}", QualityStatus.UNKNOWN, request
+            )
         ]
-        return Answer(dataset=facts.dataset, asked=asked, status=Status.UNKNOWN, reasons=tuple(reasons))
-    here = concerning(facts, asked)
-    reasons = [*_reasons(here, asked)]
+        return QualityAnswer(
+            dataset=facts.dataset, request=request, status=QualityStatus.UNKNOWN, reasons=tuple(reasons)
+        )
+    here = concerning(facts, request)
+    reasons = [*_reasons(here, request)]
     judged = _judged(here)
-    if asked.window is None:
+    if request.window is None:
         is_untested, unexplained = not judged, not judged and not reasons
     else:
-        never = subtract([asked.window], judged)
+        never = subtract([request.window], judged)
         left = subtract(never, [window for reason in reasons for window in reason.windows])
         is_untested, unexplained = bool(never), bool(left)
     if unexplained:
         text = "no test has judged it" if here.tests else "no live test covers this window"
         reasons.append(
-            replace(_reason(ReasonKind.NO_TEST, text, Status.UNTESTED, asked), windows=left if asked.window else ())
+            replace(
+                _reason(ReasonKind.NO_TEST, text, QualityStatus.UNTESTED, request),
+                windows=left if request.window else (),
+            )
         )
-    reasons += [reason for source in facts.sources for reason in _of_source(source, facts.dataset, asked)]
+    reasons += [reason for source in facts.sources for reason in _of_source(source, facts.dataset, request)]
     statuses = [reason.status for reason in reasons if reason.status]
-    return Answer(
+    return QualityAnswer(
         dataset=facts.dataset,
-        asked=asked,
-        status=worst([*statuses, Status.UNTESTED] if is_untested else statuses),
+        request=request,
+        status=worst([*statuses, QualityStatus.UNTESTED] if is_untested else statuses),
         reasons=_together(reasons),
         holds_throughout=frozenset(
             test.category
             for test in here.tests
-            if asked.window and not test.whole_table and not subtract([asked.window], here.held.get(test.id, ()))
+            if request.window and not test.whole_table and not subtract([request.window], here.held.get(test.id, ()))
         ),
     )
 
 
-def concerns(asked: AskedRange, datacenter: str | None, windows: Iterable[Window]) -> bool:
+def concerns(request: RangeRequest, datacenter: str | None, windows: Iterable[Window]) -> bool:
     """Whether what lies in a datacenter (None: in all) over some windows is of what was asked."""
-    return _is_here(asked, datacenter) and _is_then(asked, windows)
+    return _is_here(request, datacenter) and _is_then(request, windows)
 
 
-def _is_here(asked: AskedRange, datacenter: str | None) -> bool:
-    return asked.datacenter is None or datacenter in (None, asked.datacenter)
+def _is_here(request: RangeRequest, datacenter: str | None) -> bool:
+    return request.datacenter is None or datacenter in (None, request.datacenter)
 
 
-def _is_then(asked: AskedRange, windows: Iterable[Window]) -> bool:
-    return asked.window is None or any(window.overlaps(asked.window) for window in windows)
+def _is_then(request: RangeRequest, windows: Iterable[Window]) -> bool:
+    return request.window is None or any(window.overlaps(request.window) for window in windows)
 
 
-def concerning(facts: Facts, asked: AskedRange) -> Facts:
+def concerning(facts: Facts, request: RangeRequest) -> Facts:
     """The facts without those of other copies and other times."""
     parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
-    tests = [test for test in facts.tests if _is_here(asked, test.datacenter)]
-    known = {test.id for test in tests}
+    tests = [test for test in facts.tests if _is_here(request, test.datacenter)]
+    test_ids = {test.id for test in tests}
     spoilt = [
-        each
-        if each.parts or asked.window is None
-        else replace(each, windows=[window for window in each.windows if window.overlaps(asked.window)])
-        for each in facts.spoilt
-        if concerns(asked, each.datacenter, each.bad)
+        fact
+        if fact.parts or request.window is None
+        else replace(fact, windows=[window for window in fact.windows if window.overlaps(request.window)])
+        for fact in facts.spoilt
+        if concerns(request, fact.datacenter, fact.bad)
     ]
     return replace(
         facts,
         tests=tests,
-        checks=sorted(_checks_concerning(facts.checks, asked, parts), key=lambda check: check.windows[0].start),
-        held={id_: windows for id_, windows in facts.held.items() if id_ in known},
+        checks=sorted(_checks_concerning(facts.checks, request, parts), key=lambda check: check.windows[0].start),
+        held={id_: windows for id_, windows in facts.held.items() if id_ in test_ids},
         spoilt=sorted(spoilt, key=lambda spoilt: spoilt.windows[0].start),
-        claims=[claim for claim in facts.claims if concerns(asked, claim.datacenter, [claim.window])],
+        claims=[claim for claim in facts.claims if concerns(request, claim.datacenter, [claim.window])],
     )
 
 
 def _checks_concerning(
-    checks: Iterable[StandingFact], asked: AskedRange, parts: Mapping[int | None, Sequence[Window]]
+    checks: Iterable[StandingFact], request: RangeRequest, parts: Mapping[int | None, Sequence[Window]]
 ) -> Iterator[StandingFact]:
     """The checks with those of their windows that are asked of; of a whole table the parts that are bad decide."""
     for check in checks:
-        if not _is_here(asked, check.test.datacenter):
+        if not _is_here(request, check.test.datacenter):
             continue
         windows, bad = check.windows, parts.get(check.test.id)
-        if bad and not _is_then(asked, bad):
+        if bad and not _is_then(request, bad):
             continue
-        if not bad and asked.window is not None:
-            windows = [window for window in windows if window.overlaps(asked.window)]
+        if not bad and request.window is not None:
+            windows = [window for window in windows if window.overlaps(request.window)]
         if windows:
             yield replace(check, windows=windows)
 
 
-def _of_source(source: SourceFacts, metric: str, asked: AskedRange) -> Iterator[AnswerReason]:
+def _of_source(source: SourceFacts, metric: str, request: RangeRequest) -> Iterator[AnswerReason]:
     """What is wrong with a source of a business metric, at its home."""
-    answer = judge(source.facts, replace(asked, datacenter=source.datacenter))
-    for each in answer.reasons:
-        if each.status not in (None, Status.UNTESTED, Status.GOOD):
-            hard = each.hard and not (each.whole_table and each.category in answer.holds_throughout)
-            told = each if source.is_shown else _reason(each.kind, HIDDEN, each.status or answer.status, asked)
-            text = f"{told.text}; {metric} is computed from {answer.dataset}"
-            yield replace(told, text=text, hard=hard, whole_table=False, source=answer.dataset)
+    answer = judge(source.facts, replace(request, datacenter=source.datacenter))
+    for reason in answer.reasons:
+        if reason.status not in (None, QualityStatus.UNTESTED, QualityStatus.GOOD):
+            hard = reason.hard and not (reason.whole_table and reason.category in answer.holds_throughout)
+            public_reason = (
+                reason if source.is_shown else _reason(reason.kind, HIDDEN, reason.status or answer.status, request)
+            )
+            text = f"{public_reason.text}; {metric} is computed from {answer.dataset}"
+            yield replace(public_reason, text=text, hard=hard, whole_table=False, source=answer.dataset)
 
 
-def _reasons(facts: Facts, asked: AskedRange) -> Iterator[AnswerReason]:
+def _reasons(facts: Facts, request: RangeRequest) -> Iterator[AnswerReason]:
     parts = {spoilt.test_id: spoilt.parts for spoilt in facts.spoilt if spoilt.parts}
-    for check in (part for each in facts.checks for part in _by_declaration(each)):
-        if (found := _of_check(check)) is not None:
+    for check in (part for fact in facts.checks for part in _by_declaration(fact)):
+        if (reason := _of_check(check)) is not None:
             if bad := parts.get(check.test.id):
-                yield replace(found, windows=_clipped(bad, asked))
+                yield replace(reason, windows=_clipped(bad, request))
             else:
-                yield replace(found, windows=_clipped(check.windows, asked), count=len(check.windows))
+                yield replace(reason, windows=_clipped(check.windows, request), count=len(check.windows))
     for test in facts.tests:
-        if asked.window is None:
+        if request.window is None:
             yield from _of_waiting(test, facts)
         elif facts.calendar is not None and test.judges_from is not None:
-            yield from _of_gaps(test, facts, asked.window)
+            yield from _of_gaps(test, facts, request.window)
     for spoilt in facts.spoilt:
         claimed, incident = f"report {spoilt.report_id} is confirmed", spoilt.incident_id
         yield AnswerReason(
             kind=ReasonKind.SPOILT,
             text=f"{spoilt.category} incident {incident} is open" if spoilt.report_id is None else claimed,
-            windows=_clipped(spoilt.bad, asked),
-            status=Status.BAD,
+            windows=_clipped(spoilt.bad, request),
+            status=QualityStatus.BAD,
             category=spoilt.category,
             hard=spoilt.hard,
             whole_table=spoilt.whole_table,
@@ -357,21 +366,21 @@ def _reasons(facts: Facts, asked: AskedRange) -> Iterator[AnswerReason]:
         )
     for claim in facts.claims:
         text = f"report {claim.report_id} is not confirmed yet"
-        found = _reason(ReasonKind.CLAIMED, text, Status.REPORTED, asked)
-        yield replace(found, windows=_clipped([claim.window], asked), report_id=claim.report_id)
+        reason = _reason(ReasonKind.CLAIMED, text, QualityStatus.REPORTED, request)
+        yield replace(reason, windows=_clipped([claim.window], request), report_id=claim.report_id)
 
 
 def _of_check(check: StandingFact) -> AnswerReason | None:
     """What one check says; None for one that holds."""
     kind = ReasonKind.NOT_JUDGED
-    status: Status | None = None
+    status: QualityStatus | None = None
     if check.waived is not None:
         kind, text = ReasonKind.WAIVED, f"waived: {check.waived}"
     elif check.accepted is not None:
-        kind, text, status = ReasonKind.ACCEPTED, f"accepted as it is: {check.accepted}", Status.REPORTED
+        kind, text, status = ReasonKind.ACCEPTED, f"accepted as it is: {check.accepted}", QualityStatus.REPORTED
     elif check.outcome is Outcome.BROKEN or check.state in BROKEN:
         open_yet = "" if check.state is State.FAIL else ": no incident yet"
-        kind, status = ReasonKind.BROKEN, Status.BAD
+        kind, status = ReasonKind.BROKEN, QualityStatus.BAD
         text = f"{check.test.category} is broken ({check.state.value}){open_yet}"
     elif check.state is State.UNTESTED:
         declared = check.test.declared_from
@@ -383,7 +392,7 @@ def _of_check(check: StandingFact) -> AnswerReason | None:
         cause = f": {check.cause[:LONGEST_CAUSE] or check.error.value}" if check.error else ""
         text = f"could not be judged{cause}" if check.state is State.UNKNOWN else f"not judged yet{cause}"
         is_unknown = (check.is_due and check.test.hard) or check.error in UNREADABLE
-        status = Status.UNKNOWN if is_unknown else None
+        status = QualityStatus.UNKNOWN if is_unknown else None
     else:
         return None
     return _of_test(check.test, kind, text, status, windows=(), state=check.state)
@@ -400,19 +409,19 @@ def _by_declaration(check: StandingFact) -> Iterator[StandingFact]:
             yield replace(check, windows=windows)
 
 
-def _of_gaps(test: KnownTest, facts: Facts, asked: Window) -> Iterator[AnswerReason]:
+def _of_gaps(test: DataTestFact, facts: Facts, span: Window) -> Iterator[AnswerReason]:
     """What is known of the windows of a test that have no standing: by the calendar, however many they are."""
     calendar, own = facts.calendar, _standing_on(test, facts)
     assert calendar is not None
     assert test.judges_from is not None
-    gaps = subtract([asked], [*facts.held.get(test.id, ()), *own])
-    begins = max(test.judges_from, calendar.kept_from or test.judges_from)
+    gaps = subtract([span], [*facts.held.get(test.id, ()), *own])
+    begins = max(test.judges_from, calendar.retention_start or test.judges_from)
     future = since(gaps, calendar.ended_to)
     ended = since(before(gaps, calendar.ended_to), begins)
     undeclared: Intervals = ()
     if test.undeclared_to and test.declared_from:  # a partition between, which had begun, owes nobody its columns
         undeclared, ended = before(ended, test.undeclared_to), since(ended, test.declared_from)
-    incomplete = [window for each in facts.incomplete.get(test.id, ()) for window in clip(ended, each)]
+    incomplete = [window for stretch in facts.incomplete.get(test.id, ()) for window in clip(ended, stretch)]
     silent = subtract(ended, incomplete)
     skipped: Intervals = ()
     if test.scheduled_to is not None:  # what is due before it has a run that is pending, or was left out
@@ -420,49 +429,53 @@ def _of_gaps(test: KnownTest, facts: Facts, asked: Window) -> Iterator[AnswerRea
         skipped = subtract(past, facts.waiting.get(test.id, ()))
         silent = subtract(silent, skipped)
     due = _due(test, facts, silent)
-    found: list[tuple[ReasonKind, str, Status | None, Intervals]] = [
+    groups: list[tuple[ReasonKind, str, QualityStatus | None, Intervals]] = [
         (ReasonKind.UNTESTED, UNTESTED, None, union([*before(gaps, begins), *skipped])),
         (ReasonKind.UNTESTED, UNDECLARED, None, undeclared),
-        (ReasonKind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, due),
+        (ReasonKind.NOT_JUDGED, NOT_JUDGED, QualityStatus.UNKNOWN if test.hard else None, due),
         (ReasonKind.NOT_JUDGED, NOT_JUDGED, None, subtract(silent, due)),
         (ReasonKind.NOT_THERE_YET, "not there yet", None, union(incomplete)),
         (ReasonKind.NOT_OVER, "not over yet", None, future),
     ]
-    for kind, text, status, windows in found:
+    for kind, text, status, windows in groups:
         if windows:
             yield _of_test(test, kind, text, status, windows=windows)
 
 
-def _of_waiting(test: KnownTest, facts: Facts) -> Iterator[AnswerReason]:
+def _of_waiting(test: DataTestFact, facts: Facts) -> Iterator[AnswerReason]:
     """What is due now and has no standing; of what nothing asks runs of, all since the newest that passes."""
     own = _standing_on(test, facts)
     held = facts.held.get(test.id, ())
-    wanted = facts.waiting.get(test.id, ())
+    candidates = facts.waiting.get(test.id, ())
     if test.scheduled_to is None and test.judges_from is not None and facts.calendar is not None:
-        begins = max([test.judges_from, facts.calendar.kept_from or test.judges_from, *(each.end for each in held)])
-        wanted = (Window(start=begins, end=facts.calendar.ended_to),) if begins < facts.calendar.ended_to else ()
-    late = _due(test, facts, subtract(wanted, [*held, *own]))
+        begins = max(
+            [test.judges_from, facts.calendar.retention_start or test.judges_from, *(window.end for window in held)]
+        )
+        candidates = (Window(start=begins, end=facts.calendar.ended_to),) if begins < facts.calendar.ended_to else ()
+    late = _due(test, facts, subtract(candidates, [*held, *own]))
     if late:
-        yield _of_test(test, ReasonKind.NOT_JUDGED, NOT_JUDGED, Status.UNKNOWN if test.hard else None, windows=late)
+        yield _of_test(
+            test, ReasonKind.NOT_JUDGED, NOT_JUDGED, QualityStatus.UNKNOWN if test.hard else None, windows=late
+        )
 
 
-def _standing_on(test: KnownTest, facts: Facts) -> list[Window]:
+def _standing_on(test: DataTestFact, facts: Facts) -> list[Window]:
     """The windows on which the test has a standing that is no plain PASS."""
     return [window for check in facts.checks if check.test.id == test.id for window in check.windows]
 
 
-def _due(test: KnownTest, facts: Facts, silent: Intervals) -> Intervals:
+def _due(test: DataTestFact, facts: Facts, silent: Intervals) -> Intervals:
     """What is due of windows that nobody has judged: by the test's schedule, or by the calendar where it has none."""
     if test.scheduled_to is not None or facts.calendar is None:
-        return tuple(window for each in facts.waiting.get(test.id, ()) for window in clip(silent, each))
+        return tuple(window for stretch in facts.waiting.get(test.id, ()) for window in clip(silent, stretch))
     return before(silent, facts.calendar.due_to)
 
 
 def _of_test(
-    test: KnownTest,
+    test: DataTestFact,
     kind: ReasonKind,
     text: str,
-    status: Status | None,
+    status: QualityStatus | None,
     *,
     windows: Intervals,
     state: State | None = None,
@@ -480,8 +493,8 @@ def _of_test(
     )
 
 
-def _reason(kind: ReasonKind, text: str, status: Status, asked: AskedRange) -> AnswerReason:
-    return AnswerReason(kind=kind, text=text, status=status, windows=(asked.window,) if asked.window else ())
+def _reason(kind: ReasonKind, text: str, status: QualityStatus, request: RangeRequest) -> AnswerReason:
+    return AnswerReason(kind=kind, text=text, status=status, windows=(request.window,) if request.window else ())
 
 
 def _judged(facts: Facts) -> Intervals:
@@ -491,25 +504,27 @@ def _judged(facts: Facts) -> Intervals:
     """
     judging = {test.id for test in facts.tests if test.judges_rows}
     checks = [check for check in facts.checks if check.test.id in judging]
-    said = [window for check in checks if check.outcome or check.waived or check.accepted for window in check.windows]
-    return union([*said, *(window for id_ in judging for window in facts.held.get(id_, ()))])
+    windows = [
+        window for check in checks if check.outcome or check.waived or check.accepted for window in check.windows
+    ]
+    return union([*windows, *(window for id_ in judging for window in facts.held.get(id_, ()))])
 
 
-def _clipped(windows: Sequence[Window], asked: AskedRange) -> Intervals:
-    return union(windows) if asked.window is None else clip(windows, asked.window)
+def _clipped(windows: Sequence[Window], request: RangeRequest) -> Intervals:
+    return union(windows) if request.window is None else clip(windows, request.window)
 
 
 def _together(reasons: Iterable[AnswerReason]) -> tuple[AnswerReason, ...]:
     """Reasons that differ by their windows alone as one; those that weigh most first."""
-    found: dict[AnswerReason, list[AnswerReason]] = {}
+    groups: dict[AnswerReason, list[AnswerReason]] = {}
     for reason in reasons:
-        found.setdefault(replace(reason, windows=(), count=0), []).append(reason)
+        groups.setdefault(replace(reason, windows=(), count=0), []).append(reason)
     merged = [
         replace(
             alike,
             windows=union(window for reason in own for window in reason.windows),
             count=sum(reason.count or len(reason.windows) for reason in own),
         )
-        for alike, own in found.items()
+        for alike, own in groups.items()
     ]
     return tuple(sorted(merged, key=lambda reason: RANK[reason.status] if reason.status else len(RANK)))

@@ -24,14 +24,14 @@ from assay.models import ChangeKind, DataChange, Dataset, DataTest, Origin, Scop
 from assay.time.windows import Partitioning, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
-from execution_engine.planning.catalog_sources import kept_from
+from execution_engine.planning.catalog_sources import retention_start
 from execution_engine.planning.schedules import PARTITION
 from incident_manager.intervals import Intervals, clip, subtract, union
 from incident_manager.models import ReportState, SpoiltWindow
 from incident_manager.retention import terms
 from test_generator.generation.standard import UNPARTITIONED
 
-from .rules import Calendar, ClaimFact, Facts, KnownTest, SourceFacts, SpoiltFact, StandingFact, overdue
+from .rules import Calendar, ClaimFact, DataTestFact, Facts, SourceFacts, SpoiltFact, StandingFact, overdue
 
 # Facts from rows of the database: rows that say the same of a test's windows become one fact.
 
@@ -66,9 +66,9 @@ def is_of_each_partition(row: Mapping[str, Any]) -> bool:
     return bool(row["scope"] == Scope.PARTITION and row["revision__schedule"] == PARTITION)
 
 
-def live_test(row: Mapping[str, Any], home: str, **judged: datetime | None) -> KnownTest:
+def live_test(row: Mapping[str, Any], home: str, **judged: datetime | None) -> DataTestFact:
     """The test of a row (TESTED), with where it judges."""
-    return KnownTest(
+    return DataTestFact(
         id=row["pk"],
         name=row["name"],
         category=row["category"],
@@ -112,7 +112,7 @@ def standing_rows(standings: QuerySet[Standing], now: datetime) -> QuerySet[Stan
     return read.order_by("window_start", "pk").values_list(*STANDING)
 
 
-def checks_of(tests: Mapping[int, KnownTest], rows: Iterable[Sequence[Any]]) -> list[StandingFact]:
+def checks_of(tests: Mapping[int, DataTestFact], rows: Iterable[Sequence[Any]]) -> list[StandingFact]:
     """How these tests stand by rows of ``standing_rows``, one check for all windows on which a test stands alike."""
     alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
     for test, start, end, *standing in rows:
@@ -135,14 +135,14 @@ def checks_of(tests: Mapping[int, KnownTest], rows: Iterable[Sequence[Any]]) -> 
 
 
 def of_each_dataset(
-    checks: Iterable[StandingFact], tests: Mapping[int, Iterable[KnownTest]]
+    checks: Iterable[StandingFact], tests: Mapping[int, Iterable[DataTestFact]]
 ) -> Mapping[int, list[StandingFact]]:
     """The checks by dataset, given the tests by dataset."""
     dataset_of = {test.id: id_ for id_, own in tests.items() for test in own}
-    found: dict[int, list[StandingFact]] = {id_: [] for id_ in tests}
+    checks_by_dataset: dict[int, list[StandingFact]] = {id_: [] for id_ in tests}
     for check in checks:
-        found[dataset_of[check.test.id]].append(check)
-    return found
+        checks_by_dataset[dataset_of[check.test.id]].append(check)
+    return checks_by_dataset
 
 
 def spoilt_rows(unhealed: QuerySet[SpoiltWindow]) -> QuerySet[SpoiltWindow, tuple[Any, ...]]:
@@ -153,7 +153,7 @@ def spoilt_rows(unhealed: QuerySet[SpoiltWindow]) -> QuerySet[SpoiltWindow, tupl
 def wrong_with(rows: Iterable[Sequence[Any]]) -> defaultdict[int, WrongFacts]:
     """What unhealed windows say of each dataset, by rows of ``spoilt_rows``."""
     alike: dict[tuple[Any, ...], list[Window]] = defaultdict(list)
-    found = defaultdict[int, WrongFacts](WrongFacts)
+    facts_by_dataset = defaultdict[int, WrongFacts](WrongFacts)
     for dataset, start, end, state, partitions, *spoilt in rows:
         window = Window(start=instant_of(start), end=instant_of(end))
         if state != ReportState.OPEN:
@@ -161,9 +161,9 @@ def wrong_with(rows: Iterable[Sequence[Any]]) -> defaultdict[int, WrongFacts]:
             continue
         _, category, _, datacenter, *_, report = spoilt
         claim = ClaimFact(report_id=report, window=window, datacenter=datacenter or None, category=category)
-        found[dataset].claims.append(claim)
+        facts_by_dataset[dataset].claims.append(claim)
     for (dataset, parts, incident, category, severity, datacenter, test, whole_table, report), windows in alike.items():
-        found[dataset].spoilt.append(
+        facts_by_dataset[dataset].spoilt.append(
             SpoiltFact(
                 incident_id=incident,
                 category=category,
@@ -176,7 +176,7 @@ def wrong_with(rows: Iterable[Sequence[Any]]) -> defaultdict[int, WrongFacts]:
                 report_id=report,
             )
         )
-    return found
+    return facts_by_dataset
 
 
 # What is known of a business metric with what is known of the datasets that it is computed from.
@@ -184,14 +184,14 @@ def wrong_with(rows: Iterable[Sequence[Any]]) -> defaultdict[int, WrongFacts]:
 FactsOf = Callable[[Iterable[Dataset]], Mapping[int, Facts]]  # by the ids of datasets
 
 
-def with_sources(known: Mapping[int, Facts], metrics: Iterable[Dataset], facts_of: FactsOf) -> dict[int, Facts]:
+def with_sources(facts_by_id: Mapping[int, Facts], metrics: Iterable[Dataset], facts_of: FactsOf) -> dict[int, Facts]:
     """The facts with those of the sources of each business metric; what is known of these too is not read again."""
     computed = [(metric, definition) for metric in metrics if (definition := definition_of(metric))]
     if not computed:
-        return dict(known)
+        return dict(facts_by_id)
     rows = by_names({name for _, definition in computed for name in definition.sources})
-    facts = {**known, **facts_of([row for row in rows.values() if row.pk not in known])}
-    found = dict(known)
+    facts = {**facts_by_id, **facts_of([row for row in rows.values() if row.pk not in facts_by_id])}
+    facts_with_sources = dict(facts_by_id)
     for metric, definition in computed:
         sources = [rows[name] for name in definition.sources if name in rows and rows[name].replicas.all()]
         own = [
@@ -200,8 +200,8 @@ def with_sources(known: Mapping[int, Facts], metrics: Iterable[Dataset], facts_o
             )
             for row in sources
         ]
-        found[metric.pk] = replace(found[metric.pk], sources=own)
-    return found
+        facts_with_sources[metric.pk] = replace(facts_with_sources[metric.pk], sources=own)
+    return facts_with_sources
 
 
 NOT_PASSING = tuple(state for state in State if state is not State.PASS)  # "= PASS" has SQLite read what passes of all
@@ -254,11 +254,11 @@ def _not_passing(tests: Sequence[int], window: Window, now: datetime) -> QuerySe
 @_prepared
 def _edges(tests: Sequence[int], window: Window, _: datetime) -> QuerySet[Any, Any]:
     """The first and the last windows of those that pass without a gap."""
-    beside: dict[str, Any] = {"partition_by": [F("data_test")], "order_by": [F("window_end")]}
+    window_frame: dict[str, Any] = {"partition_by": [F("data_test")], "order_by": [F("window_end")]}
     passing = Standing.objects.filter(_overlapping(window), data_test__in=tests).exclude(state__in=NOT_PASSING)
     edges = (
         passing.annotate(
-            ends_before=Over(Lag("window_end"), **beside), starts_after=Over(Lead("window_start"), **beside)
+            ends_before=Over(Lag("window_end"), **window_frame), starts_after=Over(Lead("window_start"), **window_frame)
         )
         .annotate(is_last=Case(When(starts_after=F("window_end"), then=Value(0)), default=Value(1)), **plain_instants())
         .filter(
@@ -299,18 +299,18 @@ def _triggered(_: Sequence[int], window: Window, now: datetime) -> QuerySet[Any,
     return rows.values_list("data_test_id", "window_start", "window_end")
 
 
-def known_of(dataset: Dataset, window: Window, *, now: datetime) -> Facts:
+def window_facts(dataset: Dataset, window: Window, *, now: datetime) -> Facts:
     """What is known of a range, of all copies of it."""
-    return known_of_all([dataset], window, now=now)[dataset.pk]
+    return window_facts_of_all([dataset], window, now=now)[dataset.pk]
 
 
-def known_of_all(datasets: Collection[Dataset], window: Window, *, now: datetime) -> Mapping[int, Facts]:
+def window_facts_of_all(datasets: Collection[Dataset], window: Window, *, now: datetime) -> Mapping[int, Facts]:
     """What is known of a range of each of these datasets, by their ids; of a business metric with its sources."""
-    known = _known_alone(datasets, window, now=now)
-    return with_sources(known, datasets, lambda sources: _known_alone(list(sources), window, now=now))
+    facts = _own_facts(datasets, window, now=now)
+    return with_sources(facts, datasets, lambda sources: _own_facts(list(sources), window, now=now))
 
 
-def _known_alone(datasets: Collection[Dataset], window: Window, *, now: datetime) -> Mapping[int, Facts]:
+def _own_facts(datasets: Collection[Dataset], window: Window, *, now: datetime) -> Mapping[int, Facts]:
     if not datasets:
         return {}
     rows: dict[int, list[dict[str, Any]]] = {dataset.pk: [] for dataset in datasets}  # live tests, by name
@@ -374,16 +374,16 @@ def _judging(row: Mapping[str, Any], partitioning: Partitioning | None) -> dict[
     """
     if partitioning is None:
         return {}
-    found = {"judges_from": partitioning.at(row["created_at"]).start} if is_of_each_partition(row) else {}
+    limits = {"judges_from": partitioning.at(row["created_at"]).start} if is_of_each_partition(row) else {}
     if declared_at := row["judges_from"]:
         begun = partitioning.at(declared_at)
         declared_from = begun.start if begun.start == declared_at else begun.end
-        found |= {"undeclared_to": begun.start, "declared_from": declared_from}
-    return found
+        limits |= {"undeclared_to": begun.start, "declared_from": declared_from}
+    return limits
 
 
-def _of(tests: Iterable[KnownTest], found: Mapping[int, Intervals]) -> dict[int, Intervals]:
-    return {test.id: found[test.id] for test in tests if test.id in found}
+def _of(tests: Iterable[DataTestFact], intervals: Mapping[int, Intervals]) -> dict[int, Intervals]:
+    return {test.id: intervals[test.id] for test in tests if test.id in intervals}
 
 
 def calendar_of(dataset: Dataset, now: datetime) -> Calendar | None:
@@ -392,33 +392,33 @@ def calendar_of(dataset: Dataset, now: datetime) -> Calendar | None:
     if partitioning is None:
         return None
     results = terms(now, run_days=config().run_retention, state_days=0).results  # what is older was at rest
-    kept = [at for at in (kept_from(dataset, now), results and partitioning.at(results).start) if at]
+    starts = [at for at in (retention_start(dataset, now), results and partitioning.at(results).start) if at]
     return Calendar(
-        kept_from=max(kept, default=None),
+        retention_start=max(starts, default=None),
         due_to=partitioning.at(now - slas(dataset).freshness).start,
         ended_to=partitioning.at(now).start,
     )
 
 
 def _standings(
-    tests: Mapping[int, KnownTest], window: Window, now: datetime
+    tests: Mapping[int, DataTestFact], window: Window, now: datetime
 ) -> tuple[list[StandingFact], Mapping[int, Intervals]]:
     """What does not pass and has been tried, and where each test passes, as intervals that the database joins."""
     ids, checks = list(tests), list[StandingFact]()
-    found: dict[int, list[Window]] = defaultdict(list)
+    windows_by_test: dict[int, list[Window]] = defaultdict(list)
     for start in range(0, len(ids), AT_ONCE):
-        some, begun = ids[start : start + AT_ONCE], None
-        checks += checks_of(tests, _not_passing(some, window, now))
-        for test, begins, ends, is_last in _edges(some, window, now):
+        batch, begun = ids[start : start + AT_ONCE], None
+        checks += checks_of(tests, _not_passing(batch, window, now))
+        for test, begins, ends, is_last in _edges(batch, window, now):
             begun = begun or begins
             if is_last:
-                found[test].append(Window(start=instant_of(begun), end=instant_of(ends)))
+                windows_by_test[test].append(Window(start=instant_of(begun), end=instant_of(ends)))
                 begun = None
-    return checks, _united(found)
+    return checks, _united(windows_by_test)
 
 
 def _pending(
-    tests: Iterable[KnownTest],
+    tests: Iterable[DataTestFact],
     window: Window,
     checks: Iterable[StandingFact],
     held: Mapping[int, Intervals],
@@ -443,7 +443,7 @@ def _pending(
 
 
 def _renewed(
-    tests: Mapping[int, Iterable[KnownTest]],
+    tests: Mapping[int, Iterable[DataTestFact]],
     homes: Mapping[int, str],
     held: Mapping[int, Intervals],
     window: Window,
@@ -454,20 +454,20 @@ def _renewed(
     ids = {test.id for own in partition_tests.values() for test in own}
     if not ids:
         return {}
-    found: dict[int, list[Window]] = defaultdict(list)
+    windows_by_test: dict[int, list[Window]] = defaultdict(list)
     for dataset, datacenter, start, end in _unfollowed(tests, window, now):
         place = None if datacenter == homes[dataset] else datacenter
         for test in partition_tests[dataset]:
             if test.datacenter == place:
-                found[test.id].append(Window(start=start, end=end))
+                windows_by_test[test.id].append(Window(start=start, end=end))
     for test_id, start, end in _triggered((), window, now):
         if test_id in ids:
-            found[test_id].append(Window(start=start, end=end))
+            windows_by_test[test_id].append(Window(start=start, end=end))
     return {
         test: union(part for new in windows for part in clip(held.get(test, ()), new))
-        for test, windows in found.items()
+        for test, windows in windows_by_test.items()
     }
 
 
-def _united(found: Mapping[int, list[Window]]) -> dict[int, Intervals]:
-    return {test: union(windows) for test, windows in found.items()}
+def _united(windows_by_test: Mapping[int, list[Window]]) -> dict[int, Intervals]:
+    return {test: union(windows) for test, windows in windows_by_test.items()}

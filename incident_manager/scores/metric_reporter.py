@@ -48,9 +48,9 @@ from .rules import (
     FOREVER,
     KIND_OF,
     Ints,
-    Kind,
     QueryScore,
     Score,
+    SpellKind,
     Spells,
     Sums,
     instant_at,
@@ -64,12 +64,12 @@ USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another 
 NAMES = (*Category.values, "")  # of the categories, by their numbers in spells; the last: of any
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
 KINDS = Case(  # of episodes
-    When(incident__kind=EntryKind.REPORTED, then=Value(Kind.REPORTED)),
+    When(incident__kind=EntryKind.REPORTED, then=Value(SpellKind.REPORTED)),
     *(
         When(incident__resolution__in=[end for end, how in ENDED.items() if KIND_OF[how] is kind], then=Value(kind))
-        for kind in (Kind.FALSE, Kind.NOTHING)
+        for kind in (SpellKind.FALSE, SpellKind.NOTHING)
     ),
-    default=Value(Kind.REAL),
+    default=Value(SpellKind.REAL),
     output_field=Field(),  # of an IntegerField Django would make each number an int again
 )
 NEVER = int(np.iinfo(np.int64).min)
@@ -94,7 +94,7 @@ class ScoreFilter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class ScoreFacts:
     """All spells of a range, and of which incident each is; a test's is of incident 0."""
 
     spells: Spells
@@ -102,7 +102,7 @@ class Facts:
     values: Mapping[int, str]  # by incident, of the column that was asked for
 
 
-def read_facts(scope: ScoreFilter, span: Window, *columns: str, by_category: bool = False) -> Facts:
+def read_facts(scope: ScoreFilter, span: Window, *columns: str, by_category: bool = False) -> ScoreFacts:
     """The facts of the range, with one more column of each incident, if it is asked for.
 
     When each dataset was tested, or each of its categories: those are five times as many.
@@ -114,7 +114,7 @@ def read_facts(scope: ScoreFilter, span: Window, *columns: str, by_category: boo
         parts.append(_tests(ScoreFilter(datasets=moved, category=scope.category), span, by_category))
     incidents, dataset, category, kind, start, end = np.hstack(parts)
     spells = Spells(dataset=dataset, category=category, kind=kind, start=start, end=end)
-    return Facts(spells=spells, incidents=incidents, values=values)
+    return ScoreFacts(spells=spells, incidents=incidents, values=values)
 
 
 # Spells as rows of numbers, of shape (6, n): their incidents, datasets, categories, kinds, starts and ends.
@@ -143,8 +143,8 @@ def _episodes(scope: ScoreFilter, span: Window, *columns: str) -> tuple[Ints, di
 def _columns(rows: QuerySet[Any], *names: str) -> list[list[Any]]:
     """The columns of the rows; by chunks, as Python sweeps its memory where very many rows stay in it."""
     columns: list[list[Any]] = [[] for _ in names]
-    found = rows.values_list(*names).iterator(chunk_size=CHUNK)
-    while chunk := list(islice(found, CHUNK)):
+    row_tuples = rows.values_list(*names).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(row_tuples, CHUNK)):
         for column, values in zip(columns, zip(*chunk, strict=True), strict=True):
             column.extend(values)
     return columns
@@ -162,8 +162,8 @@ def _text(instant: Any) -> Cast:
 def _instants(texts: Sequence[str | None]) -> Ints:
     """Microseconds since 1970; None, as most ends of tests are, is NEVER, the least of them."""
     instants = np.full(len(texts), NEVER)
-    known = [at for at, text in enumerate(texts) if text is not None]
-    instants[known] = np.array([texts[at] for at in known], dtype="M8[us]").astype(np.int64)
+    places = [at for at, text in enumerate(texts) if text is not None]
+    instants[places] = np.array([texts[at] for at in places], dtype="M8[us]").astype(np.int64)
     return instants
 
 
@@ -177,11 +177,11 @@ def _missed(episodes: Ints, scope: ScoreFilter, span: Window) -> Ints:
 
     They are the report's, less those of the dataset's incidents on the same windows, unless these were withdrawn.
     """
-    reports = episodes[:, episodes[3] == Kind.REPORTED]
+    reports = episodes[:, episodes[3] == SpellKind.REPORTED]
     others = episodes
     if reports.size and scope != ScoreFilter():
         others, _ = _episodes(ScoreFilter(datasets=set(reports[1].tolist())), span)
-    at, rivals = _meeting(reports, others[:, np.isin(others[3], (Kind.REAL, Kind.FALSE))])
+    at, rivals = _meeting(reports, others[:, np.isin(others[3], (SpellKind.REAL, SpellKind.FALSE))])
     windows = defaultdict[int, list[Window]](list)  # by incident, that were spoilt
     spoilt = SpoiltWindow.objects.filter(incident__in={*reports[0, at].tolist(), *rivals[0].tolist()})
     for incident, start, end in spoilt.values_list("incident", "window_start", "window_end"):
@@ -189,18 +189,18 @@ def _missed(episodes: Ints, scope: ScoreFilter, span: Window) -> Ints:
     spells = [reports[:, np.isin(np.arange(reports.shape[1]), at, invert=True)]]
     for number in np.unique(at).tolist():
         report = reports[:, number]
-        known = [
+        open_times = [
             _open_time(rival)
             for rival in rivals[:, at == number].T
             if any(own.overlaps(claimed) for own in windows[int(rival[0])] for claimed in windows[int(report[0])])
         ]
-        alone = subtract([_open_time(report)], known)
+        alone = subtract([_open_time(report)], open_times)
         spell = np.repeat(report[:, None], len(alone), axis=1)
         spell[4:] = [[microseconds(window.start) for window in alone], [microseconds(window.end) for window in alone]]
         spells.append(spell)
-    found = np.hstack(spells)
-    found[3] = Kind.MISSED
-    return found
+    missed_spells = np.hstack(spells)
+    missed_spells[3] = SpellKind.MISSED
+    return missed_spells
 
 
 def _meeting(reports: Ints, detected: Ints) -> tuple[Ints, Ints]:
@@ -235,10 +235,12 @@ def _tests(scope: ScoreFilter, span: Window, by_category: bool) -> Ints:
     alike = DataTest.objects.filter(dataset=OuterRef("dataset"), category=OuterRef("category"))
     judged = passed | _any(alike.exclude(JUDGES_NO_ROWS).filter(_any(own.exclude(last_outcome=""))))
     counts = judged & (begun | _any(alike.filter(begun))) & (left | _any(alike.filter(left)))
-    kind = Case(When(counts, then=Value(Kind.TESTED)), default=Value(Kind.NOTHING), output_field=IntegerField())
+    kind = Case(
+        When(counts, then=Value(SpellKind.TESTED)), default=Value(SpellKind.NOTHING), output_field=IntegerField()
+    )
 
     tests = scope.narrow(DataTest.objects.order_by(), who="dataset__")
-    others = tests.exclude(always).annotate(tested=kind).filter(live | Q(tested=Kind.TESTED))
+    others = tests.exclude(always).annotate(tested=kind).filter(live | Q(tested=SpellKind.TESTED))
     spans = others.values("tested", *columns).annotate(first=Min("created_at"), live=Count("pk", filter=live))
     spans = spans.annotate(
         start=_text(Case(When(first__gt=span.start, then=F("first")))),  # null: before the range
@@ -249,7 +251,7 @@ def _tests(scope: ScoreFilter, span: Window, by_category: bool) -> Ints:
     return np.hstack(
         [
             _numbers(0, *_places(*places), kinds, _instants(starts), _ends(ends)),
-            _numbers(0, *_places(*throughout), Kind.TESTED, NEVER, FOREVER),
+            _numbers(0, *_places(*throughout), SpellKind.TESTED, NEVER, FOREVER),
         ]
     )
 
@@ -284,7 +286,7 @@ class Group(StrEnum):
         return (self.value,) if self in (Group.TIER, Group.TEAM, Group.OWNER) else ()
 
 
-def groups_of(group: Group, facts: Facts, span: Window) -> Groups:
+def groups_of(group: Group, facts: ScoreFacts, span: Window) -> Groups:
     """The groups of each spell; it reads as many statements however many groups there are."""
     match group:
         case Group.CATEGORY:
@@ -297,7 +299,7 @@ def groups_of(group: Group, facts: Facts, span: Window) -> Groups:
             return _people(group, facts)
 
 
-def _dimensions(facts: Facts) -> Groups:
+def _dimensions(facts: ScoreFacts) -> Groups:
     """Of a category with tests of all kinds, those of its tests; of an incident those that found its bad windows."""
     mixed = [name for name in Category.values if name not in OF_CATEGORY]
     by_place = defaultdict[tuple[int, int], set[str]](set)
@@ -332,7 +334,7 @@ def _dimensions(facts: Facts) -> Groups:
     return groups, of_spell
 
 
-def _pipelines(facts: Facts, span: Window) -> Groups:
+def _pipelines(facts: ScoreFacts, span: Window) -> Groups:
     """Those that completed in the range: all datasets that each of them wrote."""
     completed = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=span.start, at__lt=span.end)
     wrote: dict[int, set[str]] = defaultdict(set)
@@ -342,7 +344,7 @@ def _pipelines(facts: Facts, span: Window) -> Groups:
     return [wrote.get(dataset, ()) for dataset in datasets.tolist()], of_spell
 
 
-def _people(group: Group, facts: Facts) -> Groups:
+def _people(group: Group, facts: ScoreFacts) -> Groups:
     """Of incidents the tier, team or owner at their detection; of tests that of now, and those of their incidents."""
     by_dataset = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
     names = list(dict.fromkeys(facts.values.values()))
@@ -436,8 +438,8 @@ def data_qualities(datasets: Collection[int], *, now: datetime) -> dict[int, flo
     """The data-level quality of these datasets over the usual range; None: nothing has tested it."""
     span = Window(start=now - USUAL_RANGE, end=now)
     scored, sums = _by_dataset(read_facts(ScoreFilter(datasets=datasets), span), span)
-    found = {pk: sums.score(at).data_quality for at, pk in enumerate(scored)}
-    return {pk: found.get(pk) for pk in datasets}
+    qualities = {pk: sums.score(at).data_quality for at, pk in enumerate(scored)}
+    return {pk: qualities.get(pk) for pk in datasets}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -480,7 +482,7 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
     )
 
 
-def _by_dataset(facts: Facts, span: Window) -> tuple[list[int], Sums]:
+def _by_dataset(facts: ScoreFacts, span: Window) -> tuple[list[int], Sums]:
     """The datasets that are tested, or that had an incident in the range, and the score of each by its place."""
     datasets, group = np.unique(facts.spells.dataset, return_inverse=True)
     return datasets.tolist(), score_groups(facts.spells, group, (span.start, span.end))
@@ -496,18 +498,18 @@ def _by_category(scope: ScoreFilter, span: Window) -> Mapping[int, Mapping[str, 
     many, spells = len(NAMES), facts.spells
     places, group = np.unique(spells.dataset * many + spells.category, return_inverse=True)
     sums = score_groups(spells, group, (span.start, span.end))
-    found: dict[int, dict[str, Score]] = defaultdict(dict)
+    scores: dict[int, dict[str, Score]] = defaultdict(dict)
     for at, (dataset, category) in enumerate(divmod(place, many) for place in places.tolist()):
-        found[dataset][NAMES[category]] = sums.score(at)
-    return found
+        scores[dataset][NAMES[category]] = sums.score(at)
+    return scores
 
 
-def _read_grouped(group: Group, span: Window) -> Facts:
+def _read_grouped(group: Group, span: Window) -> ScoreFacts:
     """The facts of all data, with what the group lists them by."""
     return read_facts(ScoreFilter(), span, *group.columns, by_category=group in (Group.CATEGORY, Group.DIMENSION))
 
 
-def _by_group(group: Group, facts: Facts, span: Window, parts: int) -> list[ScoredGroup]:
+def _by_group(group: Group, facts: ScoreFacts, span: Window, parts: int) -> list[ScoredGroup]:
     """The scores of each group of the facts, by name, over even parts of the range; what has no name is none."""
     groups, of_spell = groups_of(group, facts, span)
     names = sorted({name for own in groups for name in own})

@@ -78,7 +78,7 @@ def score_queries(total: int, failed: Iterable[Iterable[How | None]]) -> QuerySc
     ``failed`` has one item for each query that any of its tables failed: how each incident behind that has ended since
     (None: not yet).
     """
-    hows = [set(each) for each in failed]
+    hows = [set(endings) for endings in failed]
     return QueryScore(total=total, failed=len(hows), failed_without_forced=sum(how != {How.FORCED} for how in hows))
 
 
@@ -94,7 +94,7 @@ MICROSECOND = timedelta(microseconds=1)
 FOREVER = int(np.iinfo(np.int64).max)  # the end of what is still open
 
 
-class Kind(IntEnum):
+class SpellKind(IntEnum):
     """What the time of a spell was."""
 
     NOTHING = 0  # of no account, but its dataset and category are listed
@@ -105,8 +105,8 @@ class Kind(IntEnum):
     TESTED = 5  # from the first test on
 
 
-KIND_OF: Mapping[How | None, Kind] = MappingProxyType(
-    dict.fromkeys(REAL, Kind.REAL) | dict.fromkeys(FALSE, Kind.FALSE) | {How.WITHDRAWN: Kind.NOTHING}
+KIND_OF: Mapping[How | None, SpellKind] = MappingProxyType(
+    dict.fromkeys(REAL, SpellKind.REAL) | dict.fromkeys(FALSE, SpellKind.FALSE) | {How.WITHDRAWN: SpellKind.NOTHING}
 )
 
 
@@ -193,8 +193,8 @@ def score_groups(spells: Spells, group: Ints, edges: Sequence[datetime]) -> Sums
     datasets, categories = (int(numbers.max(initial=0)) + 1 for numbers in (spells.dataset, spells.category))
     whole = group * datasets + spells.dataset
     place = whole * categories + spells.category
-    is_of = {kind: spells.kind == kind for kind in Kind}
-    real = is_of[Kind.REAL]
+    is_of = {kind: spells.kind == kind for kind in SpellKind}
+    real = is_of[SpellKind.REAL]
 
     def clipped(key: Ints, which: Flags) -> Ints:
         """The part of these spells that lies in the range, by a key."""
@@ -203,29 +203,29 @@ def score_groups(spells: Spells, group: Ints, edges: Sequence[datetime]) -> Sums
 
     def sums(times: Ints, keys_of_a_group: int) -> Ints:
         """How much of the times lies in each part, by group; the times ascend by key and lie in the range."""
-        found = np.zeros((groups, len(cuts)), dtype=np.int64)
+        amounts = np.zeros((groups, len(cuts)), dtype=np.int64)
         if times.size:
             of, start, end = times[0] // keys_of_a_group, times[1], times[2]
             first = np.flatnonzero(np.diff(of, prepend=-1))
             for at, cut in enumerate(cuts):
-                found[of[first], at] = np.add.reduceat(np.minimum(end, cut) - np.minimum(start, cut), first)
-        return np.diff(found, axis=1)
+                amounts[of[first], at] = np.add.reduceat(np.minimum(end, cut) - np.minimum(start, cut), first)
+        return np.diff(amounts, axis=1)
 
     def alerted(which: Flags) -> Ints:
         return sums(_union(clipped(place, which)), datasets * categories)
 
-    def more_than_real(kind: Kind) -> Ints:
+    def more_than_real(kind: SpellKind) -> Ints:
         """What a kind adds to the time that was really bad: nothing where it never came."""
         places = np.isin(place, place[is_of[kind]])
         return alerted(places & (real | is_of[kind])) - alerted(places & real)
 
-    which = is_of[Kind.TESTED]
+    which = is_of[SpellKind.TESTED]
     tested = _clip(_spans(_times(whole[which], spells.start[which], spells.end[which])), cuts[0], cuts[-1])
-    bad = _within(_union(clipped(whole, real | is_of[Kind.MISSED])), tested)
-    still = (real | is_of[Kind.FALSE] | is_of[Kind.REPORTED]) & (spells.end == FOREVER)
+    bad = _within(_union(clipped(whole, real | is_of[SpellKind.MISSED])), tested)
+    still = (real | is_of[SpellKind.FALSE] | is_of[SpellKind.REPORTED]) & (spells.end == FOREVER)
     began: Ints = np.full(groups, FOREVER)
     np.minimum.at(began, group[still], spells.start[still])
-    times = (alerted(real), more_than_real(Kind.FALSE), more_than_real(Kind.MISSED), sums(bad, datasets))
+    times = (alerted(real), more_than_real(SpellKind.FALSE), more_than_real(SpellKind.MISSED), sums(bad, datasets))
     return Sums(
         times=np.stack([*times, sums(tested, datasets)]),
         open=np.less.outer(began, cuts[1:]),  # something that began before the end of a part is still open

@@ -43,7 +43,7 @@ def record(
     key: object,
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any] | None,
-    given: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any] | None = None,
 ) -> AuditEntry:
     """The entry, with only what differs between the two; raises UnableToAudit."""
     if not transaction.get_connection().in_atomic_block:
@@ -58,7 +58,7 @@ def record(
         object_id=str(key)[:LONGEST],
         before=old,
         after=new,
-        given=dict(given or {}),
+        given=dict(details or {}),
         ip=origin.ip,
         request_id=origin.request_id,
     )

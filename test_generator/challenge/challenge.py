@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from execution_engine.engines.protocol import Engine, Part, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import Engine, MeasurementRequest, Part, ScanReport, Table
 from execution_engine.novelty.days import Day
 from execution_engine.novelty.judge import judge
-from execution_engine.novelty.past import Answer, ThawingPast
+from execution_engine.novelty.past import ThawingPast, WindowAnswer
 from execution_engine.novelty.verdict import NoveltyStatus
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 from execution_engine.verification import (
     Check,
     ConstraintResult,
@@ -28,7 +28,7 @@ from execution_engine.verification import (
 from test_generator.suggestions.suggest import SuggestedWindow, Suggestion, suggestions
 
 from .injector import SHARES, ErrorKind, inject, shares_of
-from .live_tests import Beside, CopyTest, Moment, has_past
+from .live_tests import CopyTest, ForeignInputs, Moment, has_past
 from .report import Challenge, Sound, Trial
 
 
@@ -39,7 +39,7 @@ class _NeedsEngine(Exception):
 class _NoEngine:
     """Stands where an engine would, to see who asks for one."""
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
         raise _NeedsEngine
 
 
@@ -53,7 +53,7 @@ class _ReadOnly:
         """Nothing."""
 
 
-Others = Callable[[Beside, Moment], Mapping[str, Table | Path]]  # what an assertion reads beside the copy
+Others = Callable[[ForeignInputs, Moment], Mapping[str, Table | Path]]  # what an assertion reads beside the copy
 
 
 @dataclass(kw_only=True)
@@ -80,9 +80,9 @@ class Verifier:
         path = self.folder / f"copy-{next(self._number)}.parquet"
         pq.write_table(rows, path)
         try:
-            groups: dict[tuple[bool, Beside], list[CopyTest]] = {}
+            groups: dict[tuple[bool, ForeignInputs], list[CopyTest]] = {}
             for test in tests:
-                groups.setdefault((self._asks_engine(test, path, moment), test.beside), []).append(test)
+                groups.setdefault((self._asks_engine(test, path, moment), test.inputs), []).append(test)
             results: dict[str, ConstraintResult] = {}
             for group in groups.values():
                 results |= self._verify(group, path, moment, self.engine, joins=joins)
@@ -109,7 +109,7 @@ class Verifier:
     ) -> dict[str, ConstraintResult]:
         """The results of tests that read the same others."""
         suite = VerificationSuite(engine=engine).on(path, self.table).add_check(*(test.check(moment) for test in tests))
-        for name, data in self.others(tests[0].beside, moment).items():
+        for name, data in self.others(tests[0].inputs, moment).items():
             suite = suite.with_table(name, data)
         past = self.past if joins else _ReadOnly(self.past)
         checks = suite.use_repository(past, ResultKey.of(moment.at)).run().checks
@@ -130,7 +130,7 @@ class ChallengedWindow:
     start: float | None = None
     day: Day | None = None
 
-    def profile_of(self, rows: pa.Table) -> Profile:
+    def profile_of(self, rows: pa.Table) -> TableProfile:
         """Of the columns that may be seen."""
         return gathered_profile([rows.drop_columns(list(self.hidden))], self.start)
 
@@ -177,7 +177,7 @@ class Challenger:
         rows = window.rows.drop_columns(list(window.hidden)) if window.rows.num_rows <= KEYS_UP_TO else None
         self._suggesting.append(SuggestedWindow(key=window.moment.key, profile=profile, rows=rows))
         is_novel = judge(profile, self._thawing.past, day=window.day).is_novel
-        answer = Answer.NONE if is_novel else Answer.ACCEPTED
+        answer = WindowAnswer.NONE if is_novel else WindowAnswer.ACCEPTED
         self._thawing = self._thawing.with_window(window.moment.key, profile, answer, window.day)
         self._before = window.rows
         if not is_novel:
@@ -188,9 +188,9 @@ class Challenger:
     ) -> tuple[Sequence[CopyTest], bool | None]:
         """The tests that are quiet about a window as it is, and what novelty says of it, None while it learns."""
         key, results = window.moment.key, self.verifier.results(tests, window.rows, window.moment)
-        known = {name for name, result in results.items() if result.status in _STATEMENTS}
+        judged_names = {name for name, result in results.items() if result.status in _STATEMENTS}
         for test in self.tests:  # what was still learning may be judged in a later window
-            if test.name in known:
+            if test.name in judged_names:
                 self.results.unjudged.pop(test.name, None)
             elif not self.results.sound:
                 self.results.unjudged[test.name] = f"{key}: {results[test.name].message}"

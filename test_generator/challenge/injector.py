@@ -179,11 +179,11 @@ def _in_column(
 
 
 def _in_texts(change: Callable[[str, np.random.Generator], str]) -> Spoiler:
-    def each(column: pa.ChunkedArray, rows: Rows, generator: np.random.Generator) -> Values:
+    def spoil_column(column: pa.ChunkedArray, rows: Rows, generator: np.random.Generator) -> Values:
         texts = column.take(pa.array(rows)).to_pylist()
         return [text if text is None else change(text, generator) for text in texts], ""
 
-    return _in_column(is_text, each)
+    return _in_column(is_text, spoil_column)
 
 
 def _swapped(accepts: Callable[[pa.DataType], bool]) -> Spoiler:

@@ -18,7 +18,7 @@ from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_text
 from execution_engine.language.templates import UnableToRender, render, templates
 from execution_engine.language.tree import By, History, HistoryFunction, Metric, Operand, metric_of, operands, postorder
-from execution_engine.metrics.definition import ArgumentType, At, Kind
+from execution_engine.metrics.definition import ArgumentType, At, MetricKind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.verification import Check, UnableToAssert
 
@@ -32,14 +32,14 @@ _OF_METRICS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beside:
+class ForeignInputs:
     """The other datasets that an assertion reads: those in the same window, and those as a whole."""
 
     windows: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
 
 
-ALONE = Beside()
+ALONE = ForeignInputs()
 
 
 def why_not(assertion: str) -> str | None:
@@ -57,7 +57,9 @@ def _obstacles(operand: Operand, *, by: bool) -> Iterator[str]:
         yield _OF_METRICS[name]
     if metric.datacenter is not None or definition.signature.needs_datacenter:
         yield f"it compares with datacenter {metric.datacenter or 'another'}, and nothing is read there"
-    if definition.kind in (Kind.DERIVED, Kind.LAYOUT) or any(part.at is not At.HERE for part in definition.inputs):
+    if definition.kind in (MetricKind.DERIVED, MetricKind.LAYOUT) or any(
+        part.at is not At.HERE for part in definition.inputs
+    ):
         yield f"{name}() is measured by the service alone"
     if metric.dataset is not None and metric.ago is not None:
         yield f"it compares with an earlier window of {metric.dataset}, and only the same window is read there"
@@ -81,7 +83,7 @@ def for_window(assertion: str, window: Window | None, partitioning: Partitioning
     return render(assertion, window, partitioning) if window and partitioning else assertion
 
 
-def beside(assertion: str) -> Beside:
+def foreign_inputs(assertion: str) -> ForeignInputs:
     """What it reads of others."""
     metrics = [metric_of(operand) for operand in operands(parse(assertion))]
     whole = {
@@ -91,7 +93,7 @@ def beside(assertion: str) -> Beside:
         if kind is ArgumentType.DATASET
     }
     windows = {metric.dataset for metric in metrics if metric.dataset is not None}
-    return Beside(windows=frozenset(windows), whole=frozenset(whole))
+    return ForeignInputs(windows=frozenset(windows), whole=frozenset(whole))
 
 
 def has_past(assertion: str) -> bool:
@@ -120,7 +122,7 @@ class CopyTest:
     name: str
     check: Callable[[Moment], Check]
     has_past: bool = False
-    beside: Beside = ALONE
+    inputs: ForeignInputs = ALONE
     is_suggested: bool = False
 
 
@@ -140,7 +142,7 @@ def live_tests(dataset: Dataset) -> tuple[list[CopyTest], dict[str, str]]:
             return Check().holds(for_window(assertion, partitioning.window(moment.key), partitioning))
 
         past = has_past(for_window(assertion, None, None))
-        judged.append(CopyTest(name=row.name, check=check, has_past=past, beside=beside(assertion)))
+        judged.append(CopyTest(name=row.name, check=check, has_past=past, inputs=foreign_inputs(assertion)))
     return judged, unjudged
 
 
@@ -154,7 +156,7 @@ def _why_not_judged(test: DataTest, assertion: str, partitioning: Partitioning) 
         return f"it runs in {test.datacenter}, and the copies are of {here}"
     if (why := why_not(assertion)) is not None:
         return why
-    others = beside(assertion)
+    others = foreign_inputs(assertion)
     try:
         Check().holds(for_window(assertion, partitioning.at(test.created_at), partitioning))
         for name in sorted(others.windows | others.whole):
@@ -179,7 +181,7 @@ class Upstreams:
     partitioning: Partitioning
     _written: dict[tuple[str, str], Path | None] = field(default_factory=dict)
 
-    def __call__(self, others: Beside, moment: Moment) -> Mapping[str, Table | Path]:
+    def __call__(self, others: ForeignInputs, moment: Moment) -> Mapping[str, Table | Path]:
         """What an assertion reads beside the copy of a window; a dataset that has no rows there is left out."""
         whole = {name: _files_named(name)[1] for name in others.whole}
         windows = {name: self._window_of(name, moment) for name in others.windows}

@@ -20,7 +20,7 @@ from test_generator.data_tests import (
     revise,
     rewrite,
 )
-from test_generator.definition import Definition, Generation, WantedGap, WantedTest
+from test_generator.definition import DataTestSpec, Definition, GapSpec, Generation
 from test_generator.models import Gap
 from test_generator.offers import forget_sensitive
 from test_generator.templates.services import reconcile_templates
@@ -65,29 +65,29 @@ def generate(dataset: Dataset) -> Generation:
         for edge in upstream_edges(dataset)
     ]
     generation = standard_tests(profile_of(dataset), upstreams)
-    tests = (replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.wanted)
-    return replace(generation, wanted=tuple(tests))
+    tests = (replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.tests)
+    return replace(generation, tests=tuple(tests))
 
 
 def _of_business_metric(metric: DatasetProfile) -> Generation:
     """Its tests where its sources still allow them, as their columns, partitions and readers may have changed."""
 
-    def gap(fault: Exception) -> WantedGap:
+    def gap(fault: Exception) -> GapSpec:
         first, *_ = str(fault).splitlines()
-        return WantedGap(dataset=metric.full_name, category="metric", reason=first[:500])
+        return GapSpec(dataset=metric.full_name, category="metric", reason=first[:500])
 
     try:
         generation = business_metric_tests(completed(metric, catalogued))
     except UnableToDefine as fault:
         return Generation(gaps=(gap(fault),))
-    wanted, gaps = [], list(generation.gaps)
-    for test in generation.wanted:
+    tests, gaps = [], list(generation.gaps)
+    for test in generation.tests:
         try:
             checked_tree(metric, test.definition.assertion, catalogued)
-            wanted.append(test)
+            tests.append(test)
         except UnableToWrite as fault:
             gaps.append(gap(fault))
-    return Generation(wanted=tuple(wanted), gaps=tuple(gaps))
+    return Generation(tests=tuple(tests), gaps=tuple(gaps))
 
 
 def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
@@ -103,11 +103,11 @@ def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
         )
         for row in rows
     ]
-    return reconcile(existing, generation.wanted, now=now, retire_grace=RETIRE_GRACE)
+    return reconcile(existing, generation.tests, now=now, retire_grace=RETIRE_GRACE)
 
 
-def _as_wanted(row: DataTest) -> WantedTest:
-    return WantedTest(
+def _as_wanted(row: DataTest) -> DataTestSpec:
+    return DataTestSpec(
         name=row.name,
         category=row.category,  # type: ignore[arg-type]
         definition=Definition.of(row.revision),
@@ -124,13 +124,13 @@ def apply(dataset: Dataset, changes: Changes, now: datetime) -> None:
     pairs = (*changes.revise, *changes.revive)
     ids = [*(existing.id for existing, _ in pairs), *(existing.id for existing in changes.retire)]
     rows = DataTest.objects.select_related("dataset", "revision").in_bulk(ids)
-    for existing, wanted in pairs:
-        rewrite(rows[existing.id], wanted, author=AUTHOR, now=now)
+    for existing, spec in pairs:
+        rewrite(rows[existing.id], spec, author=AUTHOR, now=now)
     for existing in changes.retire:
         retire(rows[existing.id], now=now)
 
 
-def _note_gaps(dataset: Dataset, gaps: tuple[WantedGap, ...], now: datetime) -> None:
+def _note_gaps(dataset: Dataset, gaps: tuple[GapSpec, ...], now: datetime) -> None:
     """Open a row for each new gap, and close the rows of gaps that are gone."""
     open_gaps = Gap.objects.filter(dataset=dataset, closed_at__isnull=True)
     rows = {(gap.category, gap.template, gap.reason): gap for gap in open_gaps}

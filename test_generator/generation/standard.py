@@ -19,7 +19,7 @@ from execution_engine.language.tree import Arithmetic, Metric, Operator
 from execution_engine.metrics.definitions.freshness import VALUE
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec, written_literal
-from test_generator.definition import Definition, Generation, Scope, WantedGap, WantedTest
+from test_generator.definition import DataTestSpec, Definition, GapSpec, Generation, Scope
 
 StandardCategory = Literal["freshness", "completeness", "duplicates", "consistency", "schema", "novelty", "metric"]
 UNPARTITIONED = "unpartitioned:whole"  # the name of the test of the rows that lie in no partition
@@ -30,7 +30,7 @@ _DECIMALS = 15  # no share is known better, and the language reads numbers of at
 _COMPLETE_AT_MOST = 0.999  # a dataset that promises all of its rows is there, for its consumers, a little sooner
 
 
-Results = Iterator[WantedTest | WantedGap]
+Results = Iterator[DataTestSpec | GapSpec]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +245,7 @@ def _novelty(dataset: DatasetProfile) -> Results:
 
 def _of_profiles(
     dataset: DatasetProfile, category: StandardCategory, name: str, assertion: str
-) -> WantedTest | WantedGap:
+) -> DataTestSpec | GapSpec:
     if not dataset.replicas[0].is_in_lake:
         return _gap(dataset, category, "it lies outside the lake, where no profile is taken.", mendable=False)
     return _test(dataset, category, name, assertion, severity="soft")
@@ -313,11 +313,11 @@ def _test(
     *,
     scope: Scope | None = None,
     severity: str | None = None,
-) -> WantedTest:
+) -> DataTestSpec:
     """One test, at home and of the partitions where nothing else is said."""
     scope = scope or ("partition" if dataset.partition else "table")
     schedule = "partition" if scope == "partition" else "weekly"
-    return WantedTest(
+    return DataTestSpec(
         name=name if scope == "partition" else f"{name}:whole",
         category=category,
         definition=Definition.by(dataset.targets, assertion=assertion, schedule=schedule, severity=severity),
@@ -327,8 +327,8 @@ def _test(
     )
 
 
-def _gap(dataset: DatasetProfile, category: StandardCategory, reason: str, *, mendable: bool = True) -> WantedGap:
-    return WantedGap(dataset=dataset.full_name, category=category, reason=reason, mendable=mendable)
+def _gap(dataset: DatasetProfile, category: StandardCategory, reason: str, *, mendable: bool = True) -> GapSpec:
+    return GapSpec(dataset=dataset.full_name, category=category, reason=reason, mendable=mendable)
 
 
 def columns(names: Sequence[str]) -> str:
@@ -360,26 +360,26 @@ class ExistingTest:
 
     id: int
     name: str
-    definition: WantedTest | None  # None for a user's test
+    definition: DataTestSpec | None  # None for a user's test
     retired_at: datetime | None = None
     missing_since: datetime | None = None  # since when it, or a generated test's dataset, is gone from its source
 
 
-Pair = tuple[ExistingTest, WantedTest]  # an existing test and the definition it should have
+Pair = tuple[ExistingTest, DataTestSpec]  # an existing test and the definition it should have
 
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
     """What to do. A revived test takes the wanted definition, whatever it had before."""
 
-    create: tuple[WantedTest, ...] = ()
+    create: tuple[DataTestSpec, ...] = ()
     revise: tuple[Pair, ...] = ()
     retire: tuple[ExistingTest, ...] = ()
     revive: tuple[Pair, ...] = ()
 
 
 def reconcile(
-    existing: Sequence[ExistingTest], wanted: Sequence[WantedTest], *, now: datetime, retire_grace: timedelta
+    existing: Sequence[ExistingTest], specs: Sequence[DataTestSpec], *, now: datetime, retire_grace: timedelta
 ) -> Changes:
     """What turns one dataset's generated tests into the wanted ones, and retires users' tests that left their source.
 
@@ -388,7 +388,7 @@ def reconcile(
     """
     generated = [test for test in existing if test.definition is not None]
     is_gone = any(test.missing_since for test in generated)
-    targets = {} if is_gone else {test.name: test for test in wanted}
+    targets = {} if is_gone else {test.name: test for test in specs}
     pairs = [(test, targets[test.name]) for test in generated if test.name in targets]
     left = [test for test in existing if test.definition is None and test.missing_since]
     over = [*(test for test in generated if test.name not in targets), *left]

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import quoted
 from execution_engine.profiles.gather import column_profile
-from execution_engine.profiles.profile import ColumnKind, ColumnProfile
+from execution_engine.profiles.profile import ColumnProfile, ValueKind
 from execution_engine.profiles.report import may_be_key
 from execution_engine.profiles.values import DistinctSample, Ints
 
@@ -79,7 +79,7 @@ def together(tables: Sequence[pa.Table]) -> pa.Table:
         fields = [[table.schema.field(at) for at in table.schema.get_all_field_indices(name)] for table in tables]
         if max(map(len, fields)) < 2:
             with suppress(pa.ArrowTypeError, pa.ArrowInvalid):
-                pa.unify_schemas([pa.schema(each) for each in fields if each], promote_options="permissive")
+                pa.unify_schemas([pa.schema(group) for group in fields if group], promote_options="permissive")
                 names.append(name)
     parts = [table.select([name for name in names if name in table.column_names]) for table in tables]
     return pa.concat_tables(parts, promote_options="permissive")
@@ -239,8 +239,10 @@ class _Search:
             if not self.is_cut:
                 self._keys.append(frozenset(left))
             return np.empty(0, np.int64)
-        known = [right for right, lefts in self._lefts_of.items() if any(other <= set(left) for other in lefts)]
-        rights = np.setdiff1d(np.arange(self.sample.shape[1]), [*left, *known])
+        implied_rights = [
+            right for right, lefts in self._lefts_of.items() if any(other <= set(left) for other in lefts)
+        ]
+        rights = np.setdiff1d(np.arange(self.sample.shape[1]), [*left, *implied_rights])
         for look in (_FIRST_LOOK, max(_FIRST_LOOK, _LOOKED_AT // max(len(rights), 1))):
             differ = (self.sample[np.ix_(rows[:look], rights)] != self.sample[np.ix_(first[:look], rights)]).sum(axis=0)
             rights = rights[differ <= (0.0 if self.least_share == 1 else 3 + 0.03 * len(rows[:look]))]
@@ -314,7 +316,7 @@ def minimal_keys(table: pa.Table, most_columns: int = MOST_COLUMNS, most_keys: i
         if not (column.null_count or is_nested(column.type) or pa.types.is_floating(column.type))
     }
     rows = np.random.default_rng(0).permutation(table.num_rows)[:KEY_SAMPLE]
-    sampled = {name: np.unique(each[rows], return_inverse=True)[1] for name, each in codes.items()}
+    sampled = {name: np.unique(column_codes[rows], return_inverse=True)[1] for name, column_codes in codes.items()}
     keys: list[tuple[str, ...]] = []
     looked_at = 0
     for size in range(1, most_columns + 1):
@@ -337,7 +339,7 @@ def is_key(table: pa.Table, names: Sequence[str]) -> bool:
 
 def _sets(codes: dict[str, Codes], size: int, rows: int) -> Iterator[tuple[str, ...]]:
     """The sets of so many columns that may be keys, those with the most different values first."""
-    distinct = {name: int(each.max()) + 1 for name, each in codes.items()}
+    distinct = {name: int(column_codes.max()) + 1 for name, column_codes in codes.items()}
     names = sorted((name for name in codes if distinct[name] > 1), key=lambda name: -distinct[name])
     for chosen in combinations(names, size):
         if prod(distinct[name] for name in chosen) >= rows:
@@ -398,7 +400,7 @@ def inclusions(rows: pa.Table, profiles: Mapping[str, ColumnProfile], keys: Sequ
         if name not in rows.column_names or not _may_refer(rows.schema.field(name).type) or not profile.present:
             continue
         for key in keys:
-            is_telling = profile.kind is ColumnKind.TEXT and profile.distinct >= FEWEST_VALUES
+            is_telling = profile.kind is ValueKind.TEXT and profile.distinct >= FEWEST_VALUES
             is_candidate = profile.kind is key.profile.kind and (is_telling or _agree(name, key))
             is_candidate = is_candidate and may_be_included(profile.sample, key.profile.sample)
             if is_candidate and (share := share_included(rows.column(name), key.values)) >= LEAST_SHARE:
@@ -407,8 +409,8 @@ def inclusions(rows: pa.Table, profiles: Mapping[str, ColumnProfile], keys: Sequ
 
 def may_be_included(sample: DistinctSample, of_key: DistinctSample) -> bool:
     """Whether nearly all sampled values of a column are in a key, as far as the key's own sample knows."""
-    known = sample.keys <= of_key.keys[-1] if of_key.is_cut else np.ones(len(sample.keys), np.bool_)
-    rows, missing = sample.counts[known], ~np.isin(sample.keys[known], of_key.keys)
+    in_reach = sample.keys <= of_key.keys[-1] if of_key.is_cut else np.ones(len(sample.keys), np.bool_)
+    rows, missing = sample.counts[in_reach], ~np.isin(sample.keys[in_reach], of_key.keys)
     return float(rows[missing].sum()) <= DOUBTFUL * float(rows.sum())
 
 
@@ -463,38 +465,41 @@ def of_dependencies(rows: pa.Table, lengths: Sequence[int]) -> Iterator[Candidat
     starts = np.cumsum([0, *lengths[:-1]]).tolist()
     parts = [rows.slice(start, length) for start, length in zip(starts, lengths, strict=True)]
     minimal = without_implied(dependencies(rows, np.repeat(np.arange(len(lengths)), lengths)))
-    for each in minimal[:MOST_DEPENDENCIES]:
-        left, right = each.left, each.right
+    for dependency in minimal[:MOST_DEPENDENCIES]:
+        left, right = dependency.left, dependency.right
         where = f", where={quoted(' and '.join(f'{sql_name(name)} is not null' for name in left))}"
-        condition = where if each.has_null else ""  # NULL on the left says nothing
+        condition = where if dependency.has_null else ""  # NULL on the left says nothing
         few, many = (f"distinct_count({_names(names)}{condition})" for names in (left, (*left, right)))
-        told = f"{' and '.join(left)} told {right} in"
-        if each.share == 1:
-            least, assertion, why = 1.0, f"{many} = {few}", f"{told} all rows"
+        relation = f"{' and '.join(left)} told {right} in"
+        if dependency.share == 1:
+            least, assertion, why = 1.0, f"{many} = {few}", f"{relation} all rows"
         else:
             shares = [share_of_left_sides(part, left, right) for part in parts]
             least = max(0.0, floor(100 * (min(shares) - REACH / 2 * float(np.std(shares)))) / 100)
-            assertion, why = f"{few} / {many} >= {least:g}", f"{told} {_percent(each.share)} % of the rows, not in all"
+            assertion, why = (
+                f"{few} / {many} >= {least:g}",
+                f"{relation} {_percent(dependency.share)} % of the rows, not in all",
+            )
 
-        def holds(window: pa.Table, each: Dependency = each, least: float = least) -> bool:
-            return share_of_left_sides(window, each.left, each.right) >= least
+        def holds(window: pa.Table, dependency: Dependency = dependency, least: float = least) -> bool:
+            return share_of_left_sides(window, dependency.left, dependency.right) >= least
 
         yield Candidate("FunctionalDependency", assertion, why, holds, (*left, right))
 
 
 def of_inclusions(rows: pa.Table, profiles: Mapping[str, ColumnProfile], keys: Sequence[Key]) -> Iterator[Candidate]:
     """Columns whose values are those of another dataset's key."""
-    for each in inclusions(rows, profiles, keys):
-        key, column = each.key, each.column
+    for inclusion in inclusions(rows, profiles, keys):
+        key, column = inclusion.key, inclusion.column
         bound, least, values, others = 1.0, "= 1", "all values", ""
-        if each.share < 1:
-            bound, least, values = 0.99, ">= 0.99", f"{_percent(each.share)} % of the values"
+        if inclusion.share < 1:
+            bound, least, values = 0.99, ">= 0.99", f"{_percent(inclusion.share)} % of the values"
             others = ", the others not"
         call = f"referential_integrity({written(column)}, {quoted(key.dataset)}, to={quoted(written(key.column))})"
         why = f"{values} were among the {key.profile.rows:,} of {key.dataset}.{key.column}{others}"
 
-        def holds(window: pa.Table, each: Inclusion = each, bound: float = bound) -> bool:
-            return share_included(window.column(each.column), each.key.values) >= bound
+        def holds(window: pa.Table, inclusion: Inclusion = inclusion, bound: float = bound) -> bool:
+            return share_included(window.column(inclusion.column), inclusion.key.values) >= bound
 
         yield Candidate("InclusionDependency", f"{call} {least}", why, holds, (column,))
 

@@ -17,7 +17,7 @@ import numpy as np
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import quoted
 from execution_engine.profiles.lints import SECRETS, lints_of
-from execution_engine.profiles.profile import ColumnKind, ColumnProfile
+from execution_engine.profiles.profile import ColumnProfile, ValueKind
 from execution_engine.profiles.report import may_be_key
 from execution_engine.profiles.values import Numbers
 
@@ -38,8 +38,8 @@ class Candidate:
 def are_numbers(windows: "Windows") -> bool:
     """Whether all that is there is a number: metrics of NaN and infinities are no numbers either."""
     return all(
-        window.kind is ColumnKind.NOTHING
-        or (window.kind is ColumnKind.NUMBER and window.numbers is not None and window.numbers.finite == window.present)
+        window.kind is ValueKind.NOTHING
+        or (window.kind is ValueKind.NUMBER and window.numbers is not None and window.numbers.finite == window.present)
         for window in windows
     )
 
@@ -81,9 +81,9 @@ def extreme(name: str, windows: Windows, *, is_low: bool) -> Candidate | None:
 def length(name: str, windows: Windows, *, is_low: bool) -> Candidate | None:
     """The length of the shortest or longest text, as far out as windows differ."""
     lengths = [window.texts.lengths for window in windows if window.texts and window.texts.lengths.finite]
-    if not lengths or any(window.kind not in (ColumnKind.TEXT, ColumnKind.NOTHING) for window in windows):
+    if not lengths or any(window.kind not in (ValueKind.TEXT, ValueKind.NOTHING) for window in windows):
         return None
-    ends = [round(each.low if is_low else each.high) for each in lengths]
+    ends = [round(extent.low if is_low else extent.high) for extent in lengths]
     spread = max(ends) - min(ends)
     bound = max(0, min(ends) - spread) if is_low else max(ends) + spread
     if is_low and not bound:
@@ -169,10 +169,13 @@ Rule = Callable[[str, Windows], Candidate | None]
 
 def candidates(name: str, windows: Windows) -> Iterator[Candidate]:
     """What every rule makes of a column of these windows; nothing of one that has hardly any values."""
-    known = [window for window in windows if window.present]
-    if sum(window.present for window in known) < FEW_ROWS or len({window.kind for window in known}) != 1:
+    filled_windows = [window for window in windows if window.present]
+    if (
+        sum(window.present for window in filled_windows) < FEW_ROWS
+        or len({window.kind for window in filled_windows}) != 1
+    ):
         return
-    is_secret = any(lint["name"] == SECRETS for window in known for lint in lints_of(window))
+    is_secret = any(lint["name"] == SECRETS for window in filled_windows for lint in lints_of(window))
     yield from filter(None, (rule(name, windows) for rule in (OF_COUNTS if is_secret else RULES)))
 
 
@@ -214,9 +217,9 @@ def categorical_range(name: str, windows: Windows) -> Candidate | None:
     values = _categories(windows)
     if values is None or _may_grow(windows):
         return None
-    known, why = frozenset(values), f"{_counted(len(values), 'value')} occurred"
+    labels, why = frozenset(values), f"{_counted(len(values), 'value')} occurred"
     assertion = f"compliance({quoted(_in(name, values))}) = 1"
-    return Candidate("CategoricalRange", assertion, why, lambda w: known.issuperset(_labels(w) or [object()]))
+    return Candidate("CategoricalRange", assertion, why, lambda w: labels.issuperset(_labels(w) or [object()]))
 
 
 def fractional_categorical_range(name: str, windows: Windows) -> Candidate | None:
@@ -225,7 +228,7 @@ def fractional_categorical_range(name: str, windows: Windows) -> Candidate | Non
         return None
     counts: Counter[object] = Counter()
     for window in windows:
-        if window.kind not in (ColumnKind.TEXT, ColumnKind.NUMBER) or (labels := _labels(window)) is None:
+        if window.kind not in (ValueKind.TEXT, ValueKind.NUMBER) or (labels := _labels(window)) is None:
             return None
         for label, count in zip(labels, window.values.counts.tolist(), strict=True):
             counts[label] += count
@@ -235,15 +238,15 @@ def fractional_categorical_range(name: str, windows: Windows) -> Candidate | Non
     values = ranked[: int(np.searchsorted(sums, MOST_SHARE * rows)) + 1]
     if len(values) > MOST_CATEGORIES / 4 or len(values) > CATEGORY_SHARE * rows / 10:
         return None
-    known = frozenset(values)
-    shares = [_share_in(window, known) for window in windows if window.present]
+    common_labels = frozenset(values)
+    shares = [_share_in(window, common_labels) for window in windows if window.present]
     least = floor(100 * (min(shares) - REACH / 2 * float(np.std(shares)))) / 100
     if least <= 0.5:
         return None
     assertion = f"compliance({quoted(_in(name, _sorted(values)))}) >= {least:g}"
     why = f"{_counted(len(values), 'value')} had {min(shares):.1%} of the rows at least"
     return Candidate(
-        "FractionalCategoricalRange", assertion, why, lambda w: not w.present or _share_in(w, known) >= least
+        "FractionalCategoricalRange", assertion, why, lambda w: not w.present or _share_in(w, common_labels) >= least
     )
 
 
@@ -331,10 +334,10 @@ def _categories(windows: Windows) -> list[object] | None:
     values: set[object] = set()
     for window in windows:
         labels = _labels(window)
-        if labels is None or window.kind not in (ColumnKind.TEXT, ColumnKind.NUMBER):
+        if labels is None or window.kind not in (ValueKind.TEXT, ValueKind.NUMBER):
             return None
         values |= set(labels)
-    are_texts = all(window.kind is ColumnKind.TEXT for window in windows)
+    are_texts = all(window.kind is ValueKind.TEXT for window in windows)
     most = min(MOST_CATEGORIES * (1 if are_texts else 1 / 4), CATEGORY_SHARE * sum(w.present for w in windows))
     return _sorted(values) if 0 < len(values) <= most else None
 
@@ -358,13 +361,13 @@ def _sorted(values: Iterable[Any]) -> list[object]:
 def _labels(window: ColumnProfile) -> list[object] | None:
     """All values of a window; None where some are not known."""
     labels: list[object] = window.values.labels.tolist()
-    known = not window.values.cut and not any(label is None or label != label for label in labels)
-    return labels if known else None
+    is_complete = not window.values.cut and not any(label is None or label != label for label in labels)
+    return labels if is_complete else None
 
 
-def _share_in(window: ColumnProfile, known: frozenset[object]) -> float:
+def _share_in(window: ColumnProfile, common_labels: frozenset[object]) -> float:
     labels = window.values.labels.tolist()
-    rows = sum(int(n) for label, n in zip(labels, window.values.counts.tolist(), strict=True) if label in known)
+    rows = sum(int(n) for label, n in zip(labels, window.values.counts.tolist(), strict=True) if label in common_labels)
     return rows / window.present
 
 
@@ -380,7 +383,7 @@ def _is_clock(window: ColumnProfile) -> bool:
 
 def _all_of_shape(pattern: str, window: ColumnProfile) -> bool:
     shapes = window.texts.shapes if window.texts else None
-    if window.kind is not ColumnKind.TEXT or shapes is None or shapes.cut:
+    if window.kind is not ValueKind.TEXT or shapes is None or shapes.cut:
         return not window.present
     return all(re.fullmatch(pattern, str(shape)) for shape, _ in shapes.frequent(len(shapes.keys)))
 

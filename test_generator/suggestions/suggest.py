@@ -13,15 +13,15 @@ import yaml
 from execution_engine.anomalies.forecasts import Adaptive
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import Metric, operands
-from execution_engine.metrics.definition import ArgumentType, Kind
+from execution_engine.metrics.definition import ArgumentType, MetricKind
 from execution_engine.metrics.registry import METRICS
-from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile, merged_profiles
+from execution_engine.profiles.profile import ColumnProfile, TableProfile, ValueKind, merged_profiles
 
 from .dependencies import Key, of_dependencies, of_inclusions, of_keys, together
 from .rules import Candidate, candidates, moves_one_way, usual_range
 
 FITTED = 0.8  # of the windows; the others try what was fitted
-ABSENT = ColumnProfile(type="null", kind=ColumnKind.NOTHING, rows=0, nulls=0)
+ABSENT = ColumnProfile(type="null", kind=ValueKind.NOTHING, rows=0, nulls=0)
 LONGEST_NAME = 120  # of a test, with room for a number
 UNIQUE = "UniqueIfApproximatelyUnique"
 CATEGORIES = {"Key": "duplicates", UNIQUE: "duplicates", "UsualRowCount": "anomaly"}
@@ -37,7 +37,7 @@ class SuggestedWindow:
     """
 
     key: str
-    profile: Profile
+    profile: TableProfile
     rows: pa.Table | None = None
     unique: frozenset[str] | None = None
 
@@ -175,11 +175,15 @@ def can_be_written(assertion: str) -> bool:
 
 def cost_of(assertion: str) -> str:
     """What measuring it costs a scan, in words."""
-    metrics = [each if isinstance(each, Metric) else each.metric for each in operands(parse(assertion))]
+    metrics = [operand if isinstance(operand, Metric) else operand.metric for operand in operands(parse(assertion))]
     definitions = [METRICS[metric.spec.name] for metric in metrics]
     if any(ArgumentType.DATASET in definition.signature.arguments for definition in definitions):
         return "reads the other dataset"
-    return "counts keys" if any(each.kind is Kind.GROUPING for each in definitions) else "shares the one pass"
+    return (
+        "counts keys"
+        if any(definition.kind is MetricKind.GROUPING for definition in definitions)
+        else "shares the one pass"
+    )
 
 
 # Suggestions as text: for JSON, and ready for catalog files, for files of checks and for Python (pure).
@@ -199,23 +203,31 @@ def as_python(suggestion: Suggestion) -> str:
     return f"Check().holds({suggestion.assertion!r})"
 
 
-def as_yaml(some: Sequence[Suggestion], dataset: str | None) -> str:
+def as_yaml(suggestions: Sequence[Suggestion], dataset: str | None) -> str:
     """Soft tests of a dataset for a catalog file; or, of files, what ``assay verify --checks`` reads."""
     if dataset is None:
-        return yaml.safe_dump({"checks": [suggestion.assertion for suggestion in some]}, sort_keys=False, width=WIDTH)
+        return yaml.safe_dump(
+            {"checks": [suggestion.assertion for suggestion in suggestions]}, sort_keys=False, width=WIDTH
+        )
     names: list[str] = []
-    for suggestion in some:
+    for suggestion in suggestions:
         names.append(free_name(suggestion.name, names))
     tests = [
-        {"dataset": dataset, "name": name, "assertion": each.assertion, "category": each.category, "severity": "soft"}
-        for each, name in zip(some, names, strict=True)
+        {
+            "dataset": dataset,
+            "name": name,
+            "assertion": suggestion.assertion,
+            "category": suggestion.category,
+            "severity": "soft",
+        }
+        for suggestion, name in zip(suggestions, names, strict=True)
     ]
     return yaml.safe_dump({"tests": tests}, sort_keys=False, width=WIDTH)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
     """The name, with a number behind it where it is taken, in whatever case."""
-    keys, free, number = {each.casefold() for each in taken}, name, 1
+    keys, free, number = {taken_name.casefold() for taken_name in taken}, name, 1
     while free.casefold() in keys:
         number += 1
         free = f"{name}-{number}"
@@ -235,15 +247,19 @@ class Decided:
 
 
 def still_offered(
-    found: Iterable[Suggestion], decided: Collection[Decided], asserted: Collection[str]
+    suggestions: Iterable[Suggestion], decided: Collection[Decided], asserted: Collection[str]
 ) -> list[Suggestion]:
     """Those of which nobody has decided: neither the same assertion, nor the same rule on the same columns.
 
     ``asserted``: what the dataset's live tests say. Names of columns are the same in any case.
     """
-    said = {each.assertion for each in decided} | set(asserted)
-    ruled = {_ruled(each.rule, each.columns) for each in decided}
-    return [one for one in found if one.assertion not in said and _ruled(one.rule, one.columns) not in ruled]
+    assertions = {decision.assertion for decision in decided} | set(asserted)
+    ruled = {_ruled(decision.rule, decision.columns) for decision in decided}
+    return [
+        suggestion
+        for suggestion in suggestions
+        if suggestion.assertion not in assertions and _ruled(suggestion.rule, suggestion.columns) not in ruled
+    ]
 
 
 def _ruled(rule: str, columns: Collection[str]) -> tuple[str, ...]:

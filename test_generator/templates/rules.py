@@ -15,7 +15,7 @@ from assay.catalog.profile import (
 from execution_engine.engines.columns.column_types import with_fields
 from execution_engine.metrics.definition import column_kind
 from execution_engine.metrics.expressions import path_of
-from test_generator.definition import Definition, Generation, WantedGap, WantedTest
+from test_generator.definition import DataTestSpec, Definition, GapSpec, Generation
 
 
 def selects(selector: Selector, *, name: str, tier: int, tags: Iterable[str]) -> bool:
@@ -67,8 +67,8 @@ FaultOf = Callable[[str], str | None]  # why an assertion cannot be a test of th
 
 def making(templates: Iterable[TemplateProfile], dataset: DatasetProfile, fault_of: FaultOf) -> Generation:
     """The tests of every template that selects the dataset; an assertion that does not fit it becomes a gap."""
-    tests: dict[str, WantedTest] = {}
-    gaps: list[WantedGap] = []
+    tests: dict[str, DataTestSpec] = {}
+    gaps: list[GapSpec] = []
     for template in templates:
         if not selects(template.selector, name=dataset.full_name, tier=dataset.tier, tags=dataset.tags):
             continue
@@ -89,17 +89,17 @@ def making(templates: Iterable[TemplateProfile], dataset: DatasetProfile, fault_
             else:
                 tests[test.name] = test
         gaps += [_gap(dataset.full_name, template, reason) for reason in reasons]
-    return Generation(wanted=tuple(tests.values()), gaps=tuple(gaps))
+    return Generation(tests=tuple(tests.values()), gaps=tuple(gaps))
 
 
-def _gap(dataset: str, template: TemplateProfile, reason: str) -> WantedGap:
+def _gap(dataset: str, template: TemplateProfile, reason: str) -> GapSpec:
     """It counts against no coverage, which is that of standard tests."""
-    return WantedGap(dataset=dataset, category=template.category, reason=reason, mendable=False, template=template.name)
+    return GapSpec(dataset=dataset, category=template.category, reason=reason, mendable=False, template=template.name)
 
 
-def by_template(gaps: Iterable[WantedGap]) -> tuple[WantedGap, ...]:
+def by_template(gaps: Iterable[GapSpec]) -> tuple[GapSpec, ...]:
     """One gap for each template: the first reason, and how many tests more are not made."""
-    groups: dict[str, list[WantedGap]] = {}
+    groups: dict[str, list[GapSpec]] = {}
     for gap in gaps:
         groups.setdefault(gap.template, []).append(gap)
     summaries = []
@@ -116,14 +116,14 @@ def assertions_of(template: TemplateProfile, column: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _tests(template: TemplateProfile, dataset: DatasetProfile) -> Iterator[WantedTest]:
+def _tests(template: TemplateProfile, dataset: DatasetProfile) -> Iterator[DataTestSpec]:
     name = dataset.full_name.casefold()
     overrides = next((values for of, values in template.overrides.items() if of.casefold() == name), {})
     values = {**template.parameters, **overrides}
     schedule = template.schedule or ("partition" if dataset.partition else "weekly")
     selector = template.selector.columns
     for column in (None,) if selector is None else selected_columns(selector, dataset):
-        yield WantedTest(
+        yield DataTestSpec(
             template=template.name,
             name=template.name if column is None else f"{template.name}: {column}",
             category=template.category,
@@ -145,7 +145,7 @@ class StandingTest:
     """A test of the dataset as it stands; ``made`` is what it would be if a template made it as it is."""
 
     id: int
-    made: WantedTest  # its template is empty where none makes it
+    made: DataTestSpec  # its template is empty where none makes it
     is_standard: bool = False
     source: str = ""  # where it is written; empty: by page or API
     is_retired: bool = False
@@ -156,25 +156,25 @@ class StandingTest:
 class MadeChanges:
     """What to do; ``take`` also has tests that were retired or leaving, which live again."""
 
-    make: tuple[WantedTest, ...] = ()
-    take: tuple[tuple[StandingTest, WantedTest], ...] = ()  # a test that stands, and what it should be
+    make: tuple[DataTestSpec, ...] = ()
+    take: tuple[tuple[StandingTest, DataTestSpec], ...] = ()  # a test that stands, and what it should be
     leave: tuple[StandingTest, ...] = ()  # no longer made: their grace begins
-    gaps: tuple[WantedGap, ...] = ()
+    gaps: tuple[GapSpec, ...] = ()
 
 
 def made_changes(standing: Sequence[StandingTest], making: Generation, dataset: str) -> MadeChanges:
     """What turns the tests there are into those that are made; a test that people wrote is never touched."""
     by_name = {row.made.name.casefold(): row for row in standing} | {row.made.name: row for row in standing}
-    make: list[WantedTest] = []
-    take: list[tuple[StandingTest, WantedTest]] = []
+    make: list[DataTestSpec] = []
+    take: list[tuple[StandingTest, DataTestSpec]] = []
     gaps = list(making.gaps)
     made: set[int] = set()
-    for test in making.wanted:
+    for test in making.tests:
         row = by_name.get(test.name) or by_name.get(test.name.casefold())
         if row is None:
             make.append(test)
         elif why := _clash(row, test):
-            gap = WantedGap(dataset=dataset, category=test.category, reason=why, mendable=False, template=test.template)
+            gap = GapSpec(dataset=dataset, category=test.category, reason=why, mendable=False, template=test.template)
             gaps.append(gap)
         else:
             made.add(row.id)
@@ -185,7 +185,7 @@ def made_changes(standing: Sequence[StandingTest], making: Generation, dataset: 
     return MadeChanges(make=tuple(make), take=tuple(take), leave=left, gaps=tuple(gaps))
 
 
-def _clash(row: StandingTest, test: WantedTest) -> str | None:
+def _clash(row: StandingTest, test: DataTestSpec) -> str | None:
     """Why a test that stands keeps its name; None where the template may take it."""
     if row.is_standard:
         return f"{test.name!r} is the name of a standard test: give the template another name"

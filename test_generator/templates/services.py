@@ -18,7 +18,7 @@ from execution_engine.language.tree import metric_of, operands
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.planning.schedules import UnableToSchedule, check_line
 from test_generator.data_tests import UnableToWrite, catalogued, checked_tree, create, rewrite
-from test_generator.definition import Definition, Generation, WantedGap, WantedTest
+from test_generator.definition import DataTestSpec, Definition, GapSpec, Generation
 from test_generator.models import Gap, RuleTemplate
 
 from .rules import (
@@ -56,17 +56,17 @@ def fault_of(template: TemplateProfile) -> str | None:
 
 
 def tell_templates(
-    told: Sequence[TemplateProfile], *, source: str, full: bool, now: datetime
+    templates: Sequence[TemplateProfile], *, source: str, full: bool, now: datetime
 ) -> tuple[tuple[str, ...], list[str]]:
     """Write what a source tells; the names of what changed, and a sentence for each template that cannot be written.
 
     The datasets of every template that changed are left to be reconciled, which makes, revises and ends its tests.
     """
-    known = {row.name.casefold(): row for row in RuleTemplate.objects.all()}
+    rows_by_name = {row.name.casefold(): row for row in RuleTemplate.objects.all()}
     faults: list[str] = []
     changed: list[tuple[str, Selector | None]] = []  # names, and whom the new text selects
-    for template in told:
-        if row := known.get(template.name.casefold()):
+    for template in templates:
+        if row := rows_by_name.get(template.name.casefold()):
             template = replace(template, name=row.name)  # the spelling that came first stays, as a dataset's does
         if why := _refusal(template, row, source) or fault_of(template):
             place = f"{template.place}: " if template.place else ""
@@ -77,8 +77,8 @@ def tell_templates(
             RuleTemplate.objects.update_or_create(name=template.name, defaults=values)
         else:  # its place may have moved
             RuleTemplate.objects.filter(pk=row.pk).update(said=_PROFILE.dump_python(template, mode="json"))
-    names = {template.name.casefold() for template in told}
-    gone = [row for key, row in known.items() if full and row.source == source and key not in names]
+    names = {template.name.casefold() for template in templates}
+    gone = [row for key, row in rows_by_name.items() if full and row.source == source and key not in names]
     RuleTemplate.objects.filter(pk__in=[row.pk for row in gone]).delete()
     changed += [(row.name, None) for row in gone]
     mark_changed(_datasets_of(changed), now)
@@ -128,7 +128,7 @@ def changes_of(dataset: Dataset) -> MadeChanges:
     return made_changes([_standing(row) for row in rows], made, dataset.full_name)
 
 
-def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[WantedGap, ...]:
+def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[GapSpec, ...]:
     """Make, revise, revive, and note as gone the tests of templates; what could not be made, by template."""
     changes = changes_of(dataset)
     sources = dict(RuleTemplate.objects.values_list("name", "source"))
@@ -164,7 +164,7 @@ def _standing(row: DataTest) -> StandingTest:
     assert revision is not None
     return StandingTest(
         id=row.pk,
-        made=WantedTest(
+        made=DataTestSpec(
             template=row.template,
             name=row.name,
             category=cast(CategoryName, row.category),
@@ -183,7 +183,7 @@ def _standing(row: DataTest) -> StandingTest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownTemplate:
+class TemplateSummary:
     """A template and what it comes to now."""
 
     row: RuleTemplate
@@ -198,7 +198,7 @@ class ShownTemplate:
         return in_words(self.profile.selector)
 
 
-def shown_templates(rows: Iterable[RuleTemplate]) -> list[ShownTemplate]:
+def template_summaries(rows: Iterable[RuleTemplate]) -> list[TemplateSummary]:
     """The templates in their order, counted in two statements."""
     templates = list(rows)
     names = [row.name for row in templates]
@@ -209,7 +209,7 @@ def shown_templates(rows: Iterable[RuleTemplate]) -> list[ShownTemplate]:
     gaps = {row["template"]: row["gaps"] for row in lacking.annotate(gaps=Count("pk"))}
     none = {"datasets": 0, "tests": 0}
     return [
-        ShownTemplate(
+        TemplateSummary(
             row=row,
             profile=template_of(row),
             **{name: counts.get(row.name, none)[name] for name in none},
@@ -219,7 +219,7 @@ def shown_templates(rows: Iterable[RuleTemplate]) -> list[ShownTemplate]:
     ]
 
 
-def as_json(template: ShownTemplate) -> dict[str, Any]:
+def as_json(template: TemplateSummary) -> dict[str, Any]:
     """The template for programs."""
     profile = template.profile
     return {

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from alerting.alerts.texts import Answer, token
+from alerting.alerts.texts import LinkAction, token
 from assay.models import Dataset, DataTest, Member
 from incident_manager.services import confirm_report, report
 from test_generator.services import reconcile_dataset
@@ -116,7 +116,7 @@ def pages(scene: Scene) -> dict[str, str]:
         "templates": "templates",
         "team": "teams/trips",
         "api-docs": "api/docs",
-        "answer": f"answer/{token(scene.incident.alert_id or 0, Answer.MUTE, now=NOW)}",
+        "answer": f"answer/{token(scene.incident.alert_id or 0, LinkAction.MUTE, now=NOW)}",
     }
 
 

@@ -4,7 +4,7 @@ from playwright.sync_api import Page, expect
 
 from assay.models import Dataset
 from execution_engine.models import Scan
-from execution_engine.read_by import Kind, Left, read_by
+from execution_engine.read_by import FallbackKind, Left, read_by
 from tests.factories import DAY, NOW
 
 
@@ -25,8 +25,8 @@ def test_names_of_datasets_are_those_that_the_user_may_read(riders: Dataset, pag
 
 
 def test_who_read_the_values_of_the_last_scan_is_told(riders: Dataset, page: Page, complaints: list[str]) -> None:
-    percentile = Left(kind=Kind.UNKNOWN, why="percentile is Spark's to gather", values=2)
-    nested = Left(kind=Kind.COLUMN, why="fare lies inside another column")
+    percentile = Left(kind=FallbackKind.UNKNOWN, why="percentile is Spark's to gather", values=2)
+    nested = Left(kind=FallbackKind.COLUMN, why="fare lies inside another column")
     Scan.objects.create(
         dataset=riders, datacenter="sea", window_start=NOW - DAY, window_end=NOW, created_at=NOW, ended_at=NOW,
         spark_jobs=2, taken=9, seconds=1.5, read_by=read_by(kernels=12, left=[percentile, nested]).to_json(),

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import requests
 
-from deploy.local.fleet import Fleet, Size
+from deploy.local.fleet import Fleet, FleetSize
 from deploy.local.programs import UnableToStart
 from tests.integration.alerting.receivers import Received
 
-SIZE = Size(datacenters=(), sweep_every=0.2)  # those of the catalog follow it
+SIZE = FleetSize(datacenters=(), sweep_every=0.2)  # those of the catalog follow it
 USER, PASSWORD = "ann", "of this test alone"
 LIMIT = 240.0  # seconds; the first scan starts Spark
 CATALOG = """

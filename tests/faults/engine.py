@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.service.stub import StubEngine
-from execution_engine.engines.protocol import Part, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import MeasurementRequest, Part, ScanReport, Table
 from tests.faults.failpoints import come_by, in_work
 
 VALUES = {"row_count": 100_000.0, "completeness": 1.0, "mean": 12.5}
@@ -21,13 +21,13 @@ class WatchedEngine(StubEngine):
     home: Path
     pace: float = 0.0  # seconds that each scan takes
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
         """What the table has at this moment."""
-        self._note([item.key for item in wanted])
+        self._note([item.key for item in requests])
         come_by(self.home, in_work("scan"))
         time.sleep(self.pace)
         is_spoilt = (self.home / "spoilt" / table.name).exists()
-        return StubEngine(defaults=VALUES | SPOILT if is_spoilt else VALUES).scan(table, part, wanted)
+        return StubEngine(defaults=VALUES | SPOILT if is_spoilt else VALUES).scan(table, part, requests)
 
     def _note(self, keys: Sequence[str]) -> None:
         line = f"{os.getpid()} {' '.join(keys)}\n"

@@ -15,8 +15,8 @@ from django.db import Error, connection
 
 from assay import clock
 from assay.queue.drain import stages_with_work
-from deploy.local.fleet import Fleet, Size, prepared
-from deploy.local.process import Process, State
+from deploy.local.fleet import Fleet, FleetSize, prepared
+from deploy.local.process import Process, ProcessState
 from test_generator.services import sync
 from tests.e2e.set_ups import default_database
 from tests.faults import history
@@ -104,7 +104,7 @@ class Scene:
         """Whether a worker takes work."""
         path, process = self.home / "ready" / worker, self.fleet.processes[worker]
         try:
-            return path.read_text() == str(process.pid) and process.state is State.RUNS
+            return path.read_text() == str(process.pid) and process.state is ProcessState.RUNS
         except FileNotFoundError:
             return False
 
@@ -191,7 +191,7 @@ def scene(
     """A fresh service whose tests are written; Django here uses its database meanwhile."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    size = Size(datacenters=(DATACENTER,), sweep_every=0.2, app="tests.faults.worker")
+    size = FleetSize(datacenters=(DATACENTER,), sweep_every=0.2, app="tests.faults.worker")
     with receiver(home / "ledger") as outside:
         given = {**_settings(home, outside.url, pace), **(environment or {})}
         with prepared(home=home, size=size, environment=given) as fleet:

@@ -189,7 +189,7 @@ class Company(RuleBasedStateMachine):
             self._did("answer")
             try:
                 how(row, author="ada", now=clock.now())
-            except services.UnableToDecide:
+            except services.UnableToDecideReport:
                 assert not decided or how is services.confirm_report
             settle()
 

@@ -50,7 +50,7 @@ WORDS_OF_THE_CORE = (  # enumerations of which pages show every value
     "incident_manager.models.ReportState",
     "incident_manager.models.Resolution",
     "incident_manager.models.Saw",
-    "incident_manager.quality.rules.Status",
+    "incident_manager.quality.rules.QualityStatus",
     "incident_manager.scores.metric_reporter.Group",
     "web.pages.incident.IncidentState",
 )

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from assay.accounts import RequestOrigin, record
 from assay.time.windows import Window
 
-from .middleware import known_id
+from .middleware import request_id_of
 from .throttles import address_of
 from .who import way_of
 
@@ -36,7 +36,7 @@ def audited(
     kind: str,
     key: object = "",
     look: Callable[[object], Picture | None] | None = None,
-    given: Picture | None = None,
+    details: Picture | None = None,
 ) -> Iterator[Change]:
     """A transaction that ends with the entry of the audit; ``look`` shows the row of a key, if there is one."""
     with transaction.atomic():
@@ -45,14 +45,23 @@ def audited(
         yield change
         after = look(change.key) if look else change.after
         record(
-            origin_of(request), action, kind=kind, key=change.key, before=before, after=after, given=plain(given or {})
+            origin_of(request),
+            action,
+            kind=kind,
+            key=change.key,
+            before=before,
+            after=after,
+            details=plain(details or {}),
         )
 
 
 def origin_of(request: Request | HttpRequest) -> RequestOrigin:
     """Who asks, and from where."""
     return RequestOrigin(
-        actor=request.user.get_username(), via=way_of(request), ip=address_of(request), request_id=known_id(request)
+        actor=request.user.get_username(),
+        via=way_of(request),
+        ip=address_of(request),
+        request_id=request_id_of(request),
     )
 
 

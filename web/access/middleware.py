@@ -53,6 +53,6 @@ class RequestIds:
         return response
 
 
-def known_id(request: Request | HttpRequest) -> str:
+def request_id_of(request: Request | HttpRequest) -> str:
     """The id of this request; empty where no middleware gave it one."""
     return str(request.META.get(IN_META, ""))

@@ -20,9 +20,9 @@ class TokenAuthentication(KnoxAuthentication):  # type: ignore[misc]
 
     def authenticate_credentials(self, token: bytes) -> tuple[Any, AccessToken]:
         """The user and the token; what is no text is no token."""
-        found: tuple[Any, AccessToken] = super().authenticate_credentials(token.decode(errors="replace").encode())
-        mark_used(found[1])
-        return found
+        pair: tuple[Any, AccessToken] = super().authenticate_credentials(token.decode(errors="replace").encode())
+        mark_used(pair[1])
+        return pair
 
     def _cleanup_token(self, auth_token: AccessToken) -> bool:
         """Whether it has ended: reading removes none, and looks at no other."""

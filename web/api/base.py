@@ -63,10 +63,10 @@ def _refuse_constant(name: str) -> Never:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object; of a name that is there twice, readers differ about which one counts."""
-    if len(found := dict(pairs)) < len(pairs):
+    if len(members := dict(pairs)) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ValueError(f"the name {twice[:80]!r} is there twice")
-    return found
+    return members
 
 
 def _demand_sound(value: Any) -> None:
@@ -187,16 +187,18 @@ class Rows(Api, ListModelMixin, GenericViewSet[Any]):
         return None if row is None else dict(cls.serializer_class(row).data)
 
     def changing(
-        self, action: str, key: object = "", given: Mapping[str, Any] | None = None
+        self, action: str, key: object = "", details: Mapping[str, Any] | None = None
     ) -> AbstractContextManager[Change]:
         """The transaction of a change to a row, which ends with its entry of the audit."""
-        return audited(self.request, f"{self.kind}.{action}", kind=self.kind, key=key, look=self.picture, given=given)
+        return audited(
+            self.request, f"{self.kind}.{action}", kind=self.kind, key=key, look=self.picture, details=details
+        )
 
-    def act(self, service: Callable[..., object], **given: Any) -> Response:
+    def act(self, service: Callable[..., object], **fields: Any) -> Response:
         """Carry out a service on the row of the address, and show it as it is then."""
         row = self.get_object()
-        with self.changing(str(self.action), row.pk, given):
-            service(row, **given, author=self.author, now=clock.now())
+        with self.changing(str(self.action), row.pk, fields):
+            service(row, **fields, author=self.author, now=clock.now())
         return self.show()
 
     def show(self, row: Any = None, status: int = 200) -> Response:

@@ -34,12 +34,12 @@ from test_generator.coverage import TierCoverage
 from test_generator.models import RuleTemplate
 from test_generator.services import UnableToWrite, sync
 from test_generator.templates.services import as_json as template_as_json
-from test_generator.templates.services import shown_templates
+from test_generator.templates.services import template_summaries
 from web.access.changes import audited
 from web.access.who import hidden_datasets
-from web.rendering.business_metrics import business_metrics, newest_values, shown_metrics, sources_of
+from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
 from web.rendering.lineage import lineage
-from web.rendering.status import ShownStatus
+from web.rendering.status import DisplayStatus
 
 from .base import Api, Rows
 from .fields import DatasetField, Filters, LengthField, Row, Shape, WindowField
@@ -293,7 +293,7 @@ class BusinessMetrics(Rows, RetrieveModelMixin):
     def paginate_queryset(self, queryset: Any) -> list[Any]:
         """One page, each with how it stands now."""
         now = clock.now()
-        return [*shown_metrics(super().paginate_queryset(queryset) or [], Veil(now), now=now)]
+        return [*metric_summaries(super().paginate_queryset(queryset) or [], Veil(now), now=now)]
 
     @extend_schema(responses=BusinessMetricDetail)
     def retrieve(self, request: Request, *args: Any, name: str, **kwargs: Any) -> Response:
@@ -332,7 +332,7 @@ class BusinessMetrics(Rows, RetrieveModelMixin):
         now, hidden = clock.now(), hidden_datasets(self.request)
         row = get_object_or_404(self.get_queryset(), name_key=name_key(name))
         veil, window = Veil(now), latest_ended(row, now)
-        (metric,) = shown_metrics([row], veil, now=now)
+        (metric,) = metric_summaries([row], veil, now=now)
         definition = metric.definition
         quality = look_up(dataset=row, window=window, now=now, record=False)
         ((_, gate),) = foresee([ToRead(dataset=row, window=window)], now=now)
@@ -353,7 +353,7 @@ class LineageDataset(serializers.Serializer[Any]):
 
     name = serializers.CharField()
     tier = serializers.IntegerField()
-    status = serializers.ChoiceField([status.value for status in ShownStatus])
+    status = serializers.ChoiceField([status.value for status in DisplayStatus])
     hops = serializers.IntegerField(help_text="from the dataset that was asked for; negative upstream")
 
 
@@ -402,8 +402,8 @@ class Lineage(Api):
         names = {node.id: node.name for node in graph.nodes}
         datasets = [{"name": n.name, "tier": n.tier, "status": n.status, "hops": n.column} for n in graph.nodes]
         edges = [
-            {"upstream": names[upstream], "downstream": names[downstream], "one_to_one": one_to_one, "keys": keys}
-            for upstream, downstream, one_to_one, keys in graph.edges
+            {"upstream": names[upstream], "downstream": names[downstream], "one_to_one": is_one_to_one, "keys": keys}
+            for upstream, downstream, is_one_to_one, keys in graph.edges
         ]
         return Response({"datasets": datasets, "edges": edges})
 
@@ -500,4 +500,6 @@ class Templates(Rows):
 
     def paginate_queryset(self, queryset: Any) -> list[Any]:
         """One page, each with its selector and its counts."""
-        return [template_as_json(template) for template in shown_templates(super().paginate_queryset(queryset) or [])]
+        return [
+            template_as_json(template) for template in template_summaries(super().paginate_queryset(queryset) or [])
+        ]

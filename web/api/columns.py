@@ -103,14 +103,14 @@ class Columns(Api):
 
 def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[str, Any]:
     from execution_engine.profiles.report import usual_of
-    from execution_engine.runs.column_history import column_history, names_of, told_of, values_of
+    from execution_engine.runs.column_history import column_descriptions, column_history, names_of, values_of
 
     tests = DataTest.objects.filter(dataset=dataset, retired_at=None).select_related("revision").order_by("pk")
     trees = {test.pk: from_json(test.revision.tree) for test in tests if test.revision}
     columns = {test: columns_named(tree) for test, tree in trees.items()}
     folded = {test: {name.casefold() for name in columns_of_test} for test, columns_of_test in columns.items()}
     history = column_history(dataset, clock.now())
-    hidden, profiles = sensitive_columns(dataset), told_of(dataset, history)
+    hidden, profiles = sensitive_columns(dataset), column_descriptions(dataset, history)
     broken = broken_starts([test for test, tree in trees.items() if compares_profiles(tree)], history.windows)
     names = names_of(dataset, history, (name for named in columns.values() for name in named))
     matching = [name for name in names if text.casefold() in name.casefold()]

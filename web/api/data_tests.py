@@ -126,7 +126,7 @@ class DataTests(NumberedRows):
         severity = body.get("severity") or slas(body["dataset"]).severity
         with refusing(UnableToWrite, where="assertion", mend=MEND_ASSERTION):
             _demand_tried(body["dataset"], body["assertion"], severity, body.get("schedule", "partition"))
-            with self.changing("create", given=body) as change:
+            with self.changing("create", details=body) as change:
                 row = write_data_test(**body, author=self.author, now=clock.now())
                 change.key = row.pk
         return self.show(row, status=201)
@@ -308,10 +308,10 @@ class Suggestions(NumberedRows):
         """Offer a rejected suggestion again."""
         return self.act(take_back_rejection)
 
-    def act(self, service: Any, **given: Any) -> Response:
+    def act(self, service: Any, **fields: Any) -> Response:
         """Decide of the suggestion, and answer what is refused."""
         with refusing(UnableToDecide, mend=MEND_DECISION, code=409):
-            return super().act(service, **given)
+            return super().act(service, **fields)
 
 
 class RaisedFigures(serializers.Serializer[Any]):
@@ -426,7 +426,7 @@ class Backtests(Api):
         GET shows the whole backtest once they are taken.
         """
         body = self.read_body(BacktestQuery)
-        with audited(request, "backtest.measure", kind="backtest", given={**body}):
+        with audited(request, "backtest.measure", kind="backtest", details={**body}):
             return Response(self._answer(body, measure=True), status=202)
 
     def _answer(self, query: dict[str, Any], *, measure: bool = False) -> dict[str, Any]:

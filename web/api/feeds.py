@@ -26,7 +26,7 @@ from assay.models import Dataset
 from incident_manager.exports import MEDIA_TYPES, TABLES, export
 from incident_manager.models import Incident, Resolution
 from incident_manager.quality.now import statuses_now
-from incident_manager.quality.rules import Status
+from incident_manager.quality.rules import QualityStatus
 from web.access.tokens import PARAMETER, KeyInAddress
 from web.access.who import hidden_datasets
 
@@ -36,11 +36,11 @@ from .fields import DatasetField, Shape, with_range
 LABEL = "data quality"
 # dark enough for white letters by WCAG AA
 COLOURS = {
-    Status.BAD: "#b3211a",
-    Status.UNKNOWN: "#6b3aa6",
-    Status.REPORTED: "#8a5600",
-    Status.UNTESTED: "#5d6570",
-    Status.GOOD: "#17764a",
+    QualityStatus.BAD: "#b3211a",
+    QualityStatus.UNKNOWN: "#6b3aa6",
+    QualityStatus.REPORTED: "#8a5600",
+    QualityStatus.UNTESTED: "#5d6570",
+    QualityStatus.GOOD: "#17764a",
 }
 LETTER, ROOM, HEIGHT = 6, 8, 20  # pixels: of a letter, beside a word, of the badge
 SECONDS = 60  # that a badge may be shown without asking again
@@ -84,7 +84,7 @@ class Badge(Api):
         return get_conditional_response(request, etag=etag, response=whole) or whole
 
 
-def badge(name: str, status: Status) -> str:
+def badge(name: str, status: QualityStatus) -> str:
     """The SVG; who cannot see it is told the name and the status."""
     left, right = (LETTER * len(word) + 2 * ROOM for word in (LABEL, status))
     title = escape(f"{name}: {LABEL} is {status} (all partitions in all datacenters)")
@@ -171,7 +171,7 @@ def _incident_events(query: dict[str, Any], hidden: list[int], now: datetime) ->
     recent = Q(resolved_at=None) | Q(resolved_at__gte=now - PAST)
     rows = Incident.objects.filter(recent, **query).exclude(dataset__in=hidden).select_related("dataset")
     for row in rows.order_by("-pk")[:MOST]:
-        state = f"resolved ({Resolution(row.resolution).said})" if row.resolved_at and row.resolution else "open"
+        state = f"resolved ({Resolution(row.resolution).word})" if row.resolved_at and row.resolution else "open"
         lines = [f"Tier {row.tier}, owner {row.owner}", row.root_cause, row.backfill and f"Backfill: {row.backfill}"]
         yield calendar_event(
             uid=f"incident-{row.pk}@{urlsplit(url).hostname}",

@@ -34,8 +34,8 @@ class Shape(serializers.Serializer[Any]):
 
     def run_validation(self, data: Any = empty) -> Any:
         if isinstance(data, dict) and (unknown := sorted(set(data) - {*self.fields, *PAGING})):
-            known = f"not known; known here: {', '.join(self.fields)}"
-            raise serializers.ValidationError({visible(name[:100]): known for name in unknown[:MOST_UNKNOWN]})
+            message = f"not known; known here: {', '.join(self.fields)}"
+            raise serializers.ValidationError({visible(name[:100]): message for name in unknown[:MOST_UNKNOWN]})
         if isinstance(data, dict) and (faults := dict(self._faulty_names(data))):
             raise serializers.ValidationError(faults)
         return super().run_validation(data)

@@ -9,14 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.catalog.selectors import asked_window, parse_windows
+from assay.catalog.selectors import parse_windows, window_from_text
 from assay.models import Dataset
 from assay.time.windows import UnableToReadWindow, Window
 from incident_manager.gate.rules import GateDecision
 from incident_manager.gate.services import as_json
 from incident_manager.models import GateOverride, Publication
 from incident_manager.publication_state import PublicationState
-from incident_manager.quality.rules import Status
+from incident_manager.quality.rules import QualityStatus
 from incident_manager.services import ToRead, UnableToOverride, end_override, gate_of, override, unreadable_in
 
 from .base import Api, NumberedRows
@@ -24,14 +24,14 @@ from .fields import DatasetField, DatasetsField, Filters, InstantField, Row, Sha
 from .openapi import with_example
 from .problems import Wrong, refusing
 
-STATUSES = [status.value for status in Status]
+STATUSES = [status.value for status in QualityStatus]
 DECISIONS = [decision.value for decision in GateDecision]
 
 
 def read_window(dataset: Dataset, text: str, *, where: str) -> Window:
     """The window that is meant; raises Wrong."""
     with refusing(UnableToReadWindow, where=where):
-        return asked_window(dataset, text)
+        return window_from_text(dataset, text)
 
 
 def demand_replica(dataset: Dataset, datacenter: str) -> None:
@@ -146,7 +146,7 @@ class GateOverrides(NumberedRows):
         body = self.read_body(NewGateOverride)
         body["window"] = read_window(body["dataset"], body["window"], where="window")
         self.check_object_permissions(request, body["dataset"])
-        with refusing(UnableToOverride), self.changing("create", given=body) as change:
+        with refusing(UnableToOverride), self.changing("create", details=body) as change:
             row = override(**body, author=self.author, now=clock.now())
             change.key = row.pk
         return self.show(row, status=201)

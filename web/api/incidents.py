@@ -76,7 +76,7 @@ class Silences(NumberedRows):
         """
         body = self.read_body(NewSilence)
         self.check_object_permissions(request, Silence(dataset=body.get("dataset"), owner=body.get("owner", "")))
-        with refusing(UnableToSilence), self.changing("create", given=body) as change:
+        with refusing(UnableToSilence), self.changing("create", details=body) as change:
             row = silence(**body, author=self.author, now=clock.now())
             change.key = row.pk
         return self.show(row, status=201)
@@ -316,7 +316,7 @@ class Incidents(NumberedRows):
         """End an incident that is real and will not be repaired."""
         return self.act(services.accept, **self.read_body(Acceptance))
 
-    def act(self, service: Any, **given: Any) -> Response:
+    def act(self, service: Any, **fields: Any) -> Response:
         """Carry out a service on the incident, and answer what it refuses."""
         reopened = "If it is bad again it has an open incident: GET /api/v1/incidents?dataset=…&open=true."
         with (
@@ -326,4 +326,4 @@ class Incidents(NumberedRows):
             refusing(services.WrongTime, where="eta"),
             refusing(services.WrongEnd, where="until"),
         ):
-            return super().act(service, **given)
+            return super().act(service, **fields)

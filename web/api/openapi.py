@@ -58,9 +58,9 @@ class Described(AutoSchema):
         method = getattr(self.view, name, None)
         if text := getdoc(method) if method else None:
             return text
-        one, several = getattr(self.view, "nouns", ("", ""))
+        singular, several = getattr(self.view, "nouns", ("", ""))
         filters = " that match the filters" if getattr(self.view, "query", None) else ""
-        return {"list": f"List the {several}{filters}.", "retrieve": f"Show one {one}."}.get(name, "")
+        return {"list": f"List the {several}{filters}.", "retrieve": f"Show one {singular}."}.get(name, "")
 
     def _needs(self) -> str:
         need = need_of(self.view, self.method)

@@ -140,7 +140,7 @@ class Completed(Api):
         with (
             refusing(UnableToComplete, where="outputs"),
             refusing(UnableToName, where="name"),
-            audited(request, "pipeline.completed", kind="pipeline", key=name, given={"outputs": body["outputs"]}),
+            audited(request, "pipeline.completed", kind="pipeline", key=name, details={"outputs": body["outputs"]}),
         ):
             changes = complete(name, written, run=body["run"], now=now)
         person = person_of(request)

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.views import exception_handler
 
 from assay.database.storage_errors import is_unavailable
-from web.access.middleware import known_id
+from web.access.middleware import request_id_of
 
 MEDIA_TYPE = "application/problem+json"
 DOCS = "/api/docs"  # the page that explains each kind
@@ -86,7 +86,7 @@ def problem_answer(
     ``instance`` is the address with the id of the request, by which the logs tell of it too.
     """
     kind, path = KINDS.get(status), escape_uri_path(request.path)
-    request_id = known_id(request)
+    request_id = request_id_of(request)
     body: dict[str, Any] = {
         "type": kind.url if kind else "about:blank",
         "title": kind.title if kind else HTTPStatus(status).phrase,

@@ -20,7 +20,7 @@ from assay.models import Category, Dataset
 from assay.time.windows import Window
 from incident_manager.intervals import START
 from incident_manager.models import Incident
-from incident_manager.quality.rules import AnswerReason, AskedRange, Facts, Status, judge, worst
+from incident_manager.quality.rules import AnswerReason, Facts, QualityStatus, RangeRequest, judge, worst
 from incident_manager.services import LookUpAnswer, ToRead, look_up, look_ups
 from web.access.who import need_of, owned, person_of, unreadable
 from web.sql.narrowing import PartitionColumn, ranges
@@ -150,7 +150,7 @@ def _reason_as_json(reason: AnswerReason, most: int) -> dict[str, Any]:
 
 def _unknown_table(name: str) -> dict[str, Any]:
     """The answer on a table that the catalog does not know."""
-    answer = judge(Facts(dataset=name, is_known=False), AskedRange())
+    answer = judge(Facts(dataset=name, is_known=False), RangeRequest())
     reasons = [_reason_as_json(reason, MOST_WINDOWS) for reason in answer.reasons]
     nowhere = {"from": None, "to": None, "datacenter": None}
     return {"dataset": name, **nowhere, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
@@ -250,7 +250,7 @@ class QueryQuality(Api):
         answers = look_ups(look_up_requests, now=now, query=uuid4())
         unknown = sorted({use.name for use in uses if use.name not in datasets})
         tables = [*map(quality_as_json, answers), *map(_unknown_table, unknown)]
-        status = worst(Status(table["status"]) for table in tables)
+        status = worst(QualityStatus(table["status"]) for table in tables)
         return Response({"status": status, "tables": tables, "unknown": unknown, "widened": is_widened})
 
 
@@ -258,8 +258,10 @@ def _datasets_by_name(names: Collection[str]) -> dict[str, Dataset]:
     """The datasets of these names, as queries write them: a catalog before the name that we know is left away."""
     shorter = {name: [name.split(".", at)[-1] for at in range(max(1, name.count(".")))] for name in names}
     datasets = by_names({part.lower() for parts in shorter.values() for part in parts})
-    known = {name: next((part for part in parts if part.lower() in datasets), None) for name, parts in shorter.items()}
-    return {name: datasets[part.lower()] for name, part in known.items() if part is not None}
+    catalog_names = {
+        name: next((part for part in parts if part.lower() in datasets), None) for name, parts in shorter.items()
+    }
+    return {name: datasets[part.lower()] for name, part in catalog_names.items() if part is not None}
 
 
 def _parts(dataset: Dataset, uses: list[TableUse], body: dict[str, Any], now: datetime) -> tuple[Window, ...]:
@@ -327,7 +329,7 @@ class BulkQuality(Api):
                 answers.append(None)
         looked_up = iter(look_ups(look_up_requests, now=clock.now()))
         whole = [answer or quality_as_json(next(looked_up), most=MOST_BULK_WINDOWS) for answer in answers]
-        return Response({"status": worst(Status(answer["status"]) for answer in whole), "answers": whole})
+        return Response({"status": worst(QualityStatus(answer["status"]) for answer in whole), "answers": whole})
 
     def _why_not(self, dataset: Dataset, datacenter: str) -> str:
         """Why a dataset that is known cannot be looked up; empty: it can."""
@@ -343,8 +345,8 @@ class BulkQuality(Api):
 def _unknown_range(question: dict[str, Any], text: str) -> dict[str, Any]:
     """An answer on what cannot be looked up."""
     reason = {
-        **{"status": Status.UNKNOWN, "text": text, "category": None, "test": None, "hard": False},
+        **{"status": QualityStatus.UNKNOWN, "text": text, "category": None, "test": None, "hard": False},
         **{"windows": [question["range"].text], "more_windows": 0, "incident": None, "report": None},
     }
     place = {name: question[name] for name in ("dataset", "from", "to", "datacenter")}
-    return {**place, "status": Status.UNKNOWN, "reasons": [reason], "incidents": [], "reports": []}
+    return {**place, "status": QualityStatus.UNKNOWN, "reasons": [reason], "incidents": [], "reports": []}

@@ -112,7 +112,7 @@ class Reports(NumberedRows):
         if place and place not in {replica.datacenter for replica in body["dataset"].replicas.all()}:
             raise Wrong(f"{body['dataset']} has no replica in {place!r}.", where="datacenter")
         self._demand_visible(body.get("of"), where="of")
-        with refusing(services.UnableToDecide, where="of"), self.changing("create", given=body) as change:
+        with refusing(services.UnableToDecideReport, where="of"), self.changing("create", details=body) as change:
             row = services.report(**body, reporter=self.author, now=clock.now())
             change.key = row.pk
         return Response(ReportAnswer(row, context=self.get_serializer_context()).data, status=201)
@@ -149,10 +149,10 @@ class Reports(NumberedRows):
         self._demand_visible(body["incident"], where="incident")
         return self.act(services.join_report, **body)
 
-    def act(self, service: Any, **given: Any) -> Response:
+    def act(self, service: Any, **fields: Any) -> Response:
         """Decide of the report, and answer what is refused."""
-        with refusing(services.UnableToDecide, mend="Look at its state: GET the report again.", code=409):
-            return super().act(service, **given)
+        with refusing(services.UnableToDecideReport, mend="Look at its state: GET the report again.", code=409):
+            return super().act(service, **fields)
 
     def _demand_visible(self, incident: Incident | None, *, where: str) -> None:
         if incident is not None and incident.dataset_id in hidden_datasets(self.request):

@@ -138,7 +138,7 @@ class Runs(NumberedRows):
         window = read_window(data_test.dataset, body["window"], where="window")
         _demand_single(data_test, window, now)
         occasion = f"{self.author[:40]}:{body.get('key', now.isoformat())}"
-        with self.changing("create", given=body) as change:
+        with self.changing("create", details=body) as change:
             run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
             if run is None:
                 raise conflict(
@@ -163,7 +163,7 @@ class Runs(NumberedRows):
         self.check_object_permissions(request, dataset)
         window = read_window(dataset, body["window"], where="window")
         occasion = f"{self.author[:40]}:{body.get('key', now.isoformat())}"
-        with audited(request, "run.bulk", kind="dataset", key=dataset.full_name, given=body) as change:
+        with audited(request, "run.bulk", kind="dataset", key=dataset.full_name, details=body) as change:
             try:
                 requested = request_all(dataset, window, names=body["tests"], occasion=occasion, now=now)
             except UnableToRequest as unable:

@@ -39,7 +39,7 @@ class Operand:
 
 def describe_operands(tree: Assertion) -> tuple[Operand, ...]:
     """What an assertion measures, in the order in which it is written."""
-    return tuple(Operand(call=each.text, said="; ".join(_describe(each))) for each in operands(tree))
+    return tuple(Operand(call=operand.text, said="; ".join(_describe(operand))) for operand in operands(tree))
 
 
 def groups_of(tree: Assertion) -> tuple[str, ...]:
@@ -49,8 +49,8 @@ def groups_of(tree: Assertion) -> tuple[str, ...]:
 
 def parts_of(message: str) -> list[tuple[bool, str]]:
     """A message about an assertion in parts: sentences, and drawings of a place, whose lines must not be broken."""
-    found = groupby(message.splitlines(), lambda line: line.startswith("  "))
-    return [(is_drawing, "\n".join(lines)) for is_drawing, lines in found]
+    groups = groupby(message.splitlines(), lambda line: line.startswith("  "))
+    return [(is_drawing, "\n".join(lines)) for is_drawing, lines in groups]
 
 
 def datasets_of(tree: Assertion) -> frozenset[str]:
@@ -100,14 +100,14 @@ def completions(
     calls = [
         {
             "name": name,
-            "call": call_of(each),
-            "help": METRICS[name].meaning + (kinds[each.column_kind] if each.min_columns else ""),
+            "call": call_of(signature),
+            "help": METRICS[name].meaning + (kinds[signature.column_kind] if signature.min_columns else ""),
         }
-        for name, each in signatures.items()
+        for name, signature in signatures.items()
         if name != PROFILE
     ]
     calls += [{"name": name, "call": call, "help": text} for name, call, text in WORDS]
     return {
         "columns": [{"name": named(name), "call": named(name), "help": type_} for name, type_ in columns],
-        "calls": sorted(calls, key=lambda each: each["name"]),
+        "calls": sorted(calls, key=lambda call: call["name"]),
     }

@@ -18,21 +18,21 @@ from assay.models import Category, Dataset, Pull
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
 from incident_manager.quality.now import facts_now, of_category, statuses_now
-from incident_manager.quality.rules import RANK, AskedRange, Facts, judge
-from incident_manager.quality.rules import Status as Quality
+from incident_manager.quality.rules import RANK, Facts, RangeRequest, judge
+from incident_manager.quality.rules import QualityStatus as Quality
 from incident_manager.scores.metric_reporter import NONE, USUAL_RANGE, Group, data_qualities, overview, scores
 from test_generator.models import Gap
 from web.access.who import readable
 from web.doctor import idle
 from web.rendering.findings import small_plot
 from web.rendering.headline import reason_text
-from web.rendering.status import WORDS, Cell, ShownStatus, look_of
+from web.rendering.status import WORDS, Cell, DisplayStatus, look_of
 
 from .incident import MOST_CARDS, ROOTS, cards, open_incidents
-from .page_policy import TIERS, FilterForm, Told, choice_field, matching, page, query_without_page
+from .page_policy import TIERS, FilterForm, PageMessage, choice_field, matching, page, query_without_page
 
 PAGE_SIZE = 50
-FILTERS = tuple(ShownStatus(status.value) for status in Quality)
+FILTERS = tuple(DisplayStatus(status.value) for status in Quality)
 
 
 class CatalogueForm(FilterForm):
@@ -40,7 +40,7 @@ class CatalogueForm(FilterForm):
 
     q = forms.CharField(required=False, max_length=200)
     tier = choice_field(int, TIERS)
-    status = choice_field(ShownStatus, [status.value for status in FILTERS])
+    status = choice_field(DisplayStatus, [status.value for status in FILTERS])
 
 
 @page
@@ -75,7 +75,7 @@ def catalogue(
     q: str | None = "",
     team: str = "",
     tier: int | None = None,
-    status: ShownStatus | None = None,
+    status: DisplayStatus | None = None,
     page: int = 1,
 ) -> Page[Any]:
     """The rows of one page, the worst status first and by name where it is the same; ``statuses``: by dataset.
@@ -90,24 +90,24 @@ def catalogue(
     names = {pk: name for pk, name in datasets.values_list("pk", "full_name") if pk in statuses}
     keys = [pk for pk in names if status is None or statuses[pk].value == status.value]
     keys.sort(key=lambda pk: (RANK[statuses[pk]], names[pk].lower()))
-    one_page: Page[Any] = Paginator(keys, PAGE_SIZE).get_page(page)
-    keys = list(one_page.object_list)
+    dataset_page: Page[Any] = Paginator(keys, PAGE_SIZE).get_page(page)
+    keys = list(dataset_page.object_list)
     rows = Dataset.objects.only("full_name", "tier", "owner").in_bulk(keys)
     cells = matrix(facts_now({pk: names[pk] for pk in keys}, now=now))
     opened = Incident.objects.filter(dataset__in=keys, resolved_at=None).order_by()
     counts = dict(opened.values_list("dataset").annotate(Count("pk")))
     qualities = data_qualities(keys, now=now)
-    one_page.object_list = [
+    dataset_page.object_list = [
         {
             "dataset": rows[pk],
-            "status": ShownStatus(statuses[pk].value),
+            "status": DisplayStatus(statuses[pk].value),
             "cells": [cells.get((pk, category), Cell()) for category in Category.values],
             "quality": qualities[pk],  # data-level, of the last 28 days; None: nothing has tested it
             "open_incidents": counts.get(pk, 0),
         }
         for pk in keys
     ]
-    return one_page
+    return dataset_page
 
 
 def summary(statuses: Mapping[int, Quality]) -> dict[str, int]:
@@ -126,7 +126,7 @@ def matrix(facts_by_dataset: Mapping[int, Facts]) -> dict[tuple[int, str], Cell]
         for category in Category.values:
             part = of_category(facts, category)
             if part.tests or part.spoilt or part.claims:
-                answer = judge(part, AskedRange())
+                answer = judge(part, RangeRequest())
                 weighing = [reason for reason in answer.reasons if reason.status is answer.status]
                 windows = max((reason.count for reason in weighing), default=0)
                 why = reason_text(weighing[0].text) if weighing else ""
@@ -167,11 +167,11 @@ def scores_page(request: HttpRequest) -> HttpResponse:
 
 def _plot_text(values: list[float | None]) -> str:
     """The plot in words, for who cannot see it."""
-    known = [value for value in values if value is not None]
-    if not known:
+    figures = [value for value in values if value is not None]
+    if not figures:
         return gettext("no quality over time yet")
     text = gettext("data quality over time: from %(first)s to %(last)s, at worst %(worst)s")
-    return text % {"first": f"{known[0]:.1%}", "last": f"{known[-1]:.1%}", "worst": f"{min(known):.1%}"}
+    return text % {"first": f"{figures[0]:.1%}", "last": f"{figures[-1]:.1%}", "worst": f"{min(figures):.1%}"}
 
 
 @page
@@ -188,7 +188,7 @@ def team_page(request: HttpRequest, team: str) -> HttpResponse:
     """One team: its tables, what is open, how good its data is, what nobody tests; 404 where nothing was ever its."""
     names = dict(Dataset.objects.filter(team=team).values_list("pk", "full_name"))
     if not names and not Incident.objects.filter(team=team).exists():
-        raise Http404(Told(gettext("There is no team %(name)s.") % {"name": team}))
+        raise Http404(PageMessage(gettext("There is no team %(name)s.") % {"name": team}))
     now, number = clock.now(), CatalogueForm(request.GET).values()["page"]
     context = {
         "team": team,

@@ -16,13 +16,13 @@ from assay.models import Category, Dataset
 from assay.time.windows import zone
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import compares_profiles
-from execution_engine.novelty.statistics import STATISTICS, WHOLE_BATCH, Shown
-from execution_engine.profiles.profile import ColumnKind
+from execution_engine.novelty.statistics import STATISTICS, WHOLE_BATCH, Notation
+from execution_engine.profiles.profile import ValueKind
 from execution_engine.profiles.report import bars, usual_of
-from execution_engine.runs.column_history import ColumnHistory, column_history, names_of, told_of, values_of
+from execution_engine.runs.column_history import ColumnHistory, column_descriptions, column_history, names_of, values_of
 from web.rendering.findings import small_plot
 
-from .days import ShownTest
+from .days import DataTestSummary
 
 PAGE_SIZE = 50
 DRAWN_SMALL = {  # of each column those that it has, with the words under its plot
@@ -44,7 +44,14 @@ class Unprofiled(StrEnum):
 
 
 def columns_context(
-    dataset: Dataset, tests: Sequence[ShownTest], now: datetime, *, text: str, page: str, column: str, statistic: str
+    dataset: Dataset,
+    tests: Sequence[DataTestSummary],
+    now: datetime,
+    *,
+    text: str,
+    page: str,
+    column: str,
+    statistic: str,
 ) -> dict[str, Any]:
     """What the page shows of the columns whose names have the text; the declared ones first, in their order.
 
@@ -52,7 +59,7 @@ def columns_context(
     column that is not there, ``last`` the last profiled window, ``gap`` why its partitions cannot be profiled.
     """
     history = column_history(dataset, now)
-    profiles, hidden = told_of(dataset, history), sensitive_columns(dataset)
+    profiles, hidden = column_descriptions(dataset, history), sensitive_columns(dataset)
     names = names_of(dataset, history, (name for test in tests for name in test.columns))
     broken = broken_starts([live.test.pk for live in tests if _compares_profiles(live)], history.windows)
     marked = [window in broken for window in history.windows]
@@ -70,17 +77,16 @@ def columns_context(
             "sensitive": name.casefold() in hidden,
         }
 
-    one_page = Paginator([name for name in names if text.casefold() in name.casefold()], PAGE_SIZE).get_page(page)
+    column_page = Paginator([name for name in names if text.casefold() in name.casefold()], PAGE_SIZE).get_page(page)
     alike = [name for name in names if name.casefold() == column.casefold()]
     chosen = column if column in alike else next(iter(alike), None)
     gap = dataset.gaps.filter(category=Category.NOVELTY, template="", closed_at=None).first()
-    last = history.windows[-1].astimezone(zone(dataset.time_zone)) if history.windows else None
     return {
-        "page": one_page,
-        "columns": [row(name) for name in one_page],
+        "page": column_page,
+        "columns": [row(name) for name in column_page],
         "rows": _drawn(history, WHOLE_BATCH, "rows", marked),
         "windows": len(history.windows),
-        "last": f"{last:%Y-%m-%d %H:%M}".removesuffix(" 00:00") if last else "",
+        "last": _last_window(dataset, history),
         "chosen": None if chosen is None else _chosen(history, row(chosen), statistic, marked),
         "unknown": column if chosen is None else "",
         "is_past_lost": history.is_past_lost,  # only the newest partitions are drawn
@@ -89,8 +95,16 @@ def columns_context(
     }
 
 
-def _unprofiled(dataset: Dataset, tests: Sequence[ShownTest], found: ColumnHistory, *, has_gap: bool) -> Unprofiled:
-    if found.unreadable:
+def _last_window(dataset: Dataset, history: ColumnHistory) -> str:
+    if not history.windows:
+        return ""
+    return f"{history.windows[-1].astimezone(zone(dataset.time_zone)):%Y-%m-%d %H:%M}".removesuffix(" 00:00")
+
+
+def _unprofiled(
+    dataset: Dataset, tests: Sequence[DataTestSummary], history: ColumnHistory, *, has_gap: bool
+) -> Unprofiled:
+    if history.unreadable:
         return Unprofiled.UNREADABLE
     if not dataset.partition_column:
         return Unprofiled.NO_PARTITIONS
@@ -101,22 +115,22 @@ def _unprofiled(dataset: Dataset, tests: Sequence[ShownTest], found: ColumnHisto
     return Unprofiled.NOT_YET if slas(dataset).novelty else Unprofiled.NOT_WATCHED
 
 
-def _compares_profiles(live: ShownTest) -> bool:
+def _compares_profiles(live: DataTestSummary) -> bool:
     return live.test.revision is not None and compares_profiles(from_json(live.test.revision.tree))
 
 
 def _drawn(history: ColumnHistory, name: str, statistic: str, marked: Sequence[bool]) -> dict[str, Any] | None:
     """One statistic over time, and its ``last`` value in words; ``said`` names its column."""
     values = values_of(history, name, statistic)
-    known = [value for value in values if value is not None]
-    if not known:
+    figures = [value for value in values if value is not None]
+    if not figures:
         return None
     meaning = STATISTICS[statistic]
-    if statistic == "mean" and history.kinds.get(name) is ColumnKind.TIME:
-        words, last = gettext("mean, from the start of the partition"), f"{known[-1] / 3600:,.1f}\u00a0h"
+    if statistic == "mean" and history.kinds.get(name) is ValueKind.TIME:
+        words, last = gettext("mean, from the start of the partition"), f"{figures[-1] / 3600:,.1f}\u00a0h"
         short = gettext("mean, since its start")
     else:
-        words, last = gettext(meaning.words), _figure(known[-1], meaning.shown)
+        words, last = gettext(meaning.words), _figure(figures[-1], meaning.notation)
         short = str(DRAWN_SMALL.get(statistic, words))
     return {"said": _of_column(words, name), "short": short, "last": last, "plot": small_plot(values, marked)}
 
@@ -125,10 +139,10 @@ def _of_column(words: str, name: str) -> str:
     return gettext("%(statistic)s of %(column)s") % {"statistic": words, "column": name}
 
 
-def _figure(value: float, shown: Shown) -> str:
-    if shown is Shown.SHARE:
+def _figure(value: float, form: Notation) -> str:
+    if form is Notation.SHARE:
         return "100\u00a0%" if value >= 1 else f"{min(value, 0.9999) * 100:.3g}\u00a0%"
-    return f"{value:,.0f}" if shown is Shown.COUNT or abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if form is Notation.COUNT or abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _chosen(history: ColumnHistory, column: dict[str, Any], statistic: str, marked: Sequence[bool]) -> dict[str, Any]:
@@ -137,20 +151,20 @@ def _chosen(history: ColumnHistory, column: dict[str, Any], statistic: str, mark
     The data of its plot are as the plot of a test's results takes them: nine of ten lay from ``low`` to ``high``.
     """
     name, chosen = column["name"], {"column": column, "bars": bars(column["told"])}
-    if name not in history.shown or len(history.windows) < 2:
+    if name not in history.figures or len(history.windows) < 2:
         return chosen | {"statistics": (), "statistic": "", "history": {}}
-    known = [key for key in STATISTICS if any(value is not None for value in values_of(history, name, key))]
-    statistic = statistic if statistic in known else next(iter(known), "")
+    keys = [key for key in STATISTICS if any(value is not None for value in values_of(history, name, key))]
+    statistic = statistic if statistic in keys else next(iter(keys), "")
     values = values_of(history, name, statistic) if statistic else []
     accepted = [value for value, joined in zip(values, history.accepted, strict=False) if joined and value is not None]
     low, high = map(float, np.quantile(accepted, (0.05, 0.95))) if len(accepted) >= 8 else (None, None)
     return chosen | {
-        "statistics": [(key, gettext(STATISTICS[key].words)) for key in known],
+        "statistics": [(key, gettext(STATISTICS[key].words)) for key in keys],
         "statistic": statistic,
         "history": {
             "test": _of_column(gettext(STATISTICS[statistic].words), name) if statistic else "",
             "duration": False,
-            "share": bool(statistic) and STATISTICS[statistic].shown is Shown.SHARE,
+            "share": bool(statistic) and STATISTICS[statistic].notation is Notation.SHARE,
             "start": [int(window.timestamp()) for window in history.windows],
             "value": values,
             "was": [value if is_marked else None for value, is_marked in zip(values, marked, strict=False)],

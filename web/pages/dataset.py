@@ -18,7 +18,7 @@ from alerting.selectors import complete_up_to, times_to_complete
 from alerting.state import State
 from assay import clock
 from assay.access import Action
-from assay.catalog.selectors import asked_window, latest_ended, slas
+from assay.catalog.selectors import latest_ended, slas, window_from_text
 from assay.config import config
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset
@@ -32,7 +32,7 @@ from incident_manager.gate.services import lasting
 from incident_manager.models import GateOverride, Incident, Publication
 from incident_manager.publishing.services import published
 from incident_manager.quality.now import facts_now
-from incident_manager.quality.rules import Answer, AskedRange, ReasonKind, Status, judge
+from incident_manager.quality.rules import QualityAnswer, QualityStatus, RangeRequest, ReasonKind, judge
 from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, UnableToOverride, end_override, foresee, override
 from test_generator.models import RuleTemplate
@@ -44,7 +44,7 @@ from web.api.gate import GateOverrides
 from web.doctor import idle
 from web.rendering.headline import folded
 from web.rendering.lineage import lineage
-from web.rendering.status import MEANINGS, WORDS, ShownStatus, in_english, look_of
+from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english, look_of
 
 from .days import day_grid, day_results, history, live_tests, newest_groups
 from .page_policy import (
@@ -128,16 +128,16 @@ NO_FAULT = {*UNJUDGED, ReasonKind.WAIVED}
 PENDING = {ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET, ReasonKind.NOT_OVER}
 
 
-def unjudged_words(quality: Answer) -> tuple[str, str, str] | None:
+def unjudged_words(quality: QualityAnswer) -> tuple[str, str, str] | None:
     """How to say that nobody has judged all of the data: an icon, a word and a sentence; None where it is judged."""
-    if quality.status is Status.UNKNOWN:
-        weighing = [reason for reason in quality.reasons if reason.status is Status.UNKNOWN]
+    if quality.status is QualityStatus.UNKNOWN:
+        weighing = [reason for reason in quality.reasons if reason.status is QualityStatus.UNKNOWN]
         is_waiting = all(
             reason.kind is ReasonKind.NOT_JUDGED and reason.state is not State.UNKNOWN for reason in weighing
         )
         look, word, why = OVERDUE if is_waiting else NOT_KNOWN
-    elif quality.status is Status.UNTESTED:
-        look, word, why = NOT_TESTED if look_of(quality) is ShownStatus.UNTESTED else NOT_JUDGED_YET
+    elif quality.status is QualityStatus.UNTESTED:
+        look, word, why = NOT_TESTED if look_of(quality) is DisplayStatus.UNTESTED else NOT_JUDGED_YET
     else:
         return None
     return look, str(word), str(why)
@@ -164,9 +164,9 @@ def may_use(
             window = _range(partitioning, first, last, span, ended)
         window.taken()
     except (UnableToPartition, UnableToReadWindow) as unable:
-        said = "unknown", gettext("Which range?"), in_english(str(unable))
+        verdict = "unknown", gettext("Which range?"), in_english(str(unable))
         form = {"first": first, "last": last, "datacenter": place, "places": places, "offered": offered}
-        return {**form, "tone": "unread", "said": said}
+        return {**form, "tone": "unread", "said": verdict}
     to_read = [ToRead(dataset=dataset, window=window, datacenter=replica) for replica in places]
     answers = dict(zip(places, foresee(to_read, now=now), strict=True))
     quality, answer = answers[place]
@@ -187,7 +187,7 @@ def may_use(
     }
 
 
-def _answer_words(quality: Answer, decision: GateDecision, keys: str, place: str) -> tuple[str, str, str]:
+def _answer_words(quality: QualityAnswer, decision: GateDecision, keys: str, place: str) -> tuple[str, str, str]:
     """An icon, a word and a sentence that names the range and the place."""
     look, word, gate = (str(part) for part in SAID[decision])
     sentence = gate % {"keys": gettext("%(keys)s in %(place)s") % {"keys": keys, "place": place}}
@@ -214,7 +214,7 @@ def _range(partitioning: Partitioning, first_key: str, last_key: str, span: int,
     return Window(start=first.start, end=last.end)
 
 
-def _faults_elsewhere(answers: Mapping[str, tuple[Answer, GateAnswer]], place: str) -> Iterator[Because]:
+def _faults_elsewhere(answers: Mapping[str, tuple[QualityAnswer, GateAnswer]], place: str) -> Iterator[Because]:
     """What is wrong with the same partitions in another datacenter, and not here."""
     here = {replace(reason, datacenter="") for reason in answers[place][1].reasons}
     for other in answers:
@@ -273,7 +273,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         return render(request, "web/_may_use.html", {"dataset": dataset, "use": use, "use_spans": SPANS})
     tests = live_tests(dataset, veil)
     facts = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
-    answer, replicas = judge(facts, AskedRange()), dataset.replicas.all()
+    answer, replicas = judge(facts, RangeRequest()), dataset.replicas.all()
     number = request.GET.get("test", "")
     chosen = next((live.test for live in tests if str(live.test.pk) == number), tests[0].test if tests else None)
     context = {
@@ -284,13 +284,15 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "reasons": folded(answer.reasons),
         "use": use,
         "use_spans": SPANS,
-        "replicas": [(replica, judge(facts, AskedRange(datacenter=replica.datacenter)).status) for replica in replicas],
+        "replicas": [
+            (replica, judge(facts, RangeRequest(datacenter=replica.datacenter)).status) for replica in replicas
+        ],
         "promises": promises(dataset),
         "progress": progress(dataset),
         "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
         "grid": day_grid(dataset, facts, now=now),
         "legend": [
-            (status, WORDS[status], MEANINGS[status]) for status in ShownStatus if status is not ShownStatus.NONE
+            (status, WORDS[status], MEANINGS[status]) for status in DisplayStatus if status is not DisplayStatus.NONE
         ],
         "day": _day_asked(request, dataset, veil, now),
         "incidents": incidents_of(dataset),
@@ -333,15 +335,15 @@ def _override_asked(request: HttpRequest) -> dict[str, str]:
     window, incident = request.GET.get("override", ""), request.GET.get("incident", "")
     if not window and not incident:
         return {}
-    known = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
-    return {"window": window, "reason": known}
+    reason = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
+    return {"window": window, "reason": reason}
 
 
 def _day_asked(request: HttpRequest, dataset: Dataset, veil: Veil, now: datetime) -> dict[str, Any] | None:
     """The results of the day whose cell was chosen in the grid."""
     label, category = request.GET.get("day", ""), request.GET.get("category", "")
-    known = category if category in Category.values else ""
-    return day_results(dataset, label, known, veil, now=now) if label else None
+    chosen_category = category if category in Category.values else ""
+    return day_results(dataset, label, chosen_category, veil, now=now) if label else None
 
 
 @page
@@ -375,10 +377,10 @@ def new_override(request: HttpRequest, name: str) -> HttpResponse:
     form, home = OverrideForm(request.POST), reverse("dataset", args=[name])
     if not form.is_valid():
         return complain(request, form, home)
-    given, refusal = {"dataset": dataset, **form.cleaned_data}, (UnableToOverride, UnableToReadWindow)
-    with changing(request, GateOverrides, "create", given=given, refusal=refusal, home=home) as change:
-        given["window"] = asked_window(dataset, given["window"])
-        row = override(**given, author=request.user.get_username(), now=clock.now())
+    fields, refusal = {"dataset": dataset, **form.cleaned_data}, (UnableToOverride, UnableToReadWindow)
+    with changing(request, GateOverrides, "create", details=fields, refusal=refusal, home=home) as change:
+        fields["window"] = window_from_text(dataset, fields["window"])
+        row = override(**fields, author=request.user.get_username(), now=clock.now())
         change.key, at = row.pk, f"{row.ends_at:%Y-%m-%d %H:%M}"
         messages.success(request, gettext("The gate only warns until %(at)s UTC. The data stays bad.") % {"at": at})
     return redirect("dataset", name)

@@ -42,12 +42,12 @@ from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
 from incident_manager.quality.now import of_category
-from incident_manager.quality.rules import AskedRange, Facts, ReasonKind, judge
-from incident_manager.quality.rules import Status as Quality
-from incident_manager.quality.selectors import known_of
-from web.rendering.findings import ShownGroups, groups_of
+from incident_manager.quality.rules import Facts, RangeRequest, ReasonKind, judge
+from incident_manager.quality.rules import QualityStatus as Quality
+from incident_manager.quality.selectors import window_facts
+from web.rendering.findings import GroupSummary, groups_of
 from web.rendering.headline import reason_text
-from web.rendering.status import RANK, WORDS, ShownStatus, look_of, plain, status_of
+from web.rendering.status import RANK, WORDS, DisplayStatus, look_of, plain, status_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,24 +81,27 @@ def bounds_with(tree: Assertion, measured: Mapping[str, Any]) -> PlotBounds:
 
     ``measured`` is as a run keeps it, by the text of each operand. None where a value is not there.
     """
-    known = {text: from_stored(value) for text, value in measured.items()}
+    operand_values = {text: from_stored(value) for text, value in measured.items()}
     match tree:
         case Between(negated=False):
-            return PlotBounds(low=_reckoned(tree.value, tree.low, known), high=_reckoned(tree.value, tree.high, known))
+            return PlotBounds(
+                low=_reckoned(tree.value, tree.low, operand_values),
+                high=_reckoned(tree.value, tree.high, operand_values),
+            )
         case Comparison() if tree.comparator in UPPER:
-            return PlotBounds(high=_reckoned(tree.left, tree.right, known))
+            return PlotBounds(high=_reckoned(tree.left, tree.right, operand_values))
         case Comparison() if tree.comparator in LOWER:
-            return PlotBounds(low=_reckoned(tree.left, tree.right, known))
+            return PlotBounds(low=_reckoned(tree.left, tree.right, operand_values))
     return PlotBounds()
 
 
-def _reckoned(value: Expression, bound: Expression, known: Mapping[str, ExactNumber | None]) -> float | None:
+def _reckoned(value: Expression, bound: Expression, operand_values: Mapping[str, ExactNumber | None]) -> float | None:
     """What a bound came to, where it is a number."""
     compared = Comparison(comparator=Comparator.AT_LEAST, left=value, right=bound)
-    if any(operand.text not in known for operand in operands(compared)):
+    if any(operand.text not in operand_values for operand in operands(compared)):
         return None
-    found = of_known(compared, known, zero=ZeroDivision.NULL).bound
-    return None if found is None else float(found)
+    limit = of_known(compared, operand_values, zero=ZeroDivision.NULL).bound
+    return None if limit is None else float(limit)
 
 
 def _of_comparison(tree: Comparison) -> PlotBounds:
@@ -107,9 +110,9 @@ def _of_comparison(tree: Comparison) -> PlotBounds:
     if tree.comparator is Comparator.EQUAL:
         return _bounds(literal, literal)
     if tree.comparator in UPPER:
-        found = _bounds(literal, None) if is_mirrored else _bounds(None, literal)
+        plot_bounds = _bounds(literal, None) if is_mirrored else _bounds(None, literal)
         is_anomaly = isinstance(measured, History) and measured.function is HistoryFunction.ANOMALY
-        return replace(found, widths=found.high) if is_anomaly else found
+        return replace(plot_bounds, widths=plot_bounds.high) if is_anomaly else plot_bounds
     if tree.comparator in LOWER:
         return _bounds(None, literal) if is_mirrored else _bounds(literal, None)
     return PlotBounds()
@@ -132,18 +135,18 @@ def _figure(expression: Expression | None) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownTest:
+class DataTestSummary:
     """A live test and the standing that counts: the newest trouble, else that of the newest window."""
 
     test: DataTest
     standing: Standing | None
-    status: ShownStatus
+    status: DisplayStatus
     sentence: str
     columns: tuple[str, ...] = ()  # of its own dataset that the assertion names
     dimension: str = ""
 
 
-def live_tests(dataset: Dataset, veil: Veil) -> list[ShownTest]:
+def live_tests(dataset: Dataset, veil: Veil) -> list[DataTestSummary]:
     """The live tests of a dataset, the troubled first, in two statements."""
     own = Standing.objects.filter(data_test=OuterRef("pk")).order_by("-window_start").values("pk")
     tests = list(
@@ -158,12 +161,12 @@ def live_tests(dataset: Dataset, veil: Veil) -> list[ShownTest]:
     return sorted(live, key=lambda test: RANK[test.status])
 
 
-def _live_test(test: DataTest, standing: Standing | None, veil: Veil) -> ShownTest:
+def _live_test(test: DataTest, standing: Standing | None, veil: Veil) -> DataTestSummary:
     tree = from_json(test.revision.tree) if test.revision else None
-    return ShownTest(
+    return DataTestSummary(
         test=test,
         standing=standing,
-        status=status_of(standing.state, standing.waiver_id is not None) if standing else ShownStatus.PENDING,
+        status=status_of(standing.state, standing.waiver_id is not None) if standing else DisplayStatus.PENDING,
         sentence=sentence_of(standing, veil) if standing else "",
         columns=columns_named(tree) if tree else (),
         dimension=dimension_of(test.category, tree) if tree else "",
@@ -172,15 +175,20 @@ def _live_test(test: DataTest, standing: Standing | None, veil: Veil) -> ShownTe
 
 COLUMNS = 28
 MOST_RUNS = 100
-LOOKS = {"held": ShownStatus.PASS, "broken": ShownStatus.FAIL, "error": ShownStatus.UNKNOWN, "": ShownStatus.PENDING}
+LOOKS = {
+    "held": DisplayStatus.PASS,
+    "broken": DisplayStatus.FAIL,
+    "error": DisplayStatus.UNKNOWN,
+    "": DisplayStatus.PENDING,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Day:
+class DayCell:
     """One field: how a partition stands (a day, where partitions are hours), and why."""
 
     label: str
-    status: ShownStatus
+    status: DisplayStatus
     why: str = ""
     was_bad: bool = False  # a test had broken on it, and holds again
 
@@ -205,7 +213,7 @@ def day_grid(dataset: Dataset, facts: Facts, *, now: datetime) -> dict[str, Any]
         columns = (*partitioning.previous(last, COLUMNS - 1), last)
         labels = tuple(map(partitioning.key, columns))
         span = Window(start=columns[0].start, end=columns[-1].end)
-        partitions = _of_scope(known_of(dataset, span, now=now), whole_table=False)
+        partitions = _of_scope(window_facts(dataset, span, now=now), whole_table=False)
     tables, healed, rows = _of_scope(facts, whole_table=True), _healed(dataset, columns), []
     for category in Category.values:
         days, whole = of_category(partitions, category), of_category(tables, category)
@@ -213,9 +221,9 @@ def day_grid(dataset: Dataset, facts: Facts, *, now: datetime) -> dict[str, Any]
             fields = [
                 _day(label, column, days, healed[category]) for label, column in zip(labels, columns, strict=True)
             ]
-            status = look_of(judge(whole, AskedRange())) if whole.tests or whole.spoilt else ShownStatus.NONE
+            status = look_of(judge(whole, RangeRequest())) if whole.tests or whole.spoilt else DisplayStatus.NONE
             rows.append({"category": category, "days": fields, "whole_table": status})
-    has_whole_table = any(row["whole_table"] is not ShownStatus.NONE for row in rows)
+    has_whole_table = any(row["whole_table"] is not DisplayStatus.NONE for row in rows)
     return {"labels": labels, "rows": rows, "has_whole_table": has_whole_table}
 
 
@@ -253,13 +261,13 @@ def _healed(dataset: Dataset, columns: Sequence[Window]) -> defaultdict[str, lis
     return healed
 
 
-def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window]) -> Day:
-    answer = judge(facts, AskedRange(window=column))
+def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window]) -> DayCell:
+    answer = judge(facts, RangeRequest(window=column))
     if not facts.tests and all(reason.kind is ReasonKind.NO_TEST for reason in answer.reasons):
-        return Day(label=label, status=ShownStatus.NONE)
+        return DayCell(label=label, status=DisplayStatus.NONE)
     why = reason_text(answer.reasons[0].text) if answer.reasons else ""
     was_bad = answer.status is not Quality.BAD and any(window.overlaps(column) for window in healed)
-    return Day(label=label, status=look_of(answer), why=why, was_bad=was_bad)
+    return DayCell(label=label, status=look_of(answer), why=why, was_bad=was_bad)
 
 
 def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now: datetime) -> dict[str, Any] | None:
@@ -284,10 +292,10 @@ def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now:
     if category:
         rows = rows.filter(data_test__category=category)
     joined = rows.select_related("revision", "data_test__dataset").order_by("-requested_at", "-pk")
-    runs, shown = list(joined[: MOST_RUNS + 1]), []
+    runs, run_rows = list(joined[: MOST_RUNS + 1]), []
     for run in runs[:MOST_RUNS]:
         is_hidden = veil.hides_run(run)
-        shown.append(
+        run_rows.append(
             {
                 "run": run,
                 "status": LOOKS[run.outcome],
@@ -296,7 +304,7 @@ def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now:
                 "sentence": HIDDEN if is_hidden else run.sentence,
             }
         )
-    return {"label": label, "category": category, "runs": shown, "has_more": len(runs) > MOST_RUNS}
+    return {"label": label, "category": category, "runs": run_rows, "has_more": len(runs) > MOST_RUNS}
 
 
 LONGEST = 1000
@@ -339,7 +347,7 @@ def _judged_runs(data_test: DataTest) -> QuerySet[Run]:
     return runs.select_related("revision", "data_test__dataset")
 
 
-def newest_groups(data_test: DataTest, veil: Veil) -> ShownGroups | None:
+def newest_groups(data_test: DataTest, veil: Veil) -> GroupSummary | None:
     """The groups of its newest window, where it is by columns and what it found may be told."""
     run = _judged_runs(data_test).order_by("-window_start", "-measured_at").first()
     return None if run is None or veil.hides_run(run) else groups_of(veil.findings(run))
@@ -355,10 +363,10 @@ def _took(data_test: DataTest) -> dict[datetime, float]:
 
 def expected_bounds(run: Run, limits: PlotBounds) -> PlotBounds:
     """The bounds of a run: of an anomaly the interval that was expected then, as wide as the test lets it be."""
-    found = _finding(run)
-    if limits.widths is None or found is None:
+    finding = _finding(run)
+    if limits.widths is None or finding is None:
         return limits
-    low, high = found["low"], found["high"]
+    low, high = finding["low"], finding["high"]
     if low is None or high is None:
         return PlotBounds(low=low, high=high)
     middle, reach = low / 2 + high / 2, (high / 2 - low / 2) * limits.widths
@@ -369,12 +377,12 @@ def plotted_value(run: Run | None) -> float | None:
     """The run's value; of an anomaly that of its metric, which its bounds are of."""
     if run is None or run.value is None or not isfinite(run.value):
         return None
-    found = _finding(run)
-    value = None if found is None else from_stored(found["value"])
+    finding = _finding(run)
+    value = None if finding is None else from_stored(finding["value"])
     return run.value if value is None else float(value)
 
 
 def _finding(run: Run) -> dict[str, Any] | None:
     """What the one anomaly that a run asked for found."""
-    found = run.findings.get(EXPECTED, [])
-    return found[0] if len(found) == 1 else None
+    findings = run.findings.get(EXPECTED, [])
+    return findings[0] if len(findings) == 1 else None

@@ -50,11 +50,11 @@ from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.typed import keep, typed_before, typed_in
 from web.api.data_tests import DataTests
-from web.rendering.status import ShownStatus, in_english
+from web.rendering.status import DisplayStatus, in_english
 
 from .assertion_words import completions, datasets_of, describe_operands, groups_of, parts_of
 from .days import PlotBounds, bounds, bounds_with, expected_bounds, plotted_value
-from .page_policy import LengthField, NameField, View, complain, dataset_of, demand, form_of, page
+from .page_policy import LengthFormField, NameField, View, complain, dataset_of, demand, form_of, page
 
 WIDTH, HEIGHT, MARGIN = 720.0, 180.0, 10.0
 Point = tuple[float, float]
@@ -104,10 +104,10 @@ def past_plot(points: Sequence[PastPoint]) -> PastPlot | None:
 
     values = [at(place, point.value) for place, point in enumerate(points)]
     marked = [(point, spot) for point, spot in zip(points, values, strict=True) if spot is not None]
-    known = [point if spot else PastPoint(value=None) for point, spot in zip(points, values, strict=True)]
+    points_with_gaps = [point if spot else PastPoint(value=None) for point, spot in zip(points, values, strict=True)]
     sides = (
-        [at(place, point.low) for place, point in enumerate(known)],
-        [at(place, point.high) for place, point in enumerate(known)],
+        [at(place, point.low) for place, point in enumerate(points_with_gaps)],
+        [at(place, point.high) for place, point in enumerate(points_with_gaps)],
     )
     return PastPlot(
         lines=tuple(_polylines(values)),
@@ -128,7 +128,7 @@ def _polylines(points: Sequence[Point | None]) -> Iterator[str]:
 
 
 WINDOWS = 30
-BROKEN = (ShownStatus.FAIL, ShownStatus.WARN)
+BROKEN = (DisplayStatus.FAIL, DisplayStatus.WARN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ class PastRow:
     """One window as people read it."""
 
     key: str
-    status: ShownStatus
+    status: DisplayStatus
     word: str
     said: str = ""
     value: float | None = None
@@ -153,9 +153,9 @@ def past_rows(
     """
     assert test.revision is not None
     start = first_of_last(dataset, now)
-    found = backtest(test, start=start, end=now, now=now, sustain=sustain, measure=measure)
+    past_report = backtest(test, start=start, end=now, now=now, sustain=sustain, measure=measure)
     tree = from_json(test.revision.tree)
-    rows = _rows(dataset, found, tree, hides=Veil(now).hides(test.revision, dataset))
+    rows = _rows(dataset, past_report, tree, hides=Veil(now).hides(test.revision, dataset))
     points = [PastPoint(value=row.value, low=row.low, high=row.high, broken=row.status in BROKEN) for row in rows]
     names = [dataset.full_name, *datasets_of(tree)]
     scans = Scan.objects.filter(dataset__full_name__in=names, ended_at__isnull=True, window_start__gte=start)
@@ -163,12 +163,12 @@ def past_rows(
         "rows": rows[::-1],
         "first": rows[0].key if rows else "",
         "last": rows[-1].key if rows else "",
-        "found": found,
+        "found": past_report,
         "plot": past_plot(points),
         "is_duration": bounds(tree).is_duration,
-        "reading": scans.count() if found.missing else 0,
-        "measured": len(found.windows),
-        "seconds": None if found.seconds is None else max(1, round(found.seconds.total_seconds())),
+        "reading": scans.count() if past_report.missing else 0,
+        "measured": len(past_report.windows),
+        "seconds": None if past_report.seconds is None else max(1, round(past_report.seconds.total_seconds())),
     }
 
 
@@ -186,35 +186,35 @@ def first_of_last(dataset: Dataset, now: datetime) -> datetime:
     return partitioning.previous(newest, WINDOWS - 1)[0].start
 
 
-def _rows(dataset: Dataset, found: Backtest, tree: Assertion, *, hides: bool) -> list[PastRow]:
+def _rows(dataset: Dataset, past_report: Backtest, tree: Assertion, *, hides: bool) -> list[PastRow]:
     partitioning = dataset.partitioning
     assert partitioning is not None
-    failed = {window for incident in found.raised.incidents for window in incident.windows}
-    runs = {result.window: run_of(result) for result in found.windows}
+    failed = {window for incident in past_report.raised.incidents for window in incident.windows}
+    runs = {result.window: run_of(result) for result in past_report.windows}
     rows = []
-    for window in sorted({*found.missing, *found.unknowable, *runs}, key=lambda window: window.start):
+    for window in sorted({*past_report.missing, *past_report.unknowable, *runs}, key=lambda window: window.start):
         key, run = partitioning.key(window), runs.get(window)
         if run is not None and not hides:
             rows.append(_row(key, run, tree, is_failed=window in failed))
             continue
         word, why = gettext("hidden"), gettext("it may not be told to you")
         if run is None:
-            why = found.unknowable.get(window) or ""
+            why = past_report.unknowable.get(window) or ""
             word = gettext("cannot be known") if why else gettext("never measured")
-        rows.append(PastRow(key=key, status=ShownStatus.NONE, word=word, said=why))
+        rows.append(PastRow(key=key, status=DisplayStatus.NONE, word=word, said=why))
     return rows
 
 
 def _row(key: str, run: Run, tree: Assertion, *, is_failed: bool) -> PastRow:
     match run.outcome:
         case Outcome.HELD:
-            status, word = ShownStatus.PASS, gettext("held")
+            status, word = DisplayStatus.PASS, gettext("held")
         case Outcome.BROKEN if is_failed:
-            status, word = ShownStatus.FAIL, gettext("broken: FAIL")
+            status, word = DisplayStatus.FAIL, gettext("broken: FAIL")
         case Outcome.BROKEN:
-            status, word = ShownStatus.WARN, gettext("broken: WARN only")
+            status, word = DisplayStatus.WARN, gettext("broken: WARN only")
         case _:
-            return PastRow(key=key, status=ShownStatus.LEARNING, word=gettext("not judged"), said=run.sentence)
+            return PastRow(key=key, status=DisplayStatus.LEARNING, word=gettext("not judged"), said=run.sentence)
     limits = _limits(run, tree)
     return PastRow(
         key=key, status=status, word=word, said=run.sentence, value=plotted_value(run), low=limits.low, high=limits.high
@@ -252,18 +252,18 @@ class EditorForm(forms.Form):
     category = forms.ChoiceField(required=False, choices=Category.choices)
     severity = forms.ChoiceField(required=False, choices=[("", ""), *Severity.choices])
     schedule = NameField(required=False, max_length=120)
-    sustain = LengthField(required=False, max_length=20)
+    sustain = LengthFormField(required=False, max_length=20)
     suggestion = forms.IntegerField(required=False, min_value=1)
     report = forms.IntegerField(required=False, min_value=1)
 
     def definition(self) -> dict[str, Any]:
         """What a revision is made of."""
-        given = self.cleaned_data
+        fields = self.cleaned_data
         return {
-            "assertion": given["assertion"],
-            "severity": given["severity"] or None,
-            "schedule": given["schedule"].strip() or SCHEDULES[0],
-            "sustain": given["sustain"],
+            "assertion": fields["assertion"],
+            "severity": fields["severity"] or None,
+            "schedule": fields["schedule"].strip() or SCHEDULES[0],
+            "sustain": fields["sustain"],
         }
 
 
@@ -283,9 +283,9 @@ def typed_of(test: DataTest) -> dict[str, str]:
 
 def as_yaml(dataset: str, typed: Mapping[str, str]) -> str:
     """The test as a catalog file says it, without what it leaves to the dataset."""
-    said = {name: typed.get(name, "").strip() for name in FIELDS}
+    texts = {name: typed.get(name, "").strip() for name in FIELDS}
     usual = {"category": Category.CUSTOM.value, "schedule": SCHEDULES[0]}
-    test = {"dataset": dataset} | {name: text for name, text in said.items() if text and usual.get(name) != text}
+    test = {"dataset": dataset} | {name: text for name, text in texts.items() if text and usual.get(name) != text}
     return yaml.safe_dump({"tests": [test]}, sort_keys=False, width=YAML_WIDTH, allow_unicode=True)
 
 
@@ -362,8 +362,8 @@ def form_of_editor(view: View) -> View:
     new, edit = form_of("test-new", "name")(view), form_of("test-edit", "name", "pk")(view)
 
     @wraps(view)
-    def answered(request: HttpRequest, **given: Any) -> HttpResponseBase:
-        return (edit if "pk" in given else new)(request, **given)
+    def answered(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
+        return (edit if "pk" in arguments else new)(request, **arguments)
 
     return answered
 
@@ -381,7 +381,8 @@ def measure(request: HttpRequest, name: str, pk: str | None = None) -> HttpRespo
     """The same, and ask for what was never measured in the last windows."""
     dataset = dataset_of(name)
     demand(request, Action.RUN, dataset)
-    with audited(request, "backtest.measure", kind="backtest", given={"assertion": request.POST.get("assertion", "")}):
+    details = {"assertion": request.POST.get("assertion", "")}
+    with audited(request, "backtest.measure", kind="backtest", details=details):
         return _render_check(request, name, pk, measure=True)
 
 
@@ -494,25 +495,27 @@ def _tried(dataset: Dataset, test: DataTest | None, assertion: str, typed: Mappi
 
 
 def _save(request: HttpRequest, dataset: Dataset, test: DataTest | None, form: EditorForm) -> DataTest:
-    author, now, given = request.user.get_username(), clock.now(), form.definition()
+    author, now, fields = request.user.get_username(), clock.now(), form.definition()
     before = test.revision.severity if test and test.revision else None
-    severity = given["severity"] or before or slas(dataset).severity
-    schedule = "weekly" if test and test.scope == Scope.TABLE else given["schedule"]
-    why = untried_if_hard(dataset, given["assertion"], severity, now, schedule=schedule) if severity != before else None
+    severity = fields["severity"] or before or slas(dataset).severity
+    schedule = "weekly" if test and test.scope == Scope.TABLE else fields["schedule"]
+    why = (
+        untried_if_hard(dataset, fields["assertion"], severity, now, schedule=schedule) if severity != before else None
+    )
     if why is not None:
         raise UnableToWrite(f"It cannot be hard yet: {why}. Measure the last windows below, or make it soft.")
     if test is not None:
         if refused := not_edited(test):
             raise UnableToWrite(f"{refused.why} {refused.mend}")
-        changes = {name: value for name, value in given.items() if value is not None}
+        changes = {name: value for name, value in fields.items() if value is not None}
         with audited(
-            request, "data-test.revise", kind=DataTests.kind, key=test.pk, look=DataTests.picture, given=changes
+            request, "data-test.revise", kind=DataTests.kind, key=test.pk, look=DataTests.picture, details=changes
         ):
             return revise(test, replace(Definition.of(test.revision), **changes), author=author, now=now)
     typed = form.cleaned_data
-    given |= {"name": typed["name"].strip(), "category": typed["category"] or Category.CUSTOM}
-    with audited(request, "data-test.create", kind=DataTests.kind, look=DataTests.picture, given=given) as change:
-        written = write_data_test(dataset=dataset, **given, author=author, now=now)
+    fields |= {"name": typed["name"].strip(), "category": typed["category"] or Category.CUSTOM}
+    with audited(request, "data-test.create", kind=DataTests.kind, look=DataTests.picture, details=fields) as change:
+        written = write_data_test(dataset=dataset, **fields, author=author, now=now)
         change.key = written.pk
         for row in Offer.objects.filter(pk=typed["suggestion"], dataset=dataset):
             accept_adjusted(row, written, author=author, now=now)

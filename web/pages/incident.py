@@ -38,7 +38,7 @@ from web.access.throttles import costs
 from web.access.typed import typed_before
 from web.access.who import may, readable
 from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
-from web.rendering.findings import OF_GROUPS, Moved, ShownGroups, groups_of, moved
+from web.rendering.findings import OF_GROUPS, GroupSummary, MovedStatistic, groups_of, moved
 from web.rendering.headline import WorstResult, headline, timeline_of
 from web.rendering.status import plain
 
@@ -46,7 +46,7 @@ from .page_policy import (
     TIERS,
     FilterForm,
     NameField,
-    Told,
+    PageMessage,
     UtcField,
     changing,
     choice_field,
@@ -154,7 +154,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     rows = Incident.objects.select_related("dataset", "alert__cause__dataset", "alert__cause__incident")
     incident = rows.prefetch_related("timeline", "episodes", effects, under_way).filter(pk=pk).first()
     if incident is None:
-        raise Http404(Told(gettext("There is no incident %(id)s.") % {"id": pk}))
+        raise Http404(PageMessage(gettext("There is no incident %(id)s.") % {"id": pk}))
     demand(request, Action.READ, incident)
     now, typed = clock.now(), typed_before(request)
     veil = Veil(now)
@@ -164,7 +164,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     notices = list(notice_rows) if incident.alert_id else []
     deliveries = {notice.delivery for notice in notices}
     eta = f"{incident.eta:%Y-%m-%dT%H:%M}" if incident.eta else ""
-    known = {"root_cause": incident.root_cause, "eta": eta, "backfill": incident.backfill, "text": ""}
+    annotation = {"root_cause": incident.root_cause, "eta": eta, "backfill": incident.backfill, "text": ""}
     context = {
         "here": "incidents",
         "incident": incident,
@@ -175,7 +175,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "may_act": may(request, Action.ACT, incident),
         "waived_until": waiver_end(WaiverScope.TEST, made_at=now, tier=incident.dataset.tier),
         "typed": typed,
-        "annotation": typed.get("annotate") or known,
+        "annotation": typed.get("annotate") or annotation,
         "assigned_to": typed.get("assign", {}).get("to", incident.assigned_to),
         "people": people_for(incident) if may(request, Action.ACT, incident) else [],
         "headline": headline_of(incident, windows, veil),
@@ -214,8 +214,8 @@ class SpoiltShown:
     standing: Standing | None
     sentence: str = ""
     findings: tuple[tuple[str, str], ...] = ()  # of the newest result, such as lost keys: a name and a text each
-    moved: tuple[Moved, ...] = ()  # where it is unlike those before it
-    groups: ShownGroups | None = None  # where its test is by columns
+    moved: tuple[MovedStatistic, ...] = ()  # where it is unlike those before it
+    groups: GroupSummary | None = None  # where its test is by columns
 
 
 def _newest_bad(incidents: Sequence[Incident], veil: Veil) -> dict[int, list[SpoiltShown]]:
@@ -327,8 +327,8 @@ def _worst_result(test: DataTest, spoilt: SpoiltShown, value: float | None) -> W
 def headlines_of(incidents: Sequence[Incident], veil: Veil) -> dict[int, str]:
     """What is wrong in each of these that is open and that a test found, by its id; in two statements."""
     bad = _newest_bad([incident for incident in incidents if incident.resolved_at is None], veil)
-    found_by_tests = [incident for incident in incidents if any(spoilt.standing for spoilt in bad[incident.pk])]
-    return {incident.pk: headline_of(incident, bad[incident.pk], veil) for incident in found_by_tests}
+    test_incidents = [incident for incident in incidents if any(spoilt.standing for spoilt in bad[incident.pk])]
+    return {incident.pk: headline_of(incident, bad[incident.pk], veil) for incident in test_incidents}
 
 
 def people_for(incident: Incident) -> list[str]:
@@ -514,16 +514,16 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     form, home = form_class(request.POST), reverse("incident", args=[pk])
     if not form.is_valid():
         return complain(request, form, home)
-    given, author = form.cleaned_data, request.user.get_username()
+    fields, author = form.cleaned_data, request.user.get_username()
     changes = {
-        field: value for field, value in given.items() if action != "annotate" or _changes(incident, field, value)
+        field: value for field, value in fields.items() if action != "annotate" or _changes(incident, field, value)
     }
     before = incident.assigned_to, incident.acknowledged_by
-    with changing(request, Incidents, name, key=pk, given=given, refusal=services.UnableToResolve, home=home):
+    with changing(request, Incidents, name, key=pk, details=fields, refusal=services.UnableToResolve, home=home):
         result = service(incident, **changes, author=author, now=clock.now())
         is_same = before == (incident.assigned_to, incident.acknowledged_by)
         if action == "assign":
-            messages.success(request, _assigned_text(incident, is_same=is_same, is_own=given["to"] == author))
+            messages.success(request, _assigned_text(incident, is_same=is_same, is_own=fields["to"] == author))
         else:
             messages.success(request, _done_text(action, incident, result))
     return redirect("incident", pk)

@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from alerting.alerts.texts import Answer, UnableToFollow, followed
+from alerting.alerts.texts import LinkAction, UnableToFollow, followed
 from alerting.models import Silence
 from alerting.services import UnableToSilence, end_silence, silence
 from assay import clock
@@ -49,7 +49,7 @@ def answer_page(request: HttpRequest, token: str) -> HttpResponse:
         gone = {"here": "incidents", "fault": gettext("The incident of this link is no longer kept.")}
         return render(request, "web/answer.html", gone, status=GONE)
     demand(request, Action.READ, incident)
-    is_mute = link.answer is Answer.MUTE
+    is_mute = link.answer is LinkAction.MUTE
     context: dict[str, Any] = {
         "here": "incidents",
         "incident": incident,
@@ -77,10 +77,10 @@ class SilenceForm(forms.Form):
     def clean_dataset(self) -> Dataset | None:
         """The dataset with this name."""
         name = self.cleaned_data["dataset"].strip()
-        found = Dataset.objects.filter(name_key=name_key(name)).first() if name else None
-        if name and found is None:
+        dataset = Dataset.objects.filter(name_key=name_key(name)).first() if name else None
+        if name and dataset is None:
             raise forms.ValidationError(gettext("No dataset is called %(name)s.") % {"name": name})
-        return found
+        return dataset
 
 
 @page
@@ -129,10 +129,10 @@ def new_silence(request: HttpRequest) -> HttpResponse:
     form, home = SilenceForm(request.POST), reverse("silences")
     if not form.is_valid():
         return complain(request, form, home)
-    given = form.cleaned_data
-    demand(request, Action.SILENCE, Silence(dataset=given["dataset"], owner=given["owner"]))
-    with changing(request, Silences, "create", given=given, refusal=UnableToSilence, home=home) as change:
-        row = silence(**given, author=request.user.get_username(), now=clock.now())
+    fields = form.cleaned_data
+    demand(request, Action.SILENCE, Silence(dataset=fields["dataset"], owner=fields["owner"]))
+    with changing(request, Silences, "create", details=fields, refusal=UnableToSilence, home=home) as change:
+        row = silence(**fields, author=request.user.get_username(), now=clock.now())
         change.key = row.pk
         messages.success(request, gettext("Muted until %(at)s UTC.") % {"at": f"{row.ends_at:%Y-%m-%d %H:%M}"})
     return redirect("silences")

@@ -39,7 +39,7 @@ MOST_PAGES = 10**6
 page = login_required
 
 
-class Told(str):
+class PageMessage(str):
     """A message of our own that a page for errors shows; what Django says of models and addresses it does not."""
 
     is_told = True
@@ -54,13 +54,13 @@ def form_of(name: str, *parts: str) -> Callable[[View], View]:
 
     def of_page(view: View) -> View:
         @wraps(view)
-        def answered(request: HttpRequest, **given: object) -> HttpResponseBase:
-            home = reverse(name, kwargs={part: given[part] for part in parts})
+        def answered(request: HttpRequest, **arguments: object) -> HttpResponseBase:
+            home = reverse(name, kwargs={part: arguments[part] for part in parts})
             if request.method in SAFE:
                 return redirect(home)
             if not request.user.is_authenticated:
                 return ask_to_log_in(request, home)
-            return require_POST(view)(request, **given)
+            return require_POST(view)(request, **arguments)
 
         return answered
 
@@ -101,13 +101,13 @@ def changing(
     *,
     refusal: type[Exception] | tuple[type[Exception], ...],
     key: object = "",
-    given: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any] | None = None,
     home: str = "",
 ) -> Iterator[Change]:
     """A form's change to a row of the API, in the audit; a refusal is a message, and ``home`` shows what was typed."""
     try:
         with audited(
-            request, f"{rows.kind}.{action}", kind=rows.kind, key=key, look=rows.picture, given=given
+            request, f"{rows.kind}.{action}", kind=rows.kind, key=key, look=rows.picture, details=details
         ) as change:
             yield change
     except refusal as unable:
@@ -166,7 +166,7 @@ class NameField(forms.CharField):
         return name
 
 
-class LengthField(forms.CharField):
+class LengthFormField(forms.CharField):
     """A length of time such as ``4h``."""
 
     def clean(self, value: Any) -> Any:

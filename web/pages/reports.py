@@ -29,7 +29,7 @@ from web.access.throttles import costs
 from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, person_of, readable
 from web.api.reports import Reports
-from web.rendering.status import ShownStatus, in_english
+from web.rendering.status import DisplayStatus, in_english
 
 from .incident import ReasonForm
 from .page_policy import FilterForm, UtcField, changing, complain, dataset_of, demand, form_of, page, query_without_page
@@ -43,9 +43,9 @@ STATES = (
 )
 MINE = (("", _("everybody's")), ("owned", _("of my datasets")), ("sent", _("that I sent")))
 LOOKS = {
-    ReportState.OPEN: ShownStatus.REPORTED,
-    ReportState.CONFIRMED: ShownStatus.FAIL,
-    ReportState.FIXED: ShownStatus.PASS,
+    ReportState.OPEN: DisplayStatus.REPORTED,
+    ReportState.CONFIRMED: DisplayStatus.FAIL,
+    ReportState.FIXED: DisplayStatus.PASS,
 }
 
 
@@ -62,13 +62,13 @@ class InboxForm(FilterForm):
 def reports_page(request: HttpRequest) -> HttpResponse:
     """The reports by filters, the newest first."""
     filters = InboxForm(request.GET).values()
-    one_page = Paginator(_matching(request, filters), PAGE_SIZE).get_page(filters["page"])
-    rows = list(one_page.object_list)
+    report_page = Paginator(_matching(request, filters), PAGE_SIZE).get_page(filters["page"])
+    rows = list(report_page.object_list)
     others = open_incidents_for(rows)
     context = {
         "here": "reports",
         "now": clock.now(),
-        "page": one_page,
+        "page": report_page,
         "rows": [_report(request, row, others.get(row.pk, [])) for row in rows],
         "states": STATES,
         "whose": MINE,
@@ -79,22 +79,22 @@ def reports_page(request: HttpRequest) -> HttpResponse:
     return render(request, "web/reports.html", context)
 
 
-def _matching(request: HttpRequest, given: Mapping[str, Any]) -> "QuerySet[Report]":
+def _matching(request: HttpRequest, filters: Mapping[str, Any]) -> "QuerySet[Report]":
     rows = Report.objects.select_related("dataset", "incident", "offered").prefetch_related("joined__dataset")
     rows = rows.exclude(dataset__in=hidden_datasets(request)).order_by("-pk")
-    state = given.get("state") or UNDECIDED
+    state = filters.get("state") or UNDECIDED
     if state == UNDECIDED:
         rows = rows.filter(state__in=UNSETTLED)
     elif state != "all":
         rows = rows.filter(state=state)
     person = person_of(request)
-    if given.get("mine") == "owned":
+    if filters.get("mine") == "owned":
         rows = rows.filter(Q(dataset__owner=person.name) | Q(dataset__team__in=[team for team in person.teams if team]))
-    elif given.get("mine") == "sent":
+    elif filters.get("mine") == "sent":
         rows = rows.filter(reporter=person.name)
-    if owner := given.get("owner"):
+    if owner := filters.get("owner"):
         rows = rows.filter(Q(dataset__owner__iexact=owner) | Q(dataset__team__iexact=owner))
-    if dataset := given.get("dataset"):
+    if dataset := filters.get("dataset"):
         rows = rows.filter(dataset__full_name__icontains=dataset)
     return rows
 
@@ -104,7 +104,7 @@ def _report(request: HttpRequest, row: Report, others: list[Incident]) -> dict[s
     may_act = may(request, Action.ACT, row)
     return {
         "row": row,
-        "status": LOOKS.get(ReportState(row.state), ShownStatus.UNTESTED),
+        "status": LOOKS.get(ReportState(row.state), DisplayStatus.UNTESTED),
         "window": window_said(row),
         "known": readable(request, row.joined.all()),
         "others": readable(request, others) if may_act else [],
@@ -156,11 +156,11 @@ def decide(request: HttpRequest, pk: int, action: str) -> HttpResponse:
     form = form_class(request.POST)
     if not form.is_valid():
         return complain(request, form, reverse("reports"))
-    given, author = form.cleaned_data, request.user.get_username()
-    with changing(request, Reports, action, key=pk, given=given, refusal=services.UnableToDecide):
-        if incident := given.get("incident"):
+    fields, author = form.cleaned_data, request.user.get_username()
+    with changing(request, Reports, action, key=pk, details=fields, refusal=services.UnableToDecideReport):
+        if incident := fields.get("incident"):
             demand(request, Action.READ, incident)
-        decided = service(row, **given, author=author, now=clock.now())
+        decided = service(row, **fields, author=author, now=clock.now())
         if incident and decided.state != ReportState.JOINED:
             text = JOINED_IN_PART
         names = {"id": row.pk, "name": row.reporter, "incident": incident.pk if incident else None}
@@ -184,21 +184,21 @@ class ProblemForm(forms.Form):
     description = forms.CharField(required=False, max_length=10_000)
     of = forms.IntegerField(required=False, min_value=1)
 
-    def __init__(self, given: Mapping[str, Any], partitioning: Partitioning | None) -> None:
-        super().__init__(given)
+    def __init__(self, values: Mapping[str, Any], partitioning: Partitioning | None) -> None:
+        super().__init__(values)
         self.partitioning = partitioning
 
     def clean(self) -> dict[str, Any]:
         """The fields, with the window that they say: a time, where one is given, before partitions."""
-        given: dict[str, Any] = super().clean() or {}
-        start, end = given.get("start"), given.get("end")
+        values: dict[str, Any] = super().clean() or {}
+        start, end = values.get("start"), values.get("end")
         if (start or end) and not self.errors:
             if start is None or end is None:
                 raise forms.ValidationError(gettext("Say from when to when, or leave both empty."))
             if start >= end:
                 raise forms.ValidationError(gettext("The range must end after it starts."))
-            return given | {"window": Window(start=start, end=end)}
-        return given if self.errors else given | {"window": self._of_partitions(given["first"], given["last"])}
+            return values | {"window": Window(start=start, end=end)}
+        return values if self.errors else values | {"window": self._of_partitions(values["first"], values["last"])}
 
     def _of_partitions(self, first: str, last: str) -> Window:
         if self.partitioning is None or not (first or last):
@@ -230,7 +230,7 @@ def problem_page(request: HttpRequest, name: str) -> HttpResponse:
         "typed": chosen,
         "saw": Saw.values,
         "replicas": dataset.replicas.all(),
-        "known": _known(request, dataset, form),
+        "known": _matching_troubles(request, dataset, form),
     }
     if request.headers.get("HX-Request"):
         return render(request, "web/_known.html" if "part" in request.GET else "web/_problem.html", context)
@@ -246,16 +246,17 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
     form, home = ProblemForm(request.POST, dataset.partitioning), reverse("problem", args=[dataset.full_name])
     if not form.is_valid():
         return complain(request, form, home)
-    given = form.cleaned_data
-    with changing(request, Reports, "create", given=given, refusal=services.UnableToDecide, home=home) as change:
+    fields = form.cleaned_data
+    refusal = services.UnableToDecideReport
+    with changing(request, Reports, "create", details=fields, refusal=refusal, home=home) as change:
         row = services.report(
             dataset=dataset,
-            window=given["window"],
-            datacenter=given["datacenter"],
-            description=given["description"].strip() or "No note was written.",
-            saw=given["saw"] or Saw.SOMETHING_ELSE,
+            window=fields["window"],
+            datacenter=fields["datacenter"],
+            description=fields["description"].strip() or "No note was written.",
+            saw=fields["saw"] or Saw.SOMETHING_ELSE,
             reporter=request.user.get_username(),
-            of=_named(request, given["of"]),
+            of=_named(request, fields["of"]),
             now=clock.now(),
         )
         change.key, thanks = row.pk, gettext("Thank you: report %(id)s is saved.") % {"id": row.pk}
@@ -273,15 +274,15 @@ def recent_keys(dataset: Dataset) -> list[str]:
     return [partitioning.key(window) for window in reversed(windows)]
 
 
-def _known(request: HttpRequest, dataset: Dataset, form: ProblemForm) -> list[Any]:
+def _matching_troubles(request: HttpRequest, dataset: Dataset, form: ProblemForm) -> list[Any]:
     if not form.is_valid():
         return []
-    given = form.cleaned_data
+    fields = form.cleaned_data
     return likely_troubles(
         dataset,
-        given["window"],
-        datacenter=given["datacenter"],
-        saw=given["saw"] or Saw.SOMETHING_ELSE,
+        fields["window"],
+        datacenter=fields["datacenter"],
+        saw=fields["saw"] or Saw.SOMETHING_ELSE,
         hidden=hidden_datasets(request),
     )
 
@@ -290,7 +291,7 @@ def _named(request: HttpRequest, pk: int | None) -> Incident | None:
     """The incident that the reporter says it is."""
     incident = Incident.objects.select_related("dataset").filter(pk=pk).first() if pk else None
     if pk and (incident is None or not may(request, Action.READ, incident)):
-        raise services.UnableToDecide(f"There is no incident {pk}.")
+        raise services.UnableToDecideReport(f"There is no incident {pk}.")
     return incident
 
 

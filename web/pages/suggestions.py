@@ -30,14 +30,14 @@ from test_generator.services import (
     take_back_rejection,
 )
 from test_generator.suggestions.suggest import Suggestion, as_yaml
-from test_generator.templates.services import shown_templates
+from test_generator.templates.services import template_summaries
 from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.who import hidden_datasets, may
 from web.api.data_tests import Suggestions
 from web.rendering.status import in_english
 
-from .page_policy import LengthField, UtcField, changing, dataset_of, demand, form_of, page
+from .page_policy import LengthFormField, UtcField, changing, dataset_of, demand, form_of, page
 
 USUAL_RANGE = timedelta(days=28)
 WORST = 50  # windows that are listed
@@ -50,8 +50,8 @@ class BacktestForm(forms.Form):
     assertion = forms.CharField(required=False, max_length=4096)
     category = forms.ChoiceField(required=False, choices=Category.choices)
     severity = forms.ChoiceField(required=False, choices=[("", ""), *Severity.choices])
-    sustain = LengthField(required=False, max_length=20)
-    grace = LengthField(required=False, max_length=20)
+    sustain = LengthFormField(required=False, max_length=20)
+    grace = LengthFormField(required=False, max_length=20)
     start = UtcField(required=False)
     end = UtcField(required=False)
 
@@ -92,7 +92,7 @@ def foretold(test: DataTest | None, now: datetime) -> Backtest | None:
 def _answer(dataset: Dataset, query: dict[str, Any], now: datetime) -> dict[str, Any]:
     """What is shown of an answer, or of why there is none; nothing before anything was asked."""
     end = min(query["end"] or now, now)
-    shown: dict[str, Any] = {"start": query["start"] or end - USUAL_RANGE, "end": end}
+    context: dict[str, Any] = {"start": query["start"] or end - USUAL_RANGE, "end": end}
     try:
         if query["assertion"]:
             category = query["category"] or Category.CUSTOM.value
@@ -101,26 +101,26 @@ def _answer(dataset: Dataset, query: dict[str, Any], now: datetime) -> dict[str,
             written = DataTest.objects.filter(dataset=dataset, revision__isnull=False)
             test = get_object_or_404(written.select_related("dataset", "revision"), pk=query["test"])
         else:
-            return shown
+            return context
         assert test.revision is not None
         sustain = format_duration(query["sustain"] or test.revision.sustain)
-        shown |= {"test": test, "chosen": test.category, "sustain": sustain}
+        context |= {"test": test, "chosen": test.category, "sustain": sustain}
         terms = {"sustain": query["sustain"], "grace": query["grace"]}
-        found = backtest(test, start=shown["start"], end=end, now=now, **terms)
+        past_report = backtest(test, start=context["start"], end=end, now=now, **terms)
     except (UnableToWrite, UnableToBacktest) as error:
-        return shown | {"wrong": str(error)}
-    result = as_json(found, Veil(now))
+        return context | {"wrong": str(error)}
+    result = as_json(past_report, Veil(now))
     unusual = [window for window in result["windows"] if window["outcome"] != "held" or window["changed_since"]]
-    return shown | {
+    return context | {
         "result": result,
-        "raised": found.raised,
-        "incidents": found.raised.incidents,
-        "bounds": found.others,
+        "raised": past_report.raised,
+        "incidents": past_report.raised.incidents,
+        "bounds": past_report.others,
         "category": test.category,
         "unusual": unusual[:WORST],
         "more": max(0, len(unusual) - WORST),
         "grace": result["grace"],
-        "unknown": sorted(set(found.unknowable.values())),
+        "unknown": sorted(set(past_report.unknowable.values())),
     }
 
 
@@ -201,11 +201,11 @@ MOST_GAPS = 100
 @page
 def templates_page(request: HttpRequest) -> HttpResponse:
     """Every template, and the gaps of datasets that whoever asks may see."""
-    found = Gap.objects.exclude(template="").filter(closed_at=None).exclude(dataset__in=hidden_datasets(request))
-    gaps = found.select_related("dataset").order_by("template", "dataset__full_name")
+    open_gaps = Gap.objects.exclude(template="").filter(closed_at=None).exclude(dataset__in=hidden_datasets(request))
+    gaps = open_gaps.select_related("dataset").order_by("template", "dataset__full_name")
     context = {
         "here": "templates",
-        "shown": shown_templates(RuleTemplate.objects.order_by("name")),
+        "shown": template_summaries(RuleTemplate.objects.order_by("name")),
         "gaps": gaps[:MOST_GAPS],
         "more": max(0, gaps.count() - MOST_GAPS),
     }

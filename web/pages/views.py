@@ -22,7 +22,7 @@ from web.access.logins import LoginPage
 from web.access.throttles import SAFE
 from web.access.who import hidden_datasets
 from web.api.problems import KINDS
-from web.rendering.business_metrics import business_metrics, newest_values, shown_metrics, sources_of
+from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
 
 from .dataset import LONGEST, SPANS, RangeForm, incidents_of, may_use
 from .days import history, live_tests
@@ -64,7 +64,7 @@ def business_metrics_page(request: HttpRequest) -> HttpResponse:
         "text": text,
         "are_there": rows.exists(),
         "more": max(0, matching.count() - MOST),
-        "shown": shown_metrics(list(matching[:MOST]), Veil(now), now=now),
+        "shown": metric_summaries(list(matching[:MOST]), Veil(now), now=now),
     }
     return render(request, "web/business_metrics.html", context)
 
@@ -76,7 +76,7 @@ def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
     demand(request, Action.READ, dataset)
     now = clock.now()
     veil = Veil(now)
-    (metric,) = shown_metrics([dataset], veil, now=now)
+    (metric,) = metric_summaries([dataset], veil, now=now)
     tests = live_tests(dataset, veil)
     band = next((live.test for live in tests if live.test.name == "band"), None)
     context = {
@@ -101,10 +101,10 @@ def _metric_history(dataset: Dataset, band: DataTest | None, veil: Veil) -> dict
     values = newest_values(dataset, veil)
     judged = history(band, veil) if band else {"start": []}
     places = {start: place for place, start in enumerate(judged["start"])}
-    starts = [int(known.window.start.timestamp()) for known in values]
+    starts = [int(point.window.start.timestamp()) for point in values]
     of_band = {
         name: [judged[name][places[start]] if start in places else otherwise for start in starts]
         for name, otherwise in {"was": None, "outcome": "not judged", "low": None, "high": None}.items()
     }
-    figures = {"key": [known.key for known in values], "start": starts, "value": [known.value for known in values]}
+    figures = {"key": [point.key for point in values], "start": starts, "value": [point.value for point in values]}
     return {"test": "value()", "duration": False, **figures, **of_band}

@@ -15,13 +15,13 @@ from execution_engine.metrics.definitions.freshness import VALUE
 from execution_engine.models import Measurement
 from execution_engine.runs.shown_results import Veil
 from incident_manager.quality.now import statuses_now
-from incident_manager.quality.rules import Status
+from incident_manager.quality.rules import QualityStatus
 
 NEWEST = 28  # windows
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownValue:
+class WindowValue:
     """What a business metric was in a window."""
 
     window: Window
@@ -30,13 +30,13 @@ class KnownValue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownMetric:
+class MetricSummary:
     """One business metric with its newest value (None: none is known) and how it stands now."""
 
     dataset: Dataset
     definition: BusinessMetricDefinition
-    status: Status
-    newest: KnownValue | None
+    status: QualityStatus
+    newest: WindowValue | None
 
 
 def business_metrics() -> QuerySet[Dataset]:
@@ -47,11 +47,11 @@ def business_metrics() -> QuerySet[Dataset]:
     return rows.annotate(**newest).prefetch_related("replicas").order_by("full_name")
 
 
-def shown_metrics(rows: Sequence[Dataset], veil: Veil, *, now: datetime) -> list[ShownMetric]:
+def metric_summaries(rows: Sequence[Dataset], veil: Veil, *, now: datetime) -> list[MetricSummary]:
     """Rows of ``business_metrics``, each with how it stands."""
     statuses = statuses_now({row.pk: row.full_name for row in rows}, now=now)
     return [
-        ShownMetric(
+        MetricSummary(
             dataset=row,
             definition=definition,
             status=statuses[row.pk],
@@ -70,7 +70,7 @@ def sources_of(definition: BusinessMetricDefinition, hidden: Collection[int], *,
     return [{"name": name, "status": statuses.get(ids.get(name, 0))} for name in definition.sources]
 
 
-def newest_values(dataset: Dataset, veil: Veil) -> list[KnownValue]:
+def newest_values(dataset: Dataset, veil: Veil) -> list[WindowValue]:
     """Its values in the newest windows that have one, the oldest first; none where they must not be told now."""
     if veil.hides_value_of(dataset):
         return []
@@ -82,16 +82,16 @@ def newest_values(dataset: Dataset, veil: Veil) -> list[KnownValue]:
         if len(values) > NEWEST:
             break
     newest = list(values.items())[:NEWEST]
-    return [_known(dataset, window, value) for window, value in reversed(newest)]
+    return [_window_value(dataset, window, value) for window, value in reversed(newest)]
 
 
 _KNOWN = {"spec_text__startswith": f"{VALUE.name}(", "value__isnull": False, "measured_at__isnull": False}
 
 
-def _newest(row: Dataset) -> KnownValue | None:
+def _newest(row: Dataset) -> WindowValue | None:
     start, end, value = (getattr(row, f"newest_{name}") for name in ("window_start", "window_end", "value"))
-    return None if value is None else _known(row, Window(start=start, end=end), value)
+    return None if value is None else _window_value(row, Window(start=start, end=end), value)
 
 
-def _known(dataset: Dataset, window: Window, value: float) -> KnownValue:
-    return KnownValue(window=window, value=value, key=keys_of(window, dataset.partitioning))
+def _window_value(dataset: Dataset, window: Window, value: float) -> WindowValue:
+    return WindowValue(window=window, value=value, key=keys_of(window, dataset.partitioning))

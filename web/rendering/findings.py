@@ -38,7 +38,7 @@ class GroupRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownGroups:
+class GroupSummary:
     """Those that are told, the broken ones first, the furthest from their bound before the others; and the counts."""
 
     columns: Sequence[str]
@@ -63,7 +63,7 @@ class ShownGroups:
         return self.total - len(self.rows)
 
 
-def groups_of(findings: Mapping[str, Any]) -> ShownGroups | None:
+def groups_of(findings: Mapping[str, Any]) -> GroupSummary | None:
     """From the findings of a run; None where it was not judged by groups."""
     counts = findings.get("groups")
     if not isinstance(counts, Mapping):
@@ -77,21 +77,21 @@ def groups_of(findings: Mapping[str, Any]) -> ShownGroups | None:
     figures = [number for row in rows for number in (row.value, row.bound) if number is not None]
     if figures and min(figures) >= 0 and (most := max(figures)) > 0:  # bars to one scale
         rows = [row if row.value is None else replace(row, bar=_bar(row.value, row.bound, most)) for row in rows]
-    return ShownGroups(
+    return GroupSummary(
         columns=list(groups[0][1]["group"]) if groups else [],
         rows=rows,
         **{name: counts[name] for name in ("held", "broken", "not_judged")},
     )
 
 
-def _row(status: str, found: Mapping[str, Any]) -> GroupRow:
-    group = found["group"]
+def _row(status: str, finding: Mapping[str, Any]) -> GroupRow:
+    group = finding["group"]
     return GroupRow(
         key=[NULL if value is None else str(value) for value in group.values()],
         status=status,
-        said=found["said"].removeprefix(f"{label(list(group), tuple(group.values()))}: "),
-        value=_number(found.get("value")),
-        bound=_number(found.get("bound")),
+        said=finding["said"].removeprefix(f"{label(list(group), tuple(group.values()))}: "),
+        value=_number(finding.get("value")),
+        bound=_number(finding.get("bound")),
     )
 
 
@@ -124,10 +124,10 @@ def small_plot(
     values: Sequence[float | None], marked: Sequence[bool], *, usual: tuple[float, float] | None = None
 ) -> SmallPlot | None:
     """Of values at even steps, None where one is not known; None where fewer than two are known."""
-    known = [value for value in values if value is not None]
-    if len(known) < 2:
+    numbers = [value for value in values if value is not None]
+    if len(numbers) < 2:
         return None
-    low, high = min(known), max(known)
+    low, high = min(numbers), max(numbers)
     step = (WIDTH - 2 * _MARGIN) / (len(values) - 1)
 
     def at(number: float) -> float:
@@ -137,7 +137,7 @@ def small_plot(
     points = [
         None if value is None else (round(_MARGIN + place * step, 1), at(value)) for place, value in enumerate(values)
     ]
-    runs = [[point for point in some if point] for is_known, some in groupby(points, bool) if is_known]
+    runs = [[point for point in group if point] for is_known, group in groupby(points, bool) if is_known]
     band = None
     if usual is not None:
         top, bottom = at(min(usual[1], high)), at(max(usual[0], low))
@@ -153,7 +153,7 @@ _MOST = 60  # of the past that are drawn
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moved:
+class MovedStatistic:
     """One statistic in words, and its plot: its past, what is usual, and now as a mark."""
 
     text: str
@@ -161,14 +161,14 @@ class Moved:
     column: str = ""
 
 
-def moved(found: Sequence[Mapping[str, Any]]) -> list[Moved]:
+def moved(findings: Sequence[Mapping[str, Any]]) -> list[MovedStatistic]:
     """Of what novelty found, the largest first."""
     statistics = []
-    for cause in (cause for finding in found for cause in finding.get("causes", ())):
+    for cause in (cause for finding in findings for cause in finding.get("causes", ())):
         past, value, plot = [float(value) for _, value in cause.get("past", ())][-_MOST:], cause["value"], None
         low, high = cause.get("low"), cause.get("high")
         usual = None if low is None or high is None else (low, high)
         if len(past) >= 2 and isinstance(value, int | float):
             plot = small_plot([*past, value], [False] * len(past) + [True], usual=usual)
-        statistics.append(Moved(text=cause["text"], column=str(cause.get("column") or ""), plot=plot))
+        statistics.append(MovedStatistic(text=cause["text"], column=str(cause.get("column") or ""), plot=plot))
     return statistics

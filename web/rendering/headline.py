@@ -79,13 +79,15 @@ def folded(reasons: Iterable[R]) -> Sequence[R]:
         if reason.kind is ReasonKind.SPOILT and reason.report_id is None
     }
     tested = {(reason.category, reason.windows) for reason in ordered if reason.kind is ReasonKind.BROKEN}
-    found: list[R] = []
+    merged_reasons: list[R] = []
     for reason in ordered:
         place = (reason.category, reason.windows)
         if reason.kind is ReasonKind.SPOILT and reason.report_id is None and place in tested:
             continue
-        found.append(replace(reason, incident_id=opened.get(place)) if reason.kind is ReasonKind.BROKEN else reason)
-    return found
+        merged_reasons.append(
+            replace(reason, incident_id=opened.get(place)) if reason.kind is ReasonKind.BROKEN else reason
+        )
+    return merged_reasons
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,17 +153,17 @@ FAILS = (gettext_noop("The test %(test)s failed for %(keys)s"), gettext_noop("Th
 def headline(worst: WorstResult, *, others: int, is_over: bool) -> str:
     """The sentence; ``others`` are as many more windows that are bad (or were, where the incident is over)."""
     if (meaning := _meaning(worst)) is not None:
-        tenses, given = meaning
-        sentence = gettext(tenses[0 if is_over else 1]) % given
-        if worst.keys and "keys" not in given:
+        tenses, values = meaning
+        sentence = gettext(tenses[0 if is_over else 1]) % values
+        if worst.keys and "keys" not in values:
             sentence = gettext("%(sentence)s on %(keys)s") % {"sentence": capfirst(sentence), "keys": worst.keys}
-        elif "keys" not in given:
+        elif "keys" not in values:
             sentence = capfirst(sentence)
     else:
         tenses = FAILS if worst.category != "novelty" else UNLIKE_IN if worst.columns else UNLIKE
         keys = worst.keys or gettext("the whole table")
-        given = {"test": worst.test, "keys": keys, "columns": ", ".join(worst.columns)}
-        sentence = gettext(tenses[0 if is_over else 1]) % given
+        values = {"test": worst.test, "keys": keys, "columns": ", ".join(worst.columns)}
+        sentence = gettext(tenses[0 if is_over else 1]) % values
     if not others:
         more = ""
     elif is_over:
@@ -181,8 +183,8 @@ def _meaning(worst: WorstResult) -> tuple[tuple[str, str], dict[str, str]] | Non
     match name.partition("@")[0]:
         case "freshness":
             length = _length(max(1, round(value / 60)))
-            given = {"keys": worst.keys, "datacenter": worst.datacenter, "length": length}
-            return (LATE_THERE if "@" in worst.test else LATE), given
+            values = {"keys": worst.keys, "datacenter": worst.datacenter, "length": length}
+            return (LATE_THERE if "@" in worst.test else LATE), values
         case "completeness" if value >= 2:
             return MANY_TIMES, {"times": f"{value:.3g}", "upstream": upstream.removesuffix(":whole")}
         case "completeness" if value > 1:

@@ -8,20 +8,20 @@ from datetime import datetime
 from assay.models import Dataset, LineageEdge
 from incident_manager.quality.now import statuses_now
 
-from .status import LOOKS, WORDS, ShownStatus
+from .status import LOOKS, WORDS, DisplayStatus
 
 HOPS = 3
 LARGEST = 80
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class LineageNode:
     """A dataset and its place: ``column`` counts hops, negative upstream."""
 
     id: int
     name: str
     tier: int
-    status: ShownStatus
+    status: DisplayStatus
     column: int
     row: int
 
@@ -35,7 +35,7 @@ class Node:
 class Graph:
     """What lies up to three hops up and down of a dataset."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[LineageNode, ...]
     edges: tuple[tuple[int, int, bool, dict[str, str]], ...]  # upstream, downstream, one-to-one, names of key columns
 
     def to_json(self) -> dict[str, object]:
@@ -63,9 +63,9 @@ def lineage(dataset: Dataset, *, now: datetime) -> Graph:
     statuses = statuses_now({row.pk: row.full_name for row in rows}, now=now)
     heights, nodes = Counter[int](), []
     for row in rows:
-        column, status = columns[row.pk], ShownStatus(statuses[row.pk].value)
+        column, status = columns[row.pk], DisplayStatus(statuses[row.pk].value)
         nodes.append(
-            Node(id=row.pk, name=row.full_name, tier=row.tier, status=status, column=column, row=heights[column])
+            LineageNode(id=row.pk, name=row.full_name, tier=row.tier, status=status, column=column, row=heights[column])
         )
         heights[column] += 1
     inside = tuple(edge for edge in edges if edge[0] in nearest and edge[1] in nearest)

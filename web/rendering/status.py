@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 
 from alerting.state import TROUBLED, State
 from incident_manager.quality import rules
-from incident_manager.quality.rules import Answer, ReasonKind
+from incident_manager.quality.rules import QualityAnswer, ReasonKind
 
 
-class ShownStatus(StrEnum):
+class DisplayStatus(StrEnum):
     """A state as people see it, the one that counts most first."""
 
     BAD = "bad"
@@ -32,39 +32,39 @@ class ShownStatus(StrEnum):
     NONE = "none"
 
 
-RANK = {status: rank for rank, status in enumerate(ShownStatus)}
+RANK = {status: rank for rank, status in enumerate(DisplayStatus)}
 LOOKS = {
-    ShownStatus.BAD: "fail",
-    ShownStatus.REPORTED: "warn",
-    ShownStatus.GOOD: "pass",
+    DisplayStatus.BAD: "fail",
+    DisplayStatus.REPORTED: "warn",
+    DisplayStatus.GOOD: "pass",
 }  # the colour and icon of another
 WORDS = {
-    ShownStatus.BAD: _("Bad"),
-    ShownStatus.REPORTED: _("Reported"),
-    ShownStatus.GOOD: _("Good"),
-    ShownStatus.FAIL: _("Fail"),
-    ShownStatus.WARN: _("Warn"),
-    ShownStatus.UNKNOWN: _("Unknown"),
-    ShownStatus.WAIVED: _("Waived"),
-    ShownStatus.PASS: _("Pass"),
-    ShownStatus.LEARNING: _("Learning"),
-    ShownStatus.PENDING: _("Pending"),
-    ShownStatus.UNTESTED: _("Untested"),
-    ShownStatus.NONE: _("No test"),
+    DisplayStatus.BAD: _("Bad"),
+    DisplayStatus.REPORTED: _("Reported"),
+    DisplayStatus.GOOD: _("Good"),
+    DisplayStatus.FAIL: _("Fail"),
+    DisplayStatus.WARN: _("Warn"),
+    DisplayStatus.UNKNOWN: _("Unknown"),
+    DisplayStatus.WAIVED: _("Waived"),
+    DisplayStatus.PASS: _("Pass"),
+    DisplayStatus.LEARNING: _("Learning"),
+    DisplayStatus.PENDING: _("Pending"),
+    DisplayStatus.UNTESTED: _("Untested"),
+    DisplayStatus.NONE: _("No test"),
 }
 MEANINGS = {
-    ShownStatus.BAD: _("a test is broken, an incident is open or a report is confirmed"),
-    ShownStatus.REPORTED: _("a user reported it as bad, or it is bad and accepted"),
-    ShownStatus.GOOD: _("every test that has run holds"),
-    ShownStatus.FAIL: _("broken for so long that it opened an incident"),
-    ShownStatus.WARN: _("broken, but not long enough for an incident"),
-    ShownStatus.UNKNOWN: _("a test is due but has no result, or the data cannot be read"),
-    ShownStatus.WAIVED: _("broken, but a user called it a false positive or accepted it"),
-    ShownStatus.PASS: _("holds"),
-    ShownStatus.LEARNING: _("needs more history"),
-    ShownStatus.PENDING: _("not due yet"),
-    ShownStatus.UNTESTED: _("no test has judged it"),
-    ShownStatus.NONE: _("nothing tests this"),
+    DisplayStatus.BAD: _("a test is broken, an incident is open or a report is confirmed"),
+    DisplayStatus.REPORTED: _("a user reported it as bad, or it is bad and accepted"),
+    DisplayStatus.GOOD: _("every test that has run holds"),
+    DisplayStatus.FAIL: _("broken for so long that it opened an incident"),
+    DisplayStatus.WARN: _("broken, but not long enough for an incident"),
+    DisplayStatus.UNKNOWN: _("a test is due but has no result, or the data cannot be read"),
+    DisplayStatus.WAIVED: _("broken, but a user called it a false positive or accepted it"),
+    DisplayStatus.PASS: _("holds"),
+    DisplayStatus.LEARNING: _("needs more history"),
+    DisplayStatus.PENDING: _("not due yet"),
+    DisplayStatus.UNTESTED: _("no test has judged it"),
+    DisplayStatus.NONE: _("nothing tests this"),
 }
 
 
@@ -72,36 +72,36 @@ MEANINGS = {
 class Cell:
     """What one field of a matrix shows: a status, how many windows have it, and why (or why there is no test)."""
 
-    status: ShownStatus = ShownStatus.NONE
+    status: DisplayStatus = DisplayStatus.NONE
     windows: int = 0
     reason: str = ""
 
 
-def status_of(state: str, waived: bool) -> ShownStatus:
+def status_of(state: str, waived: bool) -> DisplayStatus:
     """How a standing is shown."""
     is_trouble = state in TROUBLED
-    return ShownStatus.WAIVED if waived and is_trouble else ShownStatus(state.lower())
+    return DisplayStatus.WAIVED if waived and is_trouble else DisplayStatus(state.lower())
 
 
-def look_of(answer: Answer) -> ShownStatus:
+def look_of(answer: QualityAnswer) -> DisplayStatus:
     """How an answer is shown where there is room for more than its status: what is bad as fail or warn, and so on."""
     kinds = {reason.kind for reason in answer.reasons}
     match answer.status:
-        case rules.Status.BAD:
+        case rules.QualityStatus.BAD:
             fails = ReasonKind.SPOILT in kinds or any(reason.state is State.FAIL for reason in answer.reasons)
-            return ShownStatus.FAIL if fails else ShownStatus.WARN
-        case rules.Status.UNTESTED:
+            return DisplayStatus.FAIL if fails else DisplayStatus.WARN
+        case rules.QualityStatus.UNTESTED:
             if ReasonKind.LEARNING in kinds:
-                return ShownStatus.LEARNING
+                return DisplayStatus.LEARNING
             return (
-                ShownStatus.PENDING
+                DisplayStatus.PENDING
                 if kinds & {ReasonKind.NOT_OVER, ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET}
-                else ShownStatus.UNTESTED
+                else DisplayStatus.UNTESTED
             )
-        case rules.Status.GOOD:
-            return ShownStatus.WAIVED if ReasonKind.WAIVED in kinds else ShownStatus.PASS
+        case rules.QualityStatus.GOOD:
+            return DisplayStatus.WAIVED if ReasonKind.WAIVED in kinds else DisplayStatus.PASS
         case _:
-            return ShownStatus(answer.status.value)
+            return DisplayStatus(answer.status.value)
 
 
 # The words for stored values, in the reader's language; the API gives the stored values themselves.

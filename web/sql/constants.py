@@ -40,10 +40,10 @@ def as_time(value: Value) -> datetime | None:
         return datetime(value.year, value.month, value.day)
     if isinstance(value, str) and DATED.fullmatch(value):
         try:
-            found = datetime.fromisoformat(value)
+            instant = datetime.fromisoformat(value)
         except ValueError:
             return None
-        return found if found.tzinfo is None else None
+        return instant if instant.tzinfo is None else None
     return None
 
 
@@ -63,8 +63,8 @@ def parsed(value: Value, form: str) -> datetime | None:
     """The time that a text says in a form of Python's; raises ValueError for another text."""
     if not isinstance(value, str) or not PLAIN.fullmatch(form):
         return None
-    found = datetime.strptime(value, form)
-    return found if found.strftime(form) == value else None
+    instant = datetime.strptime(value, form)
+    return instant if instant.strftime(form) == value else None
 
 
 def shifted(value: Value, number: int, unit: str) -> Value | None:
@@ -78,10 +78,10 @@ def shifted(value: Value, number: int, unit: str) -> Value | None:
 
 
 def _time(value: Value) -> datetime:
-    found = as_time(value)
-    if found is None:
+    instant = as_time(value)
+    if instant is None:
         raise ValueError
-    return found
+    return instant
 
 
 def truncated(value: Value, unit: str) -> Value | None:
@@ -123,7 +123,7 @@ class KeyOrder:
 
     partitioning: Partitioning
     whole: Window
-    known: dict[int, str] = field(default_factory=dict)
+    keys_by_number: dict[int, str] = field(default_factory=dict)
 
     @cached_property
     def is_text(self) -> bool:
@@ -143,8 +143,8 @@ class KeyOrder:
 
     def first(self, is_past: Callable[[str], bool]) -> Window | None:
         """The first partition whose key is past some point; None where none is."""
-        found = bisect_left(range(self._count), True, key=lambda number: is_past(self._key(number)))
-        return None if found == self._count else self._at(found)
+        place = bisect_left(range(self._count), True, key=lambda number: is_past(self._key(number)))
+        return None if place == self._count else self._at(place)
 
     @cached_property
     def _step(self) -> timedelta:
@@ -159,9 +159,9 @@ class KeyOrder:
         return self.partitioning.at(min(self.whole.start + number * self._step, last))
 
     def _key(self, number: int) -> str:
-        if number not in self.known:
-            self.known[number] = self.partitioning.key(self._at(number))
-        return self.known[number]
+        if number not in self.keys_by_number:
+            self.keys_by_number[number] = self.partitioning.key(self._at(number))
+        return self.keys_by_number[number]
 
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -185,7 +185,7 @@ class Constant:
     low: Value
     high: Value
 
-    def each(self, change: Callable[[Value], Value | None]) -> "Constant | None":
+    def map_ends(self, change: Callable[[Value], Value | None]) -> "Constant | None":
         """What both ends become by a change that keeps their order; None where it fails."""
         try:
             low, high = change(self.low), change(self.high)
@@ -214,7 +214,7 @@ class Folding:
         node = node.unnest()
         if isinstance(node, exp.Literal):
             literal = exactly(node.name)
-            return literal if node.is_string else literal.each(as_number)
+            return literal if node.is_string else literal.map_ends(as_number)
         if isinstance(node, exp.Neg):
             inner = self.fold(node.this)
             return exactly(-inner.low) if inner and isinstance(inner.low, int) else None
@@ -233,15 +233,15 @@ class Folding:
             form, inner = node.args.get("format"), self.fold(node.this)
             if inner and form is not None:
                 written = form.name.replace("strict", "") if isinstance(form, exp.Literal) else "%"
-                inner = inner.each(lambda value: parsed(value, written))
+                inner = inner.map_ends(lambda value: parsed(value, written))
             as_what = as_date if isinstance(node, (*TO_DATE, exp.StrToDate)) else as_time
-            return inner and inner.each(as_what)
+            return inner and inner.map_ends(as_what)
         if isinstance(node, exp.AtTimeZone):
-            return _wider((inner := self.fold(node.this)) and inner.each(as_time), DAY)
+            return _wider((inner := self.fold(node.this)) and inner.map_ends(as_time), DAY)
         if _is_called(node, ("make_date",)) and len(node.expressions) == 3:
             parts = map(self.fold, node.expressions)
             numbers = [part.low for part in parts if part and isinstance(part.low, int)]
-            return exactly(0).each(lambda _: date(*numbers)) if len(numbers) == 3 else None
+            return exactly(0).map_ends(lambda _: date(*numbers)) if len(numbers) == 3 else None
         return None
 
     def _cast(self, node: exp.Cast) -> Constant | None:
@@ -249,17 +249,17 @@ class Folding:
         if inner is None:
             return None
         if to in (exp.DType.DATE, exp.DType.DATE32):
-            return inner.each(as_date)
+            return inner.map_ends(as_date)
         if to in TIMES:
-            return inner.each(as_time)
+            return inner.map_ends(as_time)
         if to in exp.DataType.TEXT_TYPES and not node.to.expressions:
-            return inner.each(as_text)
-        return inner.each(as_number) if to in exp.DataType.INTEGER_TYPES else None
+            return inner.map_ends(as_text)
+        return inner.map_ends(as_number) if to in exp.DataType.INTEGER_TYPES else None
 
     def _moved(self, node: exp.Expr) -> Constant | None:
         """Arithmetic of dates, times and numbers."""
         if isinstance(node, exp.TsOrDsAdd):  # Spark's, which gives a date whatever it takes
-            day = (inner := self.fold(node.this)) and inner.each(as_date)
+            day = (inner := self.fold(node.this)) and inner.map_ends(as_date)
             return self._shifted(day, node.expression, node.args.get("unit"), 1)
         if isinstance(node, ADDED + SUBTRACTED):
             sign = 1 if isinstance(node, ADDED) else -1
@@ -273,9 +273,9 @@ class Folding:
             return self._sum(node)
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
             inner, unit = self._dated(node.this), _unit(node.args.get("unit"))
-            return inner and inner.each(lambda value: truncated(value, unit))
+            return inner and inner.map_ends(lambda value: truncated(value, unit))
         if isinstance(node, exp.LastDay) and set(argument_names(node)) == {"this"}:
-            return (inner := self._dated(node.this)) and inner.each(last_day)
+            return (inner := self._dated(node.this)) and inner.map_ends(last_day)
         return None
 
     def _sum(self, node: exp.Binary) -> Constant | None:
@@ -285,14 +285,19 @@ class Folding:
             return self._plus(self._dated(left), right, sign)
         if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
             return self._plus(self._dated(right), left, 1)
-        one, other = self.fold(left), self.fold(right)
-        if one is None or other is None:
+        first, other = self.fold(left), self.fold(right)
+        if first is None or other is None:
             return None
-        if isinstance(one.low, int) and isinstance(other.low, int) and one.low == one.high and other.low == other.high:
-            found = ARITHMETIC[type(node)](one.low, other.low)
-            return exactly(found) if abs(found) < 10**MOST_DIGITS else None
-        if self.dialect == "spark" and type(one.low) is date and not isinstance(node, exp.Mul):
-            return self._plus(one, right, sign)
+        if (
+            isinstance(first.low, int)
+            and isinstance(other.low, int)
+            and first.low == first.high
+            and other.low == other.high
+        ):
+            total = ARITHMETIC[type(node)](first.low, other.low)
+            return exactly(total) if abs(total) < 10**MOST_DIGITS else None
+        if self.dialect == "spark" and type(first.low) is date and not isinstance(node, exp.Mul):
+            return self._plus(first, right, sign)
         return None
 
     def _plus(self, start: Constant | None, length: exp.Expr, sign: int) -> Constant | None:
@@ -307,16 +312,16 @@ class Folding:
             return None
         try:
             number = sign * int(many.low)  # type: ignore[arg-type]  # a date raises TypeError
-            found = start.each(lambda value: shifted(value, number, _unit(unit)))
+            result = start.map_ends(lambda value: shifted(value, number, _unit(unit)))
         except (TypeError, ValueError):
             return None
-        return _wider(found, HOUR) if found and number and _unit(unit) in SECONDS else found  # clocks may be changed
+        return _wider(result, HOUR) if result and number and _unit(unit) in SECONDS else result  # clocks may be changed
 
     def _dated(self, node: exp.Expr) -> Constant | None:
         """A date or time, as functions of dates take it: a text is one too."""
         inner = self.fold(node)
         if inner and isinstance(inner.low, str):
-            return inner.each(as_time if len(inner.low) > len("2026-01-01") else as_date)
+            return inner.map_ends(as_time if len(inner.low) > len("2026-01-01") else as_date)
         return inner if inner and isinstance(inner.low, date) else None
 
     def _written(self, node: exp.Expr) -> Constant | None:
@@ -328,7 +333,7 @@ class Folding:
             if not any(letter.isalpha() for part in pattern for letter in part if part not in LETTERS):
                 return self._formatted(node.expressions[0], "".join(LETTERS.get(part, part) for part in pattern))
         if isinstance(node, exp.Concat | exp.DPipe):
-            parts = [self.fold(each) for each in (node.expressions or node.flatten())]
+            parts = [self.fold(piece) for piece in (node.expressions or node.flatten())]
             texts = [part.low for part in parts if part and part.low == part.high and isinstance(part.low, str)]
             return exactly("".join(texts)) if texts and len(texts) == len(parts) else None
         return None
@@ -337,7 +342,7 @@ class Folding:
         inner = self._dated(node) if PLAIN.fullmatch(form) else None
         if inner is None or (inner.low != inner.high and not is_ordered(form)):
             return None
-        return inner.each(lambda value: as_time(value).strftime(form))  # type: ignore[union-attr]
+        return inner.map_ends(lambda value: as_time(value).strftime(form))  # type: ignore[union-attr]
 
 
 def _wider(constant: Constant | None, by: timedelta) -> Constant | None:

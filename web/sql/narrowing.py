@@ -18,7 +18,7 @@ from assay.time.windows import Granularity, Partitioning, UnableToPartition, Win
 from incident_manager.intervals import Intervals, clip, union
 
 from .constants import DAY, TIMES, Constant, Folding, KeyOrder, Value, argument_names, as_time, exactly
-from .tables import Conjuncts, Level, Name, Source, TableUse
+from .tables import Conjuncts, Name, SelectLevel, SelectSource, TableUse
 
 LOOSE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?!\d)", re.ASCII)
 DATED = ("%Y%m%d", "%Y-%m", "%F")  # and all that begin with %Y-%m-%d: keys that are read as dates
@@ -73,9 +73,9 @@ class KeyRanges:
             if not self.order.is_text:
                 return None
             return window.end if operator == ">" else window.start
-        edges = [found.start if found else whole.end for found in self._firsts(value)]
-        if edges and isinstance(value, str) and (shown := _loose_date(value)):
-            edges.append(self._holding(shown)[0])
+        edges = [partition.start if partition else whole.end for partition in self._firsts(value)]
+        if edges and isinstance(value, str) and (loose_date := _loose_date(value)):
+            edges.append(self._holding(loose_date)[0])
         return min(edges, default=None)
 
     def _end(self, operator: str, value: Value) -> datetime | None:
@@ -86,15 +86,15 @@ class KeyRanges:
             if not self.order.is_text:
                 return None
             return window.end if operator == "<=" else window.start
-        return max((self._below(found, operator, value) for found in self._firsts(value)), default=None)
+        return max((self._below(partition, operator, value) for partition in self._firsts(value)), default=None)
 
-    def _below(self, found: Window | None, operator: str, value: Value) -> datetime:
+    def _below(self, partition: Window | None, operator: str, value: Value) -> datetime:
         """Where that ends which lies below the first key above a value; as a date that key may be the value itself."""
-        if found is None:
+        if partition is None:
             return self.order.whole.end
-        key = self.order.partitioning.key(found)
+        key = self.order.partitioning.key(partition)
         is_same = str(int(key)) == str(value) if isinstance(value, int) else key.startswith(str(value))
-        return found.end if operator == "<=" and is_same else found.start
+        return partition.end if operator == "<=" and is_same else partition.start
 
     def _firsts(self, value: str | int) -> Iterable[Window | None]:
         """The first keys that are not below a value: as texts, and as numbers."""
@@ -156,9 +156,9 @@ def stretch(start: datetime, end: datetime) -> Intervals:
 
 def _loose_date(text: str) -> date | None:
     """The date that an engine may see in a text: what is missing is 1."""
-    found = LOOSE.match(text)
+    match = LOOSE.match(text)
     try:
-        return date(int(found[1]), int(found[2] or 1), int(found[3] or 1)) if found else None
+        return date(int(match[1]), int(match[2] or 1), int(match[3] or 1)) if match else None
     except ValueError:
         return None
 
@@ -258,17 +258,17 @@ class Comparing:
         if isinstance(node, exp.In) and not negated and set(argument_names(node)) == {"this", "expressions"}:
             if _form(node.this, "=", is_column) is None:
                 return None
-            return _in_any(self._compared(node.this, "=", each, is_column) for each in node.expressions)
+            return _in_any(self._compared(node.this, "=", value, is_column) for value in node.expressions)
         if isinstance(node, exp.Like) and not negated:
             return self._compared(node.this, "like", node.expression, is_column)
         if type(node) in OPERATORS and isinstance(node, exp.Binary):
             operator = OPERATORS[type(node)]
-            found = self._compared(node.left, operator, node.right, is_column, negated=negated)
-            if found is None:
-                found = self._compared(node.right, FLIPPED[operator], node.left, is_column, negated=negated)
-            if found is None and operator == "=" and not negated:
-                found = self._part_equals(node.left, node.right, is_column)
-            return found
+            intervals = self._compared(node.left, operator, node.right, is_column, negated=negated)
+            if intervals is None:
+                intervals = self._compared(node.right, FLIPPED[operator], node.left, is_column, negated=negated)
+            if intervals is None and operator == "=" and not negated:
+                intervals = self._part_equals(node.left, node.right, is_column)
+            return intervals
         return None
 
     def _part_equals(self, part: exp.Expr, value: exp.Expr, is_column: IsColumn) -> Intervals | None:
@@ -279,12 +279,12 @@ class Comparing:
             return None
         if constant.low != constant.high:
             return None
-        said, passing = constant.low, self.ranges.passing
-        if isinstance(said, int) and length is None and 1 <= said < MAXYEAR:
-            first, behind = exactly(date(said, 1, 1)), exactly(date(said + 1, 1, 1))
+        literal, passing = constant.low, self.ranges.passing
+        if isinstance(literal, int) and length is None and 1 <= literal < MAXYEAR:
+            first, behind = exactly(date(literal, 1, 1)), exactly(date(literal + 1, 1, 1))
             return in_all([passing(">=", first), passing("<", behind)])
-        if isinstance(said, str) and length == str(len(said)) and not set(said) & set("%_"):
-            return passing("like", exactly(f"{said}%"))
+        if isinstance(literal, str) and length == str(len(literal)) and not set(literal) & set("%_"):
+            return passing("like", exactly(f"{literal}%"))
         return None
 
     def _compared(
@@ -314,22 +314,22 @@ class Comparing:
 
 def in_all(parts: Iterable[Intervals | None]) -> Intervals | None:
     """What lies in each of the parts; None is all there is."""
-    known = [part for part in parts if part is not None]
-    return reduce(_in_both, known) if known else None
+    intervals = [part for part in parts if part is not None]
+    return reduce(_in_both, intervals) if intervals else None
 
 
-def _in_both(one: Intervals, other: Intervals) -> Intervals:
-    few, many = sorted((one, other), key=len)
-    return union(window for each in few for window in clip(many, each))
+def _in_both(first: Intervals, other: Intervals) -> Intervals:
+    few, many = sorted((first, other), key=len)
+    return union(window for stretch in few for window in clip(many, stretch))
 
 
 def _in_any(parts: Iterable[Intervals | None]) -> Intervals | None:
-    found: list[Window] = []
+    windows: list[Window] = []
     for part in parts:
         if part is None:
             return None
-        found += part
-    return union(found)
+        windows += part
+    return union(windows)
 
 
 def _form(node: exp.Expr, operator: str, is_column: IsColumn) -> str | None:
@@ -391,8 +391,8 @@ def ranges(
         else KeyRanges(order=KeyOrder(partitioning=column.partitioning, whole=whole))
     )
     narrowing = _Narrowing(comparing=Comparing(folding=Folding(dialect=dialect, local_now=here), ranges=held))
-    found = [narrowing.of(use, column.name.lower()) for use in uses]
-    return union(window for part in found for window in ((whole,) if part is None else clip(part, whole)))
+    parts = [narrowing.of(use, column.name.lower()) for use in uses]
+    return union(window for part in parts for window in ((whole,) if part is None else clip(part, whole)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -400,7 +400,7 @@ class _Narrowing:
     """What was found so far, by place and column."""
 
     comparing: Comparing
-    known: dict[tuple[int, Name], Intervals | None] = field(default_factory=dict)
+    intervals_by_column: dict[tuple[int, Name], Intervals | None] = field(default_factory=dict)
     bare: dict[tuple[int, Name], Intervals | None] = field(default_factory=dict)
 
     def of(self, use: TableUse, column: Name) -> Intervals | None:
@@ -410,29 +410,29 @@ class _Narrowing:
         except RecursionError:
             return None
 
-    def _read_at(self, source: Source, column: Name, depth: int) -> Intervals | None:
+    def _read_at(self, source: SelectSource, column: Name, depth: int) -> Intervals | None:
         """What is read at a place; None: all of it."""
         if not source.is_plain:
             return None
         key = (id(source), column)
-        if key not in self.known:
+        if key not in self.intervals_by_column:
             inside, outside = self._inside(source, column), self._outside(source, column, depth)
-            self.known[key] = in_all([inside, outside])
-        return self.known[key]
+            self.intervals_by_column[key] = in_all([inside, outside])
+        return self.intervals_by_column[key]
 
-    def _inside(self, source: Source, column: Name) -> Intervals | None:
+    def _inside(self, source: SelectSource, column: Name) -> Intervals | None:
         """What the conditions of the place's own select leave."""
         same = source.select.same_columns(source, column)
         parts = [self._bare(conjuncts, column) for conjuncts, is_open in source.held if is_open]
         alike = {(of, name) for of, name in same if name == column}  # others may be of a type that sorts otherwise
         seen = set[int]()
-        for part, is_open in (each for of, name in same for each in source.conjuncts(of, name)):
+        for part, is_open in (conjunct for of, name in same for conjunct in source.conjuncts(of, name)):
             if id(part) not in seen:
                 seen.add(id(part))
 
                 def is_column(node: exp.Column, operator: str, is_open: bool = is_open) -> bool:
-                    known = same if operator == "=" else alike
-                    return source.select.is_among(node, known, source, column, is_open=is_open)
+                    columns = same if operator == "=" else alike
+                    return source.select.is_among(node, columns, source, column, is_open=is_open)
 
                 parts.append(self.comparing.left_by(part, is_column))
         return in_all(parts)
@@ -447,29 +447,29 @@ class _Narrowing:
             )
         return self.bare[key]
 
-    def _outside(self, source: Source, column: Name, depth: int) -> Intervals | None:
+    def _outside(self, source: SelectSource, column: Name, depth: int) -> Intervals | None:
         """What the queries around it leave, where each row of the place goes into rows that show its column."""
         level = source.select
         result = level.result
         if level.is_closed or result.is_closed or not result.readers or depth == DEEPEST:
             return None
-        shown = list(level.outputs(source, column))
-        found = list[Window]()
+        outputs = list(level.outputs(source, column))
+        windows = list[Window]()
         for reader in result.readers:
-            names = [_renamed(level, name, place, reader) for name, place in shown]
+            names = [_renamed(level, name, place, reader) for name, place in outputs]
             part = in_all(self._read_at(reader, name, depth + 1) for name in names if name)
             if part is None:
                 return None
-            found += part
-        return union(found)
+            windows += part
+        return union(windows)
 
 
-def _renamed(level: Level, name: Name, place: int | None, reader: Source) -> Name | None:
+def _renamed(level: SelectLevel, name: Name, place: int | None, reader: SelectSource) -> Name | None:
     """What a column of a select is called where its rows are read; None where that is not known."""
-    found: Name | None = name
+    new_name: Name | None = name
     if not level.is_named:
-        found = level.result.name_at(place) if place is not None else None
+        new_name = level.result.name_at(place) if place is not None else None
     for columns in (level.result.columns, reader.columns):
         if columns is not None:
-            found = columns[place] if place is not None and place < len(columns) else None
-    return found
+            new_name = columns[place] if place is not None and place < len(columns) else None
+    return new_name

@@ -9,7 +9,7 @@ from itertools import islice
 from sqlglot import exp
 
 from execution_engine.guard.joins import cte_of, parts_of
-from execution_engine.guard.refusal import shown
+from execution_engine.guard.refusal import safe_excerpt
 from execution_engine.guard.sql_tree import UnableToTakeText, statements
 
 Name = str  # of a column, in lower case
@@ -28,18 +28,18 @@ class Conjuncts:
 
     @cached_property
     def _by_column(self) -> dict[tuple[str, Name], list[exp.Expr]]:
-        found: dict[tuple[str, Name], list[exp.Expr]] = defaultdict(list)
+        conjuncts: dict[tuple[str, Name], list[exp.Expr]] = defaultdict(list)
         for part in parts_of(self.condition) if self.condition is not None else ():
             for named in {(node.table.lower(), node.name.lower()) for node in part.find_all(exp.Column)}:
-                found[named].append(part)
-        return found
+                conjuncts[named].append(part)
+        return conjuncts
 
 
 @dataclass(eq=False, kw_only=True)
-class Source:
+class SelectSource:
     """A place that a select reads from: a table, or a query whose rows are read there."""
 
-    select: "Level"
+    select: "SelectLevel"
     alias: str  # in lower case
     schema: str = ""  # before the name of a table that has no alias
     columns: Sequence[Name] | None = None  # as they are named anew
@@ -47,7 +47,7 @@ class Source:
     is_shown: bool = True  # its columns can be meant where no table is named
     held: list[tuple[Conjuncts, bool]] = field(default_factory=list)  # and whether columns without a table may be its
 
-    def conjuncts(self, of: "Source | None", column: Name) -> Iterator[tuple[exp.Expr, bool]]:
+    def conjuncts(self, of: "SelectSource | None", column: Name) -> Iterator[tuple[exp.Expr, bool]]:
         """What must be true of each of its rows that counts, as far as it names a column of a place."""
         for conjuncts, is_open in self.held:
             if of is not None or is_open:
@@ -55,7 +55,7 @@ class Source:
                     yield part, is_open
 
 
-Named = tuple[Source | None, Name]  # a column of a place; None: it is named without a table
+Named = tuple[SelectSource | None, Name]  # a column of a place; None: it is named without a table
 
 
 @dataclass(eq=False, kw_only=True)
@@ -63,7 +63,7 @@ class Result:
     """What a query gives, and the places that read it."""
 
     query: exp.Expr
-    readers: list[Source] = field(default_factory=list)
+    readers: list[SelectSource] = field(default_factory=list)
     columns: Sequence[Name] | None = None  # as a WITH names them
     is_closed: bool = False  # conditions outside say nothing of the rows inside
 
@@ -73,22 +73,22 @@ class Result:
         while isinstance(first, exp.SetOperation | exp.Subquery):
             first = first.this
         nodes = first.expressions[: place + 1] if isinstance(first, exp.Select) else []
-        if len(nodes) <= place or any(_is_star(each) for each in nodes):
+        if len(nodes) <= place or any(_is_star(node) for node in nodes):
             return None
         return str(nodes[place].alias_or_name.lower()) or None
 
 
 @dataclass(eq=False, kw_only=True)
-class Level:
+class SelectLevel:
     """One select."""
 
     node: exp.Select
     result: Result
     is_named: bool = True  # its names are those of the result; else its places are
     is_closed: bool = False
-    sources: list[Source] = field(default_factory=list)
+    sources: list[SelectSource] = field(default_factory=list)
 
-    def source_of(self, column: exp.Column) -> Source | None:
+    def source_of(self, column: exp.Column) -> SelectSource | None:
         """The place that a column with a table's name is of; None where it is of none here, or of several."""
         schema = column.args.get("db")
         near = self._by_alias.get(column.table.lower(), [])
@@ -96,26 +96,28 @@ class Level:
             near = [source for source in near if source.schema and source.schema == schema.name.lower()]
         return near[0] if len(near) == 1 else None
 
-    def same_columns(self, source: Source, column: Name) -> set[Named]:
+    def same_columns(self, source: SelectSource, column: Name) -> set[Named]:
         """The columns that equal a column of a place in each row that counts, as far as we look."""
-        found: set[Named] = {(source, column)}
+        equal_columns: set[Named] = {(source, column)}
         waiting: list[Named] = [(source, column), (None, column)]
-        while waiting and len(found) < MOST_SAME:
+        while waiting and len(equal_columns) < MOST_SAME:
             for part, is_open in source.conjuncts(*waiting.pop()):
                 sides = [part.this.unnest(), part.expression.unnest()] if isinstance(part, exp.EQ) else []
                 if len(sides) < 2 or not all(isinstance(side, exp.Column) for side in sides):
                     continue
-                known = [self.is_among(side, found, source, column, is_open=is_open) for side in sides]
-                if known[0] is known[1]:
+                memberships = [self.is_among(side, equal_columns, source, column, is_open=is_open) for side in sides]
+                if memberships[0] is memberships[1]:
                     continue
-                other = sides[known.index(False)]
+                other = sides[memberships.index(False)]
                 of = self.source_of(other) if other.table else None
                 if of is not None or (not other.table and is_open):
-                    found.add((of, other.name.lower()))
+                    equal_columns.add((of, other.name.lower()))
                     waiting.append((of, other.name.lower()))
-        return found
+        return equal_columns
 
-    def is_among(self, node: exp.Column, columns: set[Named], source: Source, column: Name, *, is_open: bool) -> bool:
+    def is_among(
+        self, node: exp.Column, columns: set[Named], source: SelectSource, column: Name, *, is_open: bool
+    ) -> bool:
         """Whether a column is one of ``columns``.
 
         One without a table's name is the source's: it has such a column, and if another table beside it had one too,
@@ -127,40 +129,40 @@ class Level:
             return of is not None and (of, name) in columns
         return is_open and ((None, name) in columns or (name == column and (source, name) in columns))
 
-    def outputs(self, source: Source, column: Name) -> Iterator[tuple[Name, int | None]]:
+    def outputs(self, source: SelectSource, column: Name) -> Iterator[tuple[Name, int | None]]:
         """As what the select shows a column: name and place, where that is known."""
         if self.is_closed:
             return
         same = {(of, name) for of, name in self.same_columns(source, column) if name == column}
         is_counted = True
-        shown = {each.alias_or_name.lower() for each in self.node.expressions if not _is_star(each)}
-        for place, each in enumerate(self.node.expressions):
-            if _is_star(each):
+        names = {output.alias_or_name.lower() for output in self.node.expressions if not _is_star(output)}
+        for place, output in enumerate(self.node.expressions):
+            if _is_star(output):
                 is_counted = False
                 if (
-                    column not in shown
-                    and self._is_all_of(each, source)
+                    column not in names
+                    and self._is_all_of(output, source)
                     and self._keeps_rows_apart(exp.column(column), place=None, same=same, source=source, column=column)
                 ):
                     yield column, None
                 continue
-            inner = each.unalias()
+            inner = output.unalias()
             if (
                 isinstance(inner, exp.Column)
                 and self.is_among(inner, same, source, column, is_open=source.is_shown)
-                and self._keeps_rows_apart(each, place=place, same=same, source=source, column=column)
+                and self._keeps_rows_apart(output, place=place, same=same, source=source, column=column)
             ):
-                yield each.alias_or_name.lower(), place if is_counted else None
+                yield output.alias_or_name.lower(), place if is_counted else None
 
     @cached_property
-    def _by_alias(self) -> dict[str, list[Source]]:
-        found: dict[str, list[Source]] = defaultdict(list)
+    def _by_alias(self) -> dict[str, list[SelectSource]]:
+        sources_by_alias: dict[str, list[SelectSource]] = defaultdict(list)
         for source in self.sources:
-            found[source.alias].append(source)
-        return found
+            sources_by_alias[source.alias].append(source)
+        return sources_by_alias
 
     @staticmethod
-    def _is_all_of(star: exp.Expr, source: Source) -> bool:
+    def _is_all_of(star: exp.Expr, source: SelectSource) -> bool:
         inner = star.this if isinstance(star, exp.Column) else star
         if any(inner.args.get(name) for name in ("except_", "replace", "rename", "except")):
             return False
@@ -169,7 +171,7 @@ class Level:
         return source.is_shown
 
     def _keeps_rows_apart(
-        self, shown: exp.Expr, *, place: int | None, same: set[Named], source: Source, column: Name
+        self, output: exp.Expr, *, place: int | None, same: set[Named], source: SelectSource, column: Name
     ) -> bool:
         """Whether rows of other values of a column change nothing in the rows of one value."""
 
@@ -180,15 +182,15 @@ class Level:
             return False
         if (group := self.node.args.get("group")) is None:
             return not self._is_one_group
-        name = shown.alias_or_name.lower()
+        name = output.alias_or_name.lower()
         plain = not any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals"))
         return plain and (
             bool(group.args.get("all"))
             or any(
-                is_same(each)
-                or (place is not None and isinstance(each, exp.Literal) and each.name == str(place + 1))
-                or (isinstance(each, exp.Column) and not each.table and each.name.lower() == name)
-                for each in group.expressions
+                is_same(expression)
+                or (place is not None and isinstance(expression, exp.Literal) and expression.name == str(place + 1))
+                or (isinstance(expression, exp.Column) and not expression.table and expression.name.lower() == name)
+                for expression in group.expressions
             )
         )
 
@@ -228,7 +230,7 @@ class TableUse:
     """One mention of a table, with its place; None: it is read whole, wherever it stands."""
 
     name: str
-    source: Source | None = None
+    source: SelectSource | None = None
 
 
 def table_uses(sql: str, dialect: str = "spark") -> tuple[TableUse, ...]:
@@ -240,7 +242,7 @@ def table_uses(sql: str, dialect: str = "spark") -> tuple[TableUse, ...]:
             raise UnableToReadQuery(
                 f"The query names tables and begins selects at more than {MOST_PLACES} places: ask in several queries."
             )
-        found = [use for tree in trees for use in _uses(tree, dialect)]
+        uses = [use for tree in trees for use in _uses(tree, dialect)]
     except RecursionError:
         raise UnableToReadQuery("Cannot read the query: it is nested too deep.") from None
     except UnableToReadQuery:
@@ -249,9 +251,9 @@ def table_uses(sql: str, dialect: str = "spark") -> tuple[TableUse, ...]:
         raise UnableToReadQuery(f"The query has {unable}: ask in several queries.") from None
     except Exception as error:  # sqlglot has faults of its own with texts that nobody means: IndexError, KeyError …
         raise UnableToReadQuery(f"Cannot read the query: {error}.") from None
-    if not found and all(isinstance(tree, QUIET) for tree in trees):
+    if not uses and all(isinstance(tree, QUIET) for tree in trees):
         raise UnableToReadQuery("Cannot read the query: it has no select.")
-    return tuple(found)
+    return tuple(uses)
 
 
 def _uses(tree: exp.Expr, dialect: str) -> Iterator[TableUse]:
@@ -260,7 +262,7 @@ def _uses(tree: exp.Expr, dialect: str) -> Iterator[TableUse]:
     query = tree if isinstance(tree, exp.Query) else tree.args.get("expression") or tree.args.get("source")
     if not (isinstance(query, exp.Query | exp.Table) or isinstance(tree, QUIET) or is_read_whole):
         start = f"{tree.this} {tree.expression.name}" if isinstance(tree, exp.Command) else tree.key.upper()
-        raise UnableToReadQuery(f"Cannot read the statement {shown(start[:40])}: send the SELECT in it.")
+        raise UnableToReadQuery(f"Cannot read the statement {safe_excerpt(start[:40])}: send the SELECT in it.")
 
     def is_read(node: exp.Expr) -> bool:
         return is_read_whole or isinstance(node, exp.Query) or (node is query and isinstance(node, exp.Table))
@@ -282,7 +284,7 @@ class _Places:
 
     def __init__(self, tree: exp.Expr, ctes: Mapping[int, exp.CTE | None]) -> None:
         self.ctes = ctes
-        self.sources: dict[int, Source] = {}
+        self.sources: dict[int, SelectSource] = {}
         self.results: dict[int, Result] = {}
         for select in tree.find_all(exp.Select):
             self._add(select)
@@ -302,7 +304,7 @@ class _Places:
             query = around
         distinct, where, from_ = (node.args.get(name) for name in ("distinct", "where", "from_"))
         is_closed = is_closed or bool(distinct is not None and distinct.args.get("on"))
-        level = Level(node=node, result=self._result(query), is_named=is_named, is_closed=is_closed)
+        level = SelectLevel(node=node, result=self._result(query), is_named=is_named, is_closed=is_closed)
         sources = self._relation(from_.this, level) if from_ is not None else []
         sources = self._joined(sources, node.args.get("joins") or (), level)
         if where is not None and not node.args.get("match"):
@@ -310,7 +312,7 @@ class _Places:
             for source in sources:
                 source.held.append((conjuncts, source.is_shown))
         views = [lateral.alias.lower() for lateral in node.args.get("laterals") or ()]
-        level.sources = [*sources, *(Source(select=level, alias=view, is_plain=False) for view in views)]
+        level.sources = [*sources, *(SelectSource(select=level, alias=view, is_plain=False) for view in views)]
 
     def _result(self, query: exp.Expr) -> Result:
         if id(query) not in self.results:
@@ -318,7 +320,7 @@ class _Places:
             self.results[id(query)] = Result(query=query, columns=columns)
         return self.results[id(query)]
 
-    def _relation(self, node: exp.Expr, level: Level) -> list[Source]:
+    def _relation(self, node: exp.Expr, level: SelectLevel) -> list[SelectSource]:
         """What stands between two joins, with the joins inside it."""
         inner = node.this if isinstance(node, exp.Subquery | exp.Lateral) else None
         if isinstance(node, exp.Table):
@@ -332,14 +334,14 @@ class _Places:
             query = node if isinstance(node, exp.Subquery) else inner
             is_plain = isinstance(query, exp.Query) and not _is_odd(node)
             alias, columns = node.alias_or_name.lower(), _columns_of(node)
-            made = [Source(select=level, alias=alias, columns=columns, is_plain=is_plain)]
+            made = [SelectSource(select=level, alias=alias, columns=columns, is_plain=is_plain)]
             if query is not None:
                 self._result(query).readers += made
         return self._joined(made, node.args.get("joins") or (), level)
 
-    def _table(self, node: exp.Table, level: Level) -> Source:
+    def _table(self, node: exp.Table, level: SelectLevel) -> SelectSource:
         columns, cte = _columns_of(node), self.ctes[id(node)]
-        source = Source(
+        source = SelectSource(
             select=level,
             alias=node.alias_or_name.lower(),
             schema="" if node.alias else node.db.lower(),
@@ -353,9 +355,9 @@ class _Places:
         self.sources[id(node)] = source
         return source
 
-    def _joined(self, first: list[Source], joins: Sequence[exp.Join], level: Level) -> list[Source]:
+    def _joined(self, first: list[SelectSource], joins: Sequence[exp.Join], level: SelectLevel) -> list[SelectSource]:
         """All that is joined, each with the conditions of joins that its rows must pass to count."""
-        before, group = list[Source](), first  # behind a comma, columns without a table are those of what follows
+        before, group = list[SelectSource](), first  # behind a comma, columns without a table are those of what follows
         for join in joins:
             right = self._relation(join.this, level)
             method, side, kind = join.method.upper(), join.side.upper(), join.kind.upper()
@@ -415,5 +417,7 @@ def _name_of(node: exp.Table) -> str:
     """The name as it is written; empty for a function that gives rows."""
     if all(isinstance(part, exp.Identifier) for part in node.parts):
         return ".".join(part.name for part in node.parts)
-    said = node.this.expressions if isinstance(node.this, exp.Anonymous) and node.name.lower() == "identifier" else []
-    return said[0].name if len(said) == 1 and isinstance(said[0], exp.Literal) else ""
+    arguments = (
+        node.this.expressions if isinstance(node.this, exp.Anonymous) and node.name.lower() == "identifier" else []
+    )
+    return arguments[0].name if len(arguments) == 1 and isinstance(arguments[0], exp.Literal) else ""

@@ -23,7 +23,7 @@ from assay.time.durations import format_duration
 from incident_manager.gate.rules import Because
 from incident_manager.quality.rules import AnswerReason
 from web.rendering.headline import in_words
-from web.rendering.status import LOOKS, MEANINGS, TEXTS, WORDS, ShownStatus, in_english, plain
+from web.rendering.status import LOOKS, MEANINGS, TEXTS, WORDS, DisplayStatus, in_english, plain
 
 register = template.Library()
 
@@ -60,30 +60,30 @@ def as_code(text: str) -> SafeString:
 
 
 @register.simple_tag
-def pill(status: ShownStatus, text: str = "") -> SafeString:
+def pill(status: DisplayStatus, text: str = "") -> SafeString:
     """A status as icon and word; ``text`` replaces the word."""
     return _pill(status, text, get_language())
 
 
 @lru_cache(1000)
-def _pill(status: ShownStatus, text: str, language: str) -> SafeString:
+def _pill(status: DisplayStatus, text: str, language: str) -> SafeString:
     return format_html(
         '<span class="pill {}" title="{}">{}{}</span>',
         (look := _look(status)),
-        MEANINGS[ShownStatus(status)],
+        MEANINGS[DisplayStatus(status)],
         icon(look),
-        text or WORDS[ShownStatus(status)],
+        text or WORDS[DisplayStatus(status)],
     )
 
 
 @register.simple_tag
-def dot(status: ShownStatus) -> SafeString:
+def dot(status: DisplayStatus) -> SafeString:
     """A status as its icon alone, with the word for screen readers."""
     return _dot(status, get_language())
 
 
 @cache
-def _dot(status: ShownStatus, language: str) -> SafeString:
+def _dot(status: DisplayStatus, language: str) -> SafeString:
     return format_html(
         '<span class="dot {}">{}<span class="sr-only">{}</span></span>',
         _look(status),
@@ -92,8 +92,8 @@ def _dot(status: ShownStatus, language: str) -> SafeString:
     )
 
 
-def _look(status: ShownStatus) -> str:
-    return LOOKS.get(ShownStatus(status), status)
+def _look(status: DisplayStatus) -> str:
+    return LOOKS.get(DisplayStatus(status), status)
 
 
 @register.filter
@@ -141,9 +141,11 @@ def valued(value: str) -> SafeString | str:
 
 
 @register.filter
-def reason(one: Because | AnswerReason) -> SafeString | str:
+def reason(answer_reason: Because | AnswerReason) -> SafeString | str:
     """A reason of an answer, as a sentence that begins one."""
-    return capfirst(known) if (known := in_words(one.text)) else in_english(capfirst(one.text))
+    return (
+        capfirst(sentence) if (sentence := in_words(answer_reason.text)) else in_english(capfirst(answer_reason.text))
+    )
 
 
 @register.filter

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from benchmarks.engine.session import MEMORY
-from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, ScanReport, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.session import SparkOptions
 
@@ -24,7 +24,7 @@ class Ours:
         self.engine = started_engine(self.options)
         self.checks = task.checks
         self.table = Table(name="trips", storage="parquet", location=task.path)
-        self.wanted = tuple(Wanted(key=check.name, spec=check.spec) for check in task.checks)
+        self.wanted = tuple(MeasurementRequest(key=check.name, spec=check.spec) for check in task.checks)
 
     def run(self) -> Answer:
         """The checks that failed."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.engine.small import checks_of
-from execution_engine.engines.protocol import WHOLE, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Table
 
 from .ours import numbers, started_engine
 from .protocol import Answer, Task
@@ -33,9 +33,9 @@ def table_of(folder: Path) -> Table:
     return Table(name=folder.name, storage="parquet", location=str(folder))
 
 
-def wanted_of(folder: Path) -> tuple[Wanted, ...]:
+def wanted_of(folder: Path) -> tuple[MeasurementRequest, ...]:
     """The five measurements of its schema."""
-    return tuple(Wanted(key=check.name, spec=check.spec) for check in checks_of(folder.name.split("-")[0]))
+    return tuple(MeasurementRequest(key=check.name, spec=check.spec) for check in checks_of(folder.name.split("-")[0]))
 
 
 CONTENDER = SmallOneByOne

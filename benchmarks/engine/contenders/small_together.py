@@ -29,7 +29,7 @@ class SmallTogether:
 
 
 def _unit(folder: Path) -> Unit:
-    return Unit(table=table_of(folder), part=WHOLE, wanted=wanted_of(folder))
+    return Unit(table=table_of(folder), part=WHOLE, requests=wanted_of(folder))
 
 
 CONTENDER = SmallTogether

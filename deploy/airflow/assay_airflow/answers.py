@@ -37,16 +37,16 @@ def tell(answer: GateAnswer, log: Any) -> None:
 def stop_if_blocked(answer: GateAnswer, *, on_block: OnBlock) -> None:
     """Nothing unless it blocks; then raises DataIsBlocked, or AirflowSkipException."""
     if answer.blocks:
-        told = "Assay blocks: " + "; ".join(map(str, answer.decisive))
-        raise AirflowSkipException(told) if on_block == "skip" else DataIsBlocked(told)
+        message = "Assay blocks: " + "; ".join(map(str, answer.decisive))
+        raise AirflowSkipException(message) if on_block == "skip" else DataIsBlocked(message)
 
 
 def answer_of(event: dict[str, Any] | None) -> dict[str, Any]:
     """The answer, as JSON has it, that a trigger ended with; raises AssayError where it could not ask."""
-    given = event or {"error": "the trigger ended without an answer"}
-    if "error" in given:
-        raise AssayError(given["error"])
-    return dict(given["answer"])
+    result = event or {"error": "the trigger ended without an answer"}
+    if "error" in result:
+        raise AssayError(result["error"])
+    return dict(result["answer"])
 
 
 def is_away(error: AssayError, log: Any) -> bool:

@@ -14,5 +14,5 @@ def lineage(*, inputs: Iterable[str] = (), outputs: Iterable[str] = ()) -> Any:
         return Dataset(namespace=namespace or "assay", name=name)
 
     return OperatorLineage(
-        inputs=[named(each) for each in dict.fromkeys(inputs)], outputs=[named(each) for each in dict.fromkeys(outputs)]
+        inputs=[named(name) for name in dict.fromkeys(inputs)], outputs=[named(name) for name in dict.fromkeys(outputs)]
     )

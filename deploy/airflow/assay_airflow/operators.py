@@ -115,19 +115,19 @@ class CompletedOperator(BaseOperator):
 
     def get_openlineage_facets_on_start(self) -> Any:
         """What was written, for OpenLineage."""
-        return lineage(outputs=[str(each["dataset"]) for each in self.outputs])
+        return lineage(outputs=[str(output["dataset"]) for output in self.outputs])
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
         """The same."""
         return self.get_openlineage_facets_on_start()
 
-    def _end(self, context: Context, told: dict[str, Any]) -> None:
-        answer = GateAnswer.of(told)
-        context["ti"].xcom_push(key=XCOM_KEY, value=told)
+    def _end(self, context: Context, body: dict[str, Any]) -> None:
+        answer = GateAnswer.of(body)
+        context["ti"].xcom_push(key=XCOM_KEY, value=body)
         if not self.wait:
             self.log.info("Assay knows of it; its tests run now.")
             return
         tell(answer, self.log)
-        if not told["judged"]:
+        if not body["judged"]:
             raise AirflowException(f"Assay has not judged the outputs within {self.timeout:g} s.")
         stop_if_blocked(answer, on_block=self.on_block)

@@ -21,15 +21,15 @@ class _AskingTrigger(BaseTrigger):
     That Assay cannot be reached is waited out; any other error ends it: ``{"error": text}``.
     """
 
-    def __init__(self, *, assay_conn_id: str, poll_interval: float, **kept: Any) -> None:
+    def __init__(self, *, assay_conn_id: str, poll_interval: float, **extra_fields: Any) -> None:
         super().__init__()
-        self.assay_conn_id, self.poll_interval, self.kept = assay_conn_id, poll_interval, kept
+        self.assay_conn_id, self.poll_interval, self.extra_fields = assay_conn_id, poll_interval, extra_fields
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and what it is made of."""
         kind = type(self)
-        given = {"assay_conn_id": self.assay_conn_id, "poll_interval": self.poll_interval, **self.kept}
-        return f"{kind.__module__}.{kind.__qualname__}", given
+        arguments = {"assay_conn_id": self.assay_conn_id, "poll_interval": self.poll_interval, **self.extra_fields}
+        return f"{kind.__module__}.{kind.__qualname__}", arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """One event, at the end."""
@@ -81,7 +81,7 @@ class GateTrigger(_AskingTrigger):
 
     def ask(self, client: AssayClient) -> dict[str, Any] | None:
         """The answer unless it blocks."""
-        return _unless(client.gate(**self.kept), lambda answer: not answer.blocks)
+        return _unless(client.gate(**self.extra_fields), lambda answer: not answer.blocks)
 
 
 class JudgedTrigger(_AskingTrigger):
@@ -97,7 +97,7 @@ class JudgedTrigger(_AskingTrigger):
 
     def ask(self, client: AssayClient) -> dict[str, Any] | None:
         """The answer once it is judged."""
-        return _unless(client.completion(**self.kept), _is_judged)
+        return _unless(client.completion(**self.extra_fields), _is_judged)
 
 
 def _is_judged(answer: CompletedAnswer) -> bool:

@@ -84,8 +84,8 @@ class Quality(Answer):
     @property
     def why(self) -> str:
         """The reasons that make the status, in one line; all of them where none does."""
-        ours = [each.text for each in self.reasons if each.status == self.status]
-        return "; ".join(dict.fromkeys(ours or [each.text for each in self.reasons]))
+        ours = [reason.text for reason in self.reasons if reason.status == self.status]
+        return "; ".join(dict.fromkeys(ours or [reason.text for reason in self.reasons]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,8 +34,8 @@ class Output:
     @property
     def body(self) -> dict[str, Any]:
         """As the API takes it."""
-        given = _given(datacenter=self.datacenter, rows=self.rows, mode=self.mode)
-        return {"dataset": self.dataset, "window": window_text(self.window), **given}
+        fields = _drop_empty(datacenter=self.datacenter, rows=self.rows, mode=self.mode)
+        return {"dataset": self.dataset, "window": window_text(self.window), **fields}
 
 
 class AssayClient:
@@ -75,14 +75,14 @@ class AssayClient:
     def quality(self, dataset: str, start: Instant, end: Instant, *, datacenter: str = "") -> Quality:
         """May data from ``start`` up to ``end`` be used? Of the copy at home, if no datacenter is named."""
         query = {"dataset": dataset, "from": instant_text(start), "to": instant_text(end)}
-        return Quality.of(self._transport.send("GET", "quality", query=query | _given(datacenter=datacenter)))
+        return Quality.of(self._transport.send("GET", "quality", query=query | _drop_empty(datacenter=datacenter)))
 
     def query_quality(
         self, sql: str, *, start: Instant | None = None, end: Instant | None = None, datacenter: str = ""
     ) -> QueryQuality:
         """May all that a query reads be used? The SQL is Spark's; ``start`` and ``end`` bound tables read in whole."""
         bounds = {name: instant_text(at) for name, at in (("from", start), ("to", end)) if at is not None}
-        body = {"sql": sql, **bounds, **_given(datacenter=datacenter)}
+        body = {"sql": sql, **bounds, **_drop_empty(datacenter=datacenter)}
         return QueryQuality.of(self._transport.send("POST", "quality/query", body=body))
 
     def gate(
@@ -95,7 +95,7 @@ class AssayClient:
         body = {
             "datasets": [datasets] if isinstance(datasets, str) else list(datasets),
             "window": window_text(window),
-            **_given(datacenter=datacenter, pipeline=pipeline),
+            **_drop_empty(datacenter=datacenter, pipeline=pipeline),
         }
         return GateAnswer.of(self._transport.send("POST", "gate", body=body))
 
@@ -126,10 +126,12 @@ class AssayClient:
 
         Name the ``run`` where outputs tell their rows: they count once, so the request may be sent again.
         """
-        body: dict[str, Any] = {"outputs": [each.body if isinstance(each, Output) else dict(each) for each in outputs]}
-        body |= _given(run=run)
-        told = self._transport.send("POST", _completed(pipeline), body=body, is_repeatable=bool(run))
-        answer = CompletedAnswer.of(told)
+        body: dict[str, Any] = {
+            "outputs": [output.body if isinstance(output, Output) else dict(output) for output in outputs]
+        }
+        body |= _drop_empty(run=run)
+        response = self._transport.send("POST", _completed(pipeline), body=body, is_repeatable=bool(run))
+        answer = CompletedAnswer.of(response)
         if answer.judged or wait <= 0:
             return answer
         return _repeated(
@@ -155,7 +157,7 @@ class AssayClient:
         ``saw`` is one of: late, rows missing, rows twice, copies differ, values wrong, something else.
         """
         body = {"dataset": dataset, "window": window_text(window), "description": description}
-        body |= _given(saw=saw, datacenter=datacenter)
+        body |= _drop_empty(saw=saw, datacenter=datacenter)
         return Report.of(self._transport.send("POST", "reports", body=body, is_repeatable=False))
 
     def incidents(
@@ -168,9 +170,9 @@ class AssayClient:
         is_open: bool | None = None,
     ) -> Iterator[Incident]:
         """The incidents that match, the newest first; pages are read as they are needed."""
-        wanted = {"dataset": dataset, "category": category, "owner": owner, "tier": tier, "open": is_open}
+        filters = {"dataset": dataset, "category": category, "owner": owner, "tier": tier, "open": is_open}
         last: int | None = None
-        for row in self._rows("incidents", wanted):
+        for row in self._rows("incidents", filters):
             incident = Incident.of(row)
             if (
                 last is None or incident.id < last
@@ -184,10 +186,10 @@ class AssayClient:
         """The datasets that match, by name; ``q`` is a part of it."""
         yield from map(Dataset.of, self._rows("datasets", {"q": q, "tier": tier, "owner": owner, "team": team}))
 
-    def _rows(self, path: str, wanted: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        given, offset = _given(**wanted), 0
+    def _rows(self, path: str, filters: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        query, offset = _drop_empty(**filters), 0
         while True:
-            page = self._transport.send("GET", path, query={**given, "limit": PAGE, "offset": offset})
+            page = self._transport.send("GET", path, query={**query, "limit": PAGE, "offset": offset})
             yield from page["results"]
             offset += len(page["results"])
             if not page.get("next") or not page["results"]:
@@ -208,7 +210,7 @@ def window_text(window: Range) -> str:
     return window if isinstance(window, str) else "/".join(map(instant_text, window))
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _drop_empty(**values: Any) -> dict[str, Any]:
     """Those that say something: the API takes no empty text for one that is left out."""
     return {name: value for name, value in values.items() if value not in (None, "")}
 

@@ -38,6 +38,6 @@ KINDS: Mapping[int, type[AssayError]] = {401: NotAllowed, 403: NotAllowed, 404: 
 def error_of(status: int, body: Any, address: str) -> AssayError:
     """The error for an answer of 400 or more, whose body is Assay's own shape, a problem of RFC 9457, or anything."""
     kind = KINDS.get(status, Unavailable if status >= 500 else BadRequest)
-    said = body if isinstance(body, dict) else {}
-    what = said.get("error") or said.get("detail") or said.get("title") or f"{address} answers {status}."
-    return kind(str(what), where=str(said.get("where") or ""), mend=str(said.get("mend") or ""), status=status)
+    problem = body if isinstance(body, dict) else {}
+    what = problem.get("error") or problem.get("detail") or problem.get("title") or f"{address} answers {status}."
+    return kind(str(what), where=str(problem.get("where") or ""), mend=str(problem.get("mend") or ""), status=status)

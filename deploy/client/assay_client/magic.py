@@ -17,7 +17,7 @@ from .client import AssayClient
 from .queries import Asker
 
 Runner = Callable[[str], Any]
-_given: dict[str, Any] = {"runner": None, "client": None}
+_settings: dict[str, Any] = {"runner": None, "client": None}
 
 
 def use(runner: Any = None, *, client: AssayClient | None = None) -> None:
@@ -25,20 +25,20 @@ def use(runner: Any = None, *, client: AssayClient | None = None) -> None:
 
     Without a client, Assay is found by ASSAY_URL and ASSAY_TOKEN. Raises TypeError for a runner of another kind.
     """
-    _given.update(runner=None if runner is None else runner_of(runner), client=client)
+    _settings.update(runner=None if runner is None else runner_of(runner), client=client)
 
 
-def runner_of(given: Any) -> Runner:
+def runner_of(source: Any) -> Runner:
     """What runs a text of SQL; raises TypeError."""
-    if callable(getattr(given, "sql", None)):
-        return lambda sql: given.sql(sql)
-    if hasattr(given, "dialect") and callable(getattr(given, "connect", None)):
-        return lambda sql: _by_engine(given, sql)
-    if callable(getattr(given, "cursor", None)):
-        return lambda sql: _by_cursor(given, sql)
-    if callable(given):
-        return lambda sql: given(sql)
-    raise TypeError(f"{type(given).__name__} runs no SQL: give a Spark session, an engine, a connection or a function")
+    if callable(getattr(source, "sql", None)):
+        return lambda sql: source.sql(sql)
+    if hasattr(source, "dialect") and callable(getattr(source, "connect", None)):
+        return lambda sql: _by_engine(source, sql)
+    if callable(getattr(source, "cursor", None)):
+        return lambda sql: _by_cursor(source, sql)
+    if callable(source):
+        return lambda sql: source(sql)
+    raise TypeError(f"{type(source).__name__} runs no SQL: give a Spark session, an engine, a connection or a function")
 
 
 @magics_class
@@ -55,19 +55,19 @@ class AssayMagics(Magics):
         if cell is None:
             raise UsageError("%%assay is for a whole cell; %assay_check takes a line")
         options = parse_argstring(self.assay, line)
-        answer, lines = _asked(cell, options.dialect, fail_closed=options.fail_closed)
+        answer, lines = _ask_quality(cell, options.dialect, fail_closed=options.fail_closed)
         _say(lines)
         if options.block and answer is not None and answer.status == "bad":
             _say(["Not run, as it reads bad data. Without --block it runs."])
             return None
-        if (runner := _given["runner"]) is None:
+        if (runner := _settings["runner"]) is None:
             raise UsageError("nothing runs SQL yet: from assay_client.magic import use; use(spark)")
         return runner(cell)
 
     @line_cell_magic
     def assay_check(self, line: str, cell: str | None = None) -> None:
         """Say which tables of a line or a cell of SQL are not good, and run nothing."""
-        answer, lines = _asked(line if cell is None else cell, "", fail_closed=False)
+        answer, lines = _ask_quality(line if cell is None else cell, "", fail_closed=False)
         _say(lines)
         if answer is not None:
             print(f"Assay says: {answer.status}")
@@ -78,8 +78,8 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.register_magics(AssayMagics)
 
 
-def _asked(sql: str, dialect: str, *, fail_closed: bool) -> tuple[QueryQuality | None, list[str]]:
-    answer, lines = Asker(_given["client"], fail_closed=fail_closed).ask(_in_spark(sql, dialect) if dialect else sql)
+def _ask_quality(sql: str, dialect: str, *, fail_closed: bool) -> tuple[QueryQuality | None, list[str]]:
+    answer, lines = Asker(_settings["client"], fail_closed=fail_closed).ask(_in_spark(sql, dialect) if dialect else sql)
     unknown = ", ".join(answer.unknown) if answer else ""
     return answer, [*lines, *([f"The catalog does not know {unknown}."] if unknown else [])]
 
@@ -111,7 +111,7 @@ def _by_cursor(connection: Any, sql: str) -> Any:
     cursor = connection.cursor()
     try:
         cursor.execute(sql)
-        return _table([each[0] for each in cursor.description], cursor.fetchall()) if cursor.description else None
+        return _table([column[0] for column in cursor.description], cursor.fetchall()) if cursor.description else None
     finally:
         cursor.close()
 

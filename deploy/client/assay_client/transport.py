@@ -25,14 +25,18 @@ class Patience:
     first: float = 0.5
     longest: float = 60.0
 
-    def before_next(self, failures: int, asked: float | None) -> float | None:
+    def before_next(self, failures: int, server_pause: float | None) -> float | None:
         """Seconds until the next try after so many failures, twice as long each time; None: give up.
 
-        ``asked`` are those of Retry-After. They are waited out; where they are above ``longest``, it gives up.
+        ``server_pause`` are those of Retry-After. They are waited out; where they are above ``longest``, it gives up.
         """
-        if failures > self.retries or (asked or 0) > self.longest:
+        if failures > self.retries or (server_pause or 0) > self.longest:
             return None
-        return asked if asked is not None else float(min(self.longest, self.first * 2 ** min(failures - 1, 20)))
+        return (
+            server_pause
+            if server_pause is not None
+            else float(min(self.longest, self.first * 2 ** min(failures - 1, 20)))
+        )
 
 
 class Transport:
@@ -73,7 +77,7 @@ class Transport:
                     allow_redirects=False,
                 )
             except (requests.ConnectionError, requests.Timeout, ChunkedEncodingError) as error:
-                failed, asked = _unreachable(self._url, error), None
+                failed, server_pause = _unreachable(self._url, error), None
                 is_final = isinstance(error, requests.exceptions.SSLError)
                 may_repeat = not is_final and (is_repeatable or _was_not_sent(error))
             except (requests.RequestException, UnicodeError) as error:
@@ -83,13 +87,13 @@ class Transport:
             else:
                 if answer.status_code < 300:
                     return _json(answer, address)
-                failed, asked = _refused(answer, address), retry_after(answer.headers.get("Retry-After"), _now())
+                failed, server_pause = _refused(answer, address), retry_after(answer.headers.get("Retry-After"), _now())
                 may_repeat = answer.status_code in BUSY if is_repeatable else answer.status_code == 429
             failures += 1
-            pause = self._patience.before_next(failures, asked) if may_repeat else None
+            pause = self._patience.before_next(failures, server_pause) if may_repeat else None
             if pause is None:
                 raise failed
-            time.sleep(pause if asked is not None else pause * random.uniform(0.75, 1.25))
+            time.sleep(pause if server_pause is not None else pause * random.uniform(0.75, 1.25))
 
 
 class _Token(requests.auth.AuthBase):

@@ -21,12 +21,12 @@ from execution_engine.engines.protocol import (
     CallAnswer,
     FailingRows,
     Measured,
+    MeasurementRequest,
     Part,
     ScanReport,
     Table,
     TooLate,
     Unit,
-    Wanted,
     is_done,
     none_failing,
     too_late,
@@ -58,13 +58,13 @@ class BoundedEngine(ABC):
     def close(self) -> None:
         """Frees what the engine holds."""
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
         """Every measurement wanted; a failure where it passes its deadline or its memory, or was taken along by one."""
         started = monotonic()
         try:
-            answer = self.ask("scan", table, part, wanted)
+            answer = self.ask("scan", table, part, requests)
         except UnableToAnswer as error:
-            return _all_failed(wanted, error.failure, monotonic() - started)
+            return _all_failed(requests, error.failure, monotonic() - started)
         report: ScanReport = answer.result
         return self._past_deadline(report) if answer.is_late else report
 
@@ -74,7 +74,7 @@ class BoundedEngine(ABC):
         try:
             answer = self.ask("scan_all", units) if units else CallAnswer(result=())
         except UnableToAnswer as error:
-            return tuple(_all_failed(unit.wanted, error.failure, monotonic() - started) for unit in units)
+            return tuple(_all_failed(unit.requests, error.failure, monotonic() - started) for unit in units)
         return tuple(self._past_deadline(report) if answer.is_late else report for report in answer.result)
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
@@ -123,8 +123,8 @@ class BoundedEngine(ABC):
         return replace(report, measured=measured)
 
 
-def _all_failed(wanted: Sequence[Wanted], failure: Failure, seconds: float) -> ScanReport:
-    measured = {item.key: Measured(failure=failure) for item in wanted}
+def _all_failed(requests: Sequence[MeasurementRequest], failure: Failure, seconds: float) -> ScanReport:
+    measured = {item.key: Measured(failure=failure) for item in requests}
     return ScanReport(measured=measured, spark_jobs=0, seconds=seconds, fingerprint=None)
 
 

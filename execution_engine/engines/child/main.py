@@ -100,8 +100,8 @@ class Host:
         except Exception as error:
             is_of_memory = isinstance(error, MemoryError)
             if is_of_memory or not self._has_java_ended():
-                said = f"the engine failed: {type(error).__name__}: {error}"[:1000]
-                self.send("raised", id_, (said, is_of_memory))
+                description = f"the engine failed: {type(error).__name__}: {error}"[:1000]
+                self.send("raised", id_, (description, is_of_memory))
 
 
 def main() -> None:

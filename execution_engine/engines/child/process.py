@@ -118,10 +118,10 @@ UTF_8 = "C.UTF-8"
 
 def child_environment(environment: Mapping[str, str], passed: Collection[str], scratch: Path) -> dict[str, str]:
     """The child's own; ``passed`` names the variables more that it may see, for example of an object store."""
-    kept = {name: environment[name] for name in (*NEEDED, *passed) if name in environment}
+    parent_variables = {name: environment[name] for name in (*NEEDED, *passed) if name in environment}
     return (
         {"LANG": UTF_8, "PYSPARK_PYTHON": sys.executable}  # on nodes of a cluster it may lie elsewhere
-        | kept
+        | parent_variables
         | {
             "HOME": str(scratch),
             "TMPDIR": str(scratch),

@@ -10,7 +10,7 @@ from typing import Any
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
-from execution_engine.engines.protocol import Measured, Wanted, failed
+from execution_engine.engines.protocol import Measured, MeasurementRequest, failed
 from execution_engine.metrics.definitions.schema import SeenColumns, declared_of, detail_of, drifts
 from execution_engine.metrics.expressions import Expressions, parts_of, path_of, written
 from execution_engine.metrics.keys.key_text import NULL
@@ -213,8 +213,8 @@ _FLAG = ColumnType(kind=TypeKind.WHOLE, size=1)  # tinyint(1): how MySQL stores 
 def read_type(text: str) -> ColumnType | None:
     """The type that a text names, of Spark's or of a database's; None for one that is not known."""
     plain = " ".join(text.lower().split())
-    if found := _flat(plain):
-        return found
+    if flat_type := _flat(plain):
+        return flat_type
     nested = _NESTED.match(plain)
     if nested is None:
         return None
@@ -223,39 +223,39 @@ def read_type(text: str) -> ColumnType | None:
     return read
 
 
-def holds(declared: str, found: str) -> bool:
+def holds(declared: str, present_type: str) -> bool:
     """Whether a column of the type found has room for every value of the type declared.
 
     It has where both are the same, or the one found is a wider one of its kind. A declared type that is not known
     says nothing, so everything holds.
     """
-    wanted, there = read_type(declared), read_type(found)
-    return wanted is None or (there is not None and _has_room(wanted, there))
+    declared_type, there = read_type(declared), read_type(present_type)
+    return declared_type is None or (there is not None and _has_room(declared_type, there))
 
 
-def _has_room(wanted: ColumnType, there: ColumnType) -> bool:
-    if TypeKind.VOID in (wanted.kind, there.kind):
+def _has_room(declared_type: ColumnType, there: ColumnType) -> bool:
+    if TypeKind.VOID in (declared_type.kind, there.kind):
         return True
-    if _is_flag(wanted, there) or _is_flag(there, wanted):
+    if _is_flag(declared_type, there) or _is_flag(there, declared_type):
         return True
-    if wanted.kind is not there.kind:
+    if declared_type.kind is not there.kind:
         return False
-    if None not in (wanted.zoned, there.zoned) and wanted.zoned != there.zoned:
+    if None not in (declared_type.zoned, there.zoned) and declared_type.zoned != there.zoned:
         return False
-    sizes = (wanted.size, there.size), (wanted.scale, there.scale)
+    sizes = (declared_type.size, there.size), (declared_type.scale, there.scale)
     if any(least is not None and size is not None and least > size for least, size in sizes):
         return False
-    if wanted.inside is None or there.inside is None:
+    if declared_type.inside is None or there.inside is None:
         return True
     parts = dict(there.inside)  # of what is nested, every part declared is there and holds
     return all(
         name in parts and (type_ is None or (part := parts[name]) is None or _has_room(type_, part))
-        for name, type_ in wanted.inside
+        for name, type_ in declared_type.inside
     )
 
 
-def _is_flag(one: ColumnType, other: ColumnType) -> bool:
-    return one == _FLAG and (other.kind is TypeKind.BOOLEAN or (other.kind, other.size) == (TypeKind.WHOLE, 8))
+def _is_flag(type_: ColumnType, other: ColumnType) -> bool:
+    return type_ == _FLAG and (other.kind is TypeKind.BOOLEAN or (other.kind, other.size) == (TypeKind.WHOLE, 8))
 
 
 def _flat(plain: str) -> ColumnType | None:
@@ -337,7 +337,7 @@ def _field(part: str) -> tuple[str, str]:
 # How far the columns of a table have drifted from the declared ones, whoever reads it.
 
 
-def measure_drift(item: Wanted, seen: Sequence[SeenColumns], table: str) -> Measured:
+def measure_drift(item: MeasurementRequest, seen: Sequence[SeenColumns], table: str) -> Measured:
     """How many declared columns are gone or of another type in any of the places; what has no files has no columns."""
     declared = declared_of(item.spec)
     if declared is None:
@@ -345,5 +345,5 @@ def measure_drift(item: Wanted, seen: Sequence[SeenColumns], table: str) -> Meas
         return failed(Reason.INVALID, detail)
     if not seen:
         return failed(Reason.NO_DATA, f"{table} has no files there, so it has no columns")
-    found = drifts(declared, seen, holds)
-    return Measured(value=float(len(found)), detail=detail_of(found))
+    changes = drifts(declared, seen, holds)
+    return Measured(value=float(len(changes)), detail=detail_of(changes))

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.guard import UnableToAllow, in_sql, read_condition
 from execution_engine.guard.sql_tree import write
 from execution_engine.metrics.definition import ArgumentType, ColumnKind, column_kind
@@ -50,8 +50,8 @@ def _condition(text: str, columns: Collection[str]) -> str:
 
 def _column(node: exp.Column, columns: Collection[str]) -> exp.Column:
     path = tuple(part.name for part in node.parts)
-    found = path_of(resolved(written(*path), columns))
-    return node if found == path else exp.column(exp.to_identifier(found[0], quoted=True))
+    resolved_path = path_of(resolved(written(*path), columns))
+    return node if resolved_path == path else exp.column(exp.to_identifier(resolved_path[0], quoted=True))
 
 
 Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
@@ -79,14 +79,14 @@ def check_spec(spec: MetricSpec, columns: Kinds, table: str, *, engine: str) -> 
     )
 
 
-def check_columns(names: Collection[str], known: Collection[str], table: str) -> Failure | None:
+def check_columns(names: Collection[str], columns: Collection[str], table: str) -> Failure | None:
     """UNKNOWN_COLUMN naming the first column that the table lacks, with the nearest that it has; case is ignored."""
-    lowered = {name.lower(): name for name in known}
+    lowered = {name.lower(): name for name in columns}
     missing = next((name for name in names if name.lower() not in lowered), None)
     if missing is None:
         return None
     near = get_close_matches(missing.lower(), lowered, n=1)
-    hint = f"; did you mean {lowered[near[0]]}?" if near else f"; it has {', '.join(sorted(known)) or 'no columns'}"
+    hint = f"; did you mean {lowered[near[0]]}?" if near else f"; it has {', '.join(sorted(columns)) or 'no columns'}"
     return Failure(reason=Reason.UNKNOWN_COLUMN, detail=f"{table} has no column {missing}{hint}")
 
 
@@ -97,10 +97,10 @@ def kinds_of(columns: Mapping[str, str]) -> dict[str, ColumnKind | None]:
 
 
 def sifted(
-    wanted: Sequence[Wanted], columns: Collection[str], kinds: Kinds, table: str
-) -> tuple[list[Wanted], dict[str, Measured]]:
+    requests: Sequence[MeasurementRequest], columns: Collection[str], kinds: Kinds, table: str
+) -> tuple[list[MeasurementRequest], dict[str, Measured]]:
     """What can be measured in the lake, its names settled, and by their keys the failures of what cannot."""
-    meant = [replace(item, spec=settled(item.spec, columns)) for item in wanted]
+    meant = [replace(item, spec=settled(item.spec, columns)) for item in requests]
     wrong = {item.key: check_spec(item.spec, kinds, table, engine="spark") for item in meant}
     refused = {key: Measured(failure=failure) for key, failure in wrong.items() if failure is not None}
     return [item for item in meant if item.key not in refused], refused
@@ -114,22 +114,28 @@ def _check_arguments(spec: MetricSpec) -> Failure | None:
     if not signature.min_columns <= len(spec.columns) <= most or len(spec.arguments) != len(signature.arguments):
         return Failure(reason=Reason.INVALID, detail=f"{spec.text} has too many or too few columns or arguments")
     problem = METRICS[spec.name].problem
-    said = problem(spec) if problem else None
-    return None if said is None else Failure(reason=Reason.INVALID, detail=f"{spec.text}: {said}")
+    fault = problem(spec) if problem else None
+    return None if fault is None else Failure(reason=Reason.INVALID, detail=f"{spec.text}: {fault}")
 
 
-def kind_problem(spec: MetricSpec, wanted: ColumnKind, columns: Kinds, table: str) -> Failure | None:
-    """The failure of a metric over a column that is of another kind than ``wanted``, or None."""
-    if wanted is ColumnKind.ANY:
+def kind_problem(spec: MetricSpec, target_kind: ColumnKind, columns: Kinds, table: str) -> Failure | None:
+    """The failure of a metric over a column that is of another kind than ``target_kind``, or None."""
+    if target_kind is ColumnKind.ANY:
         return None
     kinds = {name.lower(): kind for name, kind in columns.items()}
-    other = next((name for name in spec.columns if kinds[name.lower()] not in (wanted, ColumnKind.ANY)), None)
+    other = next((name for name in spec.columns if kinds[name.lower()] not in (target_kind, ColumnKind.ANY)), None)
     if other is None:
         return None
-    found = kinds[other.lower()]
-    shown = f"column {other} of {table} is {found.value}" if found else f"column {other} of {table} is of another type"
-    mend = f"take another column, or cast it in a condition, such as {_MENDS[wanted].format(in_sql(other))}"
-    return Failure(reason=Reason.INVALID, detail=f"{spec.text} needs a {wanted.value} column: {shown}; {mend}")
+    other_kind = kinds[other.lower()]
+    description = (
+        f"column {other} of {table} is {other_kind.value}"
+        if other_kind
+        else f"column {other} of {table} is of another type"
+    )
+    mend = f"take another column, or cast it in a condition, such as {_MENDS[target_kind].format(in_sql(other))}"
+    return Failure(
+        reason=Reason.INVALID, detail=f"{spec.text} needs a {target_kind.value} column: {description}; {mend}"
+    )
 
 
 def conditions_of(spec: MetricSpec) -> list[str]:

@@ -15,7 +15,7 @@ from pyarrow import orc, types
 from pyarrow.fs import FileInfo
 
 from execution_engine.engines.columns.column_types import with_fields
-from execution_engine.engines.gathering import AskedStatistic
+from execution_engine.engines.gathering import StatisticRequest
 from execution_engine.metrics.definitions.schema import SeenColumns
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
@@ -72,7 +72,7 @@ def _read_types(schema: pa.Schema, int96: frozenset[str]) -> Mapping[str, str]:
     return {name: type_ for name, type_ in types_.items() if type_ is not None}
 
 
-def shown_columns(stored: Mapping[str, str]) -> dict[str, str]:
+def assertion_columns(stored: Mapping[str, str]) -> dict[str, str]:
     """The columns (name → stored type) as assertions write them, fields of structs as a.b → Spark's type."""
     return with_fields({name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in stored.items()})
 
@@ -154,14 +154,16 @@ class FooterStatistics:
         return None if bounds is None or name is None else getattr(bounds, name)
 
 
-def told(footers: FooterStatistics | None, asked: Iterable[AskedStatistic]) -> dict[AskedStatistic, Value]:
+def footer_values(
+    footers: FooterStatistics | None, requests: Iterable[StatisticRequest]
+) -> dict[StatisticRequest, Value]:
     """What the footers tell of the statistics asked; of no rows everything is known."""
     if footers is None:
         return {}
     if footers.rows == 0:
-        return {one: over_nothing(one.statistic) for one in asked}
-    answers = ((one, footers.answer(one.statistic)) for one in asked if one.where is None)
-    return {one: value for one, value in answers if value is not None}
+        return {request: over_nothing(request.statistic) for request in requests}
+    answers = ((request, footers.answer(request.statistic)) for request in requests if request.where is None)
+    return {request: value for request, value in answers if value is not None}
 
 
 def is_full(footers: FooterStatistics | None, name: str) -> bool:
@@ -170,10 +172,10 @@ def is_full(footers: FooterStatistics | None, name: str) -> bool:
     return bounds is not None and footers is not None and bounds.count == footers.rows
 
 
-def columns_told(asked: Iterable[AskedStatistic]) -> frozenset[str]:
+def columns_told(requests: Iterable[StatisticRequest]) -> frozenset[str]:
     """The columns, in lower case, of which the footers may tell what is asked."""
-    plain = (one.statistic for one in asked if one.where is None)
-    return frozenset(each.column.lower() for each in plain if each.column and each.gather in _TOLD)
+    plain = (request.statistic for request in requests if request.where is None)
+    return frozenset(statistic.column.lower() for statistic in plain if statistic.column and statistic.gather in _TOLD)
 
 
 def footer_statistics(listing: Listing, names: Collection[str] | None = None) -> FooterStatistics | None:
@@ -187,14 +189,14 @@ def footer_statistics(listing: Listing, names: Collection[str] | None = None) ->
     return merged_footers([_of_file(listing, file, file is newest, names) for file in listing.files])
 
 
-def merged_footers(told: Sequence[FooterStatistics]) -> FooterStatistics:
+def merged_footers(footers: Sequence[FooterStatistics]) -> FooterStatistics:
     """Of several files together; of the columns that all of them tell of."""
-    if len(told) == 1:
-        return told[0]
-    names = set.intersection(*(set(one.columns) for one in told)) if told else set()
-    columns = {name: _merged([one.columns[name] for one in told]) for name in names}
-    groups = {path: rows for one in told for path, rows in one.groups.items()}
-    return FooterStatistics(rows=sum(one.rows for one in told), columns=columns, groups=groups)
+    if len(footers) == 1:
+        return footers[0]
+    names = set.intersection(*(set(footer.columns) for footer in footers)) if footers else set()
+    columns = {name: _merged([footer.columns[name] for footer in footers]) for name in names}
+    groups = {path: rows for footer in footers for path, rows in footer.groups.items()}
+    return FooterStatistics(rows=sum(footer.rows for footer in footers), columns=columns, groups=groups)
 
 
 def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collection[str] | None) -> FooterStatistics:
@@ -203,7 +205,7 @@ def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collectio
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
         paths = (metadata.schema.column(at).path for at in range(metadata.num_columns))
         places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
-        found = {
+        columns = {
             name: bounds
             for at, name in places
             if (names is None or name in names)
@@ -212,7 +214,7 @@ def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collectio
     except (pa.ArrowException, OSError) as error:
         raise unreadable(listing.root, file, error) from error
     rows = tuple(group.num_rows for group in groups)
-    return FooterStatistics(rows=metadata.num_rows, columns=found, groups={file.path: rows})
+    return FooterStatistics(rows=metadata.num_rows, columns=columns, groups={file.path: rows})
 
 
 def _bounds(chunks: Iterable[tuple[Any, int]]) -> FooterBounds | None:
@@ -252,11 +254,11 @@ def _merged(parts: Sequence[FooterBounds]) -> FooterBounds:
         return parts[0]
     filled = [part for part in parts if part.count]
     lows, highs = [part.least for part in filled], [part.greatest for part in filled]
-    known = bool(filled) and None not in lows and None not in highs
+    has_bounds = bool(filled) and None not in lows and None not in highs
     return FooterBounds(
         count=sum(part.count for part in parts),
-        least=min(low for low in lows if low is not None) if known else None,
-        greatest=max(high for high in highs if high is not None) if known else None,
+        least=min(low for low in lows if low is not None) if has_bounds else None,
+        greatest=max(high for high in highs if high is not None) if has_bounds else None,
     )
 
 

@@ -36,7 +36,9 @@ def table_format(filesystem: FileSystem, path: str) -> str | None:
         # many a folder is called ``metadata``, but Iceberg's holds files of one kind
         if info.type is FileType.Directory and (
             info.base_name != "metadata"
-            or any(each.base_name.endswith(_ICEBERG_LOG) for each in filesystem.get_file_info(FileSelector(info.path)))
+            or any(
+                entry.base_name.endswith(_ICEBERG_LOG) for entry in filesystem.get_file_info(FileSelector(info.path))
+            )
         ):
             return _LOGS[info.base_name]
     return None
@@ -191,7 +193,7 @@ def list_part(table: Table, part: Part) -> Listing:
         _refuse_links(table, listing)
         return listing
     except (ArrowException, OSError) as error:
-        raise _unreadable(f"{table.name}: {table.place} cannot be listed: {table.told(error)}") from error
+        raise _unreadable(f"{table.name}: {table.place} cannot be listed: {table.redact_error(error)}") from error
 
 
 def root_of(table: Table) -> Root:
@@ -199,7 +201,7 @@ def root_of(table: Table) -> Root:
     try:
         return open_root(table.location)
     except UnableToListFiles:
-        if not table.shown:
+        if not table.location_label:
             raise
         raise _unreadable(f"{table.name}: {table.place} names no file system that can be opened") from None
 
@@ -245,14 +247,14 @@ def read_fingerprints(table: Table, parts: Sequence[Part]) -> tuple[str | None, 
     keys = tuple(dict.fromkeys(key for part in parts for key in part.keys or ()))
     is_plain = len(parts) > 1 and all(part.keys for part in parts) and not any(map(_is_odd, keys))
     try:
-        found = _files_by_key(table, Part(keys=keys)) if is_plain else None
+        files_by_key = _files_by_key(table, Part(keys=keys)) if is_plain else None
     except UnableToListFiles:  # for one of them perhaps, and not for the others
-        found = None
-    if found is None:
+        files_by_key = None
+    if files_by_key is None:
         return tuple(read_fingerprint(table, part) for part in parts)
-    root, files = found
+    root, files = files_by_key
     own = ([file for key in sorted(set(part.keys or ())) for file in files.get(key, ())] for part in parts)
-    return tuple(Listing(root=root, files=tuple(some)).fingerprint for some in own)
+    return tuple(Listing(root=root, files=tuple(part_files)).fingerprint for part_files in own)
 
 
 def read_written_at(table: Table, part: Part) -> datetime | None:
@@ -283,13 +285,13 @@ def list_partitions(table: Table) -> tuple[str, ...] | None:
 def read_fingerprints_by_key(table: Table, part: Part) -> dict[str, str] | None:
     """The fingerprint of each partition, by key; None where files lie outside their folders, or cannot be listed."""
     try:
-        found = _files_by_key(table, part)
+        files_by_key = _files_by_key(table, part)
     except UnableToListFiles:
         return None  # a scan says what is wrong
-    if found is None:
+    if files_by_key is None:
         return None
-    root, files = found
-    return {key: Listing(root=root, files=tuple(some)).fingerprint for key, some in sorted(files.items())}
+    root, files = files_by_key
+    return {key: Listing(root=root, files=tuple(key_files)).fingerprint for key, key_files in sorted(files.items())}
 
 
 def _files_by_key(table: Table, part: Part) -> tuple[Root, dict[str, list[FileInfo]]] | None:
@@ -352,8 +354,10 @@ def _list_without_folder(root: Root, column: str, keys: Sequence[str]) -> Listin
     files = _files_below(root, root.path)
     if not any(f"/{_start(column)}" in file.path[len(root.path) :] for file in files):
         return Listing(root=root, files=files, filtered=bool(files))
-    wanted = {f"{column}={key}" for key in keys}
-    return Listing(root=root, files=tuple(file for file in files if wanted & set(map(unquote, file.path.split("/")))))
+    folder_names = {f"{column}={key}" for key in keys}
+    return Listing(
+        root=root, files=tuple(file for file in files if folder_names & set(map(unquote, file.path.split("/"))))
+    )
 
 
 def _start(column: str) -> str:

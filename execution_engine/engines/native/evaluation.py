@@ -10,23 +10,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .language import (
-    And,
     AsDouble,
     AsText,
     CharLength,
-    Column,
+    ColumnNode,
     Compare,
     Compared,
-    Found,
-    Holds,
+    Conjunction,
+    Disjunction,
     IsIn,
     IsNan,
     IsNull,
     Literal,
     LiteralKind,
+    Negation,
     Node,
-    Not,
-    Or,
+    RegexMatch,
+    TextContainment,
     Truth,
     UnableToTell,
     When,
@@ -85,12 +85,12 @@ class Met:
 
 
 @dataclass
-class Batch:
+class RowBatch:
     """The rows of one batch: the columns as they are asked for, and what was computed of the nodes, each once."""
 
     rows: int
     columns: Callable[[str], Values]
-    kept: tuple[Any, Any] | None = None  # the values last taken of nodes under a condition, for who takes them
+    last_values: tuple[Any, Any] | None = None  # the values last taken of nodes under a condition, for who takes them
     coupons: dict[int, Any] = field(default_factory=dict)  # by the identity of their column
     _mets: dict[Node, Met] = field(default_factory=dict)
     _values: dict[Node, Values] = field(default_factory=dict)
@@ -110,15 +110,15 @@ class Batch:
         return values
 
 
-def _met(node: Node, batch: Batch) -> Met:
+def _met(node: Node, batch: RowBatch) -> Met:
     match node:
         case Truth():
             return Met(yes=np.full(batch.rows, node.value))
-        case Not():
+        case Negation():
             return ~batch.met(node.of)
-        case And():
+        case Conjunction():
             return batch.met(node.left) & batch.met(node.right)
-        case Or():
+        case Disjunction():
             return batch.met(node.left) | batch.met(node.right)
         case IsNull():
             null = batch.values(node.of).null
@@ -127,32 +127,32 @@ def _met(node: Node, batch: Batch) -> Met:
             values = batch.values(node.of)
             if values.family is not Family.DOUBLE:
                 raise UnableToTell(f"isnan of {values.family} is Spark's to answer")
-            return Met(yes=_known(np.isnan(values.whole), values.null).yes)
+            return Met(yes=_met_without_null(np.isnan(values.whole), values.null).yes)
         case Compared():
             return _compared(node, batch)
         case IsIn():
             return _is_in(batch.values(node.of), node.among)
-        case Found():
+        case RegexMatch():
             values = _valid_texts(batch.values(node.of), "a pattern is looked for in texts of UTF-8 alone")
             texts = values.array.dictionary if pa.types.is_dictionary(values.array.type) else values.array
             if node.ends and any(pc.any(pc.ends_with(texts, pattern=end)).as_py() for end in _BREAKS):
                 raise UnableToTell("a text ends with a line break, before which $ may stand")
-            return _known(of_texts(values.array, pc.match_substring_regex, node.pattern), values.null)
-        case Holds():
+            return _met_without_null(of_texts(values.array, pc.match_substring_regex, node.pattern), values.null)
+        case TextContainment():
             values = _valid_texts(batch.values(node.of), "a text is looked for in texts of UTF-8 alone")
             if node.starts and node.ends:
-                return _known(of_texts(values.array, pc.equal, texts_of([node.text])[0]), values.null)
+                return _met_without_null(of_texts(values.array, pc.equal, texts_of([node.text])[0]), values.null)
             look = pc.starts_with if node.starts else pc.ends_with if node.ends else pc.match_substring
-            return _known(of_texts(values.array, look, node.text), values.null)
+            return _met_without_null(of_texts(values.array, look, node.text), values.null)
     values = batch.values(node)
     if values.family is not Family.TRUTH:
         raise UnableToTell(f"{values.family} is no condition")
-    return _known(values.whole, values.null)
+    return _met_without_null(values.whole, values.null)
 
 
-def _values(node: Node, batch: Batch) -> Values:
+def _values(node: Node, batch: RowBatch) -> Values:
     match node:
-        case Column():
+        case ColumnNode():
             return batch.columns(node.name)
         case AsDouble():
             return batch.values(node.of).as_doubles()
@@ -180,7 +180,7 @@ def _of_literal(literal: Any, rows: int) -> Values:
     return Values(family=Family.EXACT, array=None, numbers=np.full(rows, int(literal.value)), digits=literal.digits)
 
 
-def _known(yes: Flags, *nulls: Flags | None) -> Met:
+def _met_without_null(yes: Flags, *nulls: Flags | None) -> Met:
     """Met where it is so and nothing is null."""
     flags = [null for null in nulls if null is not None]
     if not flags:
@@ -195,7 +195,7 @@ def _valid_texts(values: Values, why: str) -> Values:
     return values
 
 
-def _compared(node: Compared, batch: Batch) -> Met:
+def _compared(node: Compared, batch: RowBatch) -> Met:
     left, right, by = node.left, node.right, node.by
     if isinstance(left, Literal) and isinstance(right, Literal):
         return _with_literal(by, _of_literal(left, batch.rows), right)
@@ -213,14 +213,16 @@ def _with_literal(by: Compare, values: Values, literal: Literal) -> Met:
     if values.family is Family.DOUBLE and literal.kind in (LiteralKind.EXACT, LiteralKind.DOUBLE):
         yes = getattr(np, by)(values.whole, float(literal.value))
         # a literal is no NaN, so that a NaN is greater than it
-        return _known(yes | np.isnan(values.whole) if by in (Compare.GT, Compare.GE) else yes, values.null)
+        return _met_without_null(yes | np.isnan(values.whole) if by in (Compare.GT, Compare.GE) else yes, values.null)
     if is_exact and literal.kind is LiteralKind.EXACT:
-        return _known(_with_exact(by, values, literal), values.null)
+        return _met_without_null(_with_exact(by, values, literal), values.null)
     if _LITERALS.get(literal.kind) is not values.family:
         raise UnableToTell(f"{values.family} is not compared with {literal.kind}")
     if values.family is Family.TEXT:
-        return _known(of_texts(values.array, getattr(pc, by), texts_of([str(literal.value)])[0]), values.null)
-    return _known(getattr(np, by)(values.whole, literal.value), values.null)
+        return _met_without_null(
+            of_texts(values.array, getattr(pc, by), texts_of([str(literal.value)])[0]), values.null
+        )
+    return _met_without_null(getattr(np, by)(values.whole, literal.value), values.null)
 
 
 def _with_values(by: Compare, left: Values, right: Values) -> Met:
@@ -232,7 +234,9 @@ def _with_values(by: Compare, left: Values, right: Values) -> Met:
         case Family.BYTES:
             raise UnableToTell("bytes are Spark's to compare")
         case Family.TEXT:
-            return _known(of_texts(unpacked(left.array), getattr(pc, by), unpacked(right.array)), left.null, right.null)
+            return _met_without_null(
+                of_texts(unpacked(left.array), getattr(pc, by), unpacked(right.array)), left.null, right.null
+            )
         case Family.DOUBLE:
             both: tuple[Numbers, Numbers] = in_order(left.whole), in_order(right.whole)
         case Family.EXACT:  # as multiples of the same power of ten, where Spark has a decimal wide enough for both
@@ -242,7 +246,7 @@ def _with_values(by: Compare, left: Values, right: Values) -> Met:
             both = _scaled(left, scale), _scaled(right, scale)
         case _:
             both = left.whole, right.whole
-    return _known(getattr(np, by)(*both), left.null, right.null)
+    return _met_without_null(getattr(np, by)(*both), left.null, right.null)
 
 
 def _scaled(values: Values, scale: int) -> Numbers:
@@ -280,7 +284,7 @@ def _is_in(values: Values, among: tuple[Literal, ...]) -> Met:
     """Equal to one of them, once all are of the one type that Spark gives them."""
     if values.family is Family.TEXT and all(literal.kind is LiteralKind.TEXT for literal in among):
         texts = texts_of([str(literal.value) for literal in among])
-        return _known(of_texts(values.array, pc.is_in, texts), values.null)
+        return _met_without_null(of_texts(values.array, pc.is_in, texts), values.null)
     if values.family is Family.EXACT and any(literal.kind is LiteralKind.DOUBLE for literal in among):
         values = values.as_doubles()
     if values.family is Family.EXACT:
@@ -290,7 +294,7 @@ def _is_in(values: Values, among: tuple[Literal, ...]) -> Met:
     yes = np.zeros(len(values.whole), dtype=np.bool_)
     for literal in among:
         yes |= _with_literal(Compare.EQ, values, literal).yes
-    return _known(yes, values.null)
+    return _met_without_null(yes, values.null)
 
 
 def in_order(doubles: Doubles) -> Numbers:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .evaluation import Batch
+from .evaluation import RowBatch
 from .hashing import key_hashes
-from .language import Column, Node, UnableToTell
+from .language import ColumnNode, Node, UnableToTell
 from .partials import (
     COMOMENTS,
     COUNT,
@@ -24,14 +24,14 @@ from .partials import (
     MIN,
     MOMENTS,
     SUM,
+    BatchRows,
     Counted,
     Gathered,
-    Rows,
     check_long_sum,
     exact_numbers,
-    kept_of,
     key_sets,
     keyless,
+    selected_values,
     without_nulls,
 )
 from .values import Doubles, Family, Flags, Numbers, Values, as_string, is_valid_text, places_of, unpacked
@@ -53,11 +53,11 @@ class Binned:
     bins: int
 
 
-def counts_in(binned: Binned, batch: Batch) -> Numbers:
+def counts_in(binned: Binned, batch: RowBatch) -> Numbers:
     """How many numbers lie in each bin, and behind these how many rows have none; UnableToTell."""
     values = batch.values(binned.of)
     where = None if binned.where is None else batch.met(binned.where).yes
-    numbers = kept_of(values.as_doubles(), without_nulls(values, where)).whole
+    numbers = selected_values(values.as_doubles(), without_nulls(values, where)).whole
     places = np.minimum(np.floor((numbers - binned.low) / binned.width), binned.bins - 1).astype(np.int64)
     rows = batch.rows if where is None else int(np.count_nonzero(where))
     return np.append(np.bincount(places, minlength=binned.bins), rows - len(numbers))
@@ -180,7 +180,7 @@ def _products(places: Numbers, groups: int, *columns: Values) -> Parts:
     times = np.bincount(places, minlength=groups)
     means, off = zip(*(_centred(places, times, column.doubles()) for column in columns), strict=True)
     pairs = ((off[i], off[j]) for i, j in _PAIRS[len(off)])
-    return times, *means, *(np.bincount(places, one * other, groups) for one, other in pairs)
+    return times, *means, *(np.bincount(places, deviation * other, groups) for deviation, other in pairs)
 
 
 _PAIRS = {1: ((0, 0),), 2: ((0, 0), (1, 1), (0, 1))}  # of columns, whose products are added up
@@ -189,10 +189,10 @@ _PAIRS = {1: ((0, 0),), 2: ((0, 0), (1, 1), (0, 1))}  # of columns, whose produc
 def _centred(places: Numbers, times: Numbers, numbers: Doubles) -> tuple[Doubles, Doubles]:
     """The mean of each group, and how far each number is from its own; what is always the same is off by nothing."""
     groups = len(times)
-    one = np.zeros(groups)
-    one[places] = numbers
-    is_same = (np.bincount(places, numbers != one[places], groups) == 0) & np.isfinite(one)
-    mean = np.where(is_same, one, np.bincount(places, numbers, groups) / np.maximum(times, 1))
+    samples = np.zeros(groups)
+    samples[places] = numbers
+    is_same = (np.bincount(places, numbers != samples[places], groups) == 0) & np.isfinite(samples)
+    mean = np.where(is_same, samples, np.bincount(places, numbers, groups) / np.maximum(times, 1))
     return mean, numbers - mean[places]
 
 
@@ -215,43 +215,43 @@ def spread(parts: Parts, places: Numbers, groups: int) -> Parts:
     return wide
 
 
-def merged(gather: str, one: Parts, other: Parts) -> Parts:
+def merged(gather: str, parts: Parts, other: Parts) -> Parts:
     """Both together, of the same groups; where one has nothing, the other as it is."""
     if gather in (MOMENTS, COMOMENTS):
-        both = _merged_products(one, other)
+        both = _merged_products(parts, other)
     elif gather in (MIN, MAX):
-        of_two = np.maximum if gather == MAX else np.fmin if one[1].dtype == np.float64 else np.minimum
-        both = one[0] + other[0], of_two(one[1], other[1])
+        of_two = np.maximum if gather == MAX else np.fmin if parts[1].dtype == np.float64 else np.minimum
+        both = parts[0] + other[0], of_two(parts[1], other[1])
     else:
-        both = tuple(ours + theirs for ours, theirs in zip(one, other, strict=True))
+        both = tuple(ours + theirs for ours, theirs in zip(parts, other, strict=True))
         if len(both) == 3:  # what the low half has too much goes to the high one
             times, high, low = both
             both = times, high + (low >> _HALF), low & _MASK
-    nothing, no_other = one[0] == 0, other[0] == 0
+    nothing, no_other = parts[0] == 0, other[0] == 0
     if not nothing.any() and not no_other.any():
         return both
     return tuple(
         np.where(nothing, theirs, np.where(no_other, ours, together))
-        for ours, theirs, together in zip(one, other, both, strict=True)
+        for ours, theirs, together in zip(parts, other, both, strict=True)
     )
 
 
-def _merged_products(one: Parts, other: Parts) -> Parts:
+def _merged_products(parts: Parts, other: Parts) -> Parts:
     """By Chan, Golub and LeVeque's pairwise update, as ``execution_engine.metrics.states.states`` has it.
 
     Where either mean is infinite, it stays so: their difference would be no number.
     """
-    count, other_count = one[0], other[0]
-    columns = 1 if len(one) == 3 else 2
+    count, other_count = parts[0], other[0]
+    columns = 1 if len(parts) == 3 else 2
     total = count + other_count
     share, weight = other_count / np.maximum(total, 1), count / np.maximum(total, 1) * other_count
-    means, other_means = one[1 : columns + 1], other[1 : columns + 1]
+    means, other_means = parts[1 : columns + 1], other[1 : columns + 1]
     deltas = [theirs - ours for ours, theirs in zip(means, other_means, strict=True)]
     merged_means = (
         np.where(np.isfinite(delta), ours + delta * share, ours + theirs)
         for ours, theirs, delta in zip(means, other_means, deltas, strict=True)
     )
-    products = zip(one[columns + 1 :], other[columns + 1 :], _PAIRS[columns], strict=True)
+    products = zip(parts[columns + 1 :], other[columns + 1 :], _PAIRS[columns], strict=True)
     return total, *merged_means, *(ours + theirs + deltas[i] * deltas[j] * weight for ours, theirs, (i, j) in products)
 
 
@@ -261,7 +261,7 @@ def values(gather: str, parts: Parts, scale: int | None) -> Sequence[Value]:
     if gather == COUNT:
         return lists[0]
     if gather in (MOMENTS, COMOMENTS):
-        return [each if each[0] else None for each in zip(*lists, strict=True)]
+        return [row if row[0] else None for row in zip(*lists, strict=True)]
     numbers = lists[1] if len(lists) == 2 else [(high << _HALF) + low for high, low in zip(*lists[1:], strict=True)]
     if scale is not None:
         numbers = [Decimal(f"{number}E{-scale}") for number in numbers]
@@ -274,10 +274,10 @@ Tally = tuple[Numbers, Numbers, Numbers]  # hashes of keys, the marks of their r
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 by the golden ratio
 
 
-def tally(hashes: Numbers, marks: Numbers, kept: Flags | None) -> Tally:
+def tally(hashes: Numbers, marks: Numbers, flags: Flags | None) -> Tally:
     """Of the rows that count; None for all. ``marks``: twice the group's number, and one more where there is no key."""
-    if kept is not None:
-        hashes, marks = hashes.compress(kept), marks.compress(kept)
+    if flags is not None:
+        hashes, marks = hashes.compress(flags), marks.compress(flags)
     return _once(hashes, marks, np.ones(len(hashes), dtype=np.int64))
 
 
@@ -317,7 +317,7 @@ class Grouped:
     """
 
     by: tuple[str, ...]
-    asked: tuple[Gathered, ...]
+    statistics: tuple[Gathered, ...]
     counted: tuple[Counted, ...]
     most: int
     sent: int
@@ -348,12 +348,12 @@ class Gathering:
         self.groups, self.so_far = Groups(most=grouped.most), GroupsOfTask()
         self.tallies: dict[int, list[Tally]] = defaultdict(list)
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RowBatch) -> None:
         """Takes the rows of one more batch."""
         if self.so_far.failed or self.so_far.too_many:
             return
         try:
-            places = self.groups.places([batch.values(Column(name=name)) for name in self.grouped.by])
+            places = self.groups.places([batch.values(ColumnNode(name=name)) for name in self.grouped.by])
             if len(self.groups.numbers) > self.grouped.sent:
                 raise UnableToTell("so many groups of so many tasks are Spark's to merge")
         except UnableToTell as error:
@@ -362,9 +362,9 @@ class Gathering:
         except TooManyGroups:
             self.so_far = GroupsOfTask(too_many=True)
             return
-        rows = Rows(batch=batch)
+        rows = BatchRows(batch=batch)
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
-            for at, statistic in enumerate(self.grouped.asked):
+            for at, statistic in enumerate(self.grouped.statistics):
                 try:
                     self._add_statistic(at, statistic, rows, places)
                 except UnableToTell as error:
@@ -378,25 +378,25 @@ class Gathering:
         tallies = {at: of_tallies(tallies) for at, tallies in self.tallies.items()}
         return replace(self.so_far, keys=list(self.groups.numbers), tallies=tallies)
 
-    def _add_statistic(self, at: int, statistic: Gathered, rows: Rows, places: Numbers) -> None:
+    def _add_statistic(self, at: int, statistic: Gathered, rows: BatchRows, places: Numbers) -> None:
         count = len(self.groups.numbers)
-        kept: list[Values] = []
+        operands: list[Values] = []
         if statistic.gather == COUNT:
             flags = rows.counting(statistic)
         else:
-            flags, kept = rows.values_of_rows(statistic)
+            flags, operands = rows.values_of_rows(statistic)
         own = places if flags is None else places.compress(flags)
-        parts = REDUCTIONS[statistic.gather](own, count, *kept)
-        if kept and kept[0].is_decimal:
-            self.so_far.scales[at] = kept[0].scale
+        parts = REDUCTIONS[statistic.gather](own, count, *operands)
+        if operands and operands[0].is_decimal:
+            self.so_far.scales[at] = operands[0].scale
         if (before := self.so_far.parts.get(at)) is not None:
             parts = merged(statistic.gather, spread(before, np.arange(len(before[0])), count), parts)
         self.so_far.parts[at] = parts
 
-    def _add_keys(self, rows: Rows, places: Numbers) -> None:
+    def _add_keys(self, rows: BatchRows, places: Numbers) -> None:
         for (columns, is_partial), clauses in self.sets.items():
             try:
-                keys = [rows.batch.values(Column(name=name)) for name in columns]
+                keys = [rows.batch.values(ColumnNode(name=name)) for name in columns]
                 hashes, null = key_hashes(keys), keyless(keys, is_partial)
             except UnableToTell as error:
                 self._leave([at for numbers in clauses.values() for at in numbers], error)
@@ -412,4 +412,4 @@ class Gathering:
                     self.tallies[at].append(tallied)
 
     def _leave(self, places: Sequence[int], error: UnableToTell) -> None:
-        self.so_far.unable.update({len(self.grouped.asked) + at: str(error) for at in places})
+        self.so_far.unable.update({len(self.grouped.statistics) + at: str(error) for at in places})

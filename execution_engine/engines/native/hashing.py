@@ -158,8 +158,8 @@ def _hash_texts(array: pa.Array, words: Words) -> None:
     data, offsets = bytes_of(array)
     with np.errstate(over="ignore"):
         for at in range(0, len(array), AT_ONCE):
-            some = offsets[at : at + AT_ONCE + 1].astype(np.int64)
-            _hash_bytes(data, some[:-1], np.diff(some), words[at : at + AT_ONCE])
+            bounds = offsets[at : at + AT_ONCE + 1].astype(np.int64)
+            _hash_bytes(data, bounds[:-1], np.diff(bounds), words[at : at + AT_ONCE])
 
 
 def _as_bytes(numbers: Numbers) -> pa.Array:
@@ -183,9 +183,9 @@ def _hash_bytes(data: Bytes, starts: Places, lengths: Places, words: Words) -> N
     for mix, size, type_ in ((_mix_long, 8, np.uint64), (_mix_int, 4, np.uint32), (_mix_byte, 1, np.uint8)):
         values = unaligned(data, type_)
         while len(rows := np.flatnonzero(rest >= size)):
-            some = mixed[rows]
-            mix(some, values[at[rows]].astype(np.uint64))
-            mixed[rows] = some
+            part = mixed[rows]
+            mix(part, values[at[rows]].astype(np.uint64))
+            mixed[rows] = part
             at[rows] += size
             rest[rows] -= size
     _finish(mixed)
@@ -273,7 +273,7 @@ class OfColumn:
     places: Numbers | None = None
 
 
-def coupons_of(column: Values, kept: Flags | None, of_all: dict[int, OfColumn]) -> Coupons:
+def coupons_of(column: Values, flags: Flags | None, of_all: dict[int, OfColumn]) -> Coupons:
     """Of the values that are there on the rows that count, as often as they come; of a dictionary's texts once each.
 
     Spark hands whole numbers of 32 and 64 bits, and texts, to the sketch as they are, and of others their hash.
@@ -282,16 +282,16 @@ def coupons_of(column: Values, kept: Flags | None, of_all: dict[int, OfColumn]) 
     """
     if id(column) not in of_all:
         of_all[id(column)] = _coupons_of_texts(column.array) if column.family is Family.TEXT else _of_numbers(column)
-    known, rows = of_all[id(column)], kept
+    column_coupons, rows = of_all[id(column)], flags
     if column.null is not None:
-        rows = ~column.null if kept is None else kept & ~column.null
-    if known.places is not None:
-        used = np.zeros(len(known.coupons), dtype=np.bool_)
-        used[known.places if rows is None else known.places.compress(rows)] = True
+        rows = ~column.null if flags is None else flags & ~column.null
+    if column_coupons.places is not None:
+        used = np.zeros(len(column_coupons.coupons), dtype=np.bool_)
+        used[column_coupons.places if rows is None else column_coupons.places.compress(rows)] = True
         rows = used
-    if known.filled is not None:
-        rows = known.filled if rows is None else known.filled & rows
-    return known.coupons if rows is None else known.coupons.compress(rows)
+    if column_coupons.filled is not None:
+        rows = column_coupons.filled if rows is None else column_coupons.filled & rows
+    return column_coupons.coupons if rows is None else column_coupons.coupons.compress(rows)
 
 
 def _of_numbers(column: Values) -> OfColumn:
@@ -325,15 +325,15 @@ def _coupons_of_bytes(data: Bytes, starts: Places, lengths: Places) -> Coupons:
     for block in range(int(blocks[-1])):
         has = int(np.searchsorted(blocks, block + 1))
         at = starts[has:] + _BLOCK * block
-        one, other = first[has:], second[has:]
-        _mix_first(one, words[at])
-        rotate(one, 27)
-        one += other
-        one *= np.uint64(5)
-        one += _N1
+        first_words, other = first[has:], second[has:]
+        _mix_first(first_words, words[at])
+        rotate(first_words, 27)
+        first_words += other
+        first_words *= np.uint64(5)
+        first_words += _N1
         _mix_second(other, words[at + _WORD])
         rotate(other, 31)
-        other += one
+        other += first_words
         other *= np.uint64(5)
         other += _N2
     tails, rest = starts + _BLOCK * blocks, lengths % _BLOCK

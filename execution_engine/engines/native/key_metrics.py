@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from execution_engine.engines.columns.spec_check import check_columns
-from execution_engine.engines.protocol import Measured, Wanted, failed
+from execution_engine.engines.protocol import Measured, MeasurementRequest, failed
 from execution_engine.metrics.definition import Keys
 from execution_engine.metrics.definitions.bloom import BLOOM_FILTER, KEY_DIGEST, KEYS_FOUND, settled
 from execution_engine.metrics.definitions.sample import (
@@ -56,7 +56,7 @@ class Pulled:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Missed:
+class MissedKeys:
     """Of so many distinct keys, how many a filter lacks, and the lowest of their hashes."""
 
     keys: int
@@ -78,38 +78,40 @@ class KeyReader(Protocol):
     def row_count(self) -> int:
         """All rows of the table."""
 
-    def digest(self, item: Wanted) -> KeyDigest:
+    def digest(self, item: MeasurementRequest) -> KeyDigest:
         """Of the distinct keys."""
 
-    def built(self, item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
+    def built(
+        self, item: MeasurementRequest, *, keys: int, counted: bool = False, buckets: Buckets | None = None
+    ) -> KeyFilter:
         """The filter of so many keys at most, or just so many if they were counted; UnableToShape if too large."""
 
-    def missed(self, item: Wanted, shipped: KeyFilter, own_keys: int | None) -> Missed:
+    def missed(self, item: MeasurementRequest, shipped: KeyFilter, own_keys: int | None) -> MissedKeys:
         """What the filter lacks of the keys in its buckets; ``own_keys``: how many these are, where it is known."""
 
-    def texts(self, item: Wanted, hashes: Hashes) -> list[str]:
+    def texts(self, item: MeasurementRequest, hashes: Hashes) -> list[str]:
         """The texts of the keys that have one of these hashes, in order."""
 
-    def lowest(self, item: Wanted, size: int) -> list[str]:
+    def lowest(self, item: MeasurementRequest, size: int) -> list[str]:
         """The texts of the keys whose texts have the lowest hashes, these first."""
 
     def there(self, columns: Sequence[str], texts: Sequence[str]) -> set[str]:
         """Which of the texts are those of keys of these columns."""
 
 
-def take_digest(reader: KeyReader, item: Wanted) -> Measured:
+def take_digest(reader: KeyReader, item: MeasurementRequest) -> Measured:
     """The digest of the distinct keys as state; the value is their number, exactly."""
     taken = reader.digest(item)
     detail = {"rows": taken.rows, "keys": taken.keys, "fingerprint": taken.fingerprint}
     return Measured(value=float(taken.keys), state=taken.to_bytes(item.state_key), detail=detail)
 
 
-Take = Callable[[KeyReader, Wanted], Measured]
+Take = Callable[[KeyReader, MeasurementRequest], Measured]
 
 
 def _refusing(take: Take) -> Take:
     @wraps(take)
-    def taken(reader: KeyReader, item: Wanted) -> Measured:
+    def taken(reader: KeyReader, item: MeasurementRequest) -> Measured:
         try:
             return take(reader, item)
         except KeyError as error:
@@ -121,7 +123,7 @@ def _refusing(take: Take) -> Take:
 
 
 @_refusing
-def build_filter(reader: KeyReader, item: Wanted) -> Measured:
+def build_filter(reader: KeyReader, item: MeasurementRequest) -> Measured:
     """A filter of the distinct keys as state; the value is their number."""
     sides = compared(item.inputs, item.spec.columns, item.state_key)
     if sides is not None and sides.equal:
@@ -144,7 +146,7 @@ def build_filter(reader: KeyReader, item: Wanted) -> Measured:
 
 
 @_refusing
-def probe_filter(reader: KeyReader, item: Wanted) -> Measured:
+def probe_filter(reader: KeyReader, item: MeasurementRequest) -> Measured:
     """How many distinct keys are in the shipped filter; the detail counts and names those that are not."""
     sides = compared(item.inputs, item.spec.columns, item.state_key)
     if sides is not None and sides.equal:
@@ -156,10 +158,10 @@ def probe_filter(reader: KeyReader, item: Wanted) -> Measured:
         raise UnableToReadKeys(f"it was given a filter of {', '.join(shipped.columns)}")
     if shipped.buckets != (None if sides is None else sides.differing):
         raise UnableToReadKeys("the filter is not of the buckets in which the digests differ")
-    found = reader.missed(item, shipped, sides.own_keys if sides else None)
-    loss = Loss(keys=found.keys, missed=found.missed, error_rate=shipped.error_rate)
+    probe = reader.missed(item, shipped, sides.own_keys if sides else None)
+    loss = Loss(keys=probe.keys, missed=probe.missed, error_rate=shipped.error_rate)
     elsewhere = sides.own.keys - sides.own_keys if sides else 0  # in buckets that are equal
-    few = found.lowest[:NAMED_KEYS]
+    few = probe.lowest[:NAMED_KEYS]
     detail = {
         "missing": loss.missed,
         "lost": named(reader.texts(item, few), item.spec.columns) if len(few) else [],
@@ -167,10 +169,10 @@ def probe_filter(reader: KeyReader, item: Wanted) -> Measured:
         "hidden": loss.hidden,
         "hidden_at_most": loss.hidden_at_most,
     }
-    return Measured(value=float(elsewhere + loss.found), detail=detail)
+    return Measured(value=float(elsewhere + loss.present_keys), detail=detail)
 
 
-def take_sample(reader: KeyReader, item: Wanted) -> Measured:
+def take_sample(reader: KeyReader, item: MeasurementRequest) -> Measured:
     """A sample of the keys as state; the value is its size."""
     size = min(max(int(item.spec.option("n", DEFAULT_SIZE) or 0), 1), MAX_SIZE)
     try:
@@ -181,7 +183,7 @@ def take_sample(reader: KeyReader, item: Wanted) -> Measured:
     return Measured(value=float(len(sample.keys)), state=sample.to_bytes())
 
 
-def find_sample(reader: KeyReader, item: Wanted) -> Measured:
+def find_sample(reader: KeyReader, item: MeasurementRequest) -> Measured:
     """How many keys of the sample are among the rows; exact."""
     try:
         sample = Sample.from_bytes(item.inputs[SAMPLE.name])
@@ -191,10 +193,10 @@ def find_sample(reader: KeyReader, item: Wanted) -> Measured:
     unknown = check_columns(columns, tuple(reader.columns), reader.name)
     if unknown is not None:
         return Measured(failure=unknown)
-    wanted = [encode(found) for found in sample.keys]
-    there = reader.there(columns, wanted)
-    lost = sorted(set(wanted) - there)
-    detail = {"size": len(wanted), "missing": len(lost), "lost": named(lost[:NAMED_KEYS], columns)}
+    sample_keys = [encode(key) for key in sample.keys]
+    there = reader.there(columns, sample_keys)
+    lost = sorted(set(sample_keys) - there)
+    detail = {"size": len(sample_keys), "missing": len(lost), "lost": named(lost[:NAMED_KEYS], columns)}
     return Measured(value=float(len(there)), detail=detail)
 
 
@@ -214,17 +216,17 @@ def named(texts: Sequence[str], columns: Sequence[str]) -> list[NamedKey]:
 
 def pulled_of(parts: Sequence[tuple[bytes, int]]) -> Pulled:
     """From what tasks found of ``Distinct`` keys."""
-    some = [np.frombuffer(part, dtype=np.uint64) for part, _ in parts]
-    hashes = distinct(np.concatenate([np.empty(0, dtype=np.uint64), *some]))
+    arrays = [np.frombuffer(part, dtype=np.uint64) for part, _ in parts]
+    hashes = distinct(np.concatenate([np.empty(0, dtype=np.uint64), *arrays]))
     return Pulled(hashes=hashes, rows=sum(rows for _, rows in parts))
 
 
 def shape_of(spec: MetricSpec, keys: int) -> FilterShape:
     """The shape of a filter of so many keys, by the options of the call; UnableToShape where there is none."""
-    wanted, exact = spec.option("format"), spec.option("exact_keys")
+    format_name, exact = spec.option("format"), spec.option("exact_keys")
     return shape_for(
         keys,
-        wanted=None if wanted is None else Format(str(wanted)),
+        format_=None if format_name is None else Format(str(format_name)),
         exact_keys=EXACT_KEYS if exact is None else int(exact),
         error_rate=float(spec.option("error_rate") or DEFAULT_ERROR_RATE),
     )
@@ -232,41 +234,41 @@ def shape_of(spec: MetricSpec, keys: int) -> FilterShape:
 
 def filter_of_pulled(columns: Sequence[str], shape: FilterShape, pulled: Pulled, buckets: Buckets | None) -> KeyFilter:
     """The filter of keys that are all known, in the format of the shape."""
-    exact = shape_for(len(pulled.hashes), wanted=shape.format, error_rate=shape.error_rate)
+    exact = shape_for(len(pulled.hashes), format_=shape.format, error_rate=shape.error_rate)
     return filter_of_hashes(exact, columns, pulled.hashes, pulled.rows, buckets)
 
 
-def missed_of_pulled(shipped: KeyFilter, own: Hashes) -> Missed:
+def missed_of_pulled(shipped: KeyFilter, own: Hashes) -> MissedKeys:
     """What a filter that is not pybloom_live's lacks of keys that are all known."""
     missing = own[~shipped.has(own)]
-    return Missed(keys=len(own), missed=len(missing), lowest=missing[:NAMED_KEYS])
+    return MissedKeys(keys=len(own), missed=len(missing), lowest=missing[:NAMED_KEYS])
 
 
 def counted_by_filters(
-    wanted: Sequence[Wanted], measured: Mapping[str, Measured], is_full: Callable[[str], bool]
+    requests: Sequence[MeasurementRequest], measured: Mapping[str, Measured], is_full: Callable[[str], bool]
 ) -> dict[str, Measured]:
     """The distinct counts of keys that a digest was taken or a filter built of: that has counted them.
 
     ``is_full``: whether a column surely has no null. A digest takes a null for a value: with none, both counts are one.
     """
 
-    def rows_of(item: Wanted) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
+    def rows_of(item: MeasurementRequest) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
         return item.spec.columns, item.spec.where, item.spec.by
 
     filters = {
-        rows_of(item): found.value
-        for item in wanted
+        rows_of(item): measurement.value
+        for item in requests
         if METRICS[item.spec.name].counts
-        and (found := measured.get(item.key)) is not None
-        and found.detail.get("counted", True)  # rather than estimated
+        and (measurement := measured.get(item.key)) is not None
+        and measurement.detail.get("counted", True)  # rather than estimated
     }
 
-    def counts_keys(item: Wanted) -> bool:
+    def counts_keys(item: MeasurementRequest) -> bool:
         counts = METRICS[item.spec.name].counts
         return counts is Keys.ALL or (counts is not None and all(map(is_full, item.spec.columns)))
 
     return {
         item.key: Measured(value=value)
-        for item in wanted
+        for item in requests
         if item.key not in measured and counts_keys(item) and (value := filters.get(rows_of(item))) is not None
     }

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from execution_engine.metrics.keys.bits import are_among, bits_of_keys, in_buckets
 
-from .evaluation import Batch
+from .evaluation import RowBatch
 from .hashing import Words, bytes_of, hashes
-from .language import Column, Node, UnableToTell
+from .language import ColumnNode, Node, UnableToTell
 from .values import (
     EXACT_DOUBLES,
     Doubles,
@@ -90,26 +90,26 @@ def _behind_length(text: Values) -> pa.Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class KeyRows:
     """Whose keys: the values of these columns, on the rows that meet the condition."""
 
     columns: tuple[str, ...]
     where: Node | None = None
 
-    def values(self, batch: Batch) -> list[Values]:
+    def values(self, batch: RowBatch) -> list[Values]:
         """Of all rows of the batch."""
-        return [batch.values(Column(name=name)) for name in self.columns]
+        return [batch.values(ColumnNode(name=name)) for name in self.columns]
 
-    def kept(self, batch: Batch, words: Words) -> Words:
+    def counting_words(self, batch: RowBatch, words: Words) -> Words:
         """Of the words, one a row, those of the rows that count."""
         return words if self.where is None else words.compress(batch.met(self.where).yes)
 
-    def ranked(self, batch: Batch) -> tuple[pa.Array, Numbers]:
+    def ranked(self, batch: RowBatch) -> tuple[pa.Array, Numbers]:
         """The text of each row's key, and its rank."""
         texts = joined([as_string(column) for column in self.values(batch)])
         return texts, ranks_of(texts)
 
-    def ranks_by_text(self, batch: Batch, texts: pa.Array, ranks: Numbers, flags: Numbers) -> "Ranked":
+    def ranks_by_text(self, batch: RowBatch, texts: pa.Array, ranks: Numbers, flags: Numbers) -> "Ranked":
         """Of the rows that count and are flagged."""
         at = np.flatnonzero(flags if self.where is None else flags & batch.met(self.where).yes)
         places = pa.Array.from_buffers(pa.int64(), len(at), [None, pa.py_buffer(at)])
@@ -125,16 +125,16 @@ class Distinct:
 
     buckets: tuple[int, ...] | None = None
 
-    def gather(self, rows: Rows, batches: Iterable[Batch]) -> tuple[bytes, int]:
+    def gather(self, rows: KeyRows, batches: Iterable[RowBatch]) -> tuple[bytes, int]:
         """Of all batches together."""
         every = np.concatenate([np.empty(0, dtype=np.uint64), *(self.of(rows, batch) for batch in batches)])
         sample = every[:: max(1, len(every) // _SAMPLE)]
         repeat = len(every) <= _SAMPLE or len(distinct(sample)) < len(sample)
         return (distinct(every) if repeat else every).tobytes(), len(every)
 
-    def of(self, rows: Rows, batch: Batch) -> Words:
+    def of(self, rows: KeyRows, batch: RowBatch) -> Words:
         """The hashes of one batch, as often as they come."""
-        words = rows.kept(batch, key_hashes(rows.values(batch)))
+        words = rows.counting_words(batch, key_hashes(rows.values(batch)))
         return words if self.buckets is None else in_buckets(words, self.buckets)
 
 
@@ -146,7 +146,7 @@ class Filled:
     bits_per_slice: int
     buckets: tuple[int, ...] | None = None
 
-    def gather(self, rows: Rows, batches: Iterable[Batch]) -> tuple[bytes, int]:
+    def gather(self, rows: KeyRows, batches: Iterable[RowBatch]) -> tuple[bytes, int]:
         """Of all batches together."""
         hashed = Distinct(buckets=self.buckets)
         return bits_of_keys((hashed.of(rows, batch) for batch in batches), self.slices, self.bits_per_slice)
@@ -161,13 +161,13 @@ class Lowest:
 
     size: int
 
-    def gather(self, rows: Rows, batches: Iterable[Batch]) -> Ranked:
+    def gather(self, rows: KeyRows, batches: Iterable[RowBatch]) -> Ranked:
         """Of all batches together."""
         ranked: Ranked = {}
         limit = int(np.iinfo(np.int64).max)
         for batch in batches:
             texts, ranks = rows.ranked(batch)
-            counting = rows.kept(batch, ranks)
+            counting = rows.counting_words(batch, ranks)
             candidates = distinct(counting[counting <= limit])
             if len(candidates) >= self.size:
                 limit = min(limit, int(candidates[self.size - 1]))
@@ -183,13 +183,13 @@ class Among:
 
     hashes: tuple[int, ...]
 
-    def gather(self, rows: Rows, batches: Iterable[Batch]) -> Ranked:
+    def gather(self, rows: KeyRows, batches: Iterable[RowBatch]) -> Ranked:
         """Of all batches together."""
         ranked: Ranked = {}
-        known = np.array(self.hashes, dtype=np.uint64)
+        sorted_hashes = np.array(self.hashes, dtype=np.uint64)
         for batch in batches:
             texts, ranks = rows.ranked(batch)
-            ranked |= rows.ranks_by_text(batch, texts, ranks, are_among(known, ranks.view(np.uint64)))
+            ranked |= rows.ranks_by_text(batch, texts, ranks, are_among(sorted_hashes, ranks.view(np.uint64)))
         return ranked
 
 
@@ -199,15 +199,15 @@ class Named:
 
     hashes: tuple[int, ...]
 
-    def gather(self, rows: Rows, batches: Iterable[Batch]) -> Ranked:
+    def gather(self, rows: KeyRows, batches: Iterable[RowBatch]) -> Ranked:
         """Of all batches together."""
         ranked: Ranked = {}
-        known = np.array(self.hashes, dtype=np.uint64)
+        sorted_hashes = np.array(self.hashes, dtype=np.uint64)
         for batch in batches:
             values = rows.values(batch)
             words = key_hashes(values)
-            if (flags := are_among(known, rows.kept(batch, words))).any():
-                texts, flags = joined([canonical(column) for column in values]), are_among(known, words)
+            if (flags := are_among(sorted_hashes, rows.counting_words(batch, words))).any():
+                texts, flags = joined([canonical(column) for column in values]), are_among(sorted_hashes, words)
                 ranked |= rows.ranks_by_text(batch, texts, words.view(np.int64), flags)
         return ranked
 
@@ -250,4 +250,4 @@ def ranks_of(texts: pa.Array) -> Numbers:
 
 def lowest(ranked: Ranked, size: int) -> Ranked:
     """The lowest in order; of two texts with one hash first the one that Spark sorts before."""
-    return dict(sorted(ranked.items(), key=lambda each: (each[1], each[0]))[:size])
+    return dict(sorted(ranked.items(), key=lambda entry: (entry[1], entry[0]))[:size])

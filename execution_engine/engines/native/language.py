@@ -52,7 +52,7 @@ class Node:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column(Node):
+class ColumnNode(Node):
     """The column with this name in lower case."""
 
     name: str
@@ -104,7 +104,7 @@ class Hashed(_OfOne):
     """Spark's hash of a value, as a sketch takes it."""
 
 
-class Not(_OfOne):
+class Negation(_OfOne):
     """Not met; NULL stays NULL."""
 
 
@@ -122,11 +122,11 @@ class _OfTwo(Node):
     right: Node
 
 
-class And(_OfTwo):
+class Conjunction(_OfTwo):
     """Both, by SQL's logic of three values."""
 
 
-class Or(_OfTwo):
+class Disjunction(_OfTwo):
     """Either, by SQL's logic of three values."""
 
 
@@ -149,7 +149,7 @@ class IsIn(_OfOne):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found(_OfOne):
+class RegexMatch(_OfOne):
     """Whether a regular expression of RE2's is found in a text.
 
     ``ends``: whether it holds for texts alone that do not end with a line break, as ``$`` means another thing then.
@@ -160,7 +160,7 @@ class Found(_OfOne):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Holds(_OfOne):
+class TextContainment(_OfOne):
     """Whether a text holds another one: anywhere, where it starts, where it ends, or as the whole of it."""
 
     text: str
@@ -170,10 +170,10 @@ class Holds(_OfOne):
 
 def names_in(node: Node) -> Iterator[str]:
     """The columns that a node names."""
-    if isinstance(node, Column):
+    if isinstance(node, ColumnNode):
         yield node.name
-    for each in fields(node):
-        if isinstance(value := getattr(node, each.name), Node):
+    for member in fields(node):
+        if isinstance(value := getattr(node, member.name), Node):
             yield from names_in(value)
 
 
@@ -221,7 +221,7 @@ def _node(tree: exp.Expr) -> Node:
     if not parts <= _PARTS.get(type(tree), frozenset()):
         raise UnableToTell(f"{type(tree).__name__} is Spark's to answer")
     node = _plain_node(tree)
-    return Not(of=node) if tree.args.get("negate") else node
+    return Negation(of=node) if tree.args.get("negate") else node
 
 
 def _plain_node(tree: exp.Expr) -> Node:
@@ -229,14 +229,14 @@ def _plain_node(tree: exp.Expr) -> Node:
         case exp.Paren():
             return _node(tree.this)
         case exp.Not():
-            return Not(of=_node(tree.this))
+            return Negation(of=_node(tree.this))
         case exp.And() | exp.Or():
-            both = And if isinstance(tree, exp.And) else Or
+            both = Conjunction if isinstance(tree, exp.And) else Disjunction
             return both(left=_node(tree.this), right=_node(tree.expression))
         case exp.Boolean():
             return Truth(value=tree.this)
         case exp.Column():
-            return Column(name=tree.name.lower())
+            return ColumnNode(name=tree.name.lower())
         case exp.Is():
             if not isinstance(tree.expression, exp.Null):
                 raise UnableToTell("IS of anything but NULL is Spark's to answer")
@@ -244,11 +244,11 @@ def _plain_node(tree: exp.Expr) -> Node:
         case exp.Between():
             of = _node(tree.this)
             low = Compared(by=Compare.GE, left=of, right=_node(tree.args["low"]))
-            return And(left=low, right=Compared(by=Compare.LE, left=of, right=_node(tree.args["high"])))
+            return Conjunction(left=low, right=Compared(by=Compare.LE, left=of, right=_node(tree.args["high"])))
         case exp.In():
             return _in(tree)
         case exp.Anonymous():
-            return _call(tree.name.lower(), [_node(each) for each in tree.expressions])
+            return _call(tree.name.lower(), [_node(argument) for argument in tree.expressions])
         case exp.Case():
             (branch, *branches) = tree.args["ifs"]
             if branches:
@@ -268,7 +268,7 @@ def _plain_node(tree: exp.Expr) -> Node:
             return _like(_node(tree.this), _pattern(tree))
         case exp.RegexpLike():
             pattern, ends = re2_of(_pattern(tree))
-            return Found(of=_node(tree.this), pattern=_checked(pattern), ends=ends)
+            return RegexMatch(of=_node(tree.this), pattern=_checked(pattern), ends=ends)
     if (by := _COMPARES.get(type(tree))) is None:
         raise UnableToTell(f"{type(tree).__name__} is Spark's to answer")
     return Compared(by=by, left=_node(tree.this), right=_node(tree.expression))
@@ -282,11 +282,11 @@ def _call(name: str, arguments: list[Node]) -> Node:
 
 def _in(tree: exp.Expr) -> Node:
     of, among = _node(tree.this), list(map(_node, tree.expressions))
-    if among and all(isinstance(each, Literal) for each in among):
+    if among and all(isinstance(node, Literal) for node in among):
         return IsIn(of=of, among=tuple(among))  # type: ignore[arg-type]
-    if among and all(isinstance(each, Truth) for each in among):
-        same = (Compared(by=Compare.EQ, left=of, right=each) for each in among)
-        return reduce(lambda left, right: Or(left=left, right=right), same)  # type: ignore[arg-type, return-value]
+    if among and all(isinstance(node, Truth) for node in among):
+        same = (Compared(by=Compare.EQ, left=of, right=node) for node in among)
+        return reduce(lambda left, right: Disjunction(left=left, right=right), same)  # type: ignore[arg-type, return-value]
     raise UnableToTell("IN of anything but a list of literals is Spark's to answer")
 
 
@@ -337,9 +337,9 @@ def _literal(tree: exp.Expr) -> Node:
 def _like(of: Node, pattern: str) -> Node:
     text = pattern.strip("%")
     if any(sign in text for sign in "%_\\"):
-        return Found(of=of, pattern=_checked(re2_of_like(pattern)))
+        return RegexMatch(of=of, pattern=_checked(re2_of_like(pattern)))
     # bytes are compared ten times faster than patterns are looked for
-    return Holds(of=of, text=text, starts=not pattern.startswith("%"), ends=not pattern.endswith("%"))
+    return TextContainment(of=of, text=text, starts=not pattern.startswith("%"), ends=not pattern.endswith("%"))
 
 
 def _pattern(tree: exp.Expr) -> str:

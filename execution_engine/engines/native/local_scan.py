@@ -18,28 +18,28 @@ from execution_engine.engines.columns.column_types import expressions
 from execution_engine.engines.columns.spec_check import kinds_of, sifted
 from execution_engine.engines.files.footers import (
     FooterStatistics,
+    assertion_columns,
     columns_told,
     footer_statistics,
+    footer_values,
     is_full,
     read_columns,
-    shown_columns,
     spark_type_of,
-    told,
 )
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
 from execution_engine.engines.gathering import (
     NOTHING,
-    AskedStatistic,
     Keyed,
     Plan,
     PlannedGroups,
+    StatisticRequest,
     measured_by,
     measured_of,
     of_no_rows,
     plan,
     planned_groups,
 )
-from execution_engine.engines.protocol import SMALL_BYTES, WHOLE, Measured, Part, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import SMALL_BYTES, WHOLE, Measured, MeasurementRequest, Part, ScanReport, Table
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.definitions.uniqueness import HISTOGRAM
 from execution_engine.metrics.expressions import PLAIN_EXPRESSIONS, Expressions, written
@@ -57,7 +57,7 @@ from . import key_metrics, key_tasks, measure
 from .key_tasks import Take
 from .language import UnableToTell
 from .reading import Piece, Stored
-from .task import Gleaned, Program, glean
+from .task import Program, TaskResult, glean
 from .values import family_of
 
 # What the kernels are given to read of a part: its plain columns, and its files by their row groups.
@@ -95,7 +95,7 @@ def pieces_of(listing: Listing, footers: FooterStatistics) -> Iterator[tuple[Pie
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class TableRows:
     """The rows of a table: its name, files and columns, as assertions write them → Spark's type."""
 
     name: str
@@ -112,10 +112,10 @@ class Rows:
         """The plain columns."""
         return stored_columns(self.listing, self.columns)
 
-    def glean(self, program: Program) -> list[Gleaned]:
+    def glean(self, program: Program) -> list[TaskResult]:
         """What one task finds in all of them; nothing is read for a program that asks for nothing."""
-        asks = program.asked or program.counted or program.grouped or program.binned
-        return [glean(program, self.pieces)] if asks else [Gleaned()]
+        asks = program.statistics or program.counted or program.grouped or program.binned
+        return [glean(program, self.pieces)] if asks else [TaskResult()]
 
     @cached_property
     def pieces(self) -> list[Piece]:
@@ -128,23 +128,27 @@ class Rows:
 # What is asked, and its answer.
 
 
-def told_without_spark(table: Table, wanted: Sequence[Wanted], *, most_bytes: int = SMALL_BYTES) -> ScanReport | None:
+def report_without_spark(
+    table: Table, requests: Sequence[MeasurementRequest], *, most_bytes: int = SMALL_BYTES
+) -> ScanReport | None:
     """The report of a whole table, as Spark would give it; None where anything asked for is Spark's to answer.
 
     By the footers of parquet files, and by their rows where the files have less than ``most_bytes``. What cannot be
     listed or read is None too: the engine says what is wrong with it. So is what does not lie on this machine: a store
     that hangs is left after a time by the engine alone.
     """
-    return _report(table, WHOLE, wanted, most_bytes, is_small=False)
+    return _report(table, WHOLE, requests, most_bytes, is_small=False)
 
 
-def told_of_small(table: Table, part: Part, wanted: Sequence[Wanted], most_bytes: int) -> ScanReport | None:
+def report_of_small_part(
+    table: Table, part: Part, requests: Sequence[MeasurementRequest], most_bytes: int
+) -> ScanReport | None:
     """The same of a part; None of one whose files have ``most_bytes`` or more, whatever their footers tell."""
-    return _report(table, part, wanted, most_bytes, is_small=True)
+    return _report(table, part, requests, most_bytes, is_small=True)
 
 
 def _report(
-    table: Table, part: Part, wanted: Sequence[Wanted], most_bytes: int, *, is_small: bool
+    table: Table, part: Part, requests: Sequence[MeasurementRequest], most_bytes: int, *, is_small: bool
 ) -> ScanReport | None:
     started = monotonic()
     if table.storage != "parquet" or urlsplit(table.location).scheme not in ("", "file"):
@@ -153,7 +157,7 @@ def _report(
         listing = list_part(table, part)
         if not listing.files or listing.filtered or (is_small and listing.size >= most_bytes):
             return None
-        answer = _measured(table, listing, wanted, most_bytes)
+        answer = _measured(table, listing, requests, most_bytes)
     except (UnableToListFiles, UnableToTell, ArrowException, OSError):
         return None
     if answer is None:
@@ -169,90 +173,94 @@ def _report(
 
 
 def _measured(
-    table: Table, listing: Listing, wanted: Sequence[Wanted], most_bytes: int
+    table: Table, listing: Listing, requests: Sequence[MeasurementRequest], most_bytes: int
 ) -> tuple[dict[str, Measured], ReadBy] | None:
-    columns = shown_columns(read_columns(listing) | dict.fromkeys(listing.folder_columns, "string"))
-    prepared = _prepared_for(table, wanted, columns)
+    columns = assertion_columns(read_columns(listing) | dict.fromkeys(listing.folder_columns, "string"))
+    prepared = _prepared_for(table, requests, columns)
     if prepared.planned is None:
         return None
     whole = prepared.keys or prepared.histograms  # which ask for more of the columns than is listed
-    footers = footer_statistics(listing, None if whole else columns_told(prepared.asked))
-    rows = Rows(name=table.name, listing=listing, footers=footers, columns=columns) if footers else None
+    footers = footer_statistics(listing, None if whole else columns_told(prepared.statistic_requests))
+    rows = TableRows(name=table.name, listing=listing, footers=footers, columns=columns) if footers else None
     if not prepared.keys:
-        return _shared(rows, wanted, prepared, most_bytes)
+        return _shared(rows, requests, prepared, most_bytes)
     if rows is None or not rows.are_few(most_bytes):
         return None
     if rows.footers.rows:  # nor read keys in vain
-        of_footers = told(rows.footers, prepared.asked)
-        asked = [one for one in prepared.asked if one not in of_footers]
-        if measure.drafted(rows.stored, asked, prepared.keyed, alone=True).left:
+        of_footers = footer_values(rows.footers, prepared.statistic_requests)
+        remaining_requests = [request for request in prepared.statistic_requests if request not in of_footers]
+        if measure.drafted(rows.stored, remaining_requests, prepared.keyed, alone=True).left:
             return None
-    meant = [replace(item, spec=spec) for item, spec in zip(wanted, prepared.specs, strict=True)]
+    meant = [replace(item, spec=spec) for item, spec in zip(requests, prepared.specs, strict=True)]
     alone, by_kernels = measured_alone(rows, [meant[at] for at in prepared.keys], prepared.write)
     sound = [item for at, item in enumerate(meant) if at not in prepared.refused]
     alone |= key_metrics.counted_by_filters(sound, alone, lambda name: is_full(footers, name))
-    rest = [item for item in wanted if item.key not in alone]
+    rest = [item for item in requests if item.key not in alone]
     shared = _shared(rows, rest, _prepared_for(table, rest, columns), most_bytes)
     return shared and ({**alone, **shared[0]}, together([shared[1], by_kernels]))
 
 
 def _shared(
-    rows: Rows | None, wanted: Sequence[Wanted], prepared: "_Prepared", most_bytes: int
+    rows: TableRows | None, requests: Sequence[MeasurementRequest], prepared: "_Prepared", most_bytes: int
 ) -> tuple[dict[str, Measured], ReadBy] | None:
     """All but metrics of keys; without ``rows`` the footers tell nothing."""
     assert prepared.planned is not None
-    known: Mapping[AskedStatistic, Value] = told(rows.footers, prepared.asked) if rows else {}
+    statistics: Mapping[StatisticRequest, Value] = (
+        footer_values(rows.footers, prepared.statistic_requests) if rows else {}
+    )
     counted: Mapping[Keyed, Frequencies] = {}
     others: Mapping[str, Measured] = {}
     read_by = ReadBy(footers=prepared.values)
     if rows and rows.footers.rows == 0:
         counted, others = dict.fromkeys(prepared.keyed, Frequencies()), prepared.of_no_rows()
-    elif len(known) != prepared.values:
-        if rows is None or not rows.are_few(most_bytes) or (answer := _by_kernels(rows, prepared, known)) is None:
+    elif len(statistics) != prepared.values:
+        if rows is None or not rows.are_few(most_bytes) or (answer := _by_kernels(rows, prepared, statistics)) is None:
             return None
-        read_by = ReadBy(footers=len(known), kernels=prepared.values - len(known))
-        known, counted, others = answer
+        read_by = ReadBy(footers=len(statistics), kernels=prepared.values - len(statistics))
+        statistics, counted, others = answer
     measured = {
         item.key: prepared.refused.get(at)
         or others.get(str(at))
-        or measured_of(_twin(at, spec, item.keep_state), prepared.planned, known, counted)
-        for at, (item, spec) in enumerate(zip(wanted, prepared.specs, strict=True))
+        or measured_of(_twin(at, spec, item.keep_state), prepared.planned, statistics, counted)
+        for at, (item, spec) in enumerate(zip(requests, prepared.specs, strict=True))
     }
     return measured, read_by
 
 
 def _by_kernels(
-    rows: Rows, prepared: "_Prepared", of_footers: Mapping[AskedStatistic, Value]
-) -> tuple[Mapping[AskedStatistic, Value], Mapping[Keyed, Frequencies], dict[str, Measured]] | None:
+    rows: TableRows, prepared: "_Prepared", of_footers: Mapping[StatisticRequest, Value]
+) -> tuple[Mapping[StatisticRequest, Value], Mapping[Keyed, Frequencies], dict[str, Measured]] | None:
     """What is known of all rows, and the other measurements by their keys; None where anything is left to Spark."""
     write, grouped = prepared.write, prepared.grouped
     ends = measure.ends_asked(prepared.histograms, write)
-    of_footers = {**of_footers, **told(rows.footers, ends)}
-    asked = [one for one in dict.fromkeys([*prepared.asked, *ends]) if one not in of_footers]
-    draft = measure.drafted(rows.stored, asked, prepared.keyed, alone=True)
-    by = [*(each.asked for each in grouped), *measure.values_asked(prepared.histograms, write)]
-    groups = [measure.drafted_groups(rows.stored, each, rows=rows.footers.rows) for each in by]
-    if draft.left or any(each.left for each in groups):
+    of_footers = {**of_footers, **footer_values(rows.footers, ends)}
+    remaining_requests = [
+        request for request in dict.fromkeys([*prepared.statistic_requests, *ends]) if request not in of_footers
+    ]
+    draft = measure.drafted(rows.stored, remaining_requests, prepared.keyed, alone=True)
+    by = [*(group.request for group in grouped), *measure.values_asked(prepared.histograms, write)]
+    groups = [measure.drafted_groups(rows.stored, group_request, rows=rows.footers.rows) for group_request in by]
+    if draft.left or any(group.left for group in groups):
         return None
     native = measure.native_of(draft, groups, rows.glean(measure.with_groups(draft.program, groups)))
-    if native.left or any(each.left for each in native.groups):
+    if native.left or any(group.left for group in native.groups):
         return None
-    known = {**of_footers, **native.told}
+    statistics = {**of_footers, **native.statistics}
     histograms, left = measure.measured_histograms(
         prepared.histograms,
         write,
         rows.name,
-        known,
+        statistics,
         native,
         native.groups[len(grouped) :],
         lambda wide: rows.glean(measure.binning(wide, write, rows.stored)),
     )
     by_columns = {
-        item.key: measured_by(item, each.planned, groups_.found)
-        for each, groups_ in zip(grouped, native.groups, strict=False)
-        for item in each.items
+        item.key: measured_by(item, planned_group.planned, groups_.results)
+        for planned_group, groups_ in zip(grouped, native.groups, strict=False)
+        for item in planned_group.items
     }
-    return None if left else (known, native.counted, by_columns | histograms)
+    return None if left else (statistics, native.counted, by_columns | histograms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,31 +270,31 @@ class _Prepared:
     specs: tuple[MetricSpec, ...]
     refused: Mapping[int, Measured]
     planned: Plan | None = None  # of all rows
-    asked: Sequence[AskedStatistic] = ()
+    statistic_requests: Sequence[StatisticRequest] = ()
     keyed: Sequence[Keyed] = ()
     grouped: Sequence[PlannedGroups] = ()
-    histograms: Sequence[Wanted] = ()
+    histograms: Sequence[MeasurementRequest] = ()
     keys: Sequence[int] = ()  # the places of metrics of keys, each of which is measured by itself
     write: Expressions = PLAIN_EXPRESSIONS
 
     @property
     def values(self) -> int:
         """How many there are but for metrics of keys, as ``read_by`` counts them."""
-        by_columns = sum(len(each.items) for each in self.grouped)
-        return len(self.asked) + len(self.keyed) + by_columns + len(self.histograms)
+        by_columns = sum(len(group.items) for group in self.grouped)
+        return len(self.statistic_requests) + len(self.keyed) + by_columns + len(self.histograms)
 
     def of_no_rows(self) -> dict[str, Measured]:
         """The metrics by columns and the histograms where there are no rows, by their keys."""
         by_columns = {
-            item.key: measured_by(item, each.planned, of_no_rows(each.asked))
-            for each in self.grouped
-            for item in each.items
+            item.key: measured_by(item, group.planned, of_no_rows(group.request))
+            for group in self.grouped
+            for item in group.items
         }
         return by_columns | {item.key: NOTHING for item in self.histograms}
 
 
-def _prepared_for(table: Table, wanted: Sequence[Wanted], columns: Mapping[str, str]) -> _Prepared:
-    specs = tuple(item.spec for item in wanted)
+def _prepared_for(table: Table, requests: Sequence[MeasurementRequest], columns: Mapping[str, str]) -> _Prepared:
+    specs = tuple(item.spec for item in requests)
     alike = specs, tuple(spec.text for spec in specs), tuple(columns.items())
     prepared = _prepared(*alike, "")
     return _prepared(*alike, table.name) if prepared.refused else prepared
@@ -314,7 +322,7 @@ def _prepared(
         specs=meant,
         refused=refused,
         planned=planned,
-        asked=planned.asked,
+        statistic_requests=planned.statistic_requests,
         keyed=planned.keyed,
         grouped=tuple(planned_groups(shared, write)),
         histograms=histograms,
@@ -323,20 +331,22 @@ def _prepared(
     )
 
 
-def _twin(at: int, spec: MetricSpec, keep_state: bool = False) -> Wanted:
+def _twin(at: int, spec: MetricSpec, keep_state: bool = False) -> MeasurementRequest:
     """A metric, wanted by its place."""
-    return Wanted(key=str(at), spec=spec, keep_state=keep_state)
+    return MeasurementRequest(key=str(at), spec=spec, keep_state=keep_state)
 
 
 # Keys of small files, as one task; what the kernels cannot tell is Spark's.
 
 
-def measured_alone(rows: Rows, wanted: Sequence[Wanted], write: Expressions) -> tuple[dict[str, Measured], ReadBy]:
+def measured_alone(
+    rows: TableRows, requests: Sequence[MeasurementRequest], write: Expressions
+) -> tuple[dict[str, Measured], ReadBy]:
     """The metrics of keys, by their keys, and who read them; UnableToTell where one is Spark's."""
-    readers = {item.key: KeysHere(rows=rows, write=write) for item in wanted}
-    measured = {item.key: key_metrics.OF_KEYS[item.spec.name](readers[item.key], item) for item in wanted}
+    readers = {item.key: KeysHere(rows=rows, write=write) for item in requests}
+    measured = {item.key: key_metrics.OF_KEYS[item.spec.name](readers[item.key], item) for item in requests}
     if rows.footers.rows == 0:
-        return measured, ReadBy(footers=len(wanted))
+        return measured, ReadBy(footers=len(requests))
     return measured, ReadBy(kernels=sum(bool(reader.taken) for reader in readers.values()))
 
 
@@ -344,7 +354,7 @@ def measured_alone(rows: Rows, wanted: Sequence[Wanted], write: Expressions) -> 
 class KeysHere:
     """The keys of a few rows, as ``key_metrics.KeyReader`` has them; UnableToTell where they are Spark's."""
 
-    rows: Rows
+    rows: TableRows
     write: Expressions
     taken: list[Take] = field(default_factory=list)  # what was read of the rows
 
@@ -359,24 +369,26 @@ class KeysHere:
     def row_count(self) -> int:
         return self.rows.footers.rows
 
-    def digest(self, item: Wanted) -> KeyDigest:
+    def digest(self, item: MeasurementRequest) -> KeyDigest:
         pulled = self._pulled(item)
         return digest_of_hashes(item.spec.columns, pulled.hashes, pulled.rows)
 
-    def built(self, item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
+    def built(
+        self, item: MeasurementRequest, *, keys: int, counted: bool = False, buckets: Buckets | None = None
+    ) -> KeyFilter:
         shape = key_metrics.shape_of(item.spec, keys)
         _check_ours(shape.format)
         return key_metrics.filter_of_pulled(item.spec.columns, shape, self._pulled(item, buckets), buckets)
 
-    def missed(self, item: Wanted, shipped: KeyFilter, own_keys: int | None) -> key_metrics.Missed:
+    def missed(self, item: MeasurementRequest, shipped: KeyFilter, own_keys: int | None) -> key_metrics.MissedKeys:
         _check_ours(shipped.shape.format)
         return key_metrics.missed_of_pulled(shipped, self._pulled(item, shipped.buckets).hashes)
 
-    def texts(self, item: Wanted, hashes: Hashes) -> list[str]:
+    def texts(self, item: MeasurementRequest, hashes: Hashes) -> list[str]:
         named = key_tasks.Named(hashes=tuple(sorted(hashes.tolist())))
         return key_tasks.texts_in(self._gathered(item.spec.columns, item.spec.where, named))
 
-    def lowest(self, item: Wanted, size: int) -> list[str]:
+    def lowest(self, item: MeasurementRequest, size: int) -> list[str]:
         return key_tasks.lowest_of(
             self._gathered(item.spec.columns, item.spec.where, key_tasks.Lowest(size=size)), size
         )
@@ -384,7 +396,7 @@ class KeysHere:
     def there(self, columns: Sequence[str], texts: Sequence[str]) -> set[str]:
         return key_tasks.there_of(self._gathered(columns, None, key_tasks.among_texts(texts)), texts)
 
-    def _pulled(self, item: Wanted, buckets: Buckets | None = None) -> key_metrics.Pulled:
+    def _pulled(self, item: MeasurementRequest, buckets: Buckets | None = None) -> key_metrics.Pulled:
         take = key_tasks.Distinct(buckets=None if buckets is None else buckets.numbers)
         return key_metrics.pulled_of(self._gathered(item.spec.columns, item.spec.where, take))
 

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from execution_engine.engines.gathering import (
-    AskedGroups,
-    AskedStatistic,
     Bins,
-    FoundGroups,
+    GroupResults,
+    GroupsRequest,
     Keyed,
+    StatisticRequest,
     bins_between,
     condition_of,
     in_order,
     of_bins,
     of_values,
 )
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.metrics.definitions.uniqueness import bins_of
 from execution_engine.metrics.expressions import Expressions, path_of
 from execution_engine.metrics.states.frequencies import (
@@ -33,25 +33,25 @@ from execution_engine.metrics.states.frequencies import (
 from execution_engine.metrics.states.group_values import MAX_GROUPS
 from execution_engine.metrics.states.states import merge
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Summary, Value, over_nothing
-from execution_engine.read_by import Kind, Left
+from execution_engine.read_by import FallbackKind, Left
 
 from . import grouped as by_groups
 from .grouped import REDUCTIONS, Binned, Gathering, Grouped, GroupKey, GroupsOfTask, Tally, of_tallies, spread
-from .key_tasks import Rows, Take
-from .language import Column, Hashed, IsNull, Node, Not, UnableToTell, When, compiled, names_in
+from .key_tasks import KeyRows, Take
+from .language import ColumnNode, Hashed, IsNull, Negation, Node, UnableToTell, When, compiled, names_in
 from .partials import GATHERS, Counted, Gathered, Keys, Partials, key_sets
 from .reading import Piece, Stored, empty_batch
-from .task import Gleaned, Program, of_parts
+from .task import Program, TaskResult, of_parts
 from .values import Flags, Numbers
 
 TASK_ROWS = 250_000  # more are cut into several tasks, as far as there are row groups
 MOST_ROWS = 1_000_000  # of a table whose rows one task keeps, as for an exact quantile
 MOST_SENT = 1_000_000  # groups of all tasks, each of which sends its own: some hundred bytes each
 MOST_KEYED = 20_000_000  # rows of a table whose keys are counted by groups: 24 bytes are sent for each at most
-FAILED = Left(kind=Kind.FAILED, why="a task of the kernels failed")
-BESIDE = Left(kind=Kind.BESIDE, why="it shares a job with what is Spark's")
+FAILED = Left(kind=FallbackKind.FAILED, why="a task of the kernels failed")
+BESIDE = Left(kind=FallbackKind.BESIDE, why="it shares a job with what is Spark's")
 
-Request = AskedStatistic | Keyed
+Request = StatisticRequest | Keyed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,48 +59,53 @@ class Draft:
     """What is native of what is asked of all rows or of groups, in the program's order, and why the rest is not."""
 
     program: Program
-    asked: tuple[AskedStatistic, ...]
+    requests: tuple[StatisticRequest, ...]
     keyed: tuple[Keyed, ...]
     left: Mapping[Request, Left]
 
 
 def drafted(
-    columns: Mapping[str, Stored], asked: Sequence[AskedStatistic], keyed: Sequence[Keyed], *, alone: bool = False
+    columns: Mapping[str, Stored], requests: Sequence[StatisticRequest], keyed: Sequence[Keyed], *, alone: bool = False
 ) -> Draft:
     """The draft over files with these plain columns, by their names in lower case.
 
     ``alone``: one task reads all rows, and they are few enough to be kept: else nothing is asked that does not merge.
     """
-    return _drafted(tuple(columns.items()), tuple(asked), tuple(keyed), alone)
+    return _drafted(tuple(columns.items()), tuple(requests), tuple(keyed), alone)
 
 
 @lru_cache(maxsize=64)  # many tables and windows are alike
 def _drafted(
-    columns: tuple[tuple[str, Stored], ...], asked: tuple[AskedStatistic, ...], keyed: tuple[Keyed, ...], alone: bool
+    columns: tuple[tuple[str, Stored], ...],
+    requests: tuple[StatisticRequest, ...],
+    keyed: tuple[Keyed, ...],
+    alone: bool,
 ) -> Draft:
-    gathered, counted, left = _translated(asked, keyed, alone=alone)
-    partials = Partials(asked=tuple(gathered.values()), counted=tuple(counted.values()))
+    gathered, counted, left = _translated(requests, keyed, alone=alone)
+    partials = Partials(statistics=tuple(gathered.values()), counted=tuple(counted.values()))
     partials.add(empty_batch(dict(columns)))
     _leave_misfits(left, gathered, counted, partials.unable)
-    alike: dict[object, list[AskedStatistic]] = defaultdict(list)  # these share the values that they take
-    for one, native in gathered.items():
-        alike[native.of, native.where].append(one)
-    ordered = tuple(one for some in alike.values() for one in some)
-    natives = tuple(gathered[one] for one in ordered), tuple(counted.values())
+    alike: dict[object, list[StatisticRequest]] = defaultdict(list)  # these share the values that they take
+    for request, native in gathered.items():
+        alike[native.of, native.where].append(request)
+    ordered = tuple(request for alike_requests in alike.values() for request in alike_requests)
+    natives = tuple(gathered[request] for request in ordered), tuple(counted.values())
     names = _names_of(*natives)
-    stored = {name: each for name, each in columns if name in names}
-    program = Program(asked=natives[0], counted=natives[1], columns=stored)
-    return Draft(program=program, asked=ordered, keyed=tuple(counted), left=left)
+    stored = {name: column for name, column in columns if name in names}
+    program = Program(statistics=natives[0], counted=natives[1], columns=stored)
+    return Draft(program=program, requests=ordered, keyed=tuple(counted), left=left)
 
 
-def drafted_groups(columns: Mapping[str, Stored], wanted: AskedGroups, *, rows: int = 0, tasks: int = 1) -> Draft:
+def drafted_groups(
+    columns: Mapping[str, Stored], group_request: GroupsRequest, *, rows: int = 0, tasks: int = 1
+) -> Draft:
     """The draft over files with these plain columns, by their names in lower case, and so many rows and tasks."""
-    gathered, counted, left = _translated(wanted.asked, wanted.keyed, known=REDUCTIONS, rows=rows)
-    paths = [path_of(name) for name in wanted.by]
+    gathered, counted, left = _translated(group_request.requests, group_request.keyed, gathers=REDUCTIONS, rows=rows)
+    paths = [path_of(name) for name in group_request.by]
     by = tuple(path[0].lower() for path in paths)
     grouped = Grouped(
         by=by,
-        asked=tuple(gathered.values()),
+        statistics=tuple(gathered.values()),
         counted=tuple(counted.values()),
         most=MAX_GROUPS,
         sent=max(MOST_SENT // tasks, 1),
@@ -110,99 +115,99 @@ def drafted_groups(columns: Mapping[str, Stored], wanted: AskedGroups, *, rows: 
     failed, unable = gathering.so_far.failed, gathering.so_far.unable
     tried = range(len(gathered) + len(counted))
     _leave_misfits(left, gathered, counted, dict.fromkeys(tried, failed) if failed else unable)
-    if wanted.together and any(one in left for one in wanted.asked):
-        left = {**dict.fromkeys(wanted.asked, BESIDE), **left}
+    if group_request.together and any(request in left for request in group_request.requests):
+        left = {**dict.fromkeys(group_request.requests, BESIDE), **left}
         gathered = {}
-    grouped = replace(grouped, asked=tuple(gathered.values()), counted=tuple(counted.values()))
-    names = {*by, *_names_of(grouped.asked, grouped.counted)} if gathered or counted else set()
-    stored = {name: each for name, each in columns.items() if name in names}
-    program = Program(asked=(), counted=(), columns=stored, grouped=(grouped,))
-    return Draft(program=program, asked=tuple(gathered), keyed=tuple(counted), left=left)
+    grouped = replace(grouped, statistics=tuple(gathered.values()), counted=tuple(counted.values()))
+    names = {*by, *_names_of(grouped.statistics, grouped.counted)} if gathered or counted else set()
+    stored = {name: column for name, column in columns.items() if name in names}
+    program = Program(statistics=(), counted=(), columns=stored, grouped=(grouped,))
+    return Draft(program=program, requests=tuple(gathered), keyed=tuple(counted), left=left)
 
 
 def with_groups(program: Program, groups: Sequence[Draft]) -> Program:
     """The program that gathers these groups too, as far as any of them is native."""
     if not groups:
         return program
-    columns = {name: stored for each in groups for name, stored in each.program.columns.items()}
-    grouped = tuple(each.program.grouped[0] for each in groups if each.asked or each.keyed)
+    columns = {name: stored for draft in groups for name, stored in draft.program.columns.items()}
+    grouped = tuple(draft.program.grouped[0] for draft in groups if draft.requests or draft.keyed)
     return replace(program, columns={**program.columns, **columns}, grouped=grouped)
 
 
 def _translated(
-    asked: Sequence[AskedStatistic],
+    requests: Sequence[StatisticRequest],
     keyed: Sequence[Keyed],
     *,
-    known: Container[str] = GATHERS,
+    gathers: Container[str] = GATHERS,
     alone: bool = True,
     rows: int = 0,
-) -> tuple[dict[AskedStatistic, Gathered], dict[Keyed, Counted], dict[Request, Left]]:
+) -> tuple[dict[StatisticRequest, Gathered], dict[Keyed, Counted], dict[Request, Left]]:
     """What is of the closed language, and why the rest is Spark's."""
     left: dict[Request, Left] = {}
-    gathered: dict[AskedStatistic, Gathered] = {}
+    gathered: dict[StatisticRequest, Gathered] = {}
     counted: dict[Keyed, Counted] = {}
-    for one in asked:
-        with _leaving(left, one):
-            if not one.statistic.merges and not alone:
+    for request in requests:
+        with _leaving(left, request):
+            if not request.statistic.merges and not alone:
                 raise UnableToTell("exact quantiles of large tables are Spark's")
-            gathered[one] = _gathered_of(one, known)
-    for each in keyed:
-        with _leaving(left, each):
+            gathered[request] = _gathered_of(request, gathers)
+    for key_request in keyed:
+        with _leaving(left, key_request):
             if rows > MOST_KEYED:
                 raise UnableToTell("keys of so many rows are Spark's to count by groups")
-            grouping = each.grouping
+            grouping = key_request.grouping
             columns, present = (tuple(map(plain_name, names)) for names in (grouping.columns, grouping.present))
-            where = None if each.where is None else compiled(each.where)
-            counted[each] = Counted(columns=columns, present=present, partial=grouping.partial, where=where)
+            where = None if key_request.where is None else compiled(key_request.where)
+            counted[key_request] = Counted(columns=columns, present=present, partial=grouping.partial, where=where)
     return gathered, counted, left
 
 
 def _leave_misfits(
     left: dict[Request, Left],
-    gathered: dict[AskedStatistic, Gathered],
+    gathered: dict[StatisticRequest, Gathered],
     counted: dict[Keyed, Counted],
     unable: Mapping[int, str],
 ) -> None:
     """Takes out what does not fit the types of the columns, by its place among both: as was found out of no rows."""
     every: list[Request] = [*gathered, *counted]
     for at, why in unable.items():
-        one = every[at]
-        left[one] = Left(kind=Kind.COLUMN, why=why)
-        if isinstance(one, Keyed):
-            del counted[one]
+        request = every[at]
+        left[request] = Left(kind=FallbackKind.COLUMN, why=why)
+        if isinstance(request, Keyed):
+            del counted[request]
         else:
-            del gathered[one]
+            del gathered[request]
 
 
 @contextmanager
-def _leaving(left: dict[Request, Left], asked: Request) -> Iterator[None]:
+def _leaving(left: dict[Request, Left], request: Request) -> Iterator[None]:
     try:
         yield
     except UnableToTell as error:
-        left[asked] = Left(kind=Kind.UNKNOWN, why=str(error))
+        left[request] = Left(kind=FallbackKind.UNKNOWN, why=str(error))
 
 
-def _gathered_of(one: AskedStatistic, known: Container[str]) -> Gathered:
-    statistic = one.statistic
+def _gathered_of(request: StatisticRequest, gathers: Container[str]) -> Gathered:
+    statistic = request.statistic
     gather = statistic.gather.value
     if gather not in GATHERS:
         raise UnableToTell(f"{gather} is Spark's to gather")
-    if gather not in known:
+    if gather not in gathers:
         raise UnableToTell(f"{gather} of each group is Spark's to gather")
     of = tuple(map(compiled, statistic.of))
     return Gathered(
         gather=gather,
         of=tuple(map(_column_of, of)) if statistic.gather is Gather.HLL else of,
-        where=None if one.where is None else compiled(one.where),
+        where=None if request.where is None else compiled(request.where),
         argument=statistic.argument,
     )
 
 
-def _column_of(node: Node) -> Column:
+def _column_of(node: Node) -> ColumnNode:
     """The column that a sketch takes as it is, or by its hash: the kernels know which of its type."""
-    if isinstance(node, When) and isinstance(node.then, Hashed) and node.met == Not(of=IsNull(of=node.then.of)):
+    if isinstance(node, When) and isinstance(node.then, Hashed) and node.met == Negation(of=IsNull(of=node.then.of)):
         node = node.then.of
-    if not isinstance(node, Column):
+    if not isinstance(node, ColumnNode):
         raise UnableToTell("a sketch of anything but a column is Spark's")
     return node
 
@@ -210,8 +215,10 @@ def _column_of(node: Node) -> Column:
 def _names_of(gathered: Sequence[Gathered], counted: Sequence[Counted]) -> set[str]:
     """The columns that they take."""
     natives: list[Gathered | Counted] = [*gathered, *counted]
-    nodes = [node for each in gathered for node in each.of] + [each.where for each in natives if each.where]
-    names = {name for each in counted for name in (*each.columns, *each.present)}
+    nodes = [node for statistic in gathered for node in statistic.of] + [
+        native.where for native in natives if native.where
+    ]
+    names = {name for grouping in counted for name in (*grouping.columns, *grouping.present)}
     return names | {name for node in nodes for name in names_in(node)}
 
 
@@ -232,35 +239,35 @@ def key_program(
     """
     try:
         where = None if condition is None else compiled(condition)
-        rows = Rows(columns=tuple(map(plain_name, columns)), where=where)
+        rows = KeyRows(columns=tuple(map(plain_name, columns)), where=where)
     except UnableToTell as error:
-        return Left(kind=Kind.UNKNOWN, why=str(error))
+        return Left(kind=FallbackKind.UNKNOWN, why=str(error))
     names = {*rows.columns, *(names_in(where) if where else ())}
-    stored = {name: each for name, each in plain.items() if name in names}
+    stored = {name: column for name, column in plain.items() if name in names}
     try:
         take.gather(rows, [empty_batch(stored)])
     except UnableToTell as error:
-        return Left(kind=Kind.COLUMN, why=str(error))
-    return Program(asked=(), counted=(), columns=stored, take=take, rows=rows)
+        return Left(kind=FallbackKind.COLUMN, why=str(error))
+    return Program(statistics=(), counted=(), columns=stored, take=take, rows=rows)
 
 
 # What tasks found.
 
 
-def parts_of(gleaned: Sequence[Gleaned]) -> list[Any] | Left:
+def parts_of(results: Sequence[TaskResult]) -> list[Any] | Left:
     """What each task took of keys; or why it is Spark's."""
-    if failed := next((each.failed for each in gleaned if each.failed), ""):
-        return Left(kind=Kind.FAILED, why=failed)
-    if unable := next((why for each in gleaned for why in each.unable.values()), ""):
-        return Left(kind=Kind.ROWS, why=unable)
-    return [each.taken for each in gleaned]
+    if failed := next((result.failed for result in results if result.failed), ""):
+        return Left(kind=FallbackKind.FAILED, why=failed)
+    if unable := next((why for result in results for why in result.unable.values()), ""):
+        return Left(kind=FallbackKind.ROWS, why=unable)
+    return [result.taken for result in results]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NativeGroups:
     """What the kernels found of some groups, and why the rest is Spark's."""
 
-    found: FoundGroups = field(default_factory=FoundGroups)
+    results: GroupResults = field(default_factory=GroupResults)
     left: Mapping[Request, Left] = field(default_factory=dict)
 
 
@@ -268,45 +275,51 @@ class NativeGroups:
 class Native:
     """What the kernels found, and why the rest is Spark's."""
 
-    told: Mapping[AskedStatistic, Value] = field(default_factory=dict)
+    statistics: Mapping[StatisticRequest, Value] = field(default_factory=dict)
     counted: Mapping[Keyed, Frequencies] = field(default_factory=dict)
     left: Mapping[Request, Left] = field(default_factory=dict)
     groups: Sequence[NativeGroups] = ()  # in the order that they were asked for
 
 
-def native_of(draft: Draft, groups: Sequence[Draft], gleaned: Sequence[Gleaned]) -> Native:
+def native_of(draft: Draft, groups: Sequence[Draft], results: Sequence[TaskResult]) -> Native:
     """What the tasks of one unit found of ``with_groups``."""
-    told, counted, left = found_of(draft, gleaned)
+    statistics, counted, left = merged_results(draft, results)
     places = iter(range(len(groups)))
     of_groups = []
-    for each in groups:
-        found, more = found_of_groups(each, gleaned, next(places)) if each.asked or each.keyed else (FoundGroups(), {})
-        of_groups.append(NativeGroups(found=found, left={**each.left, **more}))
-    return Native(told=told, counted=counted, left={**draft.left, **left}, groups=of_groups)
+    for group in groups:
+        group_results, more = (
+            merged_group_results(group, results, next(places))
+            if group.requests or group.keyed
+            else (GroupResults(), {})
+        )
+        of_groups.append(NativeGroups(results=group_results, left={**group.left, **more}))
+    return Native(statistics=statistics, counted=counted, left={**draft.left, **left}, groups=of_groups)
 
 
-def found_of(
-    draft: Draft, gleaned: Sequence[Gleaned]
-) -> tuple[dict[AskedStatistic, Value], dict[Keyed, Frequencies], dict[Request, Left]]:
+def merged_results(
+    draft: Draft, results: Sequence[TaskResult]
+) -> tuple[dict[StatisticRequest, Value], dict[Keyed, Frequencies], dict[Request, Left]]:
     """The statistics and the frequencies, and why some have turned out to be Spark's to answer."""
-    if failed := next((each.failed for each in gleaned if each.failed), ""):
-        return {}, {}, dict.fromkeys((*draft.asked, *draft.keyed), Left(kind=Kind.FAILED, why=failed))
-    unable = {at: why for each in gleaned for at, why in each.unable.items()}
-    told = {}
-    for at, one in enumerate(draft.asked):
+    if failed := next((result.failed for result in results if result.failed), ""):
+        return {}, {}, dict.fromkeys((*draft.requests, *draft.keyed), Left(kind=FallbackKind.FAILED, why=failed))
+    unable = {at: why for result in results for at, why in result.unable.items()}
+    statistics = {}
+    for at, request in enumerate(draft.requests):
         if at not in unable:
-            values = [value for each in gleaned for value in each.told.get(at, ())]
-            told[one] = merge(one.statistic, values) if values else over_nothing(one.statistic)
+            values = [value for result in results for value in result.values_by_place.get(at, ())]
+            statistics[request] = merge(request.statistic, values) if values else over_nothing(request.statistic)
     counted: dict[Keyed, Frequencies] = {}
     for number, clauses in enumerate(key_sets(draft.program.counted).values()):
-        found = _frequencies([each.keys[number] for each in gleaned if number in each.keys], len(clauses))
-        for places, frequencies in zip(clauses.values(), found, strict=True):
-            counted |= {draft.keyed[at]: frequencies for at in places if at + len(draft.asked) not in unable}
-    return told, counted, _left_by_rows((*draft.asked, *draft.keyed), unable)
+        clause_frequencies = _frequencies(
+            [result.keys[number] for result in results if number in result.keys], len(clauses)
+        )
+        for places, frequencies in zip(clauses.values(), clause_frequencies, strict=True):
+            counted |= {draft.keyed[at]: frequencies for at in places if at + len(draft.requests) not in unable}
+    return statistics, counted, _left_by_rows((*draft.requests, *draft.keyed), unable)
 
 
 def _left_by_rows(every: Sequence[Request], unable: Mapping[int, str]) -> dict[Request, Left]:
-    return {every[at]: Left(kind=Kind.ROWS, why=why) for at, why in unable.items()}
+    return {every[at]: Left(kind=FallbackKind.ROWS, why=why) for at, why in unable.items()}
 
 
 def _frequencies(keys: Sequence[Keys], clauses: int) -> list[Frequencies]:
@@ -324,46 +337,48 @@ def _frequencies(keys: Sequence[Keys], clauses: int) -> list[Frequencies]:
     return [merged(both) for both in zip(of_rows, of_few, strict=True)]
 
 
-def found_of_groups(draft: Draft, gleaned: Sequence[Gleaned], at: int) -> tuple[FoundGroups, dict[Request, Left]]:
+def merged_group_results(
+    draft: Draft, results: Sequence[TaskResult], at: int
+) -> tuple[GroupResults, dict[Request, Left]]:
     """What the tasks found of the program's groups of this number, and why some have turned out to be Spark's."""
-    every: list[Request] = [*draft.asked, *draft.keyed]
-    if failed := next((each.failed for each in gleaned if each.failed), ""):
-        return FoundGroups(), dict.fromkeys(every, Left(kind=Kind.FAILED, why=failed))
-    tasks_ = [each.groups[at] for each in gleaned]
+    every: list[Request] = [*draft.requests, *draft.keyed]
+    if failed := next((result.failed for result in results if result.failed), ""):
+        return GroupResults(), dict.fromkeys(every, Left(kind=FallbackKind.FAILED, why=failed))
+    tasks_ = [result.groups[at] for result in results]
     if failed := next((task.failed for task in tasks_ if task.failed), ""):
-        return FoundGroups(), _left_by_rows(every, dict.fromkeys(range(len(every)), failed))
+        return GroupResults(), _left_by_rows(every, dict.fromkeys(range(len(every)), failed))
     return _merged_groups(draft, tasks_)
 
 
-def _merged_groups(draft: Draft, tasks_: Sequence[GroupsOfTask]) -> tuple[FoundGroups, dict[Request, Left]]:
+def _merged_groups(draft: Draft, tasks_: Sequence[GroupsOfTask]) -> tuple[GroupResults, dict[Request, Left]]:
     """Of each group, in the order of the keys, which is that of states."""
     numbers: dict[GroupKey, int] = {}
     places = [np.array([numbers.setdefault(key, len(numbers)) for key in task.keys], dtype=np.int64) for task in tasks_]
     (grouped,) = draft.program.grouped
     if len(numbers) > grouped.most or any(task.too_many for task in tasks_):
-        return FoundGroups(too_many=True), {}
+        return GroupResults(too_many=True), {}
     keys = list(numbers)
     order = in_order(keys)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     placed = [(task, rank[own]) for task, own in zip(tasks_, places, strict=True) if task.keys]
     unable = {at: why for task in tasks_ for at, why in task.unable.items()}
-    told, counted = {}, {}
-    for at, one in enumerate(draft.asked):
+    statistics, counted = {}, {}
+    for at, request in enumerate(draft.requests):
         if at not in unable:
-            gather = grouped.asked[at].gather
+            gather = grouped.statistics[at].gather
             every = [spread(task.parts[at], own, len(numbers)) for task, own in placed]
             scale = next((task.scales[at] for task, _ in placed if at in task.scales), None)
-            told[one] = by_groups.values(gather, _merged_parts(gather, every), scale) if every else []
-    for at, each in enumerate(draft.keyed):
-        if len(draft.asked) + at not in unable:
+            statistics[request] = by_groups.values(gather, _merged_parts(gather, every), scale) if every else []
+    for at, key_request in enumerate(draft.keyed):
+        if len(draft.requests) + at not in unable:
             tallies = []
             for task, own in placed:
                 hashes, marks, times = task.tallies[at]
                 tallies.append((hashes, 2 * own[marks >> 1] + (marks & 1), times))  # the groups at other places
-            counted[each] = _summaries(tallies, len(numbers))
-    found = FoundGroups(keys=[keys[at] for at in order], told=told, counted=counted)
-    return found, _left_by_rows((*draft.asked, *draft.keyed), unable)
+            counted[key_request] = _summaries(tallies, len(numbers))
+    results = GroupResults(keys=[keys[at] for at in order], statistics=statistics, counted=counted)
+    return results, _left_by_rows((*draft.requests, *draft.keyed), unable)
 
 
 def _merged_parts(gather: str, every: Sequence[by_groups.Parts]) -> by_groups.Parts:
@@ -381,8 +396,8 @@ def _summaries(tallies: Sequence[Tally], groups: int) -> list[Summary]:
     _, marks, times = of_tallies(tallies)
     places, has_null = marks >> 1, (marks & 1).astype(np.bool_)
 
-    def summed(kept: Flags, weights: Numbers | None = None) -> Numbers:
-        return np.bincount(places.compress(kept), None if weights is None else weights.compress(kept), groups)
+    def summed(flags: Flags, weights: Numbers | None = None) -> Numbers:
+        return np.bincount(places.compress(flags), None if weights is None else weights.compress(flags), groups)
 
     whole, most = ~has_null, np.zeros(groups, dtype=np.int64)
     np.maximum.at(most, places.compress(whole), times.compress(whole))
@@ -423,48 +438,52 @@ def tasks(pieces: Sequence[tuple[Piece, Sequence[int]]], rows: int, most: int | 
 #
 # The ends of bins must be known before anything is counted in them; where the footers tell them, a job is saved.
 
-TOO_MANY = Left(kind=Kind.ROWS, why=f"there are more than {MAX_GROUPS:,} values")
+TOO_MANY = Left(kind=FallbackKind.ROWS, why=f"there are more than {MAX_GROUPS:,} values")
 
-Wide = Sequence[tuple[Wanted, Bins]]  # histograms whose numbers are to be counted in these bins
+Wide = Sequence[tuple[MeasurementRequest, Bins]]  # histograms whose numbers are to be counted in these bins
 
 
-def values_asked(wanted: Sequence[Wanted], write: Expressions) -> list[AskedGroups]:
+def values_asked(requests: Sequence[MeasurementRequest], write: Expressions) -> list[GroupsRequest]:
     """How often each value comes, of those histograms that count values."""
     return [
-        AskedGroups(by=item.spec.columns, asked=(AskedStatistic(statistic=ROWS, where=condition_of(item.spec, write)),))
-        for item in wanted
+        GroupsRequest(
+            by=item.spec.columns, requests=(StatisticRequest(statistic=ROWS, where=condition_of(item.spec, write)),)
+        )
+        for item in requests
         if bins_of(item.spec) is None
     ]
 
 
-def ends_asked(wanted: Sequence[Wanted], write: Expressions) -> list[AskedStatistic]:
+def ends_asked(requests: Sequence[MeasurementRequest], write: Expressions) -> list[StatisticRequest]:
     """The least and the greatest number, of those histograms that count in bins."""
-    return [one for item in wanted if bins_of(item.spec) is not None for one in ends_of(item, write)]
+    return [request for item in requests if bins_of(item.spec) is not None for request in ends_of(item, write)]
 
 
-def ends_of(item: Wanted, write: Expressions) -> tuple[AskedStatistic, AskedStatistic]:
+def ends_of(item: MeasurementRequest, write: Expressions) -> tuple[StatisticRequest, StatisticRequest]:
     """The least and the greatest number of one, as doubles; the footers may know them of the column."""
     (column,) = item.spec.columns
     of, where = (write.number(column),), condition_of(item.spec, write)
     low, high = (
-        AskedStatistic(statistic=Statistic(gather=gather, of=of, column=column), where=where)
+        StatisticRequest(statistic=Statistic(gather=gather, of=of, column=column), where=where)
         for gather in (Gather.MIN, Gather.MAX)
     )
     return low, high
 
 
-def of_groups(found: FoundGroups) -> Measured | Left:
+def of_groups(results: GroupResults) -> Measured | Left:
     """A histogram of values, given what was found of ``values_asked``."""
-    if found.too_many:
+    if results.too_many:
         return TOO_MANY
-    (counts,) = found.told.values()
-    texts = (text for (text,) in found.keys)
+    (counts,) = results.statistics.values()
+    texts = (text for (text,) in results.keys)
     return of_values({text: count for text, count in zip(texts, counts, strict=True) if count})
 
 
-def bins_of_ends(item: Wanted, write: Expressions, name: str, ends: Mapping[AskedStatistic, Value]) -> Bins | Measured:
+def bins_of_ends(
+    item: MeasurementRequest, write: Expressions, name: str, ends: Mapping[StatisticRequest, Value]
+) -> Bins | Measured:
     """The bins of one that counts in them, or the measurement where there are none; ``name``: of the table."""
-    least, greatest = (None if ends[one] is None else float(ends[one]) for one in ends_of(item, write))
+    least, greatest = (None if ends[request] is None else float(ends[request]) for request in ends_of(item, write))
     return bins_between(item, name, least, greatest, bins_of(item.spec) or 1)
 
 
@@ -477,46 +496,48 @@ def binning(wide: Wide, write: Expressions, stored: Mapping[str, Stored]) -> Pro
         node = None if where is None else compiled(where)
         of = compiled(write.number(column))
         binned.append(Binned(of=of, where=node, low=bins.low, width=bins.width, bins=bins.count))
-    names = {name for each in binned for node in (each.of, each.where) if node for name in names_in(node)}
+    names = {
+        name for histogram in binned for node in (histogram.of, histogram.where) if node for name in names_in(node)
+    }
     columns = {name: column for name, column in stored.items() if name in names}
-    return Program(asked=(), counted=(), columns=columns, binned=tuple(binned))
+    return Program(statistics=(), counted=(), columns=columns, binned=tuple(binned))
 
 
-def in_bins(wide: Wide, gleaned: Sequence[Gleaned]) -> dict[str, Measured]:
+def in_bins(wide: Wide, results: Sequence[TaskResult]) -> dict[str, Measured]:
     """The histograms by their keys, from what the tasks of ``binning`` found; nothing if one of them failed."""
-    if any(each.failed for each in gleaned):
+    if any(result.failed for result in results):
         return {}
     measured = {}
     for at, (item, bins) in enumerate(wide):
-        *counts, nulls = np.sum([each.bins[at] for each in gleaned], axis=0).tolist()
+        *counts, nulls = np.sum([result.bins[at] for result in results], axis=0).tolist()
         measured[item.key] = of_bins(bins, {**dict(enumerate(counts)), None: nulls})
     return measured
 
 
 def measured_histograms(
-    wanted: Sequence[Wanted],
+    requests: Sequence[MeasurementRequest],
     write: Expressions,
     name: str,
-    ends: Mapping[AskedStatistic, Value],
+    ends: Mapping[StatisticRequest, Value],
     native: Native,
     groups: Sequence[NativeGroups],
-    glean_bins: Callable[[Wide], Sequence[Gleaned]],
+    glean_bins: Callable[[Wide], Sequence[TaskResult]],
 ) -> tuple[dict[str, Measured], dict[str, Left]]:
     """The histograms by their keys, and why the others are Spark's; ``groups`` were asked for by ``values_asked``.
 
     ``glean_bins``: what tasks of ``binning`` find; nothing if they failed.
     """
     values = iter(groups)
-    found: dict[str, Measured | Bins | Left] = {}
-    for item in wanted:
+    outcomes: dict[str, Measured | Bins | Left] = {}
+    for item in requests:
         if bins_of(item.spec) is None:
             group = next(values)
-            found[item.key] = next(iter(group.left.values()), None) or of_groups(group.found)
+            outcomes[item.key] = next(iter(group.left.values()), None) or of_groups(group.results)
         else:
             low, high = ends_of(item, write)
-            found[item.key] = native.left.get(low) or native.left.get(high) or bins_of_ends(item, write, name, ends)
-    wide = [(item, bins) for item in wanted if isinstance(bins := found[item.key], Bins)]
-    counted = in_bins(wide, gleaned) if wide and (gleaned := glean_bins(wide)) else {}
-    measured = {key: each for key, each in found.items() if isinstance(each, Measured)} | counted
-    left = {key: each for key, each in found.items() if isinstance(each, Left)}
+            outcomes[item.key] = native.left.get(low) or native.left.get(high) or bins_of_ends(item, write, name, ends)
+    wide = [(item, bins) for item in requests if isinstance(bins := outcomes[item.key], Bins)]
+    counted = in_bins(wide, results) if wide and (results := glean_bins(wide)) else {}
+    measured = {key: outcome for key, outcome in outcomes.items() if isinstance(outcome, Measured)} | counted
+    left = {key: outcome for key, outcome in outcomes.items() if isinstance(outcome, Left)}
     return measured, left | {item.key: FAILED for item, _ in wide if item.key not in counted}

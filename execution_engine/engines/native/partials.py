@@ -14,9 +14,9 @@ import numpy as np
 
 from execution_engine.metrics.states.hll import merged, state_of
 
-from .evaluation import Batch
+from .evaluation import RowBatch
 from .hashing import coupons_of, key_hashes
-from .language import Column, Literal, Node, UnableToTell, When
+from .language import ColumnNode, Literal, Node, UnableToTell, When
 from .values import Doubles, Family, Flags, Numbers, Values
 
 Value = Any  # of a statistic: as execution_engine.metrics.states.statistics has them
@@ -56,13 +56,13 @@ class Counted:
 
 
 @dataclass
-class Rows:
+class BatchRows:
     """The rows of a batch, and which of them meet a condition.
 
     Conditions are known by their identity: to hash a whole tree would cost more than most of what is counted under it.
     """
 
-    batch: Batch
+    batch: RowBatch
     _met: dict[int, Flags] = field(default_factory=dict)
 
     def met(self, node: Node) -> Flags:
@@ -84,17 +84,17 @@ class Rows:
     def values_of_rows(self, statistic: Gathered) -> tuple[Flags | None, list[Values]]:
         """The same, with the values on them; statistics of the same, one behind another, share these."""
         key, batch = (statistic.of, statistic.where), self.batch
-        if batch.kept is None or batch.kept[0] != key:
+        if batch.last_values is None or batch.last_values[0] != key:
             flags = self.counting(statistic)
-            batch.kept = key, (flags, [kept_of(batch.values(node), flags) for node in statistic.of])
-        return batch.kept[1]
+            batch.last_values = key, (flags, [selected_values(batch.values(node), flags) for node in statistic.of])
+        return batch.last_values[1]
 
     def of_clause(self, clause: Clause) -> Flags | None:
         """The rows that count under the clause; None for all."""
         present, where = clause
         flags = None if where is None else self.met(where)
         for name in present:
-            flags = without_nulls(self.batch.values(Column(name=name)), flags)
+            flags = without_nulls(self.batch.values(ColumnNode(name=name)), flags)
         return flags
 
 
@@ -105,18 +105,20 @@ def without_nulls(values: Values, flags: Flags | None) -> Flags | None:
     return ~values.null if flags is None else flags & ~values.null
 
 
-def kept_of(values: Values, kept: Flags | None) -> Values:
+def selected_values(values: Values, flags: Flags | None) -> Values:
     """The numbers on these rows; None for all."""
-    return replace(values, array=None, null=None, numbers=values.whole if kept is None else values.whole.compress(kept))
+    return replace(
+        values, array=None, null=None, numbers=values.whole if flags is None else values.whole.compress(flags)
+    )
 
 
 @dataclass
 class Partials:
-    """What was gathered so far; ``told`` is by the places of what was asked, ``keys`` by those of the sets."""
+    """What was gathered so far; ``values_by_place`` by the places of the statistics, ``keys`` by those of the sets."""
 
-    asked: Sequence[Gathered]
+    statistics: Sequence[Gathered]
     counted: Sequence[Counted]
-    told: dict[int, list[Value]] = field(default_factory=dict)
+    values_by_place: dict[int, list[Value]] = field(default_factory=dict)
     keys: dict[int, list[Keys]] = field(default_factory=dict)
     unable: dict[int, str] = field(default_factory=dict)  # statistics, then groupings behind them: why
     sets: KeySets = field(init=False)
@@ -124,18 +126,18 @@ class Partials:
     def __post_init__(self) -> None:
         self.sets = key_sets(self.counted)
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RowBatch) -> None:
         """Takes the rows of one more batch."""
-        rows = Rows(batch=batch)
+        rows = BatchRows(batch=batch)
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
-            for at, statistic in enumerate(self.asked):
+            for at, statistic in enumerate(self.statistics):
                 try:
-                    self.told.setdefault(at, []).append(_gathered(statistic, rows))
+                    self.values_by_place.setdefault(at, []).append(_gathered(statistic, rows))
                 except UnableToTell as error:
                     self.unable[at] = str(error)
             for number, ((columns, is_partial), clauses) in enumerate(self.sets.items()):
                 try:
-                    values = [batch.values(Column(name=name)) for name in columns]
+                    values = [batch.values(ColumnNode(name=name)) for name in columns]
                     hashes, null = key_hashes(values), keyless(values, is_partial)
                 except UnableToTell as error:
                     self._leave([at for places in clauses.values() for at in places], error)
@@ -143,7 +145,7 @@ class Partials:
                 flags = [self._flags(clause, places, rows) for clause, places in clauses.items()]
                 self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
 
-    def _flags(self, clause: Clause, places: Sequence[int], rows: Rows) -> Flags | None:
+    def _flags(self, clause: Clause, places: Sequence[int], rows: BatchRows) -> Flags | None:
         """The rows that count; None for all, and none where Spark must tell which."""
         try:
             return rows.of_clause(clause)
@@ -152,10 +154,10 @@ class Partials:
             return np.zeros(rows.batch.rows, dtype=np.bool_)
 
     def _leave(self, places: Sequence[int], error: UnableToTell) -> None:
-        self.unable.update({len(self.asked) + at: str(error) for at in places})
+        self.unable.update({len(self.statistics) + at: str(error) for at in places})
 
 
-def _gathered(statistic: Gathered, rows: Rows) -> Value:
+def _gathered(statistic: Gathered, rows: BatchRows) -> Value:
     batch = rows.batch
     if statistic.gather == COUNT:
         flags = rows.counting(statistic)
@@ -163,8 +165,8 @@ def _gathered(statistic: Gathered, rows: Rows) -> Value:
     if statistic.gather == HLL:
         where = None if statistic.where is None else rows.met(statistic.where)
         return state_of(coupons_of(batch.values(statistic.of[0]), where, batch.coupons))
-    _, kept = rows.values_of_rows(statistic)
-    return _OF_VALUES[statistic.gather](*kept) if len(kept[0].whole) else None
+    _, operands = rows.values_of_rows(statistic)
+    return _OF_VALUES[statistic.gather](*operands) if len(operands[0].whole) else None
 
 
 def _sum(values: Values) -> Value:
@@ -283,8 +285,10 @@ def _percentile(numbers: Sequence[Numbers], share: float) -> float:
 def key_sets(counted: Sequence[Counted]) -> KeySets:
     """By columns, and whether keys are partial, the clauses under which these are counted, each with its places."""
     sets: dict[tuple[tuple[str, ...], bool], dict[Clause, list[int]]] = {}
-    for at, each in enumerate(counted):
-        sets.setdefault((each.columns, each.partial), {}).setdefault((each.present, each.where), []).append(at)
+    for at, grouping in enumerate(counted):
+        sets.setdefault((grouping.columns, grouping.partial), {}).setdefault(
+            (grouping.present, grouping.where), []
+        ).append(at)
     return sets
 
 
@@ -303,9 +307,13 @@ def _keys(hashes: Numbers, null: Flags | None, flags: Sequence[Flags | None]) ->
     for at, met in enumerate(flags if len(flags) > 1 else ()):
         bit = np.uint8(1 << at % 8)
         marks[at // 8] |= bit if met is None else met.view(np.uint8) * bit
-    kept = flags[0] if len(flags) == 1 else marks.any(axis=0)
-    if kept is not None and not kept.all():
-        hashes, marks, null = hashes.compress(kept), marks.compress(kept, axis=1), null if null is None else null[kept]
+    row_flags = flags[0] if len(flags) == 1 else marks.any(axis=0)
+    if row_flags is not None and not row_flags.all():
+        hashes, marks, null = (
+            hashes.compress(row_flags),
+            marks.compress(row_flags, axis=1),
+            null if null is None else null[row_flags],
+        )
     if null is None:
         return _part(hashes, marks, len(flags)), _part(hashes[:0], marks[:, :0], len(flags))
     whole, without = (_part(hashes.compress(rows), marks.compress(rows, axis=1), len(flags)) for rows in (~null, null))
@@ -318,19 +326,19 @@ def _part(hashes: Numbers, marks: Numbers, clauses: int) -> Part:
     if len(hashes) > SAMPLE:  # of rows at no regular distance, as keys may come in turn
         at = np.arange(SAMPLE, dtype=np.uint64) * _GOLDEN & np.uint64(2**32 - 1)
         few = np.unique(hashes[at * np.uint64(len(hashes)) >> np.uint64(32)])
-    one_by_one = hashes, marks, few[:0], np.zeros((clauses, 0), dtype=np.int64)
+    untallied_part = hashes, marks, few[:0], np.zeros((clauses, 0), dtype=np.int64)
     if not 0 < len(few) <= min(FEW, len(hashes) // clauses):
-        return one_by_one
+        return untallied_part
     table = np.zeros(1 << _SLOT_BITS, dtype=np.int64)
     table[_slots(few)] = np.arange(len(few))
     place = table[_slots(hashes)]
-    known = few[place] == hashes  # others are not in the sample, or their slot is another's
-    if known.all():
+    sample_flags = few[place] == hashes  # others are not in the sample, or their slot is another's
+    if sample_flags.all():
         return hashes[:0], marks[:, :0], few, _times(place, marks, len(few))[:clauses]
-    if 2 * np.count_nonzero(known) < len(known):
-        return one_by_one
-    times = _times(place.compress(known), marks.compress(known, axis=1), len(few))[:clauses]
-    hashes, marks, others, more = _part(hashes.compress(~known), marks.compress(~known, axis=1), clauses)
+    if 2 * np.count_nonzero(sample_flags) < len(sample_flags):
+        return untallied_part
+    times = _times(place.compress(sample_flags), marks.compress(sample_flags, axis=1), len(few))[:clauses]
+    hashes, marks, others, more = _part(hashes.compress(~sample_flags), marks.compress(~sample_flags, axis=1), clauses)
     return hashes, marks, np.concatenate([few, others]), np.concatenate([times, more], axis=1)
 
 
@@ -346,4 +354,4 @@ def _times(place: Numbers, marks: Numbers, keys: int) -> Numbers:
         return np.bincount(place, minlength=keys)[np.newaxis]
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little").astype(np.int64)
     counted = (np.bincount(place * 256 + line, minlength=keys * 256).reshape(keys, 256) for line in marks)
-    return np.concatenate([(each @ bits).T for each in counted])
+    return np.concatenate([(counts @ bits).T for counts in counted])

@@ -15,12 +15,12 @@ from pyarrow.fs import FileInfo
 from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, list_part
 from execution_engine.engines.files.sound_footers import sound_footer
-from execution_engine.engines.protocol import SMALL_BYTES, Measured, Part, Table, Wanted
+from execution_engine.engines.protocol import SMALL_BYTES, Measured, MeasurementRequest, Part, Table
 from execution_engine.metrics.definitions.profile import PROFILE, profiled, start_of
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 from execution_engine.profiles.stored import to_bytes
 
 from .measure import MOST_ROWS
@@ -49,7 +49,7 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
             for batch in _READERS[table.storage](listing.root, file, table.options):
                 yield _with_keys(batch, keys)
         except (pa.ArrowException, OSError, ValueError) as error:
-            detail = f"{file.path} cannot be read: {table.told(error)}"
+            detail = f"{file.path} cannot be read: {table.redact_error(error)}"
             raise UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail)) from error
         if read is not None:
             read(file)
@@ -96,10 +96,10 @@ def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
         timestamp_parsers=[*formats, csv.ISO8601] if formats else None,
     )
     with root.filesystem.open_input_stream(file.path) as opened:
-        found = csv.read_csv(_without_comments(opened, options.get("comment")), reading, parsing, converting)
-    found = _trimmed(found, options)
-    yield _nothing(found.schema)
-    yield from found.to_batches(ROWS)
+        table = csv.read_csv(_without_comments(opened, options.get("comment")), reading, parsing, converting)
+    table = _trimmed(table, options)
+    yield _nothing(table.schema)
+    yield from table.to_batches(ROWS)
 
 
 def _json(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
@@ -109,9 +109,9 @@ def _json(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
         yield from json.read_json(opened, parse_options=parsing).to_batches(ROWS)
 
 
-def _check_known(kind: str, options: Mapping[str, str], known: Sequence[str]) -> None:
-    if unknown := sorted(set(options) - set(known)):
-        raise ValueError(f"a profile of {kind} takes {', '.join(known)}, not {unknown[0]}")
+def _check_known(kind: str, options: Mapping[str, str], option_names: Sequence[str]) -> None:
+    if unknown := sorted(set(options) - set(option_names)):
+        raise ValueError(f"a profile of {kind} takes {', '.join(option_names)}, not {unknown[0]}")
 
 
 def _without_comments(opened: pa.NativeFile, mark: str | None) -> Any:
@@ -162,33 +162,33 @@ def _with_keys(batch: pa.RecordBatch, keys: Mapping[str, str | None]) -> pa.Reco
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldProfiles:
+class MeasuredProfiles:
     """What Arrow has told of a part, by key, and the fingerprint of the data that it has read."""
 
     measured: dict[str, Measured] = field(default_factory=dict)
     fingerprint: str | None = None
 
 
-def profiles_told(table: Table, part: Part, wanted: Sequence[Wanted]) -> ToldProfiles:
+def profiles_told(table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> MeasuredProfiles:
     """The profiles among what is wanted; none where the part is large, has no files of its own, or cannot be read."""
-    asked = [item for item in wanted if item.spec.name == PROFILE.name and _is_plain(item.spec)]
-    if not asked or table.storage != "parquet":
-        return ToldProfiles()
+    profile_requests = [item for item in requests if item.spec.name == PROFILE.name and _is_plain(item.spec)]
+    if not profile_requests or table.storage != "parquet":
+        return MeasuredProfiles()
     try:
         listing = list_part(table, part)
         footers = None if listing.filtered else footer_statistics(listing)
         if not listing.files or footers is None or listing.size >= SMALL_BYTES or footers.rows > MOST_ROWS:
-            return ToldProfiles()
+            return MeasuredProfiles()
         batches = [batch for batch in batches_of(table, listing) if batch.num_rows]
-        return ToldProfiles(
-            measured={item.key: measured_profile(_gathered(batches, item.spec)) for item in asked},
+        return MeasuredProfiles(
+            measured={item.key: measured_profile(_gathered(batches, item.spec)) for item in profile_requests},
             fingerprint=listing.fingerprint,
         )
     except (UnableToListFiles, pa.ArrowException, OSError):  # the engine says what is wrong with them
-        return ToldProfiles()
+        return MeasuredProfiles()
 
 
-def measured_profile(profile: Profile) -> Measured:
+def measured_profile(profile: TableProfile) -> Measured:
     """The number of rows, with the profile as state."""
     return Measured(value=float(profile.all_rows), state=to_bytes(profile))
 
@@ -198,6 +198,6 @@ def _is_plain(spec: MetricSpec) -> bool:
     return spec.where is None and not spec.columns
 
 
-def _gathered(batches: Iterable[pa.RecordBatch], spec: MetricSpec) -> Profile:
-    kept = (batch.select(profiled(spec, batch.schema.names)) for batch in batches)
-    return gathered_profile(kept, start_of(spec))
+def _gathered(batches: Iterable[pa.RecordBatch], spec: MetricSpec) -> TableProfile:
+    column_batches = (batch.select(profiled(spec, batch.schema.names)) for batch in batches)
+    return gathered_profile(column_batches, start_of(spec))

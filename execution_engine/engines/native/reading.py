@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from execution_engine.engines.files.sound_footers import sound_footer
 
-from .evaluation import Batch
+from .evaluation import RowBatch
 from .language import UnableToTell
 from .values import Values, of_texts, texts_of, values_of
 
@@ -57,7 +57,7 @@ class UnableToReadPiece(Exception):
     """
 
 
-def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
+def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
     """The rows with these columns, by their names in lower case; one that the file has not is null throughout.
 
     UnableToTell where a column is stored otherwise than in the newest file; UnableToReadPiece where the file cannot be
@@ -75,30 +75,32 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[Batch]:
             packed = [name for name in texts if _is_packed(chunks[name])]
             longest = _longest(opened, metadata, piece.groups, _unpacked(chunks, columns, own, packed))
             rows = _rows_at_once(sum(group.num_rows for group in groups), chunks, longest)
-            largest = max((chunk.total_compressed_size for some in chunks.values() for chunk in some), default=0)
+            largest = max(
+                (chunk.total_compressed_size for column_chunks in chunks.values() for chunk in column_chunks), default=0
+            )
             buffered = BUFFER if largest > MOST_BYTES else 0  # bytes of a column at once: all of a group is quicker
             with pq.ParquetFile(
                 opened, metadata=metadata, read_dictionary=packed, pre_buffer=False, buffer_size=buffered
             ) as parquet:
                 for batch in parquet.iter_batches(rows, piece.groups, list(own.values()), use_threads=False):
-                    yield Batch(rows=batch.num_rows, columns=_columns_of(batch, own, columns, piece.folders))
+                    yield RowBatch(rows=batch.num_rows, columns=_columns_of(batch, own, columns, piece.folders))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnableToReadPiece("a file cannot be read") from error
     _check(piece)
 
 
-def empty_batch(columns: Mapping[str, Stored]) -> Batch:
+def empty_batch(columns: Mapping[str, Stored]) -> RowBatch:
     """Of no rows, to try on it what fits the types of the columns."""
     nothing = pa.RecordBatch.from_arrays([], [])
-    return Batch(rows=0, columns=_columns_of(nothing, {}, columns, {}))
+    return RowBatch(rows=0, columns=_columns_of(nothing, {}, columns, {}))
 
 
 def _check(piece: Piece) -> None:
     try:
-        found = os.stat(piece.path)
+        status = os.stat(piece.path)
     except OSError as error:
         raise UnableToReadPiece("a file cannot be read") from error
-    if (found.st_size, found.st_mtime_ns) != (piece.size, piece.mtime_ns):
+    if (status.st_size, status.st_mtime_ns) != (piece.size, piece.mtime_ns):
         raise UnableToReadPiece("a file was replaced while it was read")
 
 
@@ -160,7 +162,7 @@ def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[
 
 def _rows_at_once(rows: int, chunks: Mapping[str, Sequence[Any]], longest: int) -> int:
     """As many rows as are worth it, fewer where they are large; ``longest``: bytes of a row that no footer tells."""
-    unpacked = sum(chunk.total_uncompressed_size for some in chunks.values() for chunk in some)
+    unpacked = sum(chunk.total_uncompressed_size for column_chunks in chunks.values() for chunk in column_chunks)
     return min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(unpacked / max(rows, 1) + longest, 1))))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import grouped, key_tasks, language, partials, reading
-from .evaluation import Batch
+from .evaluation import RowBatch
 from .grouped import Binned, Gathering, Grouped, GroupsOfTask, counts_in
-from .key_tasks import Rows, Take
+from .key_tasks import KeyRows, Take
 from .language import UnableToTell
 from .partials import Counted, Gathered, Keys, Part, Partials, Value, of_batches
 from .reading import Piece, Stored, UnableToReadPiece, batches
@@ -25,24 +25,24 @@ class Program:
     Or what to ``take`` of the keys of which ``rows``, and nothing else.
     """
 
-    asked: tuple[Gathered, ...]
+    statistics: tuple[Gathered, ...]
     counted: tuple[Counted, ...]
     columns: Mapping[str, Stored]
     grouped: tuple[Grouped, ...] = ()
     binned: tuple[Binned, ...] = ()
     take: Take | None = None
-    rows: Rows | None = None
+    rows: KeyRows | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gleaned:
+class TaskResult:
     """What a task found: the values of its batches by the places of what was asked, the keys by those of their sets.
 
     ``unable``: why Spark must answer one, statistics first and groupings behind them; ``failed``: why all of them.
     ``groups`` of each way to group, and ``bins``, the counts of bins, are in the order of the program's.
     """
 
-    told: Mapping[int, Sequence[Value]] = field(default_factory=dict)
+    values_by_place: Mapping[int, Sequence[Value]] = field(default_factory=dict)
     keys: Mapping[int, Keys] = field(default_factory=dict)
     unable: Mapping[int, str] = field(default_factory=dict)
     failed: str = ""
@@ -53,14 +53,14 @@ class Gleaned:
     def to_bytes(self) -> bytes:
         """For the driver, which made the task: where tasks run, no module has the name of a class."""
         return pickle.dumps(
-            {**vars(self), "groups": [vars(each) for each in self.groups], "bins": list(self.bins)}, protocol=5
+            {**vars(self), "groups": [vars(group) for group in self.groups], "bins": list(self.bins)}, protocol=5
         )
 
 
-def from_bytes(blob: Any) -> Gleaned:
+def from_bytes(blob: Any) -> TaskResult:
     """What ``to_bytes`` wrote, of a task of our own."""
     parts = pickle.loads(blob)
-    return Gleaned(**{**parts, "groups": [GroupsOfTask(**each) for each in parts["groups"]]})
+    return TaskResult(**{**parts, "groups": [GroupsOfTask(**group) for group in parts["groups"]]})
 
 
 Load = Sequence[tuple[int, Sequence[Piece]]]  # of one task: numbers of units, and the pieces of each
@@ -71,7 +71,7 @@ def loads_to_bytes(program: Program, loads: Sequence[Load]) -> bytes:
     return pickle.dumps((program, loads), protocol=5)
 
 
-def gleaned_of(sent: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+def load_results(sent: bytes, at: int) -> Iterator[tuple[int, bytes]]:
     """What one task of ``loads_to_bytes`` sends back: the number of each unit, and what its pieces tell, as bytes."""
     program, loads = Unpickler(sent, _SENT).load()
     for number, pieces in loads[at]:
@@ -83,9 +83,9 @@ Classes = Mapping[tuple[str, str], Any]  # by their modules' names and their own
 
 def classes_in(*modules: Any) -> dict[tuple[str, str], Any]:
     """The classes that the modules define, as a pickle names them."""
-    every = (each for module in modules for each in vars(module).values() if isinstance(each, type))
+    every = (member for module in modules for member in vars(module).values() if isinstance(member, type))
     names = {module.__name__ for module in modules}
-    return {(each.__module__, each.__name__): each for each in every if each.__module__ in names}
+    return {(type_.__module__, type_.__name__): type_ for type_ in every if type_.__module__ in names}
 
 
 _SENT = classes_in(language, partials, reading, grouped, key_tasks) | {(Program.__module__, Program.__name__): Program}
@@ -103,30 +103,35 @@ class Unpickler(pickle.Unpickler):
         return self._classes.get((module, name)) or super().find_class(module, name)
 
 
-def glean(program: Program, pieces: Sequence[Piece]) -> Gleaned:
+def glean(program: Program, pieces: Sequence[Piece]) -> TaskResult:
     """What the pieces tell; one that cannot be read, or is not what was listed, fails all."""
     if program.take is not None and program.rows is not None:
         try:
-            return Gleaned(taken=program.take.gather(program.rows, _batches(program, pieces)))
+            return TaskResult(taken=program.take.gather(program.rows, _batches(program, pieces)))
         except UnableToReadPiece as error:
-            return Gleaned(failed=str(error))
+            return TaskResult(failed=str(error))
         except UnableToTell as error:
-            return Gleaned(unable={0: str(error)})
-    partials_, groups = Partials(asked=program.asked, counted=program.counted), list(map(Gathering, program.grouped))
-    bins: list[Numbers] = [np.zeros(each.bins + 1, dtype=np.int64) for each in program.binned]
+            return TaskResult(unable={0: str(error)})
+    partials_, groups = (
+        Partials(statistics=program.statistics, counted=program.counted),
+        list(map(Gathering, program.grouped)),
+    )
+    bins: list[Numbers] = [np.zeros(histogram.bins + 1, dtype=np.int64) for histogram in program.binned]
     try:
         for piece in pieces:
             for batch in batches(piece, program.columns):
                 partials_.add(batch)
-                for each in groups:
-                    each.add(batch)
-                bins = [before + counts_in(each, batch) for before, each in zip(bins, program.binned, strict=True)]
+                for group in groups:
+                    group.add(batch)
+                bins = [
+                    before + counts_in(histogram, batch) for before, histogram in zip(bins, program.binned, strict=True)
+                ]
     except (UnableToReadPiece, UnableToTell) as error:
-        return Gleaned(failed=str(error))
-    return gleaned(partials_, groups=[each.result() for each in groups], bins=bins)
+        return TaskResult(failed=str(error))
+    return task_result(partials_, groups=[group.result() for group in groups], bins=bins)
 
 
-def _batches(program: Program, pieces: Sequence[Piece]) -> Iterator[Batch]:
+def _batches(program: Program, pieces: Sequence[Piece]) -> Iterator[RowBatch]:
     try:
         for piece in pieces:
             yield from batches(piece, program.columns)
@@ -134,11 +139,15 @@ def _batches(program: Program, pieces: Sequence[Piece]) -> Iterator[Batch]:
         raise UnableToReadPiece(str(error)) from error
 
 
-def gleaned(partials_: Partials, groups: Sequence[GroupsOfTask] = (), bins: Sequence[Numbers] = ()) -> Gleaned:
+def task_result(partials_: Partials, groups: Sequence[GroupsOfTask] = (), bins: Sequence[Numbers] = ()) -> TaskResult:
     """What the batches of one task told."""
     unable = partials_.unable
-    return Gleaned(
-        told={at: of_batches(partials_.asked[at], own) for at, own in partials_.told.items() if at not in unable},
+    return TaskResult(
+        values_by_place={
+            at: of_batches(partials_.statistics[at], own)
+            for at, own in partials_.values_by_place.items()
+            if at not in unable
+        },
         keys={number: _together(keys) for number, keys in partials_.keys.items()},
         unable=unable,
         groups=groups,

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from execution_engine.engines.columns.spec_check import check_spec
 from execution_engine.engines.files.footers import NANOSECONDS
 from execution_engine.engines.files.listing import UnableToListFiles
-from execution_engine.engines.gathering import AskedStatistic, Keyed, Plan, measured_of, plan
+from execution_engine.engines.gathering import Keyed, Plan, StatisticRequest, measured_of, plan
 from execution_engine.engines.native.measure import BESIDE, Native
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
-from execution_engine.engines.spark.measures.frequencies import Found, lists_of, of_lists
+from execution_engine.engines.spark.measures.frequencies import KeyFrequencies, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import aggregates, selected, values
 from execution_engine.engines.spark.start.session import UnableToFindJava
 from execution_engine.metrics.definition import SHARED
@@ -99,7 +99,7 @@ def batches(opened: Sequence[Opened]) -> Iterator[list[Opened]]:
     alike: dict[object, list[Opened]] = defaultdict(list)
     for member in opened:
         if _may_share(member):
-            alike[_files(member).kind, tuple(item.spec for item in member.unit.wanted)].append(member)
+            alike[_files(member).kind, tuple(item.spec for item in member.unit.requests)].append(member)
     for group in alike.values():
         batch: list[Opened] = []
         rows = 0
@@ -114,23 +114,25 @@ def batches(opened: Sequence[Opened]) -> Iterator[list[Opened]]:
 
 def measure_together(session: SparkSession, batch: Sequence[Opened], *, native: bool = True) -> dict[int, Taken]:
     """What was taken of each unit, by its number: by the kernels, or all by Spark; Spark's error if the job fails."""
-    planned = plan(batch[0].unit.wanted, batch[0].source.write)
-    every: list[AskedStatistic | Keyed] = [*planned.asked, *planned.keyed]
+    planned = plan(batch[0].unit.requests, batch[0].source.write)
+    every: list[StatisticRequest | Keyed] = [*planned.statistic_requests, *planned.keyed]
     if native:
         sources = {member.at: member.source for member in batch}
-        found = taken_together(session, sources, planned.asked, planned.keyed)
+        results = taken_together(session, sources, planned.statistic_requests, planned.keyed)
     else:
-        found = {member.at: Native(left=dict.fromkeys(every, OFF)) for member in batch}
-    if whole := [member for member in batch if not found[member.at].left]:
+        results = {member.at: Native(left=dict.fromkeys(every, OFF)) for member in batch}
+    if whole := [member for member in batch if not results[member.at].left]:
         return {
             member.at: Taken(
-                measured=_measured(batch, member, planned, found[member.at].told, found[member.at].counted),
+                measured=_measured(batch, member, planned, results[member.at].statistics, results[member.at].counted),
                 read_by=ReadBy(kernels=len(every)),
             )
             for member in whole
         }
     return {
-        at: Taken(measured=measured, read_by=read_by(left={**dict.fromkeys(every, BESIDE), **found[at].left}.values()))
+        at: Taken(
+            measured=measured, read_by=read_by(left={**dict.fromkeys(every, BESIDE), **results[at].left}.values())
+        )
         for at, measured in measure_batch(session, batch, planned).items()
     }
 
@@ -138,9 +140,9 @@ def measure_together(session: SparkSession, batch: Sequence[Opened], *, native: 
 def measure_batch(session: SparkSession, batch: Sequence[Opened], planned: Plan) -> dict[int, dict[str, Measured]]:
     """The measurements of each unit by Spark, by its number; Spark's error if the job as a whole fails."""
     lists = {keyed: lists_of(batch[0].source, keyed) for keyed in planned.keyed}
-    asked = [*planned.asked, *(member for pair in lists.values() for member in pair)]
-    statistics: list[Statistic] = [member.statistic for member in asked]
-    written = [sql for member in asked for sql in aggregates(member.statistic, member.where)]
+    requests = [*planned.statistic_requests, *(member for pair in lists.values() for member in pair)]
+    statistics: list[Statistic] = [member.statistic for member in requests]
+    written = [sql for member in requests for sql in aggregates(member.statistic, member.where)]
     urls = dict.fromkeys(url for member in batch for url in _files(member).urls)
     frame = _files(batch[0]).open(session, list(urls))
     # one row for each file, its path first
@@ -157,8 +159,8 @@ def measure_batch(session: SparkSession, batch: Sequence[Opened], planned: Plan)
     for member in batch:
         by_statistic = zip(*parts[member.at], strict=True) if parts[member.at] else None
         merged = map(merge, statistics, by_statistic) if by_statistic else map(over_nothing, statistics)
-        gathered = dict(zip(asked, merged, strict=True))
-        counted = {keyed: of_lists(*(gathered[each] for each in pair)) for keyed, pair in lists.items()}
+        gathered = dict(zip(requests, merged, strict=True))
+        counted = {keyed: of_lists(*(gathered[request] for request in pair)) for keyed, pair in lists.items()}
         measured[member.at] = _measured(batch, member, planned, gathered, counted)
     return measured
 
@@ -167,13 +169,13 @@ def _measured(
     batch: Sequence[Opened],
     member: Opened,
     planned: Plan,
-    gathered: Mapping[AskedStatistic, Value],
-    counted: Mapping[Keyed, Found],
+    gathered: Mapping[StatisticRequest, Value],
+    counted: Mapping[Keyed, KeyFrequencies],
 ) -> dict[str, Measured]:
     """The measurements of one unit; all units share the first unit's plan."""
     return {
         item.key: measured_of(replace(twin, keep_state=item.keep_state), planned, gathered, counted)
-        for item, twin in zip(member.unit.wanted, batch[0].unit.wanted, strict=True)
+        for item, twin in zip(member.unit.requests, batch[0].unit.requests, strict=True)
     }
 
 
@@ -183,9 +185,9 @@ def _may_share(member: Opened) -> bool:
         return False
     if any(type_ == NANOSECONDS for _, type_ in source.files.stored):
         return False
-    if any(check_spec(item.spec, source.kinds, source.name, engine="spark") for item in member.unit.wanted):
+    if any(check_spec(item.spec, source.kinds, source.name, engine="spark") for item in member.unit.requests):
         return False
-    definitions = [(METRICS[item.spec.name], item.spec) for item in member.unit.wanted]
+    definitions = [(METRICS[item.spec.name], item.spec) for item in member.unit.requests]
     return all(metric.kind in SHARED and metric.merges(spec) and not spec.by for metric, spec in definitions)
 
 

@@ -19,18 +19,18 @@ from execution_engine.engines.files.listing import (
     read_fingerprints_by_key,
     read_written_at,
 )
-from execution_engine.engines.native.local_scan import told_of_small
+from execution_engine.engines.native.local_scan import report_of_small_part
 from execution_engine.engines.native.profiles import profiles_told
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,
     FailingRows,
     Measured,
+    MeasurementRequest,
     Part,
     ScanReport,
     Table,
     Unit,
-    Wanted,
     none_failing,
 )
 from execution_engine.engines.spark.measures.failing import failing_rows
@@ -66,9 +66,9 @@ class SparkEngine:
                 self._session = start_session(self._options)
             return self._session
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
         """Every measurement wanted; all aggregates of the scan in one Spark job."""
-        (report,) = self.scan_all([Unit(table=table, part=part, wanted=tuple(wanted))])
+        (report,) = self.scan_all([Unit(table=table, part=part, requests=tuple(requests))])
         return report
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
@@ -79,31 +79,38 @@ class SparkEngine:
         reports: dict[int, ScanReport] = {}
         if most := self._options.most_bytes_here:
             for at, unit in enumerate(units):
-                if unit.wanted and (report := told_of_small(unit.table, unit.part, unit.wanted, most)) is not None:
+                if (
+                    unit.requests
+                    and (report := report_of_small_part(unit.table, unit.part, unit.requests, most)) is not None
+                ):
                     reports[at] = report
         rest = [at for at in range(len(units)) if at not in reports]
-        profiles = [profiles_told(units[at].table, units[at].part, units[at].wanted) for at in rest]
+        profiles = [profiles_told(units[at].table, units[at].part, units[at].requests) for at in rest]
         left = [
-            replace(units[at], wanted=tuple(item for item in units[at].wanted if item.key not in told.measured))
-            for at, told in zip(rest, profiles, strict=True)
+            replace(
+                units[at], requests=tuple(item for item in units[at].requests if item.key not in part_profiles.measured)
+            )
+            for at, part_profiles in zip(rest, profiles, strict=True)
         ]
         shared = scan_shared(self, left, native=self._options.native)
-        for number, (at, unit, told) in enumerate(zip(rest, left, profiles, strict=True)):
+        for number, (at, unit, part_profiles) in enumerate(zip(rest, left, profiles, strict=True)):
             report = shared.get(number) or self._scan_alone(unit)
-            if told.measured and report.measured and report.fingerprint != told.fingerprint:  # replaced meanwhile
+            if (
+                part_profiles.measured and report.measured and report.fingerprint != part_profiles.fingerprint
+            ):  # replaced meanwhile
                 report = self._scan_alone(units[at])
-            elif told.measured:
+            elif part_profiles.measured:
                 report = replace(
                     report,
-                    measured={**report.measured, **told.measured},
-                    fingerprint=told.fingerprint,
-                    read_by=together([report.read_by, ReadBy(kernels=len(told.measured))]),
+                    measured={**report.measured, **part_profiles.measured},
+                    fingerprint=part_profiles.fingerprint,
+                    read_by=together([report.read_by, ReadBy(kernels=len(part_profiles.measured))]),
                 )
             reports[at] = report
         return tuple(reports[at] for at in range(len(units)))
 
     def _scan_alone(self, unit: Unit) -> ScanReport:
-        if not unit.wanted:
+        if not unit.requests:
             return ScanReport(measured={}, spark_jobs=0, seconds=0.0, fingerprint=None)
         started = monotonic()
         report = self._scan(unit, started)
@@ -162,11 +169,11 @@ class SparkEngine:
             with counting_jobs(session, f"scan of {unit.table.name}") as count:
                 source = open_source(session, unit.table, unit.part)
                 fingerprint = source.fingerprint
-                taken = measure(source, unit.wanted, native=self._options.native)
+                taken = measure(source, unit.requests, native=self._options.native)
             measured, by, jobs = taken.measured, taken.read_by, count.jobs
         except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS) as error:
             failure = Measured(failure=_failure(error, unit.table.name))
-            measured = {item.key: failure for item in unit.wanted}
+            measured = {item.key: failure for item in unit.requests}
         seconds = monotonic() - started
         return ScanReport(measured=measured, spark_jobs=jobs, seconds=seconds, fingerprint=fingerprint, read_by=by)
 

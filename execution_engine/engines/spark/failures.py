@@ -78,8 +78,8 @@ _TYPE = re.compile(r'[\w"<>,:() ]{1,60}')
 def failure_of(error: Exception, where: str) -> Failure:
     """The failure behind an error of Spark's; ``where`` names the table or the metric."""
     text = " ".join(str(error).split("\nJVM stacktrace", 1)[0].split())
-    told = _of_file(text) or f"{_redact_error(error, text)}{_fragment(error)}"
-    return Failure(reason=_reason(error, text), detail=f"{where}: {told}")
+    description = _of_file(text) or f"{_redact_error(error, text)}{_fragment(error)}"
+    return Failure(reason=_reason(error, text), detail=f"{where}: {description}")
 
 
 def _of_file(text: str) -> str | None:

@@ -22,8 +22,8 @@ from pyspark.sql import SparkSession
 
 import execution_engine.engines.native
 from execution_engine.engines.files import sound_footers
-from execution_engine.engines.files.footers import told
-from execution_engine.engines.gathering import AskedGroups, AskedStatistic, Keyed
+from execution_engine.engines.files.footers import footer_values
+from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
 from execution_engine.engines.native.local_scan import pieces_of, stored_columns
 from execution_engine.engines.native.measure import (
     BESIDE,
@@ -44,11 +44,11 @@ from execution_engine.engines.native.measure import (
     with_groups,
 )
 from execution_engine.engines.native.reading import Piece, Stored
-from execution_engine.engines.native.task import Gleaned, Load, Program, from_bytes, gleaned_of, loads_to_bytes
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.native.task import Load, Program, TaskResult, from_bytes, load_results, loads_to_bytes
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.metrics.keys import bits
 from execution_engine.metrics.states import hll
-from execution_engine.read_by import Kind, Left
+from execution_engine.read_by import FallbackKind, Left
 
 from .failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from .sources import SparkSource
@@ -57,7 +57,7 @@ for _module in (execution_engine.engines.native, sound_footers, hll, bits):
     cloudpickle.register_pickle_by_value(_module)
 
 BLOB = "number bigint, blob binary"
-OFF = Left(kind=Kind.OFF, why="ASSAY_SPARK_NATIVE is false")
+OFF = Left(kind=FallbackKind.OFF, why="ASSAY_SPARK_NATIVE is false")
 _SCHEMA = pa.schema([("number", pa.int64()), ("blob", pa.binary())])
 
 Entry = Callable[[bytes, int], Iterator[tuple[int, bytes]]]  # what all tasks are sent, and a task's place among them
@@ -67,10 +67,10 @@ Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 def why_not_here(source: SparkSource) -> Left | None:
     """Why a source as a whole is Spark's to read; None where the kernels may."""
     if source.listing is None or source.footers is None:
-        return Left(kind=Kind.TABLE, why="it is no set of whole parquet files whose footers are read")
+        return Left(kind=FallbackKind.TABLE, why="it is no set of whole parquet files whose footers are read")
     if source.listing.root.prefix != "file://":
-        return Left(kind=Kind.TABLE, why="it does not lie in files of this machine")
-    return None if source.rows else Left(kind=Kind.TABLE, why="it has no rows")
+        return Left(kind=FallbackKind.TABLE, why="it does not lie in files of this machine")
+    return None if source.rows else Left(kind=FallbackKind.TABLE, why="it has no rows")
 
 
 def comes_along(source: SparkSource, left: Collection[Request]) -> bool:
@@ -80,56 +80,62 @@ def comes_along(source: SparkSource, left: Collection[Request]) -> bool:
 
 def taken_natively(
     source: SparkSource,
-    asked: Sequence[AskedStatistic],
+    requests: Sequence[StatisticRequest],
     keyed: Sequence[Keyed],
-    groups: Sequence[AskedGroups] = (),
+    groups: Sequence[GroupsRequest] = (),
     *,
-    needed: Collection[AskedStatistic] = (),
+    needed: Collection[StatisticRequest] = (),
 ) -> Native:
     """What the footers do not tell, gathered by the kernels as far as it is theirs, in one job.
 
     ``needed``: without these another job of the kernels is Spark's to do.
     """
     if (why := why_not_here(source)) is not None:
-        return left_to_spark(asked, keyed, groups, why)
+        return left_to_spark(requests, keyed, groups, why)
     assert source.footers is not None
-    footers, rows, cut = told(source.footers, asked), source.footers.rows, _cut(source)
+    footers, rows, cut = footer_values(source.footers, requests), source.footers.rows, _cut(source)
     columns = stored_in(source)
     alone = len(cut) == 1 and rows <= MOST_ROWS
-    draft = drafted(columns, [one for one in asked if one not in footers], keyed, alone=alone)
-    of_groups = [drafted_groups(columns, each, rows=rows, tasks=len(cut)) for each in groups]
+    draft = drafted(columns, [request for request in requests if request not in footers], keyed, alone=alone)
+    of_groups = [drafted_groups(columns, group_request, rows=rows, tasks=len(cut)) for group_request in groups]
     program = with_groups(draft.program, of_groups)
-    runs_anyway = program.grouped or any(one in needed for one in draft.asked)
-    no_groups = [NativeGroups(left=each.left) for each in of_groups]
+    runs_anyway = program.grouped or any(request in needed for request in draft.requests)
+    no_groups = [NativeGroups(left=group_draft.left) for group_draft in of_groups]
     if not runs_anyway and comes_along(source, draft.left):
-        beside: dict[Request, Left] = dict.fromkeys((*draft.asked, *draft.keyed), BESIDE)
-        return Native(left={**beside, **draft.left}, groups=no_groups)
-    if not program.asked and not program.counted and not program.grouped:
+        reasons: dict[Request, Left] = dict.fromkeys((*draft.requests, *draft.keyed), BESIDE)
+        return Native(left={**reasons, **draft.left}, groups=no_groups)
+    if not program.statistics and not program.counted and not program.grouped:
         return Native(left=draft.left, groups=no_groups)
-    return native_of(draft, of_groups, glean_in_tasks(source, program, cut) or [Gleaned(failed=FAILED.why)])
+    return native_of(draft, of_groups, glean_in_tasks(source, program, cut) or [TaskResult(failed=FAILED.why)])
 
 
 def left_to_spark(
-    asked: Sequence[AskedStatistic], keyed: Sequence[Keyed], groups: Sequence[AskedGroups], why: Left
+    requests: Sequence[StatisticRequest], keyed: Sequence[Keyed], groups: Sequence[GroupsRequest], why: Left
 ) -> Native:
     """Nothing is native, for one reason."""
     return Native(
-        left=dict.fromkeys((*asked, *keyed), why),
-        groups=[NativeGroups(left=dict.fromkeys((*each.asked, *each.keyed), why)) for each in groups],
+        left=dict.fromkeys((*requests, *keyed), why),
+        groups=[
+            NativeGroups(left=dict.fromkeys((*group_request.requests, *group_request.keyed), why))
+            for group_request in groups
+        ],
     )
 
 
 def taken_together(
-    session: SparkSession, sources: Mapping[int, SparkSource], asked: Sequence[AskedStatistic], keyed: Sequence[Keyed]
+    session: SparkSession,
+    sources: Mapping[int, SparkSource],
+    requests: Sequence[StatisticRequest],
+    keyed: Sequence[Keyed],
 ) -> dict[int, Native]:
     """The same asked of several sources of one shape, by their numbers, in one job; of none where any of it is Spark's.
 
     Raises what Spark does.
     """
-    every: list[Request] = [*asked, *keyed]
+    every: list[Request] = [*requests, *keyed]
     if reasons := [why for source in sources.values() if source.rows != 0 and (why := why_not_here(source))]:
         return dict.fromkeys(sources, Native(left=dict.fromkeys(every, reasons[0])))
-    draft = drafted(stored_in(next(iter(sources.values()))), asked, keyed)
+    draft = drafted(stored_in(next(iter(sources.values()))), requests, keyed)
     if draft.left:
         return dict.fromkeys(sources, Native(left={**dict.fromkeys(every, BESIDE), **draft.left}))
     rows = sum(source.rows or 0 for source in sources.values())
@@ -139,23 +145,23 @@ def taken_together(
     for number, source in sources.items():
         loads[min(held * count // max(rows, 1), count - 1)].append((number, [piece for piece, _ in pieces_in(source)]))
         held += source.rows or 0
-    gleaned = run(session, draft.program, [load for load in loads if load], rows=rows)
-    return {number: native_of(draft, (), gleaned.get(number, ())) for number in sources}
+    results = run(session, draft.program, [load for load in loads if load], rows=rows)
+    return {number: native_of(draft, (), results.get(number, ())) for number in sources}
 
 
 def taken_by_kernels(
-    source: SparkSource, wanted: Sequence[Wanted], native: Native, groups: Sequence[NativeGroups]
+    source: SparkSource, requests: Sequence[MeasurementRequest], native: Native, groups: Sequence[NativeGroups]
 ) -> tuple[dict[str, Measured], dict[str, Left]]:
     """The histograms that they measured, by key, and why the others are Spark's; see ``measured_histograms``.
 
     Those of values were gathered beside all else, those of bins are counted in one job more for all.
     """
-    ends = {**native.told, **told(source.footers, ends_asked(wanted, source.write))}
+    ends = {**native.statistics, **footer_values(source.footers, ends_asked(requests, source.write))}
 
-    def glean_bins(wide: Wide) -> list[Gleaned]:
+    def glean_bins(wide: Wide) -> list[TaskResult]:
         return glean_in_tasks(source, binning(wide, source.write, stored_in(source)), _cut(source))
 
-    return measured_histograms(wanted, source.write, source.name, ends, native, groups, glean_bins)
+    return measured_histograms(requests, source.write, source.name, ends, native, groups, glean_bins)
 
 
 def stored_in(source: SparkSource) -> dict[str, Stored]:
@@ -175,7 +181,7 @@ def _cut(source: SparkSource) -> list[list[Piece]]:
     return tasks(pieces_in(source), source.rows or 0, 1 if source.small else None)
 
 
-def glean_in_tasks(source: SparkSource, program: Program, cut: Sequence[Sequence[Piece]]) -> list[Gleaned]:
+def glean_in_tasks(source: SparkSource, program: Program, cut: Sequence[Sequence[Piece]]) -> list[TaskResult]:
     """What the tasks found; nothing if one failed for a reason that is not one of all jobs."""
     try:
         return run(source.session, program, [[(0, pieces)] for pieces in cut], rows=source.rows)[0]
@@ -187,12 +193,12 @@ def glean_in_tasks(source: SparkSource, program: Program, cut: Sequence[Sequence
 
 def run(
     session: SparkSession, program: Program, loads: Sequence[Load], *, rows: int | None
-) -> dict[int, list[Gleaned]]:
+) -> dict[int, list[TaskResult]]:
     """What the tasks of one job found, by the numbers of the units; raises what Spark does."""
-    gleaned: dict[int, list[Gleaned]] = {}
-    for number, blob in blobs_of(session, gleaned_of, loads_to_bytes(program, loads), len(loads), rows=rows):
-        gleaned.setdefault(number, []).append(from_bytes(blob))
-    return gleaned
+    results: dict[int, list[TaskResult]] = {}
+    for number, blob in blobs_of(session, load_results, loads_to_bytes(program, loads), len(loads), rows=rows):
+        results.setdefault(number, []).append(from_bytes(blob))
+    return results
 
 
 def blobs_of(
@@ -208,13 +214,13 @@ def _task(entry: Entry, sent: bytes) -> Work:
     name, kernels = _kernels(entry)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        kept = sys.modules.setdefault("assay_kernels", ModuleType("assay_kernels"))  # by a worker, for tasks to come
-        if not hasattr(kept, name):
-            setattr(kept, name, pickle.loads(kernels))
+        module = sys.modules.setdefault("assay_kernels", ModuleType("assay_kernels"))  # by a worker, for tasks to come
+        if not hasattr(module, name):
+            setattr(module, name, pickle.loads(kernels))
             gc.freeze()  # after each task the worker looks through all it holds: through modules that stay, for longer
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                for number, blob in getattr(kept, name)(sent, at):
+                for number, blob in getattr(module, name)(sent, at):
                     yield pa.RecordBatch.from_pydict({"number": [number], "blob": [blob]}, schema=_SCHEMA)
 
     return work

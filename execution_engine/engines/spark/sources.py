@@ -29,16 +29,16 @@ from execution_engine.engines.files.footers import (
     NANOSECONDS,
     TELLING,
     FooterStatistics,
+    assertion_columns,
     columns_by_name,
     columns_of_files,
     footer_statistics,
     read_columns,
-    shown_columns,
 )
 from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, escape_key, list_part, newest_file
-from execution_engine.engines.protocol import HIVE_NULL, SMALL_BYTES, WHOLE, Measured, Part, Table, Wanted
+from execution_engine.engines.protocol import HIVE_NULL, SMALL_BYTES, WHOLE, Measured, MeasurementRequest, Part, Table
 from execution_engine.metrics.definition import ColumnKind
-from execution_engine.metrics.definitions.schema import SeenColumns, compare, wanted_columns
+from execution_engine.metrics.definitions.schema import SeenColumns, compare, parse_columns
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.outcome import Failure, Reason
 from execution_engine.read_by import Left
@@ -128,7 +128,7 @@ def types_in(frame: DataFrame) -> dict[str, str]:
 def _text(type_: DataType) -> str:
     match type_:
         case StructType():
-            return f"struct<{','.join(f'{quote(each.name)}:{_text(each.dataType)}' for each in type_.fields)}>"
+            return f"struct<{','.join(f'{quote(member.name)}:{_text(member.dataType)}' for member in type_.fields)}>"
         case ArrayType():
             return f"array<{_text(type_.elementType)}>"
         case MapType():
@@ -333,7 +333,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         session=session,
         name=table.name,
         open=open_,
-        columns=shown_columns(stored),
+        columns=assertion_columns(stored),
         small=small,
         fingerprint=listing.fingerprint,
         footers=footer_statistics(listing) if tells else None,
@@ -425,13 +425,13 @@ def listed_keys(session: SparkSession, table: str, column: str) -> tuple[str, ..
 # Whether the columns are those that were promised or declared; read from the files' footers, without a job.
 
 
-def match_schema(source: SparkSource, item: Wanted) -> Measured:
+def match_schema(source: SparkSource, item: MeasurementRequest) -> Measured:
     """1 where every column is there with its type; the detail lists what differs."""
-    detail = compare(wanted_columns(str(item.spec.arguments[0])), source.columns)
+    detail = compare(parse_columns(str(item.spec.arguments[0])), source.columns)
     matches = not detail["missing"] and not detail["other"]
     return Measured(value=float(matches), detail=detail)
 
 
-def find_drift(source: SparkSource, item: Wanted) -> Measured:
+def find_drift(source: SparkSource, item: MeasurementRequest) -> Measured:
     """How many declared columns are gone or of another type, in any file."""
     return measure_drift(item, source.places(), source.name)

@@ -17,10 +17,19 @@ from sqlalchemy.pool import NullPool
 
 from execution_engine.engines.columns.column_types import measure_drift
 from execution_engine.engines.columns.spec_check import check_spec, conditions_of, settled
-from execution_engine.engines.gathering import AskedStatistic, measured_of, of_no_data, plan
-from execution_engine.engines.protocol import FailingRows, Measured, Part, ScanReport, Table, Unit, Wanted, none_failing
+from execution_engine.engines.gathering import StatisticRequest, measured_of, of_no_data, plan
+from execution_engine.engines.protocol import (
+    FailingRows,
+    Measured,
+    MeasurementRequest,
+    Part,
+    ScanReport,
+    Table,
+    Unit,
+    none_failing,
+)
 from execution_engine.guard import UnableToAllow
-from execution_engine.metrics.definition import DATABASE, NOTE, ColumnKind, Keys, Kind
+from execution_engine.metrics.definition import DATABASE, NOTE, ColumnKind, Keys, MetricKind
 from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys, hash_of
 from execution_engine.metrics.definitions.schema import SeenColumns
 from execution_engine.metrics.definitions.uniqueness import KEEP
@@ -50,23 +59,23 @@ class SqlEngine:
         self._databases: dict[str, Database] = {}
         self._opening = Lock()
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
         """Every measurement wanted, in one transaction."""
         started = monotonic()
         try:
             with self._database(table).connect() as connection:
                 _refuse_our_own(connection, table)
-                measured = measure(open_source(connection, table, part), wanted)
+                measured = measure(open_source(connection, table, part), requests)
         except UnableToOpenSource as error:
-            measured = {item.key: Measured(failure=error.failure) for item in wanted}
+            measured = {item.key: Measured(failure=error.failure) for item in requests}
         except SQLAlchemyError as error:
             failure = failure_of(error, table)
-            measured = {item.key: Measured(failure=failure) for item in wanted}
+            measured = {item.key: Measured(failure=failure) for item in requests}
         return ScanReport(measured=measured, spark_jobs=0, seconds=monotonic() - started, fingerprint=None)
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
         """The reports of several scans, one after the other."""
-        return tuple(self.scan(unit.table, unit.part, unit.wanted) for unit in units)
+        return tuple(self.scan(unit.table, unit.part, unit.requests) for unit in units)
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """None: rows are sampled in the lake only."""
@@ -130,7 +139,7 @@ def _open_database(table: Table) -> Database:
         if not url.database:
             raise UnableToOpenSource(table, "its location names no file; write sqlite:////folder/name.db")
         if not Path(url.database).is_file():  # SQLite would make an empty one
-            detail = f"there is no file {table.shown or url.database}"
+            detail = f"there is no file {table.location_label or url.database}"
             raise UnableToOpenSource(table, detail, Reason.ENGINE_UNREACHABLE)
         database = create_engine(url, poolclass=NullPool)
         event.listen(database, "connect", _with_rank)
@@ -168,15 +177,15 @@ def _refuse_our_own(connection: Connection, table: Table) -> None:
 # The metrics in portable SQL: aggregates in one select, distinct counts and samples in one each.
 
 
-def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def measure(source: SqlSource, requests: Sequence[MeasurementRequest]) -> dict[str, Measured]:
     """Every measurement wanted, by key."""
     results: dict[str, Measured] = {}
-    aggregates: list[Wanted] = []
-    for item in (replace(item, spec=settled(item.spec, source.columns)) for item in wanted):
+    aggregates: list[MeasurementRequest] = []
+    for item in (replace(item, spec=settled(item.spec, source.columns)) for item in requests):
         definition = METRICS[item.spec.name]
         if (failure := _check(source, item.spec)) is not None:
             results[item.key] = Measured(failure=failure)
-        elif definition.kind is Kind.AGGREGATE:
+        elif definition.kind is MetricKind.AGGREGATE:
             aggregates.append(item)
         elif DATABASE not in definition.taken_by:
             results[item.key] = of_no_data(item)
@@ -186,7 +195,7 @@ def measure(source: SqlSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
             except SQLAlchemyError as error:
                 results[item.key] = Measured(failure=failure_of(error, source.table))
     planned = plan(aggregates, source.write)
-    gathered = _gather(source, planned.asked)
+    gathered = _gather(source, planned.statistic_requests)
     return results | {item.key: measured_of(item, planned, gathered, {}) for item in aggregates}
 
 
@@ -202,7 +211,7 @@ def _check(source: SqlSource, spec: MetricSpec) -> Failure | None:
     return None
 
 
-def _gather(source: SqlSource, requests: Sequence[AskedStatistic]) -> dict[AskedStatistic, Value | Failure]:
+def _gather(source: SqlSource, requests: Sequence[StatisticRequest]) -> dict[StatisticRequest, Value | Failure]:
     """The statistics of one select; if it fails, of its halves, so that a bad one does not take others along."""
     if not requests:
         return {}
@@ -222,7 +231,7 @@ def _gather(source: SqlSource, requests: Sequence[AskedStatistic]) -> dict[Asked
     return dict(zip(requests, row, strict=True))
 
 
-def count_keys(source: SqlSource, item: Wanted) -> Measured:
+def count_keys(source: SqlSource, item: MeasurementRequest) -> Measured:
     """Distinct keys. Counted outside the DISTINCT: count(distinct a, b) would leave rows with nulls out."""
     names = [source.quote(name) for name in item.spec.columns]
     rows = source.select(names, item.spec.where)
@@ -234,7 +243,7 @@ def count_keys(source: SqlSource, item: Wanted) -> Measured:
     return Measured(value=float(value))
 
 
-def find_drift(source: SqlSource, item: Wanted) -> Measured:
+def find_drift(source: SqlSource, item: MeasurementRequest) -> Measured:
     """How many declared columns are gone or of another type."""
     place = f"table {source.table.options['table']}"
     return measure_drift(item, [SeenColumns(place=place, columns=source.types)], source.name)
@@ -247,7 +256,7 @@ ROWS_AT_A_TIME = 10_000
 MORE = 1.5  # times as many keys as are wanted are likely in the share of ranks that is looked at first
 
 
-def take_sample(source: SqlSource, item: Wanted) -> Measured:
+def take_sample(source: SqlSource, item: MeasurementRequest) -> Measured:
     """A sample of the keys as state; the value is its size, and at most so many rows are fetched.
 
     A database that is not known to have a hash sends all its keys, and the note of the measurement says so.
@@ -266,7 +275,7 @@ def take_sample(source: SqlSource, item: Wanted) -> Measured:
     return Measured(value=float(len(keys)), state=state, detail=detail)
 
 
-def _lowest_keys(source: SqlSource, item: Wanted, rank_sql: str, size: int) -> list[Key]:
+def _lowest_keys(source: SqlSource, item: MeasurementRequest, rank_sql: str, size: int) -> list[Key]:
     """The distinct keys of lowest rank. Only as low a share of all ranks is sorted as likely holds enough of them.
 
     The rank is selected beside a key, so that two keys that a collation takes for one stay two.
@@ -294,7 +303,7 @@ def _edge(source: SqlSource, share: float) -> bytes | str:
     return first if source.connection.dialect.name == "sqlite" else first.hex()
 
 
-def draw_of(item: Wanted) -> str:
+def draw_of(item: MeasurementRequest) -> str:
     """What makes the hashes of one measurement other ones than those of the next, in letters and digits."""
     return blake2b(item.key.encode(), digest_size=8).hexdigest()
 
@@ -344,7 +353,7 @@ _ABOUT_NAMES = frozenset({1054, 1064, 1305})  # unknown column, syntax, unknown 
 
 def failure_of(error: SQLAlchemyError, table: Table) -> Failure:
     """The failure behind an error of SQLAlchemy's: what kind it is, and where; no value, user or password."""
-    where = table.name if table.shown == "" else f"{table.name} at {table.shown}"
+    where = table.name if table.location_label == "" else f"{table.name} at {table.location_label}"
     if isinstance(error, NoSuchTableError):
         detail = f"{where}: there is no table {table.options.get('table')}; mend options['table'] of the dataset"
         return Failure(reason=Reason.UNREADABLE, detail=detail)

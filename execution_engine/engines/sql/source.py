@@ -78,8 +78,8 @@ class TimeColumn:
         ends = select(func.typeof(func.min(name)), func.typeof(func.max(name))).select_from(rows_of(table_))
         classes = set(connection.execute(ends).one()) - ({"integer", "real"} if of_numbers else {"text"}) - {"null"}
         if classes:
-            wanted = "numbers" if of_numbers else "texts such as 2026-01-31 23:59:59"
-            times._refuse(f"holds values of class {', '.join(sorted(classes))}", wanted)
+            requirement = "numbers" if of_numbers else "texts such as 2026-01-31 23:59:59"
+            times._refuse(f"holds values of class {', '.join(sorted(classes))}", requirement)
         return times
 
     @property
@@ -119,8 +119,8 @@ class TimeColumn:
             value = datetime.combine(value, time())
         return self.stored.instant(value.replace(tzinfo=UTC) if self._tells_utc else value)
 
-    def _refuse(self, fault: str, wanted: str) -> None:
-        detail = f"its partition column {self.name} {fault}, but holds: {self.stored.holds} needs {wanted}"
+    def _refuse(self, fault: str, requirement: str) -> None:
+        detail = f"its partition column {self.name} {fault}, but holds: {self.stored.holds} needs {requirement}"
         raise UnableToOpenSource(self.table, detail)
 
     @property

@@ -25,7 +25,7 @@ from execution_engine.file_windows import (
 )
 from execution_engine.novelty.days import LAST_BATCHES
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.profile import Profile, merged_profiles
+from execution_engine.profiles.profile import TableProfile, merged_profiles
 from execution_engine.verification.data import names_files
 
 MOST_SAID = 10  # columns in sentences
@@ -70,41 +70,45 @@ class Command(Base):
         for what, rows in ((name, profile.rows), (other, before.rows)):
             if not rows:
                 raise UnableToRun(f"{what} has no rows to compare")
-        found = drifts_of(profile, before, options["above"], hidden)
+        drifts = drifts_of(profile, before, options["above"], hidden)
         result = {
             "table": name,
             "rows": profile.rows,
             "against": other,
             "rows_before": before.rows,
             "above": options["above"],
-            "columns": [described(drift) for drift in found],
+            "columns": [described(drift) for drift in drifts],
         }
-        return (ExitCode.FAILED if any(drift.level in DRIFTED for drift in found) else ExitCode.HELD), result
+        return (ExitCode.FAILED if any(drift.level in DRIFTED for drift in drifts) else ExitCode.HELD), result
 
     def show(self, console: Console, result: Any) -> None:
         """A line for each column, then what moved in those that are beyond chance."""
         title = f"{result['table']} beside {result['against']}"
         printed = Printed("column", "drift", "PSI", "JS", "KS", "chi-square", "V", "missing", "before", title=title)
-        for one in result["columns"]:
-            level = DriftLevel(one["level"])
-            chi2 = "" if one["chi2"] is None else f"{one['chi2']:,.4g} of {one['degrees']}"
+        for column in result["columns"]:
+            level = DriftLevel(column["level"])
+            chi2 = "" if column["chi2"] is None else f"{column['chi2']:,.4g} of {column['degrees']}"
             printed.add_row(
-                escape(one["name"]), f"[{COLORS.get(level, 'red')}]{level}",
-                *(_short(one[measure]) for measure in ("psi", "js", "ks")), chi2, _short(one["cramers_v"]),
-                *(_percent(one[side]) for side in ("missing", "missing_before")),
+                escape(column["name"]), f"[{COLORS.get(level, 'red')}]{level}",
+                *(_short(column[measure]) for measure in ("psi", "js", "ks")), chi2, _short(column["cramers_v"]),
+                *(_percent(column[side]) for side in ("missing", "missing_before")),
             )  # fmt: skip
         console.print(printed)
         console.print(f"{result['rows']:,} rows beside {result['rows_before']:,}")
-        said = [one["text"] for one in result["columns"] if one["level"] not in (DriftLevel.CHANCE, DriftLevel.UNKNOWN)]
-        for text in said[:MOST_SAID]:
+        texts = [
+            column["text"]
+            for column in result["columns"]
+            if column["level"] not in (DriftLevel.CHANCE, DriftLevel.UNKNOWN)
+        ]
+        for text in texts[:MOST_SAID]:
             console.print(escape(f"  {text}"), soft_wrap=True)
-        if (more := len(said) - MOST_SAID) > 0:
+        if (more := len(texts) - MOST_SAID) > 0:
             console.print(f"  and {more} more (--json has all)")
-        if not said:
+        if not texts:
             console.print("  no column is beyond chance")
 
 
-Side = tuple[str, Profile]
+Side = tuple[str, TableProfile]
 
 
 def _compare_tables(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
@@ -114,26 +118,26 @@ def _compare_tables(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]
     """
     if wrong := [flag for name, flag in OF_WINDOWS.items() if options[name]]:
         raise UnableToRun(f"{wrong[0]} makes windows, and with --against each table is read as a whole: leave it out")
-    asked = [(options["table"], options["window"]), (options["against"], options["against_window"])]
-    places = [place_named(name, window, _options_of(name, options)) for name, window in asked]
-    starts = [start_of_day(window or Path(name).name) for name, window in asked]
+    requests = [(options["table"], options["window"]), (options["against"], options["against_window"])]
+    places = [place_named(name, window, _options_of(name, options)) for name, window in requests]
+    starts = [start_of_day(window or Path(name).name) for name, window in requests]
     dated = None not in starts
-    found = [
+    profiles = [
         profile_of_place(place, start if dated else None, quiet=options["json"])
         for place, start in zip(places, starts, strict=True)
     ]
-    names = (" ".join(filter(None, name_and_window)) for name_and_window in asked)
-    ours, theirs = zip(names, found, strict=True)
+    names = (" ".join(filter(None, name_and_window)) for name_and_window in requests)
+    ours, theirs = zip(names, profiles, strict=True)
     return ours, theirs, frozenset[str]().union(*(place.hidden for place in places))
 
 
 def _options_of(name: str, options: dict[str, Any]) -> list[str]:
     """How CSV is read is said of CSV alone, where one of both is CSV."""
-    given: list[str] = options["option"]
-    if not given:
-        return given
-    is_csv = {each: kind_of_folder(each) == "csv" for each in (options["table"], options["against"])}
-    return given if is_csv[name] or not any(is_csv.values()) else []
+    csv_options: list[str] = options["option"]
+    if not csv_options:
+        return csv_options
+    is_csv = {table_name: kind_of_folder(table_name) == "csv" for table_name in (options["table"], options["against"])}
+    return csv_options if is_csv[name] or not any(is_csv.values()) else []
 
 
 def _last_window(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
@@ -145,12 +149,14 @@ def _last_window(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
             windows = windows_of_files(options)
         else:
             windows = windows_of_dataset(dataset_named(options["table"]), LAST_BATCHES, options)
-        found = [(window.key, gathered_profile([window.rows], window.start)) for window in windows]
+        window_profiles = [(window.key, gathered_profile([window.rows], window.start)) for window in windows]
     except UnableToListFiles as error:
         raise UnableToRun(str(error.failure.detail)) from None
-    if len(found) < 2:
-        raise UnableToRun(f"{options['table']} has {len(found)} windows: drift needs two, or --against a table")
-    *past, (key, last) = found
+    if len(window_profiles) < 2:
+        raise UnableToRun(
+            f"{options['table']} has {len(window_profiles)} windows: drift needs two, or --against a table"
+        )
+    *past, (key, last) = window_profiles
     before = merged_profiles([replace(profile, start=None) for _, profile in past])  # each from its own start
     windows_before = f"{past[0][0]} to {past[-1][0]}" if len(past) > 1 else past[0][0]
     return (f"{options['table']} {key}", last), (windows_before, before), frozenset()

@@ -46,15 +46,17 @@ class Command(Base):
         output = (options["output"] or folder / "catalog.yaml").resolve()
         if output.exists():
             raise UnableToRun(f"{output} is there already: correct it, or name another file with --output")
-        said = {name: options[name] for name in ("owner", "tier", "datacenter")}
-        found = read_folder(folder.resolve(), **said, base=output.parent)
-        if not found.tables:
-            raise UnableToRun(f"{folder} has no table: {'; '.join(found.left_out) or 'it is empty'}")
-        output.write_text(found.to_yaml(source=output.stem if output.stem != "catalog" else folder.resolve().name))
+        fields = {name: options[name] for name in ("owner", "tier", "datacenter")}
+        folder_catalog = read_folder(folder.resolve(), **fields, base=output.parent)
+        if not folder_catalog.tables:
+            raise UnableToRun(f"{folder} has no table: {'; '.join(folder_catalog.left_out) or 'it is empty'}")
+        output.write_text(
+            folder_catalog.to_yaml(source=output.stem if output.stem != "catalog" else folder.resolve().name)
+        )
         return ExitCode.HELD, {
             "output": str(output),
-            "tables": [table.dataset | {"notes": table.notes} for table in found.tables],
-            "left_out": found.left_out,
+            "tables": [table.dataset | {"notes": table.notes} for table in folder_catalog.tables],
+            "left_out": folder_catalog.left_out,
         }
 
     def show(self, console: Console, result: Any) -> None:

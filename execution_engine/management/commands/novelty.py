@@ -25,15 +25,15 @@ from execution_engine.file_windows import (
 from execution_engine.novelty.days import FURTHER_WINDOWS, LAST_BATCHES, LEARNING, Day, Method, day_of
 from execution_engine.novelty.inferred_schema import infer
 from execution_engine.novelty.judge import judge, without_secrets
-from execution_engine.novelty.past import Answer, ThawingPast
-from execution_engine.novelty.verdict import NoveltyStatus, Verdict
+from execution_engine.novelty.past import ThawingPast, WindowAnswer
+from execution_engine.novelty.verdict import NoveltyStatus, NoveltyVerdict
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 from execution_engine.verification.data import names_files
 
 MOST_SHOWN = 5  # causes of a window
 COLORS = {NoveltyStatus.LEARNING: "dim", NoveltyStatus.LIKE: "green", NoveltyStatus.NOVEL: "red"}
-JOINED = {Answer.ACCEPTED: "accepted", Answer.RELEASED: "released"}
+JOINED = {WindowAnswer.ACCEPTED: "accepted", WindowAnswer.RELEASED: "released"}
 CODES = {
     NoveltyStatus.LEARNING: ExitCode.UNABLE,
     NoveltyStatus.LIKE: ExitCode.HELD,
@@ -57,9 +57,9 @@ class Command(Base):
         parser.add_argument(
             "--country", default="", help="whose public holidays are compared with each other: two letters, such as US"
         )
-        told: dict[str, Any] = {"action": "append", "default": [], "metavar": "WINDOW"}
-        parser.add_argument("--accept", help="this novel window is right, and so are others like it", **told)
-        parser.add_argument("--wrong", help="nothing is to be learned from this window", **told)
+        window_option: dict[str, Any] = {"action": "append", "default": [], "metavar": "WINDOW"}
+        parser.add_argument("--accept", help="this novel window is right, and so are others like it", **window_option)
+        parser.add_argument("--wrong", help="nothing is to be learned from this window", **window_option)
 
     def prepare(self) -> None:
         """Nothing yet: files need no database."""
@@ -73,7 +73,7 @@ class Command(Base):
                 super().prepare()
                 windows = windows_of_dataset(dataset_named(options["table"]), LAST_BATCHES, options)
             _check_country(options)
-            thawing, judged, last = ThawingPast(), [], Profile(rows=0)
+            thawing, judged, last = ThawingPast(), [], TableProfile(rows=0)
             days, are_days = set[date | None](), True
             for window in windows:
                 if window.day in days:  # parts of days have no weekdays that they are compared by
@@ -81,37 +81,37 @@ class Command(Base):
                 days |= {window.day} - {None}
                 last = gathered_profile([window.rows], window.start)
                 day = day_of(window.day, options["country"]) if are_days and window.day is not None else None
-                thawing, shown = _judged(window, last, thawing, options, day)
-                judged.append(shown)
+                thawing, verdict = _judged(window, last, thawing, options, day)
+                judged.append(verdict)
         except UnableToListFiles as error:
             raise UnableToRun(str(error.failure.detail)) from None
         if not judged:
             raise UnableToRun(f"{options['table']} has no windows to judge")
-        known = [shown["window"] for shown in judged]
-        if unknown := [name for name in (*options["accept"], *options["wrong"]) if name not in known]:
-            raise UnableToRun(f"there is no window {unknown[0]!r}: they are {known[0]} to {known[-1]}")
+        keys = [verdict["window"] for verdict in judged]
+        if unknown := [name for name in (*options["accept"], *options["wrong"]) if name not in keys]:
+            raise UnableToRun(f"there is no window {unknown[0]!r}: they are {keys[0]} to {keys[-1]}")
         result = {"table": options["table"], "method": options["method"], "windows": judged}
         if options["method"] == Method.SCHEMA:
-            result["schema"] = infer(thawing.past).said(last)
+            result["schema"] = infer(thawing.past).as_json(last)
         return CODES[NoveltyStatus(judged[-1]["status"])], result
 
     def show(self, console: Console, result: Any) -> None:
         """A line for each window, then why the novel ones are."""
         printed = Printed("window", "rows", "verdict", "score", "novel above", title=result["table"])
-        for one in result["windows"]:
-            status = NoveltyStatus(one["status"])
+        for window in result["windows"]:
+            status = NoveltyStatus(window["status"])
             printed.add_row(
-                escape(one["window"]), f"{one['rows']:,}", f"[{COLORS[status]}]{_verdict_text(one)}",
-                _short(one["score"]), _short(one["threshold"]),
+                escape(window["window"]), f"{window['rows']:,}", f"[{COLORS[status]}]{_verdict_text(window)}",
+                _short(window["score"]), _short(window["threshold"]),
             )  # fmt: skip
         console.print(printed)
-        for one in result["windows"]:
-            if one["status"] != NoveltyStatus.NOVEL:
+        for window in result["windows"]:
+            if window["status"] != NoveltyStatus.NOVEL:
                 continue
-            console.print(escape(f"{one['window']} is unlike those before it:"), soft_wrap=True)
-            for cause in one["causes"][:MOST_SHOWN]:
+            console.print(escape(f"{window['window']} is unlike those before it:"), soft_wrap=True)
+            for cause in window["causes"][:MOST_SHOWN]:
                 console.print(escape(f"  {cause['text']}"), soft_wrap=True)
-            if (more := len(one["causes"]) - MOST_SHOWN) > 0:
+            if (more := len(window["causes"]) - MOST_SHOWN) > 0:
                 console.print(f"  and {more} more (--json has all)")
         if "schema" in result:
             console.print(_schema_table(result["schema"]))
@@ -139,22 +139,24 @@ def _check_country(options: dict[str, Any]) -> None:
 
 
 def _judged(
-    window: FileWindow, profile: Profile, thawing: ThawingPast, options: dict[str, Any], day: Day | None
+    window: FileWindow, profile: TableProfile, thawing: ThawingPast, options: dict[str, Any], day: Day | None
 ) -> tuple[ThawingPast, dict[str, Any]]:
     """The past with this window, where it joins, and what is told of it."""
     verdict = judge(profile, thawing.past, Method(options["method"]), day=day)
     if window.key in options["wrong"]:
-        answer = Answer.WRONG
+        answer = WindowAnswer.WRONG
     elif verdict.is_novel:
-        answer = Answer.RELEASED if window.key in options["accept"] else Answer.NONE
+        answer = WindowAnswer.RELEASED if window.key in options["accept"] else WindowAnswer.NONE
     else:
-        answer = Answer.ACCEPTED
+        answer = WindowAnswer.ACCEPTED
     return thawing.with_window(window.key, profile, answer, day), _window_as_json(
         window, profile, verdict, JOINED.get(answer)
     )
 
 
-def _window_as_json(window: FileWindow, profile: Profile, verdict: Verdict, joined: str | None) -> dict[str, Any]:
+def _window_as_json(
+    window: FileWindow, profile: TableProfile, verdict: NoveltyVerdict, joined: str | None
+) -> dict[str, Any]:
     """What is told of a window; ``z`` of a cause is None for what never happened before.
 
     New values of a column that may hold secrets are not told.
@@ -200,12 +202,12 @@ def _schema_table(schema: dict[str, Any]) -> Printed:
     return printed
 
 
-def _verdict_text(one: dict[str, Any]) -> str:
+def _verdict_text(window: dict[str, Any]) -> str:
     """The verdict in a person's words."""
-    if one["status"] == NoveltyStatus.LEARNING:
+    if window["status"] == NoveltyStatus.LEARNING:
         return f"one of the first {LEARNING}"
-    accepted = ", accepted" if one["joined"] == "released" else ""
-    return f"novel{accepted}" if one["status"] == NoveltyStatus.NOVEL else "like those before"
+    accepted = ", accepted" if window["joined"] == "released" else ""
+    return f"novel{accepted}" if window["status"] == NoveltyStatus.NOVEL else "like those before"
 
 
 def _short(value: float | None) -> str:

@@ -39,8 +39,8 @@ class Command(Base):
         place = place_named(name, options["window"], options["option"])
         profile = profile_of_place(place, quiet=options["json"])
         # of hidden columns nothing but counts of rows and nulls is told
-        shown = profile.without_values(name for name in profile.columns if name.casefold() in place.hidden)
-        result = {"table": place.table.name, **report.described(shown)}
+        visible_profile = profile.without_values(name for name in profile.columns if name.casefold() in place.hidden)
+        result = {"table": place.table.name, **report.described(visible_profile)}
         if options["html"]:
             options["html"].write_text(page_of(place.table.name, result))
             result["page"] = str(options["html"])

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from assay import clock
-from assay.catalog.selectors import asked_window, by_name, latest_ended
+from assay.catalog.selectors import by_name, latest_ended, window_from_text
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun, wait_for
 from assay.command_line.exit_codes import ExitCode, FailOn
@@ -68,7 +68,9 @@ class Command(Base):
             if options["last"] is not None:
                 window = last_partitions(dataset, options["last"], now)
             else:
-                window = asked_window(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
+                window = (
+                    window_from_text(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
+                )
             requested = request_all(dataset, window, names=options["data_test"], occasion=uuid.uuid4().hex, now=now)
         except (UnableToReadWindow, UnableToRequest) as unable:
             raise UnableToRun(str(unable)) from None
@@ -115,8 +117,8 @@ class Command(Base):
             console.print(table)
         if not is_one:
             counts = Counter(row["outcome"] for row in result["runs"])
-            told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
-            console.print(f"{len(result['runs'])} runs over {len(windows)} partitions: {told}")
+            text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+            console.print(f"{len(result['runs'])} runs over {len(windows)} partitions: {text}")
 
 
 def _await(runs: list[int], timeout: float) -> None:
@@ -131,7 +133,7 @@ def _await(runs: list[int], timeout: float) -> None:
     left = wait_for(
         waiting,
         is_settled=lambda number: not number,
-        told=lambda number: f"{len(runs) - number} of {len(runs)} runs are judged",
+        describe=lambda number: f"{len(runs) - number} of {len(runs)} runs are judged",
         longest=timedelta(seconds=timeout),
         poll=timedelta(seconds=0.2 if len(runs) < MANY_RUNS else 2),
     )

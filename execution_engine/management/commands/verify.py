@@ -135,8 +135,8 @@ def _verification(table: Table, checks: ChecksFile, options: dict[str, Any]) -> 
     try:
         key = ResultKey.of(datetime.fromisoformat(options["date"]), table=table.name)
     except ValueError:
-        said = f"--date {options['date']!r} is no date: write it as 2026-03-10, for the day of the data"
-        raise UnableToRun(said) from None
+        message = f"--date {options['date']!r} is no date: write it as 2026-03-10, for the day of the data"
+        raise UnableToRun(message) from None
     return verification.use_repository(FileRepository(options["repository"]), key)
 
 

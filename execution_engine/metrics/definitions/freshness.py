@@ -13,8 +13,8 @@ from execution_engine.metrics.definition import (
     DatasetFacts,
     Dimension,
     Input,
-    Kind,
     MetricDefinition,
+    MetricKind,
     Signature,
     ValueType,
 )
@@ -42,7 +42,7 @@ FRESHNESS = MetricDefinition(
     signature=Signature(
         name=NAME, options={COMPLETE: ArgumentType.NUMBER}, returns=ValueType.DURATION, takes_where=False
     ),
-    kind=Kind.DERIVED,
+    kind=MetricKind.DERIVED,
     formula="0 once the window is complete, else the time since its end, in seconds",
     source="UDQ: freshness",
     meaning="0 once the window is complete, else the time since its end",
@@ -78,7 +78,7 @@ def _of_business_metric(
 ) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, options={OF: ArgumentType.TEXT}, returns=returns, takes_where=False),
-        kind=Kind.DERIVED,
+        kind=MetricKind.DERIVED,
         source="UDQ: tests of the metric platform",
         problem=lambda spec: (
             f"{OF}= is filled in from the catalog: leave it out" if spec.option(OF) is not None else None

@@ -10,8 +10,8 @@ from execution_engine.metrics.definition import (
     ColumnKind,
     Dimension,
     FromStatistics,
-    Kind,
     MetricDefinition,
+    MetricKind,
     Signature,
     Statistics,
     ValueType,
@@ -57,7 +57,7 @@ def _of_a_number(
 ) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
-        kind=Kind.AGGREGATE,
+        kind=MetricKind.AGGREGATE,
         tells_values=True,
         source=f"Schelter et al. 2018, Table 2; SQL's {name}",
         dimension=dimension,
@@ -144,7 +144,7 @@ def _quantile(name: str, **fields: Any) -> MetricDefinition:
 
 QUANTILE = _quantile(
     "quantile",
-    kind=Kind.AGGREGATE,
+    kind=MetricKind.AGGREGATE,
     formula="x with rank 1 + q (n - 1) among the n values, linear between neighbours",
     source="numpy.quantile's default; Hyndman and Fan 1996, type 7",
     meaning="the value below which this share of the values lies",
@@ -158,7 +158,7 @@ QUANTILE = _quantile(
 )
 APPROX_QUANTILE = _quantile(
     "approx_quantile",
-    kind=Kind.SKETCH,
+    kind=MetricKind.SKETCH,
     formula="a value whose rank share lies within 0.7 % of q, in 99 % of cases",
     source="Schelter et al. 2018, Table 2: ApproxQuantile; KLL sketch (Karnin, Lang, Liberty 2016)",
     meaning="about the value below which this share of the values lies",
@@ -187,7 +187,7 @@ def _constant_columns(spec: MetricSpec, values: Mapping[str, Any]) -> dict[str, 
 
 CORRELATION = MetricDefinition(
     signature=Signature(name="correlation", min_columns=2, max_columns=2, column_kind=ColumnKind.NUMERIC),
-    kind=Kind.AGGREGATE,
+    kind=MetricKind.AGGREGATE,
     formula="Σ (a - ā)(b - b̄) / √(Σ (a - ā)² Σ (b - b̄)²)",
     source="Schelter et al. 2018, Table 2: Correlation; Pearson's r",
     meaning="how far two columns rise and fall together, from -1 to 1",
@@ -207,7 +207,7 @@ CORRELATION = MetricDefinition(
 def _length(name: str, gather: Gather, meaning: str) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.TEXT),
-        kind=Kind.AGGREGATE,
+        kind=MetricKind.AGGREGATE,
         formula=f"{gather.value} |d(column)|, in characters",
         source=f"Deequ's {gather.value.title()}Length",
         meaning=meaning,
@@ -244,7 +244,7 @@ AGE = MetricDefinition(
         arguments=(ArgumentType.SQL,),
         returns=ValueType.DURATION,
     ),
-    kind=Kind.AGGREGATE,
+    kind=MetricKind.AGGREGATE,
     tells_values=True,
     formula="instant - max d(column); negative where a value lies behind the instant",
     source="Great Expectations and Soda: freshness of a column",

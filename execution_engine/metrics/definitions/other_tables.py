@@ -4,7 +4,7 @@ The other dataset is named by a text behind the columns, and read as a whole: ``
 metric is taken.
 """
 
-from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, MetricDefinition, MetricKind, Signature
 from execution_engine.metrics.expressions import listed
 from execution_engine.metrics.spec import MetricSpec
 
@@ -37,7 +37,7 @@ REFERENTIAL_INTEGRITY = MetricDefinition(
         arguments=(ArgumentType.DATASET,),
         options={"to": ArgumentType.TEXT},
     ),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     formula="|{d ∈ D : d(columns) ∈ D'(to)}| / |{d ∈ D : d(columns) ≠ null}|, D' the other dataset",
     source="SQL's FOREIGN KEY, MATCH SIMPLE; Deequ's ReferentialIntegrity",
     meaning="the share of keys that the other dataset has",
@@ -53,7 +53,7 @@ ACCURACY = MetricDefinition(
         arguments=(ArgumentType.DATASET,),
         options={"on": ArgumentType.TEXT},
     ),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     formula="|{d ∈ D : d' ∈ D' of d's key has d'(columns) = d(columns), null being equal to null}| / N; no key twice",
     source="Apache Griffin: accuracy; Deequ's DataSynchronization",
     meaning="the share of rows that are the same in the other dataset",

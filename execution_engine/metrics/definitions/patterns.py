@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from execution_engine.metrics.definition import ArgumentType, ColumnKind, Dimension, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import (
+    ArgumentType,
+    ColumnKind,
+    Dimension,
+    MetricDefinition,
+    MetricKind,
+    Signature,
+)
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather, Statistic
@@ -150,7 +157,7 @@ def _type_detail(spec: MetricSpec, values: Mapping[str, Any]) -> dict[str, Any]:
 
 CONSISTENT_TYPE = MetricDefinition(
     signature=Signature(name="consistent_type", min_columns=1, max_columns=1),
-    kind=Kind.AGGREGATE,
+    kind=MetricKind.AGGREGATE,
     formula="max over types t of |{d ∈ D : d(column) reads as t}| / |{d ∈ D : d(column) ≠ null}|",
     source="Schelter et al. 2018, Table 1: hasConsistentType; Table 2: DataType",
     meaning="the share of values that read as the most frequent type",

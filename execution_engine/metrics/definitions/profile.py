@@ -13,8 +13,8 @@ from execution_engine.metrics.definition import (
     ArgumentType,
     DatasetFacts,
     Dimension,
-    Kind,
     MetricDefinition,
+    MetricKind,
     Signature,
 )
 from execution_engine.metrics.expressions import listed, path_of, written
@@ -57,7 +57,7 @@ PROFILE = MetricDefinition(
     signature=Signature(
         name="profile", max_columns=None, options={START: ArgumentType.NUMBER, WITHOUT: ArgumentType.TEXT}
     ),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     formula="N; its state: of each column the share of rows with a value, frequent and different values, "
     "distribution, lengths, shapes and pairs of letters (docs/profiles.md)",
     source="Redyuk et al. 2021, section 4; Naumann 2014 (data profiling)",

@@ -10,8 +10,8 @@ from execution_engine.metrics.definition import (
     SERVICE,
     ArgumentType,
     Dimension,
-    Kind,
     MetricDefinition,
+    MetricKind,
     Signature,
 )
 from execution_engine.metrics.spec import MetricSpec
@@ -21,7 +21,7 @@ from execution_engine.metrics.states.statistics import ROWS
 
 ROW_COUNT = MetricDefinition(
     signature=Signature(name="row_count"),
-    kind=Kind.AGGREGATE,
+    kind=MetricKind.AGGREGATE,
     formula="N",
     source="Schelter et al. 2018, Table 2: Size",
     meaning="how many rows there are",
@@ -41,7 +41,7 @@ MOST_KEYS_TOLD = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted:
+class RowsByKey:
     """The rows by key, and those of further keys that were counted together."""
 
     rows: Mapping[str, int]
@@ -54,7 +54,7 @@ class Counted:
         return sum(self.rows.values()) + self.rows_of_others
 
 
-def detail_of_keys(column: str, by_key: Counted, null: str) -> dict[str, Any]:
+def detail_of_keys(column: str, by_key: RowsByKey, null: str) -> dict[str, Any]:
     """What a measurement tells beside its number: the keys of most rows, and a sentence; ``null`` stands for no key."""
     pairs = [(key, rows) for key, rows in by_key.rows.items() if rows]
     pairs.sort(key=lambda pair: (-pair[1], pair[0]))
@@ -71,7 +71,7 @@ def detail_of_keys(column: str, by_key: Counted, null: str) -> dict[str, Any]:
 
 UNPARTITIONED_ROWS = MetricDefinition(
     signature=Signature(name="unpartitioned_rows", takes_where=False),
-    kind=Kind.LAYOUT,
+    kind=MetricKind.LAYOUT,
     formula="|{d ∈ D : d(k) = null, or d(k) is the key of no partition}|, k the partition key, D the whole table",
     source="Hive: dynamic partitions, hive.exec.default.partition.name",
     meaning="how many rows are in no partition",
@@ -85,7 +85,7 @@ UNPARTITIONED_ROWS = MetricDefinition(
 
 QUERY = MetricDefinition(
     signature=Signature(name="query", arguments=(ArgumentType.QUERY,), takes_where=False),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     formula="the number in the one row of the query",
     source="UDQ: query0",
     meaning="the one number that the query gives",

@@ -17,8 +17,8 @@ from execution_engine.metrics.definition import (
     DatasetFacts,
     Dimension,
     Input,
-    Kind,
     MetricDefinition,
+    MetricKind,
     Signature,
 )
 from execution_engine.metrics.expressions import written
@@ -89,7 +89,7 @@ def hash_of(key: Key) -> bytes:
 
 SAMPLE = MetricDefinition(
     signature=Signature(name="sample", min_columns=1, max_columns=None, options={"n": ArgumentType.NUMBER}),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     tells_values=True,
     formula="the n distinct keys of lowest hash",
     source="UDQ: completeness of sampled upstreams",
@@ -100,7 +100,7 @@ SAMPLE = MetricDefinition(
         DATABASE: "execution_engine.engines.sql.engine:take_sample",
     },
     of_primary_key=True,
-    kept_while_missed=True,
+    stays_while_missed=True,
 )
 OF_UPSTREAM = Input(
     spec=lambda call, upstream: MetricSpec(name=SAMPLE.name, columns=tuple(map(written, upstream.primary_key))),
@@ -116,7 +116,7 @@ def _held_to(spec: MetricSpec, of: DatasetFacts, _: Window | None) -> MetricSpec
 
 SAMPLE_SIZE = MetricDefinition(
     signature=Signature(name="sample_size", arguments=(ArgumentType.DATASET,), takes_where=False),
-    kind=Kind.DERIVED,
+    kind=MetricKind.DERIVED,
     tells_values=True,
     formula="keys in the sample",
     source="UDQ: completeness of sampled upstreams",
@@ -128,7 +128,7 @@ SAMPLE_SIZE = MetricDefinition(
 )
 SAMPLE_FOUND = MetricDefinition(
     signature=Signature(name="sample_found", arguments=(ArgumentType.DATASET,), takes_where=False),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     tells_values=True,
     formula="keys of the sample that are among the rows",
     source="UDQ: completeness of sampled upstreams",

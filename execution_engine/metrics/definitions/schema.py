@@ -15,8 +15,8 @@ from execution_engine.metrics.definition import (
     ArgumentType,
     DatasetFacts,
     Dimension,
-    Kind,
     MetricDefinition,
+    MetricKind,
     Signature,
 )
 from execution_engine.metrics.expressions import named, parts_of, path_of
@@ -31,7 +31,7 @@ _NAMED = re.compile(r"((?:`(?:[^`]|``)+`|[^\s`])+)\s+(.*)", re.DOTALL)
 _ALIASES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint", "real": "float"}
 
 
-def wanted_columns(text: str) -> list[tuple[str, str]]:
+def parse_columns(text: str) -> list[tuple[str, str]]:
     """The columns and types of a text like ``a bigint, b decimal(10, 2)``, in its order."""
     parts = [part.strip() for part in parts_of(f"{text},")] if text.strip() else []
     matches = [(part, _NAMED.fullmatch(part)) for part in parts]
@@ -60,7 +60,7 @@ def canonical(type_: str) -> str:
 
 
 def _columns_problem(spec: MetricSpec) -> str | None:
-    columns = wanted_columns(str(spec.arguments[0]))
+    columns = parse_columns(str(spec.arguments[0]))
     if columns and all(name and type_ for name, type_ in columns):
         return None
     return "a schema is written as 'name type, name type', such as 'trip_id bigint, `order id` string'"
@@ -68,7 +68,7 @@ def _columns_problem(spec: MetricSpec) -> str | None:
 
 SCHEMA_MATCH = MetricDefinition(
     signature=Signature(name="schema_match", arguments=(ArgumentType.TEXT,), takes_where=False),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     formula="1 if every column named is there with the type named, else 0",
     source="Deequ's DataSynchronization and Griffin's schema conformance; Spark's names of types",
     meaning="1 if the named columns are there with these types, else 0",
@@ -99,11 +99,11 @@ class SeenColumns:
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """A declared column that is gone (``found`` is None) or of another type, and the places where."""
+    """A declared column that is gone (``present_type`` is None) or of another type, and the places where."""
 
     column: str
     declared: str
-    found: str | None
+    present_type: str | None
     places: tuple[str, ...]
 
     @property
@@ -111,7 +111,7 @@ class Drift:
         """Which column, what was declared, what was found, where."""
         more = f" and {len(self.places) - 1} more" if len(self.places) > 1 else ""
         type_ = f"{self.declared:.{MOST_TYPE}}" or "without a type"
-        change = "is gone" if self.found is None else f"is {self.found:.{MOST_TYPE}}"
+        change = "is gone" if self.present_type is None else f"is {self.present_type:.{MOST_TYPE}}"
         return f"column {self.column}, declared {type_}, {change} in {self.places[0]}{more}"
 
 
@@ -124,13 +124,13 @@ def drifts(declared: Iterable[tuple[str, str]], seen: Sequence[SeenColumns], hol
     results: list[Drift] = []
     for name, type_ in declared:
         if gone := [place for place, columns in places if name.lower() not in columns]:
-            results.append(Drift(column=name, declared=type_, found=None, places=tuple(gone)))
+            results.append(Drift(column=name, declared=type_, present_type=None, places=tuple(gone)))
             continue
         types = [(place, columns[name.lower()]) for place, columns in places]
         changed = [(place, present) for place, present in types if present is not None and not holds(type_, present)]
         if changed:
             changed_places = tuple(place for place, _ in changed)
-            results.append(Drift(column=name, declared=type_, found=changed[0][1], places=changed_places))
+            results.append(Drift(column=name, declared=type_, present_type=changed[0][1], places=changed_places))
     return results
 
 
@@ -140,8 +140,8 @@ def detail_of(results: Sequence[Drift]) -> dict[str, Any]:
         return {}
     more = [f"{len(results) - MOST_NAMED} more columns"] if len(results) > MOST_NAMED else []
     return {
-        "gone": [drift.column for drift in results if drift.found is None],
-        "changed": {drift.column: drift.found for drift in results if drift.found is not None},
+        "gone": [drift.column for drift in results if drift.present_type is None],
+        "changed": {drift.column: drift.present_type for drift in results if drift.present_type is not None},
         NOTE: "; ".join([*(drift.sentence for drift in results[:MOST_NAMED]), *more]),
     }
 
@@ -156,7 +156,7 @@ def declared_of(spec: MetricSpec) -> list[tuple[str, str]] | None:
     if (option := spec.option(DECLARED)) is None:
         return None
     text = str(option)
-    return [(name, type_) for name, type_ in json.loads(text)] if text.startswith("[[") else wanted_columns(text)
+    return [(name, type_) for name, type_ in json.loads(text)] if text.startswith("[[") else parse_columns(text)
 
 
 def _held_to(spec: MetricSpec, of: DatasetFacts, partition: Window | None) -> MetricSpec | Failure:
@@ -189,7 +189,7 @@ SCHEMA_DRIFT = MetricDefinition(
     signature=Signature(
         name="schema_drift", options={OF: ArgumentType.TEXT, DECLARED: ArgumentType.TEXT}, takes_where=False
     ),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     formula="how many of the declared columns are gone or of a type that has no room for the declared one",
     source="DataWorks' and Soda's schema checks; Iceberg's rules of what a type may be widened to",
     meaning="how many declared columns are gone or of another type",

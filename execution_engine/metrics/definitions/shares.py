@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from execution_engine.exact import decimal_of
-from execution_engine.metrics.definition import ArgumentType, ColumnKind, Dimension, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import (
+    ArgumentType,
+    ColumnKind,
+    Dimension,
+    MetricDefinition,
+    MetricKind,
+    Signature,
+)
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
@@ -32,7 +39,7 @@ def share_of_rows(
         return broken if among is None else f"({among(spec, write)}) and {broken}"
 
     return MetricDefinition(
-        signature=signature, kind=Kind.AGGREGATE, statistics=statistics, value=share, breaks=breaks, **fields
+        signature=signature, kind=MetricKind.AGGREGATE, statistics=statistics, value=share, breaks=breaks, **fields
     )
 
 
@@ -177,7 +184,7 @@ RATIO_OF = share_of_rows(
 
 COMPLETENESS = MetricDefinition(
     signature=Signature(name="completeness", min_columns=1, max_columns=1),
-    kind=Kind.AGGREGATE,
+    kind=MetricKind.AGGREGATE,
     formula="|{d ∈ D : d(column) ≠ null}| / N",
     source="Schelter et al. 2018, Table 2: Completeness",
     meaning="the share of rows that have a value",

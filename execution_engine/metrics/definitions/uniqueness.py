@@ -11,8 +11,8 @@ from execution_engine.metrics.definition import (
     FromSummaries,
     Grouping,
     Keys,
-    Kind,
     MetricDefinition,
+    MetricKind,
     Signature,
 )
 from execution_engine.metrics.spec import MetricSpec
@@ -51,7 +51,7 @@ def _of_keys(
     options = {"nulls": ArgumentType.TEXT} if skips else {}
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=None, options=options),
-        kind=Kind.GROUPING,
+        kind=MetricKind.GROUPING,
         dimension=Dimension.UNIQUENESS,
         groupings=lambda spec: (Grouping(columns=spec.columns, partial=spec.option("nulls") == KEEP),),
         from_summaries=value,
@@ -119,7 +119,7 @@ def distinct_of(sketch: bytes) -> float:
 
 APPROX_COUNT_DISTINCT = MetricDefinition(
     signature=Signature(name="approx_count_distinct", min_columns=1, max_columns=1),
-    kind=Kind.SKETCH,
+    kind=MetricKind.SKETCH,
     formula="|V|, with a standard error of 1.6 %",
     source="Schelter et al. 2018, Table 2: ApproxCountDistinct; HyperLogLog of Apache DataSketches",
     meaning="about how many different values there are",
@@ -146,7 +146,7 @@ def _pair(spec: MetricSpec) -> tuple[Grouping, ...]:
 def _of_distribution(name: str, **fields: Any) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1),
-        kind=Kind.GROUPING,
+        kind=MetricKind.GROUPING,
         dimension=Dimension.ACCURACY,
         groupings=lambda spec: (Grouping(columns=spec.columns),),
         **fields,
@@ -162,7 +162,7 @@ ENTROPY = _of_distribution(
 )
 MUTUAL_INFORMATION = MetricDefinition(
     signature=Signature(name="mutual_information", min_columns=2, max_columns=2),
-    kind=Kind.GROUPING,
+    kind=MetricKind.GROUPING,
     formula="Σ c(a,b)/N ln(N c(a,b) / (c(a) c(b))), in nats, over the N rows where neither is null",
     source=f"{_PAPER}, Table 2: MutualInformation; natural logarithm as in Deequ",
     meaning="how much two columns tell of each other",
@@ -201,7 +201,7 @@ def _bins_problem(spec: MetricSpec) -> str | None:
 
 HISTOGRAM = MetricDefinition(
     signature=Signature(name="histogram", min_columns=1, max_columns=1, options={"bins": ArgumentType.NUMBER}),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     tells_values=True,
     formula=f"|V|, null being a value; its detail: c(v) and c(v) / N of the {MOST_VALUES:,} most frequent, or of bins",
     source="Schelter et al. 2018, Table 2: Histogram",

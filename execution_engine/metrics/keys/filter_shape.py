@@ -96,13 +96,13 @@ def estimated_keys(shape: FilterShape, counts: Sequence[int]) -> int:
 
 
 def shape_for(
-    keys: int, *, wanted: Format | None = None, exact_keys: int = EXACT_KEYS, error_rate: float = DEFAULT_ERROR_RATE
+    keys: int, *, format_: Format | None = None, exact_keys: int = EXACT_KEYS, error_rate: float = DEFAULT_ERROR_RATE
 ) -> FilterShape:
     """The shape that holds ``keys``: hashes up to ``exact_keys``, above them Bloom; UnableToShape beyond 64 MB."""
-    if wanted is Format.HASHES or (wanted is None and keys <= exact_keys):
+    if format_ is Format.HASHES or (format_ is None and keys <= exact_keys):
         shape = FilterShape(format=Format.HASHES, capacity=keys, error_rate=0.0)
     else:
-        shape = FilterShape(format=wanted or Format.XXHASH, capacity=max(keys, MIN_CAPACITY), error_rate=error_rate)
+        shape = FilterShape(format=format_ or Format.XXHASH, capacity=max(keys, MIN_CAPACITY), error_rate=error_rate)
         while shape.bits_per_slice % 8:  # so that slices end where a byte does, and each is filled by itself
             shape = replace(shape, capacity=shape.capacity + 1)
     if shape.body_bytes > MAX_BODY_BYTES:
@@ -112,7 +112,7 @@ def shape_for(
 
 def largest_shape() -> FilterShape:
     """The Bloom filter of 64 MB."""
-    return shape_for(int(MAX_BODY_BYTES * 8 / _BITS_PER_KEY), wanted=Format.XXHASH)
+    return shape_for(int(MAX_BODY_BYTES * 8 / _BITS_PER_KEY), format_=Format.XXHASH)
 
 
 # How many keys are missing, from those that a filter misses: it hides a share of the keys that are really missing.
@@ -141,6 +141,6 @@ class Loss:
         return min(int(nbinom.ppf(CONFIDENCE, self.missed + 1, 1 - self.error_rate)), self.keys - self.missed)
 
     @property
-    def found(self) -> int:
+    def present_keys(self) -> int:
         """The number of keys found, corrected for those hidden."""
         return self.keys - self.missed - self.hidden

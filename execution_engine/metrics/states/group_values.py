@@ -68,9 +68,9 @@ class GroupValues:
         return cls(columns=columns, groups=groups)
 
 
-def too_many_groups(columns: Sequence[str], found: int | None = None) -> Failure:
-    """The failure of a measurement with more than ``MAX_GROUPS`` groups; ``found``: how many, where it is known."""
-    counted = "more" if found is None else f"{found:,}"
+def too_many_groups(columns: Sequence[str], count: int | None = None) -> Failure:
+    """The failure of a measurement with more than ``MAX_GROUPS`` groups; ``count``: how many, where it is known."""
+    counted = "more" if count is None else f"{count:,}"
     return Failure(
         reason=Reason.INVALID,
         detail=f"by {', '.join(columns)} makes {counted} groups, and {MAX_GROUPS:,} are the limit: group by fewer "

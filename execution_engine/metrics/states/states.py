@@ -106,7 +106,7 @@ class UnableToReadState(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class State:
+class MetricState:
     """Either the statistics of an aggregate or a sketch by name, or the frequencies of each grouping."""
 
     statistics: dict[str, Value] | None = None
@@ -130,7 +130,7 @@ class State:
         return b"".join([pack(_PREFIX, MAGIC, VERSION, len(header), _checksum(header, *blobs)), header, *blobs])
 
 
-def from_bytes(spec: MetricSpec, state: bytes | memoryview) -> State:
+def from_bytes(spec: MetricSpec, state: bytes | memoryview) -> MetricState:
     """The state of ``spec`` that ``to_bytes`` wrote; UnableToReadState for anything else."""
     content = memoryview(state)
     try:
@@ -148,17 +148,17 @@ def from_bytes(spec: MetricSpec, state: bytes | memoryview) -> State:
     ends = np.cumsum([length, *header["lengths"]]).tolist()
     blobs = [content[start:end] for start, end in pairwise(ends)]
     if header["statistics"] is not None:
-        return State(statistics={name: _value_of(value, blobs) for name, value in header["statistics"].items()})
+        return MetricState(statistics={name: _value_of(value, blobs) for name, value in header["statistics"].items()})
     arrays = [np.frombuffer(blob, "<i8") for blob in blobs]
-    return State(groupings=tuple(frequencies.from_arrays(arrays[at : at + 6]) for at in range(0, len(arrays), 6)))
+    return MetricState(groupings=tuple(frequencies.from_arrays(arrays[at : at + 6]) for at in range(0, len(arrays), 6)))
 
 
-def merged(statistics: dict[str, Statistic] | None, states: Sequence[State]) -> State:
+def merged(statistics: dict[str, Statistic] | None, states: Sequence[MetricState]) -> MetricState:
     """The state over the union of disjoint parts; ``statistics`` are the metric's, None of a grouping."""
     if statistics is None:
         columns = zip(*(state.groupings for state in states), strict=True)
-        return State(groupings=tuple(frequencies.merged(parts) for parts in columns))
-    return State(
+        return MetricState(groupings=tuple(frequencies.merged(parts) for parts in columns))
+    return MetricState(
         statistics={
             name: merge(statistic, [(state.statistics or {})[name] for state in states])
             for name, statistic in statistics.items()

@@ -61,7 +61,7 @@ class Command(Base):
         now = clock.now()
         time_zone = named_dataset(options["dataset"]).time_zone
         end = place_end(options["end"], time_zone) if options["end"] else now
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "start": place_end(options["start"], time_zone) if options["start"] else end - USUAL_RANGE,
             "end": end,
             "sustain": options["sustain"],
@@ -70,12 +70,12 @@ class Command(Base):
         }
         try:
             test = as_revised(_test(options), options["revision"])
-            found = backtest(test, measure=options["measure"], **asked)
-            if options["measure"] and found.missing:
-                found = _await(test, asked, options["timeout"])
+            report = backtest(test, measure=options["measure"], **request)
+            if options["measure"] and report.missing:
+                report = _await(test, request, options["timeout"])
         except UnableToBacktest as error:
             raise UnableToRun(str(error)) from None
-        result = as_json(found, Veil(now))
+        result = as_json(report, Veil(now))
         return (ExitCode.HELD if result["held"] + result["broken"] else ExitCode.UNABLE), result
 
     def show(self, console: Console, result: Any) -> None:
@@ -91,38 +91,38 @@ class Command(Base):
             f"{len(result['cannot_be_known'])} cannot be known"
         )
         console.print(_figures(result))
-        for one in result["incidents"]:
-            console.print(f"  {_incident(one)}", soft_wrap=True)
+        for incident in result["incidents"]:
+            console.print(f"  {_incident(incident)}", soft_wrap=True)
         if result["test"]:
             live = _counted(len(result["live_incidents"]), "incident")
             console.print(f"live, this test had {live} in this time")
-        for each in [each for each in result["windows"] if each["outcome"] != "held"][:MOST_WINDOWS]:
-            marks = "".join(f" ({said})" for name, said in MARKS.items() if each[name])
-            console.print(escape(f"  {each['key']} {each['outcome']}: {each['sentence']}{marks}"), soft_wrap=True)
+        for window in [window for window in result["windows"] if window["outcome"] != "held"][:MOST_WINDOWS]:
+            marks = "".join(f" ({mark})" for name, mark in MARKS.items() if window[name])
+            console.print(escape(f"  {window['key']} {window['outcome']}: {window['sentence']}{marks}"), soft_wrap=True)
         if result["bounds"]:
             console.print(_bounds(result))
         _show_missing(console, result)
 
 
-def _await(test: DataTest, asked: Mapping[str, Any], timeout: timedelta) -> Backtest:
+def _await(test: DataTest, request: Mapping[str, Any], timeout: timedelta) -> Backtest:
     """The backtest once all that it asked for is measured, or as much as is after ``timeout``."""
 
     def look() -> Backtest:
         if not config().broker_url:
             drain()
-        return backtest(test, **asked)
+        return backtest(test, **request)
 
-    found = wait_for(
+    report = wait_for(
         look,
-        is_settled=lambda found: not found.missing,
-        told=lambda found: f"{_counted(len(found.missing), 'window')} to be measured",
+        is_settled=lambda report: not report.missing,
+        describe=lambda report: f"{_counted(len(report.missing), 'window')} to be measured",
         longest=timeout,
         poll=timedelta(seconds=2),
     )
-    if found.missing:
-        late = f"{_counted(len(found.missing), 'window')} not measured after {format_duration(timeout)}"
+    if report.missing:
+        late = f"{_counted(len(report.missing), 'window')} not measured after {format_duration(timeout)}"
         print(f"assay: {late}: `assay doctor` tells whether workers are up", file=sys.stderr)
-    return found
+    return report
 
 
 def _show_missing(console: Console, result: Mapping[str, Any]) -> None:
@@ -155,15 +155,15 @@ def _bounds(result: Mapping[str, Any]) -> Table:
     return table
 
 
-def _incident(one: Mapping[str, Any]) -> str:
-    windows = one["windows"]
+def _incident(incident: Mapping[str, Any]) -> str:
+    windows = incident["windows"]
     of = windows[0] if len(windows) == 1 else f"{len(windows)} windows from {windows[0]}"
-    told = f"told {one['told_at']}" if one["told_at"] else f"told nobody{_because(one)}"
-    return f"incident {one['opened_at']} to {one['resolved_at'] or 'now'}: {of}, {told}"
+    notice = f"told {incident['told_at']}" if incident["told_at"] else f"told nobody{_because(incident)}"
+    return f"incident {incident['opened_at']} to {incident['resolved_at'] or 'now'}: {of}, {notice}"
 
 
-def _because(one: Mapping[str, Any]) -> str:
-    return f", as {one['muted_by']} explained it" if one["muted_by"] else ", as it was over before"
+def _because(incident: Mapping[str, Any]) -> str:
+    return f", as {incident['muted_by']} explained it" if incident["muted_by"] else ", as it was over before"
 
 
 def _counted(count: int, what: str) -> str:
@@ -194,7 +194,7 @@ def _test(options: Mapping[str, Any]) -> DataTest:
 
 def _written(dataset: Dataset, name: str) -> DataTest:
     tests = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("dataset", "revision")
-    if (found := tests.filter(name=name).first()) is not None:
-        return found
-    known = ", ".join(sorted(tests.values_list("name", flat=True))) or "none"
-    raise UnableToRun(f"{dataset.full_name} has no test {name!r}: take one of {known}")
+    if (data_test := tests.filter(name=name).first()) is not None:
+        return data_test
+    names = ", ".join(sorted(tests.values_list("name", flat=True))) or "none"
+    raise UnableToRun(f"{dataset.full_name} has no test {name!r}: take one of {names}")

@@ -35,10 +35,10 @@ class Command(Base):
         place = options["datacenter"]
         if place and not dataset.replicas.filter(datacenter=place).exists():
             raise UnableToRun(f"{dataset} has no replica in {place!r}")
-        given = {name: options[name] for name in ("datacenter", "saw", "description")}
+        fields = {name: options[name] for name in ("datacenter", "saw", "description")}
         window, origin = named_window(dataset, options["window"]), command_origin()
         with transaction.atomic():
-            row = services.report(dataset=dataset, window=window, reporter=origin.actor, now=clock.now(), **given)
+            row = services.report(dataset=dataset, window=window, reporter=origin.actor, now=clock.now(), **fields)
             result = {
                 "report": row.pk,
                 "dataset": dataset.full_name,
@@ -49,7 +49,7 @@ class Command(Base):
                 "joined": list(row.joined.order_by("pk").values_list("pk", flat=True)),
                 "message": services.reply(row),
             }
-            record(origin, "report.create", kind="report", key=row.pk, before=None, after=result, given=given)
+            record(origin, "report.create", kind="report", key=row.pk, before=None, after=result, details=fields)
         return ExitCode.HELD, result
 
     def show(self, console: Console, result: Any) -> None:

@@ -56,7 +56,7 @@ class Command(Base):
             raise UnableToRun("--rows is a count of 0 or more, of a single --output: tell of the others by themselves")
         if options["poll"] and not options["wait"]:
             raise UnableToRun("--poll says how often to look while waiting: give --wait, such as --wait 10m")
-        changes = _tell([_written(each, options) for each in options["output"]], options)
+        changes = _tell([_written(output, options) for output in options["output"]], options)
 
         def look() -> list[str]:
             """What is not judged yet, after what this process can do for it."""
@@ -67,7 +67,7 @@ class Command(Base):
         waits_for = wait_for(
             look,
             is_settled=lambda reasons: not reasons,
-            told=lambda reasons: reasons[0],
+            describe=lambda reasons: reasons[0],
             longest=options["wait"] or timedelta(0),
             poll=options["poll"],
         )
@@ -104,13 +104,18 @@ def _written(text: str, options: dict[str, Any]) -> WrittenWindow:
 
 
 def _tell(written: list[WrittenWindow], options: dict[str, Any]) -> list[DataChange]:
-    pipeline, told = options["pipeline"], [{"dataset": w.dataset.full_name, "window": w.window.text} for w in written]
+    pipeline, outputs = (
+        options["pipeline"],
+        [{"dataset": w.dataset.full_name, "window": w.window.text} for w in written],
+    )
     try:
         with transaction.atomic():
             changes = complete(pipeline, written, run=options["run"], now=clock.now())
-            given = {"outputs": told}
+            details = {"outputs": outputs}
             origin = command_origin()
-            record(origin, "pipeline.completed", kind="pipeline", key=pipeline, before=None, after=None, given=given)
+            record(
+                origin, "pipeline.completed", kind="pipeline", key=pipeline, before=None, after=None, details=details
+            )
     except UnableToComplete as error:
         raise UnableToRun(str(error)) from None
     return changes

@@ -24,9 +24,9 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The title, and the digest as text or HTML."""
-        known = teams()
-        if options["team"] not in known:
-            raise UnableToRun(f"no dataset has the team {options['team']!r}; teams: {', '.join(known) or 'none'}")
+        team_names = teams()
+        if options["team"] not in team_names:
+            raise UnableToRun(f"no dataset has the team {options['team']!r}; teams: {', '.join(team_names) or 'none'}")
         figures = figures_of(options["team"], now=clock.now())
         return ExitCode.HELD, {
             "subject": subject(figures),

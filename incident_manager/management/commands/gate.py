@@ -53,12 +53,12 @@ class Command(Base):
         """The decision and every reason."""
         if options["poll"] and not options["wait"]:
             raise UnableToRun("--poll says how often to ask while waiting: give --wait, such as --wait 30m")
-        asked = _parse_datasets(options)
-        for dataset, _ in asked:
+        requests = _parse_datasets(options)
+        for dataset, _ in requests:
             if why_not := unreadable_in(dataset, options["datacenter"]):
                 raise UnableToRun(why_not)
-        _override(asked, options)
-        answer = _wait(asked, options) if options["wait"] else _ask(asked, options)
+        _override(requests, options)
+        answer = _wait(requests, options) if options["wait"] else _ask(requests, options)
         code = FailOn.apply(CODES[answer.decision], options["fail_on"])
         return code, as_json(answer)
 
@@ -77,7 +77,7 @@ def _parse_datasets(options: dict[str, Any]) -> list[tuple[Dataset, Window]]:
         raise UnableToRun(str(error)) from None
 
 
-def _wait(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:
+def _wait(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:
     """The first answer that does not block, or that a wait cannot change; else the last one."""
     until = clock.now() + options["wait"]
 
@@ -85,17 +85,17 @@ def _wait(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateA
         return answer.decision is not GateDecision.BLOCK or in_the_way(answer, until=until) is not None
 
     return wait_for(
-        lambda: _ask(asked, options),
+        lambda: _ask(requests, options),
         is_settled=is_settled,
-        told=lambda answer: "{0.dataset} {0.window.text}: {0.text}".format(answer.reasons[0]),
+        describe=lambda answer: "{0.dataset} {0.window.text}: {0.text}".format(answer.reasons[0]),
         longest=options["wait"],
         poll=options["poll"],
     )
 
 
-def _ask(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:
+def _ask(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:
     """One answer for all: a key names another window in each dataset's own zone."""
-    to_read = [ToRead(dataset=dataset, window=window, datacenter=options["datacenter"]) for dataset, window in asked]
+    to_read = [ToRead(dataset=dataset, window=window, datacenter=options["datacenter"]) for dataset, window in requests]
     answer = gate_of(to_read, pipeline=options["pipeline"], now=clock.now())
     if not config().broker_url and drain():
         return gate_of(
@@ -104,19 +104,19 @@ def _ask(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAn
     return answer
 
 
-def _override(asked: list[tuple[Dataset, Window]], options: dict[str, Any]) -> None:
+def _override(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> None:
     """Write the override that the options give for each dataset; all of them, or none."""
     if options["override"] is None:
         if options["until"] is not None:
             raise UnableToRun("--until says when an override ends: give its reason with --override REASON")
         return
     origin = command_origin()
-    given = {"pipeline": options["pipeline"], "reason": options["override"], "ends_at": options["until"]}
+    fields = {"pipeline": options["pipeline"], "reason": options["override"], "ends_at": options["until"]}
     try:
         with transaction.atomic():
-            for dataset, window in asked:
-                row = override(dataset=dataset, window=window, **given, author=origin.actor, now=clock.now())
-                after = {"dataset": dataset.full_name, "window": window.text, "said": row.said}
+            for dataset, window in requests:
+                row = override(dataset=dataset, window=window, **fields, author=origin.actor, now=clock.now())
+                after = {"dataset": dataset.full_name, "window": window.text, "said": row.description}
                 record(origin, "gate_override.create", kind="gate_override", key=row.pk, before=None, after=after)
     except UnableToOverride as error:
         raise UnableToRun(str(error)) from None

@@ -45,33 +45,33 @@ class Command(Base):
             raise UnableToRun("--poll says how often to try while waiting: give --wait, such as --wait 30m")
         dataset = named_dataset(options["dataset"])
         window = named_window(dataset, options["window"])
-        asked = ToPublish(dataset=dataset, window=window, to=options["to"], versions=options["versions"])
+        request = ToPublish(dataset=dataset, window=window, to=options["to"], versions=options["versions"])
         try:
-            found = wait_for(
-                lambda: _publish(asked),
-                is_settled=lambda found: isinstance(found, Publication),
-                told=lambda found: f"{dataset} {asked.partition}: {'; '.join(_reasons(found))}",
+            outcome = wait_for(
+                lambda: _publish(request),
+                is_settled=lambda outcome: isinstance(outcome, Publication),
+                describe=lambda outcome: f"{dataset} {request.partition}: {'; '.join(_reasons(outcome))}",
                 longest=options["wait"] or timedelta(0),
                 poll=options["poll"],
             )
         except (UnableToPoint, UnableToPublish) as error:
             raise UnableToRun(str(error)) from None
-        if isinstance(found, Refuse):
-            result = {"published": False, "reasons": list(found.reasons)}
+        if isinstance(outcome, Refuse):
+            result = {"published": False, "reasons": list(outcome.reasons)}
             return ExitCode.FAILED, {**result, "publication": None, "to": options["to"], "document": None}
         result = {"published": True, "reasons": []}
-        return ExitCode.HELD, {**result, "publication": found.pk, "to": found.pointer, "document": found.document}
+        return ExitCode.HELD, {**result, "publication": outcome.pk, "to": outcome.pointer, "document": outcome.document}
 
     def show(self, console: Console, result: Any) -> None:
         """Where readers find it, or why it is refused."""
         if result["published"]:
-            told = result["document"]
-            tests = f"{len(told['tests'])} hard test{'' if len(told['tests']) == 1 else 's'}"
+            document = result["document"]
+            tests = f"{len(document['tests'])} hard test{'' if len(document['tests']) == 1 else 's'}"
             console.print("[bold]published[/bold]")
-            console.print(escape(f"  {told['dataset']} {told['partition']} to {result['to']}"), soft_wrap=True)
-            many = len(told["files"])
+            console.print(escape(f"  {document['dataset']} {document['partition']} to {result['to']}"), soft_wrap=True)
+            many = len(document["files"])
             files = f"{many} file{'' if many == 1 else 's'}"
-            console.print(escape(f"  {files} in {told['location']}, {tests}"), soft_wrap=True)
+            console.print(escape(f"  {files} in {document['location']}, {tests}"), soft_wrap=True)
             return
         console.print("[bold]refused[/bold]")
         for reason in result["reasons"]:
@@ -82,9 +82,9 @@ def _reasons(answer: Publication | Refuse) -> tuple[str, ...]:
     return answer.reasons if isinstance(answer, Refuse) else ()
 
 
-def _publish(asked: ToPublish) -> Publication | Refuse:
+def _publish(request: ToPublish) -> Publication | Refuse:
     """Publish once; what nobody has judged is tested at once."""
-    found = publish(asked, origin=command_origin(), now=clock.now)
-    if isinstance(found, Refuse) and not config().broker_url and drain():
-        return publish(asked, origin=command_origin(), now=clock.now)
-    return found
+    outcome = publish(request, origin=command_origin(), now=clock.now)
+    if isinstance(outcome, Refuse) and not config().broker_url and drain():
+        return publish(request, origin=command_origin(), now=clock.now)
+    return outcome

@@ -17,7 +17,7 @@ from assay.command_line.exit_codes import ExitCode
 from assay.models import Category, Dataset
 from assay.time.windows import place_end
 from incident_manager.quality.now import facts_now, of_category
-from incident_manager.quality.rules import AskedRange, Status, judge
+from incident_manager.quality.rules import QualityStatus, RangeRequest, judge
 from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
 from incident_manager.scores.rules import Score
 
@@ -49,14 +49,14 @@ class Command(Base):
         if start >= end:
             raise UnableToRun(f"--from {start.isoformat()} is not before --to {end.isoformat()}")
         narrowed = {name: options[name] for name in ("category", "tier", "team", "owner")}
-        found = scores(start=start, end=end, now=now, dataset=dataset, **narrowed)
+        report = scores(start=start, end=end, now=now, dataset=dataset, **narrowed)
         result = {
-            "from": found.start.isoformat(),
-            "to": found.end.isoformat(),
-            "total": _figures(found.total),
-            "rows": [_row(row) for row in found.rows],
-            "query_quality": found.queries.quality,
-            "query_quality_without_forced": found.queries.quality_without_forced,
+            "from": report.start.isoformat(),
+            "to": report.end.isoformat(),
+            "total": _figures(report.total),
+            "rows": [_row(row) for row in report.rows],
+            "query_quality": report.queries.quality,
+            "query_quality_without_forced": report.queries.quality_without_forced,
             "unknown": _unknown(options, now),
         }
         return ExitCode.HELD, result
@@ -72,14 +72,14 @@ class Command(Base):
         table.add_row("all", "all", *_shares(result["total"]), style="bold")
         console.print(table)
         console.print(f"query-level quality: {_share(result['query_quality'])}")
-        for each in result["unknown"]:
-            why = "; ".join(f"{reason['test']}: {reason['text']}" for reason in each["reasons"][:MOST_REASONS])
-            console.print(f"[bold]unknown now[/bold]: {each['dataset']}: {escape(why)}", soft_wrap=True)
+        for unknown_row in result["unknown"]:
+            why = "; ".join(f"{reason['test']}: {reason['text']}" for reason in unknown_row["reasons"][:MOST_REASONS])
+            console.print(f"[bold]unknown now[/bold]: {unknown_row['dataset']}: {escape(why)}", soft_wrap=True)
 
 
 def _dataset(name: str | None) -> Dataset | None:
-    if name is None or (found := by_name(name)) is not None:
-        return found if name else None
+    if name is None or (dataset := by_name(name)) is not None:
+        return dataset if name else None
     raise UnableToRun(f"the catalog has no dataset {name!r}")
 
 
@@ -89,14 +89,14 @@ def _unknown(options: Mapping[str, Any], now: datetime) -> list[dict[str, Any]]:
     if options["dataset"]:
         narrowed["pk"] = getattr(_dataset(options["dataset"]), "pk", None)
     names = dict(Dataset.objects.filter(**narrowed).order_by("full_name").values_list("pk", "full_name"))
-    found = []
+    rows = []
     for facts in facts_now(names, now=now).values():
-        answer = judge(of_category(facts, options["category"]) if options["category"] else facts, AskedRange())
-        if answer.status is Status.UNKNOWN:
-            reasons = [reason for reason in answer.reasons if reason.status is Status.UNKNOWN]
-            told = [{"test": reason.test, "text": reason.text, "windows": reason.count} for reason in reasons]
-            found.append({"dataset": answer.dataset, "reasons": told})
-    return found
+        answer = judge(of_category(facts, options["category"]) if options["category"] else facts, RangeRequest())
+        if answer.status is QualityStatus.UNKNOWN:
+            reasons = [reason for reason in answer.reasons if reason.status is QualityStatus.UNKNOWN]
+            reason_rows = [{"test": reason.test, "text": reason.text, "windows": reason.count} for reason in reasons]
+            rows.append({"dataset": answer.dataset, "reasons": reason_rows})
+    return rows
 
 
 def _row(row: ScoreRow) -> dict[str, Any]:

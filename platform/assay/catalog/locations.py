@@ -51,7 +51,7 @@ class LocationRules:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldLocation:
+class LocationClaim:
     """A location as told, and who told it: a catalog file of the operator's, or a request (not ``is_trusted``)."""
 
     storage: str
@@ -83,7 +83,7 @@ def rules_of(config: Config) -> LocationRules:
     )
 
 
-def check(place: ToldLocation, rules: LocationRules) -> None:
+def check(place: LocationClaim, rules: LocationRules) -> None:
     """Raise UnableToUseLocation if this may not be written; what a variable stands for is seen when it is read."""
     try:
         check_options(place.storage, place.options)
@@ -101,7 +101,7 @@ def check(place: ToldLocation, rules: LocationRules) -> None:
         )
 
 
-def find(place: ToldLocation, rules: LocationRules, environ: Mapping[str, str]) -> ReadableLocation:
+def find(place: LocationClaim, rules: LocationRules, environ: Mapping[str, str]) -> ReadableLocation:
     """Where to read, ``env:NAME`` replaced; raises UnableToUseLocation."""
     check(place, rules)
     if place.variable is None:
@@ -113,7 +113,7 @@ def find(place: ToldLocation, rules: LocationRules, environ: Mapping[str, str]) 
     return _find(place, environ[place.variable], rules)
 
 
-def _find(place: ToldLocation, location: str, rules: LocationRules) -> ReadableLocation:
+def _find(place: LocationClaim, location: str, rules: LocationRules) -> ReadableLocation:
     if _SPACE.search(location):
         raise UnableToUseLocation("a location may hold no control characters and no backslashes")
     if place.storage == "table":
@@ -149,13 +149,13 @@ def _find(place: ToldLocation, location: str, rules: LocationRules) -> ReadableL
     return ReadableLocation(location=location)
 
 
-def _is_bound(place: ToldLocation, rules: LocationRules) -> bool:
+def _is_bound(place: LocationClaim, rules: LocationRules) -> bool:
     """A variable is the operator's own word; a catalog file is bound only where there are roots of its kind at all."""
     has_roots = any(root.startswith(TABLES) is (place.storage == "table") for root in rules.roots)
     return place.variable is None and (has_roots or not place.is_trusted)
 
 
-def _local(place: ToldLocation, path: str, rules: LocationRules) -> tuple[str, ...]:
+def _local(place: LocationClaim, path: str, rules: LocationRules) -> tuple[str, ...]:
     """The real folders of a local path; UnableToUseLocation where it is ours, or outside the roots."""
     if not os.path.isabs(path):
         raise UnableToUseLocation(f"{place.location} must be absolute: begin with / or a scheme such as s3://")
@@ -175,7 +175,7 @@ def is_own(real: str, own_paths: tuple[str, ...]) -> bool:
     return any(_is_inside(real, own) for own in own_paths)
 
 
-def _check_database(place: ToldLocation, location: str, rules: LocationRules) -> None:
+def _check_database(place: LocationClaim, location: str, rules: LocationRules) -> None:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -215,7 +215,7 @@ def steps_of_table(location: str) -> tuple[str, ...]:
     return steps if len(steps) > 1 else ("default", *steps)
 
 
-def _outside(place: ToldLocation) -> UnableToUseLocation:
+def _outside(place: LocationClaim) -> UnableToUseLocation:
     return UnableToUseLocation(
         f"{place.location} lies outside what the operator allows: add its folder or URL to ASSAY_ALLOWED_ROOTS, "
         "where the web app and the workers run"

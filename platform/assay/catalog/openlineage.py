@@ -24,7 +24,7 @@ class UnableToReadEvent(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Completion:
+class JobCompletion:
     """A job says that it has written a dataset; without a nominal time it does not say which window.
 
     ``rows`` is what the output's statistics say that this run wrote; whether it overwrote, only some runs say.
@@ -47,7 +47,7 @@ class LineageEvent:
     columns: Mapping[str, tuple[Column, ...]] = field(default_factory=dict)
     owners: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
-    completed: tuple[Completion, ...] = ()
+    completed: tuple[JobCompletion, ...] = ()
 
 
 def read_event(event: object) -> LineageEvent:
@@ -88,7 +88,7 @@ def read_event(event: object) -> LineageEvent:
         owners={name: owner for name, facets in facets_by_name.items() if (owner := _owner(facets))},
         dropped=dropped if kind == "COMPLETE" else (),
         completed=tuple(
-            Completion(dataset=name, window=window, rows=counts.get(name), overwrites=state in REPLACING)
+            JobCompletion(dataset=name, window=window, rows=counts.get(name), overwrites=state in REPLACING)
             for name, state in states.items()
             if kind == "COMPLETE" and name not in dropped
         ),

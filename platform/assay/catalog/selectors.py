@@ -178,7 +178,7 @@ def upstream_map() -> dict[int, tuple[int, ...]]:
 # The window that a person or a pipeline means: a partition's key, or two instants.
 
 
-def asked_window(dataset: Dataset, text: str) -> Window:
+def window_from_text(dataset: Dataset, text: str) -> Window:
     """The window of a partition key, or of ``START/END`` in ISO 8601; raises UnableToReadWindow."""
     if "/" in text:
         return Window.parse(text).taken()
@@ -198,7 +198,7 @@ def parse_windows(datasets: Sequence[Dataset], text: str, now: datetime) -> list
     """
     is_key = "/" not in text and any(dataset.partitioning for dataset in datasets)
     return [
-        latest_ended(dataset, now) if is_key and dataset.partitioning is None else asked_window(dataset, text)
+        latest_ended(dataset, now) if is_key and dataset.partitioning is None else window_from_text(dataset, text)
         for dataset in datasets
     ]
 

@@ -16,7 +16,7 @@ from assay.time.stored_times import Holds
 from assay.time.windows import Window
 
 from .column_types import declared_since
-from .locations import PUSHED, ToldLocation, UnableToUseLocation, check, place_of, rules_of
+from .locations import PUSHED, LocationClaim, UnableToUseLocation, check, place_of, rules_of
 from .place_limits import (
     MOST,
     NOBODY,
@@ -164,12 +164,12 @@ class UnableToRemove(UnableToApply):
     """More would leave the source at once than is likely meant."""
 
 
-def removal_fault(gone: Sequence[str], known: int) -> str | None:
-    """Why so many datasets must not leave a source of ``known`` at once unasked; None if they may."""
-    if len(gone) <= MOST_GONE or len(gone) <= MOST_SHARE_GONE * known:
+def removal_fault(gone: Sequence[str], total: int) -> str | None:
+    """Why so many datasets must not leave a source of ``total`` at once unasked; None if they may."""
+    if len(gone) <= MOST_GONE or len(gone) <= MOST_SHARE_GONE * total:
         return None
     named = ", ".join(gone[:SHOWN]) + (f" and {len(gone) - SHOWN} more" if len(gone) > SHOWN else "")
-    return f"{len(gone)} of its {known} datasets would leave the source at once: {named}"
+    return f"{len(gone)} of its {total} datasets would leave the source at once: {named}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +179,7 @@ class Applied:
     created: tuple[str, ...]
     changed: tuple[str, ...]
     missing: tuple[str, ...]  # known from the same source before, and no longer told
-    known: int  # datasets of the source before
+    dataset_count: int  # datasets of the source before
     templates: tuple[str, ...] = ()  # that came, changed or went, by name
     bindings: tuple[str, ...] = ()  # the same, as texts
 
@@ -196,7 +196,7 @@ def apply_catalog(
     check_locations(profile, source=source)
     _refuse_others(profile, source)
     names = [dataset.full_name for dataset in profile.datasets]
-    known = Dataset.objects.filter(source=source, missing_since__isnull=True).count()
+    dataset_count = Dataset.objects.filter(source=source, missing_since__isnull=True).count()
     results = {dataset.full_name: _apply_dataset(dataset, source, now) for dataset in profile.datasets}
     created = [name for name, (is_new, _) in results.items() if is_new]
     changed = [name for name, (is_new, is_changed) in results.items() if is_changed and not is_new]
@@ -206,7 +206,7 @@ def apply_catalog(
         gone = Dataset.objects.filter(source=source, missing_since__isnull=True).exclude(name_key__in=name_keys(names))
         missing = tuple(gone.order_by("full_name").values_list("full_name", flat=True))
         Dataset.objects.filter(name_key__in=name_keys(missing)).update(missing_since=now)
-    if not allow_removal and (fault := removal_fault(missing, known)):
+    if not allow_removal and (fault := removal_fault(missing, dataset_count)):
         raise UnableToRemove(f"{source!r}: {fault}; if that is meant, say --allow-removal")
     try:
         limited = inherit_limits(names, source=source)
@@ -215,7 +215,7 @@ def apply_catalog(
     edges = LineageEdge.objects.filter(upstream__name_key__in=name_keys([*created, *changed]))
     compared = edges.values_list("downstream__full_name", flat=True)  # their tests compare them with what changed
     mark_changed({*created, *changed, *touched, *missing, *limited, *compared}, now)
-    return Applied(created=tuple(created), changed=tuple(changed), missing=missing, known=known)
+    return Applied(created=tuple(created), changed=tuple(changed), missing=missing, dataset_count=dataset_count)
 
 
 def _refuse_others(profile: CatalogProfile, source: str) -> None:
@@ -256,7 +256,7 @@ def check_locations(profile: CatalogProfile, *, source: str) -> None:
         for replica in dataset.replicas if dataset.business_metric is None else ():
             values = {name: getattr(replica, name) for name in ("storage", "location", "options")}
             try:
-                check(ToldLocation(**values, is_trusted=source != PUSHED), rules)
+                check(LocationClaim(**values, is_trusted=source != PUSHED), rules)
             except UnableToUseLocation as error:
                 wrong.append(f"{_at(dataset.place)}{dataset.full_name} in {replica.datacenter}: {error}")
     if wrong:

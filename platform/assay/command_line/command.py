@@ -82,26 +82,26 @@ T = TypeVar("T")
 FIRST, MOST = timedelta(seconds=5), timedelta(seconds=60)  # between two questions
 
 
-def next_pause(asked: int, *, left: timedelta, poll: timedelta | None = None) -> timedelta:
+def next_pause(attempt: int, *, left: timedelta, poll: timedelta | None = None) -> timedelta:
     """How long to wait after so many questions: 5 s, 10 s, … 60 s, or ``poll`` each time; no longer than what is left.
 
-    ``asked`` counts from 1.
+    ``attempt`` counts from 1.
     """
-    return min(poll or doubled(FIRST, asked - 1, most=MOST), left)
+    return min(poll or doubled(FIRST, attempt - 1, most=MOST), left)
 
 
 def wait_for(
     ask: Callable[[], T],
     *,
     is_settled: Callable[[T], bool],
-    told: Callable[[T], str],
+    describe: Callable[[T], str],
     longest: timedelta,
     poll: timedelta | None = None,
 ) -> T:
     """The first answer that is settled, or the last one within ``longest`` of real time.
 
-    ``told`` says for people what is waited for. A terminal shows it in one line that lives; a log gets a line for each
-    change.
+    ``describe`` says for people what is waited for. A terminal shows it in one line that lives; a log gets a line for
+    each change.
     """
     end, last = time.monotonic() + longest.total_seconds(), ""
     is_live = sys.stderr.isatty()
@@ -111,7 +111,7 @@ def wait_for(
             left = timedelta(seconds=end - time.monotonic())
             if is_settled(answer) or left <= timedelta(0):
                 break
-            text = told(answer)
+            text = describe(answer)
             seconds = format_duration(timedelta(seconds=max(1, round(left.total_seconds()))))
             if status is not None:
                 status.update(f"{escape(text)} ({seconds} left)")
@@ -167,9 +167,9 @@ class UnableToRun(Exception):
     """A command could not do what it was asked; the message says what, where and how to mend it."""
 
 
-def key_values(given: Sequence[str]) -> dict[str, str]:
+def key_values(options: Sequence[str]) -> dict[str, str]:
     """What ``--option KEY=VALUE`` says; raises UnableToRun."""
-    pairs = [option.partition("=") for option in given]
+    pairs = [option.partition("=") for option in options]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise UnableToRun(f"--option {wrong[0]!r} gives no value: write it as {wrong[0]}=VALUE")
     return {name: value for name, _, value in pairs}

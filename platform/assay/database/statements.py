@@ -52,20 +52,20 @@ class PreparedValues:
 
     def __init__(self, rows: QuerySet[Any, tuple[Any, ...]], *places: Any) -> None:
         self._compiler = rows.query.get_compiler(connection=connection)
-        self._sql, given = self._compiler.as_sql()
+        self._sql, parameters = self._compiler.as_sql()
         self._converters = self._compiler.get_converters([column for column, _, _ in self._compiler.select])
         number = {_written(place): at for at, place in enumerate(places)}
-        self._given = [(number.get(value), value) for value in given]
+        self._parameters = [(number.get(value), value) for value in parameters]
 
     def values(self, *values: Any) -> Iterable[Sequence[Any]]:
         """The rows, as the query set would give them with these values in its places."""
         written = [_written(value) for value in values]
         with connection.cursor() as cursor:
-            cursor.execute(self._sql, [value if at is None else written[at] for at, value in self._given])
-            found: Iterable[Sequence[Any]] = cursor.fetchall()
+            cursor.execute(self._sql, [value if at is None else written[at] for at, value in self._parameters])
+            rows: Iterable[Sequence[Any]] = cursor.fetchall()
         if self._converters:
-            found = self._compiler.apply_converters(found, self._converters)
-        return found
+            rows = self._compiler.apply_converters(rows, self._converters)
+        return rows
 
 
 def rows_of(model: type[M], keys: Collection[int], related: tuple[str, ...] = ()) -> list[M]:

@@ -44,7 +44,7 @@ class Deadline:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """What came back; the names of headers are in lower case, and the body may be the first part of a longer one."""
 
     status: int
@@ -77,7 +77,7 @@ def ask(
     seconds: float = SECONDS,
     resolve: Resolve = resolved,
     most: int = MOST_OF_BODY,
-) -> Answer:
+) -> HttpAnswer:
     """What a URL answers, with ``most`` bytes of its body; redirects are not followed. Raises UnableToCall."""
     place, addresses = judge(url, rules, resolve=resolve)
     try:
@@ -132,7 +132,7 @@ def trust() -> ssl.SSLContext:
     return context
 
 
-def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: Deadline, most: int) -> Answer:
+def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: Deadline, most: int) -> HttpAnswer:
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_BYTES)
     for part_of_ours in (request, h11.Data(data=body), h11.EndOfMessage()):
         view = memoryview(http.send(part_of_ours) or b"")
@@ -161,4 +161,4 @@ def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: 
             reply += bytes(part_of_body.data)
         else:  # its end
             break
-    return Answer(status=event.status_code, headers=headers, body=reply[:most])
+    return HttpAnswer(status=event.status_code, headers=headers, body=reply[:most])

@@ -209,9 +209,9 @@ def finish_all(rows: Sequence[Claimable], *names: str) -> None:
     """Write these fields of every row as they are here, and give the leases back, all or ``UnableToFinish``."""
     for row in rows:
         row.lease_until, row.attempts = None, 0
-    found = update_each(rows, ("lease_until", "attempts", *names), unchanged=("epoch",))
-    if found != len(rows):
-        raise UnableToFinish(f"{len(rows) - found} of {len(rows)} rows were claimed again since")
+    row_count = update_each(rows, ("lease_until", "attempts", *names), unchanged=("epoch",))
+    if row_count != len(rows):
+        raise UnableToFinish(f"{len(rows) - row_count} of {len(rows)} rows were claimed again since")
 
 
 def extend(row: Claimable, lease: timedelta = LEASE, **filters: Any) -> bool:

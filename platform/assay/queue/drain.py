@@ -54,8 +54,8 @@ def bring_back(now: datetime) -> None:
             assert stage.due
             furthest = now + stage.furthest
             too_far = pending(stage, None).filter(**{f"{stage.due}__gt": furthest + SLACK})
-            if found := too_far.update(**{stage.due: furthest}):
-                log.info("due times brought back", stage=stage.name, rows=found)
+            if row_count := too_far.update(**{stage.due: furthest}):
+                log.info("due times brought back", stage=stage.name, rows=row_count)
         if stage.bring_back:
             import_string(stage.bring_back)(now)
 

@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 MOST_WAITING = 40  # hints in one queue; more would say nothing new, and would pile up where no worker takes them
 TELL_AGAIN_AFTER = 0.2  # seconds; of a worker that looks on after each of its tasks
-told_at: dict[tuple[str, str], float] = {}  # of the monotonic clock, by stage and datacenter
+hint_times: dict[tuple[str, str], float] = {}  # of the monotonic clock, by stage and datacenter
 
 
 def sweep(*, unless_told_within: float = 0.0) -> int:
@@ -35,7 +35,7 @@ def sweep(*, unless_told_within: float = 0.0) -> int:
     """
     before = time.monotonic() - unless_told_within
     places = _claimable(clock.now(), clock.database_now())
-    claimable = [(stage, place) for stage, place in places if told_at.get((stage.name, place), 0.0) <= before]
+    claimable = [(stage, place) for stage, place in places if hint_times.get((stage.name, place), 0.0) <= before]
     if not claimable:
         return 0
     with app.connection_for_write() as broker:
@@ -45,7 +45,7 @@ def sweep(*, unless_told_within: float = 0.0) -> int:
             hints = [place for place in claimable if room[queue_name(*place)]]
             for stage, datacenter in hints:
                 hint(stage, datacenter)
-                told_at[stage.name, datacenter] = time.monotonic()
+                hint_times[stage.name, datacenter] = time.monotonic()
             return len(hints)
         except lost as error:
             log.warning("hints not sent", stages=[stage.name for stage, _ in claimable], why=str(error))

@@ -31,7 +31,15 @@ from execution_engine.verification.constraints import AssertionConstraint
 from execution_engine.verification.data import name_of, names_files
 from test_generator.challenge.challenge import ChallengedWindow, Challenger, Verifier
 from test_generator.challenge.injector import ErrorKind
-from test_generator.challenge.live_tests import Beside, CopyTest, Moment, Upstreams, has_past, live_tests, moment_of
+from test_generator.challenge.live_tests import (
+    CopyTest,
+    ForeignInputs,
+    Moment,
+    Upstreams,
+    has_past,
+    live_tests,
+    moment_of,
+)
 from test_generator.challenge.report import as_json, show
 
 FIRST_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # of windows that no day names: only their order counts
@@ -98,9 +106,9 @@ def _challenged(dataset: Dataset | None, folder: Path, options: dict[str, Any]) 
     tests, unjudged = live_tests(dataset) if dataset and partitioning else ([], {})
     upstreams = Upstreams(folder=folder, partitioning=partitioning) if partitioning else None
 
-    def others(beside: Beside, moment: Moment) -> dict[str, Table | Path]:
+    def others(inputs: ForeignInputs, moment: Moment) -> dict[str, Table | Path]:
         tables: dict[str, Table | Path] = {name: Path(where) for name, where in written.tables.items()}
-        return tables | dict(upstreams(beside, moment) if upstreams else {})
+        return tables | dict(upstreams(inputs, moment) if upstreams else {})
 
     challenger = Challenger(
         verifier=Verifier(

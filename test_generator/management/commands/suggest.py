@@ -17,7 +17,15 @@ from assay.command_line.exit_codes import ExitCode
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_windows import add_window_arguments, dataset_named, windows_of_dataset, windows_of_files
 from execution_engine.verification.data import names_files
-from test_generator.offers import USUAL_WINDOWS, Past, asserted_of, decided_of, note, other_keys, suggested_window
+from test_generator.offers import (
+    USUAL_WINDOWS,
+    PastSuggestions,
+    asserted_of,
+    decided_of,
+    note,
+    other_keys,
+    suggested_window,
+)
 from test_generator.suggestions.suggest import as_json, as_yaml, still_offered, suggestions
 
 
@@ -74,7 +82,7 @@ class Command(Base):
             options["write"].write_text(as_yaml(always, catalogued))
             result["written"] = len(always)
         if dataset and options["keep"]:
-            reading = Past(keys=tuple(window.key for window in windows), found=tuple(offered))
+            reading = PastSuggestions(keys=tuple(window.key for window in windows), suggestions=tuple(offered))
             origin = command_origin()
             with transaction.atomic():
                 count = note(dataset, reading, author=origin.actor, now=clock.now())

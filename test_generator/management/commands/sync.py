@@ -20,7 +20,7 @@ from test_generator import tasks
 from test_generator.models import RuleTemplate
 from test_generator.services import UnableToWrite, remove_source, sync_files
 from test_generator.sync import idle_bindings
-from test_generator.templates.services import as_json, counts_of, shown_templates
+from test_generator.templates.services import as_json, counts_of, template_summaries
 
 WHATS = ("created", "changed", "missing")
 
@@ -55,7 +55,9 @@ class Command(Base):
             **{what: list(getattr(applied, what)) for what in WHATS},
             "datasets": Dataset.objects.filter(missing_since__isnull=True).count(),
             "data_tests": DataTest.objects.filter(retired_at__isnull=True).count(),
-            "templates": [as_json(template) for template in shown_templates(RuleTemplate.objects.filter(source=name))],
+            "templates": [
+                as_json(template) for template in template_summaries(RuleTemplate.objects.filter(source=name))
+            ],
             "idle_bindings": [str(binding) for binding in idle_bindings(name)],
             "idle_datacenters": idle_datacenters(),
         }
@@ -90,7 +92,7 @@ def _synced(options: dict[str, Any]) -> tuple[str, Applied]:
         removal = options["allow_removal"]
         source, applied = sync_files(options["path"], name=options["source"], allow_removal=removal, now=now)
         name, action = source.name, "catalog.synced"
-    given = {"path": str(options["path"])} if options["path"] else {}
+    details = {"path": str(options["path"])} if options["path"] else {}
     after = {what: list(getattr(applied, what)) for what in (*WHATS, "templates", "bindings")}
-    record(command_origin(), action, kind="catalog", key=name, before=None, after=after, given=given)
+    record(command_origin(), action, kind="catalog", key=name, before=None, after=after, details=details)
     return name, applied

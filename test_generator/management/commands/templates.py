@@ -9,7 +9,7 @@ from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from test_generator.models import Gap, RuleTemplate
-from test_generator.templates.services import as_json, counts_of, shown_templates
+from test_generator.templates.services import as_json, counts_of, template_summaries
 
 
 class Command(Base):
@@ -31,7 +31,7 @@ class Command(Base):
         open_gaps = Gap.objects.filter(template__in=[row.name for row in selected], closed_at__isnull=True)
         gaps = open_gaps.select_related("dataset").order_by("dataset__full_name") if name else ()
         return ExitCode.HELD, {
-            "templates": [as_json(template) for template in shown_templates(selected)],
+            "templates": [as_json(template) for template in template_summaries(selected)],
             "gaps": [{"dataset": gap.dataset.full_name, "reason": gap.reason} for gap in gaps],
         }
 

@@ -8,8 +8,8 @@ import pytest
 from assay import clock
 from assay.catalog.profile import SlaProfile
 from assay.models import Dataset
-from incident_manager.quality.rules import AskedRange, Status, judge
-from incident_manager.quality.selectors import known_of
+from incident_manager.quality.rules import QualityStatus, RangeRequest, judge
+from incident_manager.quality.selectors import window_facts
 from tests.e2e.cases.people import body, force, open_incident, said
 from tests.e2e.scenario import Scenario, data_test, dataset, incidents, notices, standing, state, window
 from tests.fakes import rows
@@ -41,11 +41,11 @@ def heal(scenario: Scenario) -> None:
         scenario.expire(RIDES, key)
 
 
-def known(day: str) -> Status:
+def known(day: str) -> QualityStatus:
     row = Dataset.objects.get(full_name=RIDES)
     asked = window(RIDES, day)
-    facts = known_of(row, asked, now=clock.now())
-    return judge(facts, AskedRange(window=asked, datacenter="sea")).status
+    facts = window_facts(row, asked, now=clock.now())
+    return judge(facts, RangeRequest(window=asked, datacenter="sea")).status
 
 
 def test_the_owner_hears_once_with_the_number_and_the_keys(scenario: Scenario) -> None:
@@ -64,7 +64,7 @@ def test_it_heals_by_itself_when_the_rows_are_moved(scenario: Scenario) -> None:
     scenario.until("2026-03-17 12:00")
     (incident,) = incidents(RIDES, "completeness")
     assert (state(TEST), incident.resolution) == ("PASS", "auto")
-    assert known(MONDAY) is Status.GOOD
+    assert known(MONDAY) is QualityStatus.GOOD
 
 
 def test_the_gate_warns_and_does_not_block(scenario: Scenario) -> None:
@@ -75,7 +75,7 @@ def test_the_gate_warns_and_does_not_block(scenario: Scenario) -> None:
         "warn",
         {"completeness is broken (FAIL)", f"completeness incident {incident.pk} is open"},
     )
-    assert known(MONDAY) is Status.BAD
+    assert known(MONDAY) is QualityStatus.BAD
 
 
 def test_a_user_may_waive_it(scenario: Scenario) -> None:
@@ -105,8 +105,8 @@ def test_a_table_without_such_rows_is_asked_nothing_more(scenario: Scenario) -> 
 def test_that_no_row_lies_outside_makes_no_untested_day_good(scenario: Scenario) -> None:
     a_week(scenario, "2026-03-16 12:00", lost=False, primary_key=())
     assert state(TEST) == "PASS"
-    assert known(MONDAY) is Status.GOOD
-    assert known("2020-01-01") is Status.UNTESTED
+    assert known(MONDAY) is QualityStatus.GOOD
+    assert known("2020-01-01") is QualityStatus.UNTESTED
 
 
 def test_freshness_answers_for_a_day_that_is_lost_later_where_nothing_compares_its_rows(scenario: Scenario) -> None:

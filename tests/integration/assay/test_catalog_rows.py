@@ -155,7 +155,7 @@ def test_a_business_metric_is_read_again_as_it_was_told_and_becomes_no_table() -
 
 
 def test_a_new_dataset_has_a_source_and_the_time_at_which_it_came() -> None:
-    assert applied(FULL) == Applied(created=("mart.Full",), changed=(), missing=(), known=0)
+    assert applied(FULL) == Applied(created=("mart.Full",), changed=(), missing=(), dataset_count=0)
     row = found("mart.full")
     assert (row.source, row.created_at, row.changed_at, row.reconcile_at) == ("ours", NOW, NOW, NOW)
     assert (row.full_name, row.missing_since) == ("mart.Full", None)
@@ -173,7 +173,7 @@ def test_what_is_told_again_in_whatever_case_changes_nothing() -> None:
     applied(FULL, BARE)
     Dataset.objects.update(reconcile_at=None)
     again = replace(FULL, namespace="MART", name="full")
-    assert applied(again, BARE, now=LATER) == Applied(created=(), changed=(), missing=(), known=2)
+    assert applied(again, BARE, now=LATER) == Applied(created=(), changed=(), missing=(), dataset_count=2)
     assert left_to_reconcile() == set()
     assert found("mart.full").full_name == "mart.Full"
 
@@ -210,7 +210,7 @@ def test_a_full_sync_notes_what_is_told_no_more_of_its_own_source_alone() -> Non
     assert applied(named("b"), full=False, now=LATER).missing == ()
     assert not Dataset.objects.filter(missing_since=LATER).exists()
     told = applied(named("b"), now=LATER)
-    assert (told.missing, told.known, told.changed) == (("raw.bare", "raw.gone"), 3, ())
+    assert (told.missing, told.dataset_count, told.changed) == (("raw.bare", "raw.gone"), 3, ())
     missing = Dataset.objects.filter(missing_since__isnull=False)
     assert {row.full_name: row.missing_since for row in missing} == {
         "raw.bare": LATER,
@@ -218,7 +218,7 @@ def test_a_full_sync_notes_what_is_told_no_more_of_its_own_source_alone() -> Non
         str(long_ago): NOW - DAY,
     }
     assert left_to_reconcile() == {"raw.bare", "raw.gone"}
-    assert applied(named("b"), now=LATER).known == 1
+    assert applied(named("b"), now=LATER).dataset_count == 1
 
 
 def test_a_dataset_that_comes_back_is_missing_no_more() -> None:

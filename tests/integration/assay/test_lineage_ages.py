@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from assay.catalog.events import apply_event
-from assay.catalog.openlineage import Completion, LineageEvent
+from assay.catalog.openlineage import JobCompletion, LineageEvent
 from assay.catalog.profile import CatalogProfile, LineageProfile
 from assay.catalog.services import apply_catalog
 from assay.models import Dataset, LineageEdge
@@ -25,7 +25,7 @@ def event(*upstreams: str, at: datetime, is_over: bool = True, downstream: str =
     """A job says that it makes a table of these."""
     name = f"raw.{downstream}"
     lineage = tuple(LineageProfile(upstream=f"raw.{upstream}", downstream=name) for upstream in upstreams)
-    completed = (Completion(dataset=name, window=None),) if is_over else ()
+    completed = (JobCompletion(dataset=name, window=None),) if is_over else ()
     apply_event(LineageEvent(job="load", at=at, lineage=lineage, completed=completed), now=at)
 
 

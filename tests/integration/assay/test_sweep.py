@@ -7,7 +7,7 @@ from assay import clock
 from assay.celery import app
 from assay.queue.claims import claim, pending
 from assay.queue.flow import stage
-from assay.scheduler.sweep import MOST_WAITING, look_on, sweep, told_at
+from assay.scheduler.sweep import MOST_WAITING, hint_times, look_on, sweep
 from execution_engine.models import Watch
 from tests.factories import NOW, DatasetFactory, day
 from tests.servers import Redis
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def noon() -> None:
     """The clock, and empty queues in this process."""
     clock.simulate(NOW)
-    told_at.clear()
+    hint_times.clear()
     for name in ("assay", "assay.phx"):
         drop(name)
 

@@ -14,7 +14,7 @@ from benchmarks.engine.parts import SMALL_WAYS
 from benchmarks.engine.suite import suite
 from execution_engine.engines.protocol import WHOLE, ScanReport
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.read_by import Kind
+from execution_engine.read_by import FallbackKind
 
 TABLES = 8  # two of each schema, which share a job
 
@@ -52,7 +52,7 @@ def test_all_checks_of_small_tables_hold_whoever_reads_them(small: dict[str, Sma
 def test_without_kernels_spark_reads_the_values_as_the_setting_says(small: dict[str, SmallTogether]) -> None:
     for report in reports_of(small["small_without_kernels"]):
         assert report.read_by.kernels == 0
-        assert set(report.read_by.left_by_kind) == {Kind.OFF}
+        assert set(report.read_by.left_by_kind) == {FallbackKind.OFF}
 
 
 def test_together_the_kernels_read_them_in_a_job(small: dict[str, SmallTogether]) -> None:

@@ -10,7 +10,7 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 
 import pytest
 
-from deploy.local.process import LONGEST_DELAY, Process, State, Supervisor, alone, delay, end_left, note
+from deploy.local.process import LONGEST_DELAY, Process, ProcessState, Supervisor, alone, delay, end_left, note
 from deploy.local.programs import UnableToStart
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -75,9 +75,9 @@ def test_a_stopped_process_is_there_and_goes_on(tmp_path: Path, supervisor: Supe
     sleeper = process(tmp_path, SLEEPS)
     supervisor.start(sleeper)
     sleeper.signal(SIGSTOP)
-    assert sleeper.state is State.STOPPED
+    assert sleeper.state is ProcessState.STOPPED
     sleeper.signal(SIGCONT)
-    assert (sleeper.state, sleeper.restarts) == (State.RUNS, 0)
+    assert (sleeper.state, sleeper.restarts) == (ProcessState.RUNS, 0)
 
 
 def test_one_that_was_ended_stays_down_until_it_is_started(tmp_path: Path, supervisor: Supervisor) -> None:
@@ -85,7 +85,7 @@ def test_one_that_was_ended_stays_down_until_it_is_started(tmp_path: Path, super
     supervisor.start(sleeper)
     sleeper.end(5)
     sleeper.look_after()
-    assert (sleeper.state, is_there(sleeper.pid)) == (State.ENDED, False)
+    assert (sleeper.state, is_there(sleeper.pid)) == (ProcessState.ENDED, False)
     sleeper.start()
     assert is_there(sleeper.pid)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from execution_engine.engines.protocol import WHOLE, Limits, Wanted
+from execution_engine.engines.protocol import WHOLE, Limits, MeasurementRequest
 from execution_engine.engines.registry import engine_for
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.options import SparkOptions
@@ -15,7 +15,7 @@ from tests.integration.engines.trips import measure_one, metric, parquet, write
 
 DEADLINE = 6  # the server is warm; what passes it keeps all cores busy until then
 JOINED = "select count(*) from t a join t b on a.half = b.half where a.id < b.id + 7"
-LARGEST = Wanted(key="n", spec=metric("max", "id"))
+LARGEST = MeasurementRequest(key="n", spec=metric("max", "id"))
 
 
 def main(root: str, port: str) -> None:
@@ -30,7 +30,7 @@ def main(root: str, port: str) -> None:
     measure_one(warming, table, LARGEST)
     engine = engine_for("parquet", options, Limits(deadline_seconds=DEADLINE))
     started = time.monotonic()
-    slow = Wanted(key="q", spec=metric("query", arguments=(JOINED,)), tables={"t": table})
+    slow = MeasurementRequest(key="q", spec=metric("query", arguments=(JOINED,)), tables={"t": table})
     late = engine.scan(table, WHOLE, [slow]).measured["q"]
     print(late.failure and late.failure.reason, time.monotonic() - started < DEADLINE + 10)
     print(measure_one(engine, table, LARGEST).value, flush=True)

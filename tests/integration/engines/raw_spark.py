@@ -9,7 +9,7 @@ from functools import cached_property
 import pandas as pd
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.protocol import Measured, Part, ScanReport, Table, Unit, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest, Part, ScanReport, Table, Unit
 from execution_engine.engines.spark.failures import SPARK_ERRORS, failure_of
 from execution_engine.engines.spark.start.session import SparkOptions, start_session, use_java
 from execution_engine.metrics.spec import MetricSpec
@@ -18,9 +18,9 @@ HOSTED = f"{__name__}:RawSpark"
 NOWHERE = Table(name="nowhere", storage="parquet", location="/nowhere")
 
 
-def raw(text: str) -> Wanted:
+def raw(text: str) -> MeasurementRequest:
     """Runs ``text``: SQL as it is, or one of the words below."""
-    return Wanted(key=text, spec=MetricSpec(name="query", arguments=(text,)))
+    return MeasurementRequest(key=text, spec=MetricSpec(name="query", arguments=(text,)))
 
 
 class RawSpark:
@@ -39,12 +39,12 @@ class RawSpark:
     def close(self) -> None:
         self.session.stop()
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
-        measured = {item.key: self._run(str(item.spec.arguments[0])) for item in wanted}
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
+        measured = {item.key: self._run(str(item.spec.arguments[0])) for item in requests}
         return ScanReport(measured=measured, spark_jobs=0, seconds=0, fingerprint=None)
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
-        return tuple(self.scan(unit.table, unit.part, unit.wanted) for unit in units)
+        return tuple(self.scan(unit.table, unit.part, unit.requests) for unit in units)
 
     def _run(self, text: str) -> Measured:
         word, _, number = text.partition(" ")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from execution_engine.engines.protocol import Measured, Part, Table, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest, Part, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Reason
@@ -55,8 +55,8 @@ def scan(engine: SparkEngine, table: Table, cases: Sequence[Case], key: str) -> 
     return [report.measured[str(at)] for at in range(len(cases))]
 
 
-def wanted(cases: Sequence[Case]) -> tuple[Wanted, ...]:
-    return tuple(Wanted(key=str(at), spec=each.spec) for at, each in enumerate(cases))
+def wanted(cases: Sequence[Case]) -> tuple[MeasurementRequest, ...]:
+    return tuple(MeasurementRequest(key=str(at), spec=each.spec) for at, each in enumerate(cases))
 
 
 def differences(cases: Sequence[Case], measured: Sequence[Measured], rows: pd.DataFrame) -> list[object]:

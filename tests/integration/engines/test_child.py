@@ -14,7 +14,7 @@ import pytest
 
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions, members
-from execution_engine.engines.protocol import WHOLE, Limits, Measured, Wanted
+from execution_engine.engines.protocol import WHOLE, Limits, Measured, MeasurementRequest
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.outcome import Reason
@@ -72,7 +72,9 @@ def test_a_child_measures_what_spark_here_measures(
     try:
         assert measure(child, table, *specs) == measure(spark_engine, table, *specs)
         (built,) = measure(child, table, metric("bloom_filter", "trip_id"))
-        probe = Wanted(key="p", spec=metric("keys_found", "trip_id"), inputs={"bloom_filter": built.state or b""})
+        probe = MeasurementRequest(
+            key="p", spec=metric("keys_found", "trip_id"), inputs={"bloom_filter": built.state or b""}
+        )
         assert measure_one(child, table, probe) == measure_one(spark_engine, table, probe)
         assert child.fingerprint(table, WHOLE) == spark_engine.fingerprint(table, WHOLE)
         assert child.partitions(table) == spark_engine.partitions(table)

@@ -12,11 +12,11 @@ import pytest
 
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions, members
-from execution_engine.engines.protocol import WHOLE, Limits, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Limits, MeasurementRequest, ScanReport, Table
 from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
-from execution_engine.read_by import Kind, Left
+from execution_engine.read_by import FallbackKind, Left
 from tests.integration.engines.doomed import ASLEEP, FILLED, FOLDER, HOSTED, KILLED, NOTHING, begun, doom
 from tests.integration.engines.trips import metric
 from tests.integration.sparks import CHOSEN, CLUSTER
@@ -43,7 +43,7 @@ class Place:
 
     def scan(self, table: Table, specs: Sequence[MetricSpec], seconds: float = PATIENT) -> ScanReport:
         self.engine._seconds = seconds
-        return self.engine.scan(table, WHOLE, [Wanted(key=spec.text, spec=spec) for spec in specs])
+        return self.engine.scan(table, WHOLE, [MeasurementRequest(key=spec.text, spec=spec) for spec in specs])
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_kernels_whose_worker_is_killed_at_each_attempt_leave_their_values_to_sp
     found = place.scan(table, SPECS)
     assert begun(place.folder) == ATTEMPTS
     assert found.measured == expected.measured
-    assert found.read_by.left == (Left(kind=Kind.FAILED, why="a task of the kernels failed", values=3),)
+    assert found.read_by.left == (Left(kind=FallbackKind.FAILED, why="a task of the kernels failed", values=3),)
 
 
 def test_spark_s_own_task_whose_worker_is_killed_at_each_attempt_fails(place: Place, table: Table) -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.scan import measure
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def measured(frame: DataFrame, *, native: bool) -> dict[str, Measured]:
-    wanted = [Wanted(key=spec.text, spec=spec) for spec in SPECS]
+    wanted = [MeasurementRequest(key=spec.text, spec=spec) for spec in SPECS]
     return dict(measure(frame_source(frame, "rides"), wanted, native=native).measured)
 
 
@@ -104,6 +104,6 @@ def test_another_time_zone_is_left_to_spark(tokyo: SparkSession, folder: Path) -
 def test_a_schema_that_the_reader_gave_is_held_to(session: SparkSession, folder: Path) -> None:
     frame = session.read.schema("city string, fare double, at timestamp_ntz").parquet(str(folder))
     specs = [metric("completeness", "city"), metric("mean", "fare")]
-    wanted = [Wanted(key=spec.text, spec=spec) for spec in specs]
+    wanted = [MeasurementRequest(key=spec.text, spec=spec) for spec in specs]
     found = [measure(frame_source(frame, "rides"), wanted, native=native).measured for native in (True, False)]
     assert found[0] == found[1]

@@ -13,7 +13,7 @@ from assay.config import Config
 from execution_engine.engines import protocol
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.protocol import WHOLE, Limits, Part, ScanReport, Table, Unit, Wanted
+from execution_engine.engines.protocol import WHOLE, Limits, MeasurementRequest, Part, ScanReport, Table, Unit
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.start.options import SparkOptions
@@ -46,8 +46,8 @@ def here() -> Iterator[SparkEngine]:
     engine.close()
 
 
-def wanted(specs: tuple[MetricSpec, ...]) -> tuple[Wanted, ...]:
-    return tuple(Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs)
+def wanted(specs: tuple[MetricSpec, ...]) -> tuple[MeasurementRequest, ...]:
+    return tuple(MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs)
 
 
 def differing(one: ScanReport, other: ScanReport, magnitudes: Mapping[str, float]) -> list[str]:
@@ -58,7 +58,7 @@ def differing(one: ScanReport, other: ScanReport, magnitudes: Mapping[str, float
 def by_spark(engine: SparkEngine, monkeypatch: pytest.MonkeyPatch, unit: Unit, *, native: bool) -> ScanReport:
     with monkeypatch.context() as patch:
         patch.setattr(engine, "_options", replace(engine._options, native=native))
-        return engine.scan(unit.table, unit.part, unit.wanted)
+        return engine.scan(unit.table, unit.part, unit.requests)
 
 
 @pytest.mark.parametrize("keys", [(DAY,), (DAY, OTHER_DAY), None], ids=["a day", "two days", "the whole table"])
@@ -69,8 +69,8 @@ def test_a_small_part_is_read_here_as_spark_reads_it_without_a_job(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    unit = Unit(table=write_trips(tmp_path), part=Part(keys=keys), wanted=wanted(SPECS))
-    told = here.scan(unit.table, unit.part, unit.wanted)
+    unit = Unit(table=write_trips(tmp_path), part=Part(keys=keys), requests=wanted(SPECS))
+    told = here.scan(unit.table, unit.part, unit.requests)
     kernels, aggregates = (by_spark(spark_engine, monkeypatch, unit, native=native) for native in (True, False))
     assert told.spark_jobs == 0
     assert here._session is None
@@ -83,7 +83,7 @@ def test_windows_that_are_scanned_together_need_no_job_where_each_is_small(
     here: SparkEngine, spark_engine: SparkEngine, tmp_path: Path
 ) -> None:
     table = write_trips(tmp_path)
-    units = [Unit(table=table, part=Part(keys=(day,)), wanted=wanted(SPECS[:6])) for day in (DAY, OTHER_DAY)]
+    units = [Unit(table=table, part=Part(keys=(day,)), requests=wanted(SPECS[:6])) for day in (DAY, OTHER_DAY)]
     told, by_jobs = here.scan_all(units), spark_engine.scan_all(units)
     assert [report.spark_jobs for report in told] == [0, 0]
     assert here._session is None
@@ -98,8 +98,8 @@ def test_what_the_kernels_leave_to_spark_takes_all_that_is_asked_of_its_part_alo
     table = write_trips(tmp_path)
     some = wanted((metric("mean", "fare"), metric("compliance", arguments=("fare + 1 > 5",))))
     units = [
-        Unit(table=table, part=Part(keys=(DAY,)), wanted=some),
-        Unit(table=table, part=Part(keys=(OTHER_DAY,)), wanted=some[:1]),
+        Unit(table=table, part=Part(keys=(DAY,)), requests=some),
+        Unit(table=table, part=Part(keys=(OTHER_DAY,)), requests=some[:1]),
     ]
     expected = spark_engine.scan_all(units)
     monkeypatch.setattr(spark_engine, "_options", replace(spark_engine._options, in_process_bytes=MANY))

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.engine.state_folder import StateFolder
 from execution_engine.engines.files.listing import read_fingerprints_by_key
-from execution_engine.engines.protocol import WHOLE, Measured, Part, ScanReport, Table, Unit, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Part, ScanReport, Table, Unit
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
 from execution_engine.exact import Number
@@ -78,12 +78,12 @@ def trips(tmp_path: Path) -> Table:
 def merged(engine: Watched, table: Table, folder: Path, specs: Sequence[MetricSpec] = EXACT) -> dict[str, Measured]:
     prints = read_fingerprints_by_key(table, WHOLE)
     assert prints is not None
-    wanted = [Wanted(key=spec.text, spec=spec) for spec in specs]
+    wanted = [MeasurementRequest(key=spec.text, spec=spec) for spec in specs]
     return dict(scan_merged(engine, table, prints, wanted, StateFolder(folder=folder)).measured)  # type: ignore[arg-type]
 
 
 def scanned(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec] = EXACT) -> dict[str, Number]:
-    report = engine.scan(table, WHOLE, [Wanted(key=spec.text, spec=spec) for spec in specs])
+    report = engine.scan(table, WHOLE, [MeasurementRequest(key=spec.text, spec=spec) for spec in specs])
     return {key: found.value for key, found in report.measured.items() if found.value is not None}
 
 
@@ -203,7 +203,7 @@ def test_any_window_is_a_merge(spark_engine: SparkEngine, trips: Table, tmp_path
     merged(Watched(spark_engine), trips, tmp_path / "states")
     prints = read_fingerprints_by_key(trips, Part(keys=DAYS[1:]))
     assert prints is not None
-    engine, wanted = Watched(spark_engine), [Wanted(key=spec.text, spec=spec) for spec in EXACT]
+    engine, wanted = Watched(spark_engine), [MeasurementRequest(key=spec.text, spec=spec) for spec in EXACT]
     report = scan_merged(engine, trips, prints, wanted, StateFolder(folder=tmp_path / "states"))  # type: ignore[arg-type]
     direct = spark_engine.scan(trips, Part(keys=DAYS[1:]), wanted)
     assert engine.read == []
@@ -211,8 +211,8 @@ def test_any_window_is_a_merge(spark_engine: SparkEngine, trips: Table, tmp_path
 
 
 def test_partitions_of_one_shape_share_their_spark_job(spark_engine: SparkEngine, trips: Table) -> None:
-    wanted = tuple(Wanted(key=spec.text, spec=spec) for spec in EXACT)
-    reports = spark_engine.scan_all([Unit(table=trips, part=Part(keys=(day,)), wanted=wanted) for day in DAYS])
+    wanted = tuple(MeasurementRequest(key=spec.text, spec=spec) for spec in EXACT)
+    reports = spark_engine.scan_all([Unit(table=trips, part=Part(keys=(day,)), requests=wanted) for day in DAYS])
     single = [spark_engine.scan(trips, Part(keys=(day,)), wanted) for day in DAYS]
     assert sum(report.spark_jobs for report in reports) <= 2  # a shuffle may be a job of its own
     for together, alone in zip(reports, single, strict=True):

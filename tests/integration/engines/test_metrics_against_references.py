@@ -11,7 +11,7 @@ from execution_engine.engines.spark import sources
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.measures import frequencies
-from execution_engine.metrics.definition import Kind
+from execution_engine.metrics.definition import MetricKind
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.group_values import GroupValues
 from tests.integration.engines.many_types import Rows, frame_of, null_rows, random_rows, write
@@ -21,7 +21,7 @@ from tests.integration.engines.references import as_text, differences, scan, und
 PARTS: Mapping[str, Rows] = {"random": random_rows(700), "nulls": null_rows(5), "empty": [], "one": random_rows(1, 3)}
 FRAMES = {key: frame_of(rows) for key, rows in PARTS.items()}
 
-COUNTED = [each for each in EXACT if METRICS[each.spec.name].kind is Kind.GROUPING]
+COUNTED = [each for each in EXACT if METRICS[each.spec.name].kind is MetricKind.GROUPING]
 CLAUSES = {
     "key < 20": lambda rows: [key is not None and key < 20 for key in rows["key"]],
     "x is null or flag": lambda rows: [
@@ -98,7 +98,7 @@ def test_each_group_is_measured_as_if_it_were_the_table(
 
 def test_parts_that_share_a_job_are_measured_apart(spark_engine: SparkEngine, many: Table) -> None:
     cases = [each for each in EXACT if METRICS[each.spec.name].merges(each.spec)]
-    units = [Unit(table=many, part=Part(keys=(key,)), wanted=wanted(cases)) for key in PARTS]
+    units = [Unit(table=many, part=Part(keys=(key,)), requests=wanted(cases)) for key in PARTS]
     for key, report in zip(PARTS, spark_engine.scan_all(units), strict=True):
         assert differences(cases, [report.measured[str(at)] for at in range(len(cases))], FRAMES[key]) == []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from execution_engine.engines.protocol import WHOLE, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.definitions.patterns import NAMED
 from execution_engine.metrics.spec import MetricSpec
@@ -16,7 +16,7 @@ def test_spark_tells_the_examples_apart(spark_engine: SparkEngine, tmp_path: Pat
     names, signs, texts = zip(*LINES, strict=True)
     pq.write_table(pa.table({"name": names, "sign": signs, "text": texts}), tmp_path / "examples.parquet")
     expected = {(name, sign): float(sign == "+") for name in NAMED for sign in "+-"}
-    wanted = [Wanted(key=f"{name}{sign}", spec=_spec(name, sign)) for name, sign in expected]
+    wanted = [MeasurementRequest(key=f"{name}{sign}", spec=_spec(name, sign)) for name, sign in expected]
     report = spark_engine.scan(Table(name="raw.examples", storage="parquet", location=str(tmp_path)), WHOLE, wanted)
     assert {key: report.measured["".join(key)].value for key in expected} == expected
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.protocol import WHOLE, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.exact import Number
 from execution_engine.metrics.definition import SERVICE
@@ -28,7 +28,7 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 
 def estimates(engine: SparkEngine, table: Table, *specs: MetricSpec) -> list[Number]:
-    measured = engine.scan(table, WHOLE, [Wanted(key=spec.text, spec=spec) for spec in specs]).measured
+    measured = engine.scan(table, WHOLE, [MeasurementRequest(key=spec.text, spec=spec) for spec in specs]).measured
     return [measured[spec.text].value or 0 for spec in specs]
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
@@ -50,7 +50,7 @@ def measure(
     others: Rows = SOURCE,
 ) -> Measured:
     trips, source = table(folder, "trips", rows), table(folder, "source", others, types)
-    wanted = Wanted(key="it", spec=spec, tables={"raw.source": source})
+    wanted = MeasurementRequest(key="it", spec=spec, tables={"raw.source": source})
     return engine.scan(trips, WHOLE, [wanted]).measured["it"]
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.columns.column_types import expressions
 from execution_engine.engines.gathering import from_state
-from execution_engine.engines.protocol import Measured, Part, Unit, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest, Part, Unit
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states.states import State, from_bytes, merged
+from execution_engine.metrics.states.states import MetricState, from_bytes, merged
 from tests.integration.engines.many_types import frame_of, random_rows, write
 from tests.integration.engines.metric_cases import EXACT
 from tests.integration.engines.references import agrees
@@ -37,8 +37,8 @@ def states(spark_engine: SparkEngine, tmp_path_factory: pytest.TempPathFactory) 
     """Of each metric, one state for each part."""
     table = write(tmp_path_factory.mktemp("parts"), {str(at): rows for at, rows in enumerate(SLICES)})
     specs = [*(each.spec for each in CASES), *SKETCHES]
-    wanted = tuple(Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs)
-    units = [Unit(table=table, part=Part(keys=(str(at),)), wanted=wanted) for at in range(PARTS)]
+    wanted = tuple(MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs)
+    units = [Unit(table=table, part=Part(keys=(str(at),)), requests=wanted) for at in range(PARTS)]
     reports = spark_engine.scan_all(units)
     return {spec.text: [report.measured[spec.text].state or b"" for report in reports] for spec in specs}
 
@@ -54,7 +54,7 @@ def whole(spec: MetricSpec, states: Sequence[bytes], halves: int) -> Measured:
     statistics = METRICS[spec.name].statistics
     named = None if statistics is None else dict(statistics(spec, WRITE))
     first, second = (merged(named, part) for part in (read[:halves], read[halves:]) if part)
-    both: State = merged(named, [first, second])
+    both: MetricState = merged(named, [first, second])
     again = from_bytes(spec, both.to_bytes(spec))  # as it is kept between two days
     return from_state(spec, again)
 

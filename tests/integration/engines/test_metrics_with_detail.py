@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
@@ -28,7 +28,7 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 
 def measure(engine: SparkEngine, table: Table, *specs: MetricSpec) -> list[Measured]:
-    wanted = [Wanted(key=str(at), spec=spec) for at, spec in enumerate(specs)]
+    wanted = [MeasurementRequest(key=str(at), spec=spec) for at, spec in enumerate(specs)]
     report = engine.scan(table, WHOLE, wanted)
     return [report.measured[item.key] for item in wanted]
 

@@ -18,13 +18,13 @@ from pyspark import cloudpickle
 
 from execution_engine.engines.native.local_scan import pieces_of
 from execution_engine.engines.native.measure import Native
-from execution_engine.engines.protocol import WHOLE, Measured, Table, Unit, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table, Unit
 from execution_engine.engines.spark import kernels, scan
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.kernels import taken_natively
 from execution_engine.engines.spark.measures import gather
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.read_by import Kind
+from execution_engine.read_by import FallbackKind
 from tests.integration.engines.alike import alike, magnitudes_in
 from tests.integration.engines.drawn_files import columns, metrics, write_drawn
 from tests.integration.engines.trips import metric
@@ -56,8 +56,8 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[Native]:
         return found[-1]
 
     monkeypatch.setattr(scan, "taken_natively", watched)
-    monkeypatch.setattr(kernels, "told", lambda footers, asked: {})
-    monkeypatch.setattr(gather, "told", lambda footers, asked: {})
+    monkeypatch.setattr(kernels, "footer_values", lambda footers, asked: {})
+    monkeypatch.setattr(gather, "footer_values", lambda footers, asked: {})
     return found
 
 
@@ -65,7 +65,7 @@ def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> list
     """Where the two differ, by the texts of the metrics."""
     differing, magnitudes = [], magnitudes_in(table.location)
     for at in range(0, len(specs), AT_ONCE):
-        wanted = [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs[at : at + AT_ONCE]]
+        wanted = [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs[at : at + AT_ONCE]]
         here, there = (_scanned(engine, table, wanted, native) for native in (True, False))
         differing += [
             f"{item.spec.text}: {here[item.key]} and {there[item.key]}"
@@ -75,7 +75,9 @@ def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> list
     return differing
 
 
-def _scanned(engine: SparkEngine, table: Table, wanted: Sequence[Wanted], native: bool) -> dict[str, Measured]:
+def _scanned(
+    engine: SparkEngine, table: Table, wanted: Sequence[MeasurementRequest], native: bool
+) -> dict[str, Measured]:
     options = engine._options
     engine._options = replace(options, native=native)
     try:
@@ -145,7 +147,7 @@ def test_sums_that_are_an_infinity_in_some_order_are_sparks(
     pq.write_table(pa.table({"fare": [1.7e308] * 9 + [-1.7e308] * 9}), tmp_path / "a.parquet")
     specs = [metric(name, "fare") for name in ("sum", "mean", "stddev")]
     assert both(spark_engine, in_folder(tmp_path), specs) == []
-    assert {why.kind for why in left[0].left.values()} == {Kind.ROWS}
+    assert {why.kind for why in left[0].left.values()} == {FallbackKind.ROWS}
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_what_the_rows_make_uncertain_is_left_to_spark(
     array = pa.StringArray.from_buffers(len(values), *values.buffers()[1:]) if values.type == pa.binary() else values
     pq.write_table(pa.table([array], schema=schema), tmp_path / "a.parquet")
     assert both(spark_engine, in_folder(tmp_path), [spec, metric("completeness", "city")]) == []
-    assert [why.kind for why in left[0].left.values()] == [Kind.ROWS]
+    assert [why.kind for why in left[0].left.values()] == [FallbackKind.ROWS]
 
 
 @pytest.mark.parametrize(
@@ -216,10 +218,10 @@ def test_a_file_that_is_replaced_after_it_was_listed_is_read_by_spark(
             yield replace(piece, mtime_ns=piece.mtime_ns - 1), rows
 
     monkeypatch.setattr(kernels, "pieces_of", older)
-    wanted = [Wanted(key="sum", spec=metric("sum", "id"))]
+    wanted = [MeasurementRequest(key="sum", spec=metric("sum", "id"))]
     assert spark_engine.scan(in_folder(tmp_path), WHOLE, wanted).measured["sum"].value == 3
     (why,) = left[0].left.values()
-    assert (why.kind, why.why) == (Kind.FAILED, "a file was replaced while it was read")
+    assert (why.kind, why.why) == (FallbackKind.FAILED, "a file was replaced while it was read")
 
 
 def test_small_tables_that_share_a_job_are_measured_as_each_alone(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -230,14 +232,14 @@ def test_small_tables_that_share_a_job_are_measured_as_each_alone(spark_engine: 
         rows = {"id": list(range(at)), "city": [f"city {n % 7}" for n in range(at)]}
         schema = pa.schema({"id": pa.int64(), "city": pa.string()})
         pq.write_table(pa.table(rows, schema=schema), tmp_path / str(at) / "a.parquet")
-        wanted = tuple(Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs)
-        units.append(Unit(table=in_folder(tmp_path / str(at)), part=WHOLE, wanted=wanted))
+        wanted = tuple(MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs)
+        units.append(Unit(table=in_folder(tmp_path / str(at)), part=WHOLE, requests=wanted))
     together = spark_engine.scan_all(units)
     assert sum(report.spark_jobs for report in together) <= 1
     for unit, report in zip(units, together, strict=True):
-        alone = _scanned(spark_engine, unit.table, unit.wanted, native=False)
+        alone = _scanned(spark_engine, unit.table, unit.requests, native=False)
         assert [
-            item.key for item in unit.wanted if not alike(item.spec, alone[item.key], report.measured[item.key], {})
+            item.key for item in unit.requests if not alike(item.spec, alone[item.key], report.measured[item.key], {})
         ] == []
 
 

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from execution_engine.engines.native.local_scan import pieces_of, told_without_spark
-from execution_engine.engines.protocol import WHOLE, ScanReport, Table, Wanted
+from execution_engine.engines.native.local_scan import pieces_of, report_without_spark
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, ScanReport, Table
 from execution_engine.engines.spark import kernels as jobs
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import engine as keys_engine
@@ -24,7 +24,7 @@ from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
-from execution_engine.read_by import NO_VALUES, Kind, ReadBy, together
+from execution_engine.read_by import NO_VALUES, FallbackKind, ReadBy, together
 from tests.integration.engines.drawn_files import columns, conditions, write_drawn
 from tests.integration.engines.test_native_kernels import ALONE, in_folder
 from tests.integration.engines.trips import metric
@@ -45,7 +45,9 @@ def of_key(*key: str, where: str | None = None) -> list[MetricSpec]:
     ]
 
 
-def scanned(engine: SparkEngine, table: Table, wanted: Sequence[Wanted], *, by_kernels: bool = True) -> ScanReport:
+def scanned(
+    engine: SparkEngine, table: Table, wanted: Sequence[MeasurementRequest], *, by_kernels: bool = True
+) -> ScanReport:
     options = engine._options
     engine._options = replace(options, native=by_kernels)
     try:
@@ -54,14 +56,14 @@ def scanned(engine: SparkEngine, table: Table, wanted: Sequence[Wanted], *, by_k
         engine._options = options
 
 
-def told_otherwise(table: Table, wanted: Sequence[Wanted], ours: ScanReport) -> str:
+def told_otherwise(table: Table, wanted: Sequence[MeasurementRequest], ours: ScanReport) -> str:
     """How the kernels in this process differ from those in Spark, asked of each by itself, and of all together."""
-    alone = {item.key: told_without_spark(table, [item]) for item in wanted}
+    alone = {item.key: report_without_spark(table, [item]) for item in wanted}
     reports = [report for report in alone.values() if report]
     by = together([report.read_by for report in reports])
     if (by.footers, by.kernels, by.left) != (ours.read_by.footers, ours.read_by.kernels, ()):
         return f"{by} and {ours.read_by}"
-    whole = told_without_spark(table, wanted)
+    whole = report_without_spark(table, wanted)
     if (whole is None) != (None in alone.values()) or (
         whole and (whole.measured, whole.read_by) != (ours.measured, by)
     ):
@@ -72,14 +74,14 @@ def told_otherwise(table: Table, wanted: Sequence[Wanted], ours: ScanReport) -> 
 
 def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec], *, here_too: bool = True) -> ReadBy:
     """Who read them, once all ways have given the same values, states, details and failures."""
-    wanted = [Wanted(key=f"{at} {spec.text}", spec=spec) for at, spec in enumerate(specs)]
+    wanted = [MeasurementRequest(key=f"{at} {spec.text}", spec=spec) for at, spec in enumerate(specs)]
     here, there = (scanned(engine, table, wanted, by_kernels=by_kernels) for by_kernels in (True, False))
     assert there.read_by.kernels == 0
     assert dict(here.measured) == dict(there.measured)
     assert not here_too or told_otherwise(table, wanted, here) == ""
     states = {spec.name: here.measured[item.key].state for spec, item in zip(specs, wanted, strict=True)}
     more = [
-        Wanted(key=name, spec=spec, inputs={source: states[source] or b""})
+        MeasurementRequest(key=name, spec=spec, inputs={source: states[source] or b""})
         for name, spec, source in (
             ("keys_found", metric("keys_found", *specs[0].columns), "bloom_filter"),
             ("sample_found", metric("sample_found", arguments=("raw.trips",)), "sample"),
@@ -152,7 +154,7 @@ def test_hashes_of_whole_doubles_and_of_bytes_are_native_and_samples_are_left_to
 ) -> None:
     pq.write_table(pa.table({"a": values}), tmp_path / "a.parquet")
     found = both(spark_engine, in_folder(tmp_path), of_key("a"))
-    assert (found.kernels, found.left_by_kind) == (3, {Kind.COLUMN: 1})
+    assert (found.kernels, found.left_by_kind) == (3, {FallbackKind.COLUMN: 1})
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_rows_that_are_written_otherwise_leave_the_key_to_spark(
 ) -> None:
     pq.write_table(pa.table({"a": values}), tmp_path / "a.parquet")
     found = both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")])
-    expected = {} if values.type == pa.decimal128(28, 9) and values[0].as_py() else {Kind.ROWS: 1}
+    expected = {} if values.type == pa.decimal128(28, 9) and values[0].as_py() else {FallbackKind.ROWS: 1}
     assert found.left_by_kind == expected
 
 
@@ -186,7 +188,7 @@ def test_filled_by_tasks_a_bloom_filter_has_the_same_bits(
         monkeypatch.setattr(keys_engine, name, 0)
     pq.write_table(pa.table({"a": range(5_000)}), tmp_path / "a.parquet", row_group_size=700)
     asked = [MetricSpec(name="bloom_filter", columns=("a",), options=(("format", "xxhash"),), where="a % 2 = 1")]
-    assert both(spark_engine, in_folder(tmp_path), asked, here_too=False).left_by_kind == {Kind.UNKNOWN: 1}
+    assert both(spark_engine, in_folder(tmp_path), asked, here_too=False).left_by_kind == {FallbackKind.UNKNOWN: 1}
     asked = [replace(asked[0], where="a > 1700")]
     assert both(spark_engine, in_folder(tmp_path), asked, here_too=False) == ReadBy(kernels=1)
 
@@ -195,12 +197,14 @@ def test_lost_keys_are_named_alike(spark_engine: SparkEngine, tmp_path: Path) ->
     for name, rows in (("here", range(3_000)), ("there", range(5, 3_000))):
         (tmp_path / name).mkdir()
         pq.write_table(pa.table({"a": rows, "b": [f"{at % 7}|:-é" for at in rows]}), tmp_path / name / "a.parquet")
-    state = spark_engine.scan(in_folder(tmp_path / "there"), WHOLE, [Wanted(key="f", spec=of_key("a", "b")[1])])
-    shipped = Wanted(
+    state = spark_engine.scan(
+        in_folder(tmp_path / "there"), WHOLE, [MeasurementRequest(key="f", spec=of_key("a", "b")[1])]
+    )
+    shipped = MeasurementRequest(
         key="k", spec=metric("keys_found", "a", "b"), inputs={"bloom_filter": state.measured["f"].state or b""}
     )
     sampled = Sample(columns=("a", "b"), keys=(("1", "1|:-é"), ("1", "2|:-é"), (None, "1|:-é")))
-    looked_for = Wanted(
+    looked_for = MeasurementRequest(
         key="s", spec=metric("sample_found", arguments=("raw.trips",)), inputs={"sample": sampled.to_bytes()}
     )
     here, there = (
@@ -213,7 +217,7 @@ def test_lost_keys_are_named_alike(spark_engine: SparkEngine, tmp_path: Path) ->
     assert here.measured["s"].value == 1
 
 
-def compared(engine: SparkEngine, table: Table, *wanted: Wanted) -> ScanReport:
+def compared(engine: SparkEngine, table: Table, *wanted: MeasurementRequest) -> ScanReport:
     """What the kernels in Spark tell, once those here and Spark alone have told the same."""
     here, there = (scanned(engine, table, wanted, by_kernels=by_kernels) for by_kernels in (True, False))
     assert dict(here.measured) == dict(there.measured)
@@ -226,15 +230,15 @@ def test_sides_whose_digests_are_known_are_compared_alike(spark_engine: SparkEng
     for name, rows in (("here", range(3_000)), ("there", range(5, 3_003)), ("twin", range(3_000))):
         (tmp_path / name).mkdir()
         pq.write_table(pa.table({"a": rows}), tmp_path / name / "a.parquet")
-        digest = Wanted(key="d", spec=metric("key_digest", "a"), state_key=secret)
+        digest = MeasurementRequest(key="d", spec=metric("key_digest", "a"), state_key=secret)
         states[name] = compared(spark_engine, in_folder(tmp_path / name), digest).measured["d"].state or b""
     for other, missing, reading in (("there", 5, ReadBy(kernels=1)), ("twin", 0, NO_VALUES)):
         digests = {"key_digest": states[other], "key_digest@other": states["here"]}
-        item = Wanted(key="f", spec=metric("bloom_filter", "a"), inputs=digests, state_key=secret)
+        item = MeasurementRequest(key="f", spec=metric("bloom_filter", "a"), inputs=digests, state_key=secret)
         built = compared(spark_engine, in_folder(tmp_path / other), item)
         own = {"key_digest": states["here"], "key_digest@other": states[other]}
         inputs = own | {"bloom_filter": built.measured["f"].state or b""}
-        item = Wanted(key="k", spec=metric("keys_found", "a"), inputs=inputs, state_key=secret)
+        item = MeasurementRequest(key="k", spec=metric("keys_found", "a"), inputs=inputs, state_key=secret)
         found = compared(spark_engine, in_folder(tmp_path / "here"), item)
         assert [built.read_by, found.read_by] == [reading, reading]
         assert (found.measured["k"].value, found.measured["k"].detail["missing"]) == (3_000 - missing, missing)
@@ -244,12 +248,16 @@ def test_what_cannot_be_compared_says_why_alike(spark_engine: SparkEngine, tmp_p
     pq.write_table(pa.table({"a": [1, 2], "b": [1, 2]}), tmp_path / "a.parquet")
     sample = Sample(columns=("zip",), keys=(("1",),)).to_bytes()
     wanted = [
-        Wanted(key="no filter", spec=metric("keys_found", "a")),
-        Wanted(key="no true filter", spec=metric("keys_found", "a"), inputs={"bloom_filter": b"{}"}),
-        Wanted(key="no sample", spec=metric("sample_found", arguments=("raw.trips",))),
-        Wanted(key="other columns", spec=metric("sample_found", arguments=("raw.trips",)), inputs={"sample": sample}),
-        Wanted(key="too large", spec=replace(of_key("a")[2], options=(("format", "xxhash"), ("error_rate", 0.5)))),
-        Wanted(key="unknown", spec=metric("key_digest", "zip")),
+        MeasurementRequest(key="no filter", spec=metric("keys_found", "a")),
+        MeasurementRequest(key="no true filter", spec=metric("keys_found", "a"), inputs={"bloom_filter": b"{}"}),
+        MeasurementRequest(key="no sample", spec=metric("sample_found", arguments=("raw.trips",))),
+        MeasurementRequest(
+            key="other columns", spec=metric("sample_found", arguments=("raw.trips",)), inputs={"sample": sample}
+        ),
+        MeasurementRequest(
+            key="too large", spec=replace(of_key("a")[2], options=(("format", "xxhash"), ("error_rate", 0.5)))
+        ),
+        MeasurementRequest(key="unknown", spec=metric("key_digest", "zip")),
     ]
     found = compared(spark_engine, in_folder(tmp_path), *wanted)
     assert found.read_by == NO_VALUES
@@ -260,13 +268,13 @@ def test_distinct_counts_follow_from_a_digest_of_the_same_keys(spark_engine: Spa
     pq.write_table(pa.table({"a": [1, 2, 2, 3], "b": ["x", None, "x", "y"]}), tmp_path / "a.parquet")
     names = ("key_digest", "distinct_count", "count_distinct", "uniqueness")
     specs = [metric(name, *columns) for name in names for columns in (("a",), ("b",), ("a", "b"))]
-    wanted = [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs]
-    wanted.append(Wanted(key="rows", spec=metric("row_count")))
+    wanted = [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs]
+    wanted.append(MeasurementRequest(key="rows", spec=metric("row_count")))
     here, there = (scanned(spark_engine, in_folder(tmp_path), wanted, by_kernels=each) for each in (True, False))
     assert {key: each.value for key, each in here.measured.items()} == {
         key: each.value for key, each in there.measured.items()
     }
-    told = told_without_spark(in_folder(tmp_path), wanted)
+    told = report_without_spark(in_folder(tmp_path), wanted)
     assert told is not None
     assert (told.measured, told.read_by) == (dict(here.measured), here.read_by)
     assert told.read_by == ReadBy(footers=1, kernels=6)  # three digests, and how often the keys of three occur
@@ -280,7 +288,7 @@ def test_files_that_hold_the_key_otherwise_are_left_to_spark(
 ) -> None:
     pq.write_table(pa.table({"a": other}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "b.parquet")
-    assert both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")]).left_by_kind == {Kind.FAILED: 1}
+    assert both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")]).left_by_kind == {FallbackKind.FAILED: 1}
 
 
 def test_a_file_that_is_cut_off_fails_as_spark_says(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -288,7 +296,7 @@ def test_a_file_that_is_cut_off_fails_as_spark_says(spark_engine: SparkEngine, t
     content = bytearray((tmp_path / "a.parquet").read_bytes())
     content[100:20_000] = bytes(19_900)
     (tmp_path / "a.parquet").write_bytes(content)
-    wanted = [Wanted(key="d", spec=metric("key_digest", "a"))]
+    wanted = [MeasurementRequest(key="d", spec=metric("key_digest", "a"))]
     here, there = (
         scanned(spark_engine, in_folder(tmp_path), wanted, by_kernels=by_kernels).measured["d"].failure
         for by_kernels in (True, False)
@@ -309,7 +317,9 @@ def test_a_file_that_is_replaced_after_it_was_listed_is_read_by_spark(
 
     monkeypatch.setattr(jobs, "pieces_of", older)
     found = both(spark_engine, in_folder(tmp_path), [metric("key_digest", "a")], here_too=False)
-    assert [(left.kind, left.why) for left in found.left] == [(Kind.FAILED, "a file was replaced while it was read")]
+    assert [(left.kind, left.why) for left in found.left] == [
+        (FallbackKind.FAILED, "a file was replaced while it was read")
+    ]
 
 
 def test_a_task_needs_nothing_but_numpy_and_pyarrow_where_it_runs(

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.naive_bayes import MultinomialNB
 
-from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures.query import examples
 from execution_engine.engines.spark.sources import open_source
@@ -34,7 +34,7 @@ def predictability(*columns: str, **options: str) -> MetricSpec:
 
 
 def measure(engine: SparkEngine, table: Table, spec: MetricSpec) -> Measured:
-    return engine.scan(table, WHOLE, [Wanted(key="it", spec=spec)]).measured["it"]
+    return engine.scan(table, WHOLE, [MeasurementRequest(key="it", spec=spec)]).measured["it"]
 
 
 def scikit_learn(learned: Sequence[Example], held_out: Sequence[Example], which: str, average: str) -> float:
@@ -58,7 +58,7 @@ def test_the_score_is_that_of_scikit_learn(
     spark_engine: SparkEngine, flights: Table, columns: tuple[str, ...], which: str, average: str
 ) -> None:
     spec = predictability(*columns, score=which, average=average)
-    wanted = Wanted(key="it", spec=spec)
+    wanted = MeasurementRequest(key="it", spec=spec)
     learned, held_out = examples(open_source(spark_engine.session, flights, WHOLE), wanted)
     expected = scikit_learn(learned, held_out, which, average)
     assert measure(spark_engine, flights, spec).value == pytest.approx(expected)

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import orc
 from sqlalchemy import create_engine, text
 
-from execution_engine.engines.protocol import Part, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import MeasurementRequest, Part, ScanReport, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.metrics.definition import NOTE
@@ -46,7 +46,10 @@ def scan(
     engine: SparkEngine | SqlEngine, table: Table, declared: Mapping[str, str] = DECLARED, key: str | None = DAY
 ) -> ScanReport:
     spec = MetricSpec(name="schema_drift", options=(("declared", declared_text(declared.items())),))
-    wanted = [Wanted(key="drift", spec=spec), Wanted(key="rows", spec=MetricSpec(name="row_count"))]
+    wanted = [
+        MeasurementRequest(key="drift", spec=spec),
+        MeasurementRequest(key="rows", spec=MetricSpec(name="row_count")),
+    ]
     return engine.scan(table, Part(keys=(key,) if key else None), wanted)
 
 

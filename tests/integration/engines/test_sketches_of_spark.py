@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from execution_engine.engines.columns.column_types import expressions
 from execution_engine.engines.native.hashing import coupons_of
-from execution_engine.engines.protocol import Wanted
+from execution_engine.engines.protocol import MeasurementRequest
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures.gather import aggregates, values
 from execution_engine.metrics.definitions.uniqueness import distinct_of
@@ -88,7 +88,7 @@ def test_the_engine_keeps_the_sketch_of_the_rows_and_tells_its_estimate(
     table = table_of(3000, seed=3)
     write(tmp_path / f"datestr={DAY}", table)
     sketch = sketch_of(table[column].combine_chunks())
-    wanted = Wanted(key="a", spec=spec, keep_state=True)
+    wanted = MeasurementRequest(key="a", spec=spec, keep_state=True)
     measured = measure_one(spark_engine, parquet(tmp_path), wanted)
     assert measured.state is not None
     assert from_bytes(spec, measured.state).statistics == {"hll": sketch}

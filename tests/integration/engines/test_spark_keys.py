@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pybloom_live import BloomFilter
 
-from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Part, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import engine as keys_engine
 from execution_engine.metrics.definitions.sample import Sample
@@ -43,7 +43,9 @@ def built(engine: SparkEngine, table: Table, format_: str | None = None) -> Meas
 
 def probe(engine: SparkEngine, table: Table, state: bytes, **given: Any) -> Measured:
     spec = given.pop("spec", metric("keys_found", *KEY))
-    return measure_one(engine, table, Wanted(key="found", spec=spec, inputs={"bloom_filter": state}, **given))
+    return measure_one(
+        engine, table, MeasurementRequest(key="found", spec=spec, inputs={"bloom_filter": state}, **given)
+    )
 
 
 @pytest.fixture
@@ -80,7 +82,9 @@ def test_a_filter_of_other_buckets_than_differ_is_refused(spark_engine: SparkEng
         "key_digest@other": digests[1],
         "bloom_filter": built(spark_engine, there).state or b"",
     }
-    found = measure_one(spark_engine, here, Wanted(key="found", spec=metric("keys_found", *KEY), inputs=inputs))
+    found = measure_one(
+        spark_engine, here, MeasurementRequest(key="found", spec=metric("keys_found", *KEY), inputs=inputs)
+    )
     assert "buckets in which the digests differ" in failed(found).detail
 
 
@@ -88,7 +92,9 @@ def test_equal_digests_need_neither_filter_nor_probe(spark_engine: SparkEngine, 
     table = table_of(tmp_path, HERE + MANY)
     state = measure(spark_engine, table, spec_of("key_digest"))[0].state or b""
     inputs = {"key_digest": state, "key_digest@other": state}
-    wanted = [Wanted(key=name, spec=metric(name, *KEY), inputs=inputs) for name in ("bloom_filter", "keys_found")]
+    wanted = [
+        MeasurementRequest(key=name, spec=metric(name, *KEY), inputs=inputs) for name in ("bloom_filter", "keys_found")
+    ]
     report = spark_engine.scan(table, Part(keys=(DAY,)), wanted)
     assert {each.value for each in report.measured.values()} == {len(HERE + MANY)}
     assert report.spark_jobs == 0
@@ -159,7 +165,7 @@ def test_a_filter_that_is_not_ours_is_refused(spark_engine: SparkEngine, tmp_pat
 
 def test_with_a_key_a_filter_that_is_not_signed_by_it_is_refused(spark_engine: SparkEngine, tmp_path: Path) -> None:
     table = table_of(tmp_path, MANY)
-    item = Wanted(key="f", spec=metric("bloom_filter", *KEY), state_key=b"secret")
+    item = MeasurementRequest(key="f", spec=metric("bloom_filter", *KEY), state_key=b"secret")
     signed = measure_one(spark_engine, table, item).state or b""
     assert probe(spark_engine, table, signed, state_key=b"secret").value == len(MANY)
     refused = probe(spark_engine, table, built(spark_engine, table).state or b"", state_key=b"secret")
@@ -184,7 +190,7 @@ def test_sampled_keys_are_looked_up_exactly(spark_engine: SparkEngine, tmp_path:
     state = Sample(columns=KEY, keys=tuple(HERE + MANY[:90])).to_bytes()
     downstream = table_of(tmp_path, HERE[1:] + MANY[:90] + MANY[500:])
     spec = metric("sample_found", arguments=("raw.trips",))
-    found = measure_one(spark_engine, downstream, Wanted(key="found", spec=spec, inputs={"sample": state}))
+    found = measure_one(spark_engine, downstream, MeasurementRequest(key="found", spec=spec, inputs={"sample": state}))
     assert (found.value, found.detail["missing"]) == (96, 1)
     assert found.detail["lost"] == [{"a": "x|y", "b": "z"}]
 
@@ -192,7 +198,9 @@ def test_sampled_keys_are_looked_up_exactly(spark_engine: SparkEngine, tmp_path:
 def test_a_sample_of_columns_that_are_not_here_is_an_unknown_column(spark_engine: SparkEngine, tmp_path: Path) -> None:
     state = Sample(columns=("uuid",), keys=(("1",),)).to_bytes()
     spec = metric("sample_found", arguments=("raw.trips",))
-    found = measure_one(spark_engine, write_trips(tmp_path), Wanted(key="n", spec=spec, inputs={"sample": state}))
+    found = measure_one(
+        spark_engine, write_trips(tmp_path), MeasurementRequest(key="n", spec=spec, inputs={"sample": state})
+    )
     assert failed(found).reason is Reason.UNKNOWN_COLUMN
 
 
@@ -201,7 +209,7 @@ def test_a_sample_of_bytes_that_are_no_text_says_so_or_is_one_of_texts(
 ) -> None:
     pq.write_table(pa.table({"a": [b"\xc3\x28\xa0\xa1", b"\xff" * 12, b"text"]}), tmp_path / "a.parquet")
     table = Table(name="raw.blobs", storage="parquet", location=str(tmp_path))
-    report = spark_engine.scan(table, WHOLE, [Wanted(key="n", spec=metric("sample", "a"))])
+    report = spark_engine.scan(table, WHOLE, [MeasurementRequest(key="n", spec=metric("sample", "a"))])
     found = report.measured["n"]
     assert failed(found).reason is Reason.INVALID
     assert "a key in raw.blobs has bytes that are no UTF-8" in failed(found).detail

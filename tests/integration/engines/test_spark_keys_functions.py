@@ -12,7 +12,7 @@ from pybloom_live import BloomFilter
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.protocol import Table, Wanted
+from execution_engine.engines.protocol import MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import sql_functions
 from execution_engine.engines.spark.keys.sql_functions import filters_in
@@ -104,7 +104,7 @@ def test_a_user_s_query_may_compare_two_tables(spark_engine: SparkEngine, tmp_pa
         write(tmp_path / name, pa.table({"id": list(ids)}))
     tables = {name: Table(name=name, storage="parquet", location=str(tmp_path / name)) for name in ("here", "there")}
     text = "select count_if(not use_bloom_filter((select build_bloom_filter(id) from there), id)) from here"
-    item = Wanted(key="lost", spec=metric("query", arguments=(text,)), tables=tables)
+    item = MeasurementRequest(key="lost", spec=metric("query", arguments=(text,)), tables=tables)
     found = measure_one(spark_engine, tables["here"], item, keys=None)
     assert (found.value, found.failure) == (3, None)
 
@@ -113,7 +113,9 @@ def test_a_query_whose_filter_is_none_is_invalid(spark_engine: SparkEngine, tmp_
     write(tmp_path / "here", pa.table({"id": [1, 2]}))
     table = Table(name="here", storage="parquet", location=str(tmp_path / "here"))
     spec = metric("query", arguments=("select count_if(use_bloom_filter('no filter', id)) from here",))
-    found = measure_one(spark_engine, table, Wanted(key="lost", spec=spec, tables={"here": table}), keys=None)
+    found = measure_one(
+        spark_engine, table, MeasurementRequest(key="lost", spec=spec, tables={"here": table}), keys=None
+    )
     assert found.failure is not None
     assert found.failure.reason is Reason.INVALID
     assert "use_bloom_filter was refused" in found.failure.detail

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.protocol import Part, Table, Wanted
+from execution_engine.engines.protocol import MeasurementRequest, Part, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.exact import Number
 from execution_engine.outcome import Failure, Reason
@@ -151,7 +151,7 @@ def test_a_catalog_table_is_read_by_its_name(spark_engine: SparkEngine, tmp_path
 def test_the_fingerprint_changes_with_the_files_of_the_part_only(spark_engine: SparkEngine, tmp_path: Path) -> None:
     table = write_trips(tmp_path)
     before = [spark_engine.fingerprint(table, Part(keys=(day,))) for day in (DAY, OTHER_DAY)]
-    read = spark_engine.scan(table, Part(keys=(DAY,)), [Wanted(key="rows", spec=metric("row_count"))])
+    read = spark_engine.scan(table, Part(keys=(DAY,)), [MeasurementRequest(key="rows", spec=metric("row_count"))])
     write(tmp_path / f"datestr={DAY}", arrow(ROWS[DAY]), "part-1.parquet")
     after = [spark_engine.fingerprint(table, Part(keys=(day,))) for day in (DAY, OTHER_DAY)]
     assert read.fingerprint == before[0] != after[0]

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from execution_engine.engines.protocol import Part, Wanted
+from execution_engine.engines.protocol import MeasurementRequest, Part
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
 from execution_engine.engines.spark.measures import frequencies
@@ -54,21 +54,21 @@ def test_several_partitions_are_measured_as_one(spark_engine: SparkEngine, tmp_p
 
 def test_ten_more_aggregates_cost_no_more_spark_jobs(spark_engine: SparkEngine, tmp_path: Path) -> None:
     table = write_trips(tmp_path)
-    one = [Wanted(key="fare", spec=metric("mean", "fare"))]
-    more = [Wanted(key=str(at), spec=spec) for at, (spec, _) in enumerate(reference.AGREED)]
+    one = [MeasurementRequest(key="fare", spec=metric("mean", "fare"))]
+    more = [MeasurementRequest(key=str(at), spec=spec) for at, (spec, _) in enumerate(reference.AGREED)]
     jobs = [spark_engine.scan(table, Part(keys=(DAY,)), wanted).spark_jobs for wanted in (one, one + more)]
     assert jobs == ([0, 0] if is_connect(spark_engine.session) else [1, 1])
 
 
 def test_rows_are_counted_without_a_spark_job(spark_engine: SparkEngine, tmp_path: Path) -> None:
-    wanted = [Wanted(key="rows", spec=metric("row_count"))]
+    wanted = [MeasurementRequest(key="rows", spec=metric("row_count"))]
     report = spark_engine.scan(write_trips(tmp_path), Part(keys=(DAY,)), wanted)
     assert (report.measured["rows"].value, report.spark_jobs) == (len(ROWS[DAY]), 0)
 
 
 def test_a_missing_partition_is_measured_without_a_spark_job(spark_engine: SparkEngine, tmp_path: Path) -> None:
     wanted = [
-        Wanted(key=name, spec=metric(name, *columns))
+        MeasurementRequest(key=name, spec=metric(name, *columns))
         for name, columns in (("row_count", ()), ("distinct_count", ("trip_id",)), ("bloom_filter", ("trip_id",)))
     ]
     report = spark_engine.scan(write_trips(tmp_path), Part(keys=("1999-01-01",)), wanted)
@@ -77,7 +77,7 @@ def test_a_missing_partition_is_measured_without_a_spark_job(spark_engine: Spark
 
 
 def test_one_distinct_count_of_a_small_part_shares_the_job(spark_engine: SparkEngine, tmp_path: Path) -> None:
-    wanted = [Wanted(key=name, spec=metric(name, *columns)) for name, columns in (
+    wanted = [MeasurementRequest(key=name, spec=metric(name, *columns)) for name, columns in (
         ("row_count", ()), ("distinct_count", ("trip_id", "city")))]  # fmt: skip
     report = spark_engine.scan(write_trips(tmp_path), Part(keys=(DAY,)), wanted)
     assert report.spark_jobs == (0 if is_connect(spark_engine.session) else 1)

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark import cloudpickle
 
-from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Unit, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Part, Table, Unit
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures import profile as profiles
 from execution_engine.engines.spark.measures.profile import SAMPLED_ROWS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
-from execution_engine.profiles.profile import ColumnKind, ColumnProfile, Profile
+from execution_engine.profiles.profile import ColumnProfile, TableProfile, ValueKind
 from execution_engine.profiles.stored import from_bytes
 from tests.integration.engines.many_types import SCHEMA, random_rows
 
@@ -37,11 +37,11 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 def measured(engine: SparkEngine, table: Table, spec: MetricSpec) -> tuple[Measured, int]:
     """What was measured, and in how many Spark jobs."""
-    report = engine.scan(table, WHOLE, [Wanted(key="profile", spec=spec)])
+    report = engine.scan(table, WHOLE, [MeasurementRequest(key="profile", spec=spec)])
     return report.measured["profile"], report.spark_jobs
 
 
-def profile(engine: SparkEngine, table: Table, **more: object) -> Profile:
+def profile(engine: SparkEngine, table: Table, **more: object) -> TableProfile:
     spec = MetricSpec(name="profile", options=(("start", START),), **more)  # type: ignore[arg-type]
     found, _ = measured(engine, table, spec)
     assert found.failure is None, found.failure
@@ -84,7 +84,7 @@ def test_a_profile_has_what_pandas_counts(spark_engine: SparkEngine, table: Tabl
     assert numbers is not None
     assert numbers.mean == pytest.approx(FRAME["x"].mean())
     assert numbers.deviation == pytest.approx(FRAME["x"].std(ddof=0))
-    assert [found.columns[name].kind for name in ("address", "tags")] == [ColumnKind.NESTED] * 2
+    assert [found.columns[name].kind for name in ("address", "tags")] == [ValueKind.NESTED] * 2
 
 
 def test_small_files_need_no_job_and_others_one(spark_engine: SparkEngine, table: Table) -> None:
@@ -107,11 +107,11 @@ def test_a_profile_is_of_the_columns_that_are_asked_for(spark_engine: SparkEngin
 
 def test_profiles_and_other_metrics_come_of_the_same_files(spark_engine: SparkEngine, table: Table) -> None:
     wanted = (
-        Wanted(key="profile", spec=MetricSpec(name="profile")),
-        Wanted(key="rows", spec=MetricSpec(name="row_count")),
-        Wanted(key="mean", spec=MetricSpec(name="mean", columns=("x",))),
+        MeasurementRequest(key="profile", spec=MetricSpec(name="profile")),
+        MeasurementRequest(key="rows", spec=MetricSpec(name="row_count")),
+        MeasurementRequest(key="mean", spec=MetricSpec(name="mean", columns=("x",))),
     )
-    first, second = spark_engine.scan_all([Unit(table=table, part=WHOLE, wanted=wanted)] * 2)
+    first, second = spark_engine.scan_all([Unit(table=table, part=WHOLE, requests=wanted)] * 2)
     for report in (first, second):
         assert report.fingerprint == spark_engine.fingerprint(table, WHOLE)
         assert [report.measured[name].value for name in ("profile", "rows")] == [3000, 3000]
@@ -152,7 +152,9 @@ def test_no_rows_have_a_profile_too_and_no_files_are_no_rows(spark_engine: Spark
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), day / "none.parquet")
     table = Table(name="raw.none", storage="parquet", location=str(tmp_path), partition_column="day")
     for key in ("2026-01-01", "2026-01-02"):
-        report = spark_engine.scan(table, Part(keys=(key,)), [Wanted(key="p", spec=MetricSpec(name="profile"))])
+        report = spark_engine.scan(
+            table, Part(keys=(key,)), [MeasurementRequest(key="p", spec=MetricSpec(name="profile"))]
+        )
         assert (report.measured["p"].value, report.measured["p"].failure) == (0.0, None)
 
 

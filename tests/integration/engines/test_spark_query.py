@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines.protocol import Measured, Table, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import DAY, failed, measure_one, metric, write_trips
@@ -11,7 +11,9 @@ from tests.integration.engines.trips import DAY, failed, measure_one, metric, wr
 def ask(engine: SparkEngine, root: Path, text: str) -> Measured:
     table = write_trips(root)
     spec = metric("query", arguments=(text,))
-    return measure_one(engine, table, Wanted(key="q", spec=spec, tables={"raw.trips": table, "supply": table}))
+    return measure_one(
+        engine, table, MeasurementRequest(key="q", spec=spec, tables={"raw.trips": table, "supply": table})
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,9 @@ def test_a_declared_type_brings_no_columns_of_its_own(spark_engine: SparkEngine,
         columns={"trip_id": "int) as smuggled, cast(null as int", "fare": "double"},
     )
     query = metric("query", arguments=("select count(smuggled) from raw.empty",))
-    failure = failed(measure_one(spark_engine, table, Wanted(key="q", spec=query, tables={"raw.empty": table})))
+    failure = failed(
+        measure_one(spark_engine, table, MeasurementRequest(key="q", spec=query, tables={"raw.empty": table}))
+    )
     assert failure.reason is Reason.UNKNOWN_COLUMN
 
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from deploy.local.programs import free_port
-from execution_engine.engines.protocol import WHOLE, Part, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Part, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.metrics.definitions.sample import Sample
@@ -112,7 +112,9 @@ def test_keys_sampled_outside_are_found_in_the_lake(
     (sample,) = measure(engine, table, metric("sample", *keys, where="fare > 4"))
     state = sample.state or b""
     assert (sample.value, len(Sample.from_bytes(state).keys)) == (4, 4)
-    wanted = Wanted(key="n", spec=metric("sample_found", arguments=("mysql.trips",)), inputs={"sample": state})
+    wanted = MeasurementRequest(
+        key="n", spec=metric("sample_found", arguments=("mysql.trips",)), inputs={"sample": state}
+    )
     found = measure_one(spark_engine, write_trips(tmp_path / "lake"), wanted)
     assert (found.value, found.detail["lost"]) == (4, [])
 
@@ -154,7 +156,7 @@ def test_a_missing_table_is_unreadable(engine: SqlEngine, table: Table) -> None:
 
 
 def test_a_file_that_takes_the_place_of_another_is_read(engine: SqlEngine, sqlite_table: Table, tmp_path: Path) -> None:
-    rows = Wanted(key="rows", spec=metric("row_count"))
+    rows = MeasurementRequest(key="rows", spec=metric("row_count"))
     before = measure_one(engine, sqlite_table, rows)
     newer = reference.connect(str(tmp_path / "newer.db"))
     reference.load(newer, DAY, ROWS[DAY][:1])
@@ -206,7 +208,7 @@ def test_a_database_with_assays_own_tables_is_no_data_whatever_leads_there(engin
     table = Table(
         name="raw.users", storage="sql", location=f"sqlite:///{tmp_path}/renamed.db", options={"table": "auth_user"}
     )
-    measured = engine.scan(table, WHOLE, [Wanted(key="rows", spec=metric("row_count"))]).measured["rows"]
+    measured = engine.scan(table, WHOLE, [MeasurementRequest(key="rows", spec=metric("row_count"))]).measured["rows"]
     assert measured.value is None
     assert measured.failure is not None
     assert "Assay's own" in measured.failure.detail
@@ -214,7 +216,9 @@ def test_a_database_with_assays_own_tables_is_no_data_whatever_leads_there(engin
 
 def test_a_secret_location_is_called_what_the_catalog_calls_it(engine: SqlEngine) -> None:
     url = f"mysql+mysqldb://reader:hush@127.0.0.1:{free_port()}/raw"
-    table = Table(name="raw.trips", storage="sql", location=url, options={"table": "t"}, shown="env:ORDERS_URL")
+    table = Table(
+        name="raw.trips", storage="sql", location=url, options={"table": "t"}, location_label="env:ORDERS_URL"
+    )
     detail = failure_of(engine, table).detail
     assert detail.startswith("raw.trips at env:ORDERS_URL: no server answers there")
     assert not any(part in detail for part in ("hush", "reader", "127.0.0.1"))

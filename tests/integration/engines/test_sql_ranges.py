@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from assay.time.stored_times import Holds, StoredTimes
 from assay.time.windows import Granularity, Partitioning, Window
-from execution_engine.engines.protocol import WHOLE, Measured, Part, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Part, Table
 from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.engines.sql.source import open_source
 from execution_engine.outcome import Failure, Reason
@@ -116,7 +116,7 @@ def hours(zone: str = "UTC", key_format: str = "") -> Partitioning:
 
 
 def measured(engine: SqlEngine, table: Table, part: Part, name: str = "row_count", *columns: str) -> Measured:
-    return engine.scan(table, part, [Wanted(key="n", spec=metric(name, *columns))]).measured["n"]
+    return engine.scan(table, part, [MeasurementRequest(key="n", spec=metric(name, *columns))]).measured["n"]
 
 
 def failure(engine: SqlEngine, table: Table, part: Part) -> Failure:
@@ -140,7 +140,10 @@ def found(engine: SqlEngine, table: Table, cut: Partitioning) -> dict[str, tuple
     for ends in (SPRING, AUTUMN):
         start, end = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in ends)
         for window in cut.between(cut.at(start).start, cut.at(end).end):
-            wanted = [Wanted(key="n", spec=metric("row_count")), Wanted(key="sum", spec=metric("sum", "order_id"))]
+            wanted = [
+                MeasurementRequest(key="n", spec=metric("row_count")),
+                MeasurementRequest(key="sum", spec=metric("sum", "order_id")),
+            ]
             of = engine.scan(table, Part(range=window), wanted).measured
             assert (of["n"].failure, of["sum"].failure) == (None, None)
             if of["n"].value:

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from sqlalchemy import create_engine, make_url, text
 
-from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table
 from execution_engine.engines.sql import engine as engine_module
 from execution_engine.engines.sql.engine import SqlEngine, draw_of
 from execution_engine.metrics.definition import NOTE
@@ -71,7 +71,7 @@ def take(
     engine: SqlEngine, table: Table, *columns: str, n: int = SIZE, where: str | None = None, key: str = "n"
 ) -> Measured:
     spec = MetricSpec(name="sample", columns=columns, options=(("n", n),), where=where)
-    taken = engine.scan(table, WHOLE, [Wanted(key=key, spec=spec)]).measured[key]
+    taken = engine.scan(table, WHOLE, [MeasurementRequest(key=key, spec=spec)]).measured[key]
     assert taken.failure is None, taken.failure
     return taken
 
@@ -101,14 +101,14 @@ def test_no_more_rows_than_the_sample_has_leave_the_database(engine: SqlEngine, 
 
 def test_mariadb_draws_the_keys_whose_md5_is_lowest(engine: SqlEngine, urls: dict[str, str]) -> None:
     table = fill(urls["mariadb"], [{"order_id": at} for at in range(ORDERS)])
-    draw = draw_of(Wanted(key="n", spec=MetricSpec(name="sample")))
+    draw = draw_of(MeasurementRequest(key="n", spec=MetricSpec(name="sample")))
     lowest = sorted((str(at) for at in range(ORDERS)), key=lambda key: md5(f"{draw},{key}".encode()).hexdigest())[:SIZE]
     assert [key for (key,) in keys(take(engine, table, "order_id"))] == lowest
 
 
 def test_sqlite_draws_the_keys_that_would_be_picked_here(engine: SqlEngine, urls: dict[str, str]) -> None:
     table = fill(urls["sqlite"], [{"order_id": at, "code": CODES[at % 9]} for at in range(ORDERS)])
-    draw = draw_of(Wanted(key="n", spec=MetricSpec(name="sample")))
+    draw = draw_of(MeasurementRequest(key="n", spec=MetricSpec(name="sample")))
     expected = bottom_keys(((str(at), CODES[at % 9]) for at in range(ORDERS)), SIZE, draw)
     assert tuple(keys(take(engine, table, "order_id", "code"))) == expected
 
@@ -183,6 +183,6 @@ def test_a_database_that_is_not_known_to_hash_sends_its_keys_and_the_measurement
     monkeypatch.setattr(engine_module, "MYSQL", frozenset())  # no third database can be run here
     table = fill(urls["mariadb"], [{"order_id": at} for at in range(2000)])
     taken = take(engine, table, "order_id", n=50)
-    draw = draw_of(Wanted(key="n", spec=MetricSpec(name="sample")))
+    draw = draw_of(MeasurementRequest(key="n", spec=MetricSpec(name="sample")))
     assert tuple(keys(taken)) == bottom_keys(((str(at),) for at in range(2000)), 50, draw)
     assert taken.detail[NOTE].startswith("all keys were fetched for the sample")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from execution_engine.engines.protocol import Engine, Measured, Part, Table, Wanted
+from execution_engine.engines.protocol import Engine, Measured, MeasurementRequest, Part, Table
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure
 
@@ -44,12 +44,14 @@ def metric(name: str, *columns: str, where: str | None = None, arguments: tuple[
 
 
 def measure(engine: Engine, table: Table, *specs: MetricSpec, keys: tuple[str, ...] | None = (DAY,)) -> list[Measured]:
-    wanted = [Wanted(key=str(at), spec=spec) for at, spec in enumerate(specs)]
+    wanted = [MeasurementRequest(key=str(at), spec=spec) for at, spec in enumerate(specs)]
     report = engine.scan(table, Part(keys=keys), wanted)
     return [report.measured[item.key] for item in wanted]
 
 
-def measure_one(engine: Engine, table: Table, item: Wanted, keys: tuple[str, ...] | None = (DAY,)) -> Measured:
+def measure_one(
+    engine: Engine, table: Table, item: MeasurementRequest, keys: tuple[str, ...] | None = (DAY,)
+) -> Measured:
     return engine.scan(table, Part(keys=keys), [item]).measured[item.key]
 
 

@@ -10,7 +10,7 @@ import pytest
 from assay.config import config
 from assay.models import Dataset, Scope
 from execution_engine.engines.files.listing import read_fingerprints_by_key
-from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Measured, Part, ScanReport, Table, Wanted
+from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Measured, MeasurementRequest, Part, ScanReport, Table
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
 from execution_engine.metrics.states.states import UnableToReadState
@@ -40,15 +40,15 @@ class Counting(FakeEngine):
     asked: list[tuple[Part, tuple[str, ...]]] = field(default_factory=list)
     fingerprint_read: str | None = None
 
-    def scan(self, table: Table, part: Part, wanted: Sequence[Wanted]) -> ScanReport:
-        self.asked.append((part, tuple(item.spec.text for item in wanted)))
-        measured = {item.key: self._measured(item, part.keys or tuple(self.rows)) for item in wanted}
+    def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
+        self.asked.append((part, tuple(item.spec.text for item in requests)))
+        measured = {item.key: self._measured(item, part.keys or tuple(self.rows)) for item in requests}
         read_by = ReadBy(kernels=len(measured))
         return ScanReport(
             measured=measured, spark_jobs=2, seconds=0.5, fingerprint=self.fingerprint_read, read_by=read_by
         )
 
-    def _measured(self, item: Wanted, keys: tuple[str, ...]) -> Measured:
+    def _measured(self, item: MeasurementRequest, keys: tuple[str, ...]) -> Measured:
         failure = next((self.failing[key] for key in keys if key in self.failing), None)
         if failure:
             return Measured(failure=failure)
@@ -172,7 +172,11 @@ def test_a_table_that_cannot_be_read_says_so_before_its_keys() -> None:
     assert counted(Counting(rows={"a": 1}, failing={"a": gone}), None)[0].failure == gone
 
 
-WANTED = [Wanted(key="1", spec=KEYS), Wanted(key="2", spec=MEAN), Wanted(key="3", spec=QUERY)]
+WANTED = [
+    MeasurementRequest(key="1", spec=KEYS),
+    MeasurementRequest(key="2", spec=MEAN),
+    MeasurementRequest(key="3", spec=QUERY),
+]
 
 
 def with_whole_test(dataset: Dataset) -> Dataset:
@@ -186,7 +190,7 @@ def repository(dataset: Dataset) -> dict[str, Any]:
 
 
 def by_parts(
-    engine: Counting, root: Path, wanted: Sequence[Wanted] = WANTED, dataset: Dataset | None = None
+    engine: Counting, root: Path, wanted: Sequence[MeasurementRequest] = WANTED, dataset: Dataset | None = None
 ) -> ScanReport:
     kept = dataset or with_whole_test(DatasetFactory.create())
     return scan_by_parts(engine, table(root, "parquet"), Part(keys=(MONDAY,)), wanted, **repository(kept))

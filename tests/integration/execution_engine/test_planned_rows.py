@@ -329,7 +329,7 @@ def test_the_newest_sample_is_probed_again_while_some_of_it_is_missed(
     missed = missed_sample(trips, measured_at=NOW - DAY)
     newer = missed_sample(trips, **{"measured_at": NOW - HOUR, **other})
     missed_sample(DatasetFactory.create(), measured_at=NOW)
-    (kept,) = asked(want(SAMPLE, kept_while_missed=True))
+    (kept,) = asked(want(SAMPLE, stays_while_missed=True))
     assert kept == (missed if other else newer)
     assert asked(want(SAMPLE))[0].pk not in (missed.pk, newer.pk)
 
@@ -338,12 +338,12 @@ def test_a_sample_that_was_found_as_a_whole_is_followed_by_another(loop: Loop, t
     sample = missed_sample(trips, measured_at=NOW - DAY)
     found = measurement(trips, FOUND, measured_at=NOW - HOUR, value=sample.value)
     found.inputs.add(sample)
-    assert asked(want(SAMPLE, kept_while_missed=True)) != [sample]
+    assert asked(want(SAMPLE, stays_while_missed=True)) != [sample]
 
 
 def test_a_run_over_a_kept_sample_is_scanned_at_once(loop: Loop, trips: Dataset) -> None:
     kept = missed_sample(trips, measured_at=NOW - HOUR)
-    part = want(SAMPLE, kept_while_missed=True)
+    part = want(SAMPLE, stays_while_missed=True)
     found, size = asked(
         want(MetricSpec(name="sample_found", arguments=("raw.trips",)), inputs=(part,)),
         want(MetricSpec(name="sample_size", arguments=("raw.trips",)), inputs=(part,)),

@@ -139,7 +139,7 @@ def test_a_schedule_has_what_its_dataset_its_test_and_its_revision_say(monkeypat
         freshness=5 * HOUR,
         catch_up="none",
         jitter=jitter_of(dataset.full_name, timedelta(seconds=60)),
-        kept_from=None,
+        retention_start=None,
         judges_from=NOW - DAY,
     )
     assert schedule(data_test).jitter > timedelta(0)
@@ -171,9 +171,9 @@ def test_a_test_of_the_whole_table_reads_what_every_dataset_in_it_keeps(
     dataset = DatasetFactory.create(**own)
     whole = DataTestFactory.create(dataset=dataset, assertion=assertion, scope=Scope.TABLE, schedule="weekly")
     found = schedule(whole)
-    assert (found.whole_table, found.kept_from) == (True, kept_from)
+    assert (found.whole_table, found.retention_start) == (True, kept_from)
     part = DataTestFactory.create(dataset=dataset, assertion=assertion)
-    assert schedule(part).kept_from is None
+    assert schedule(part).retention_start is None
 
 
 def test_what_a_whole_table_keeps_is_told_as_of_now() -> None:

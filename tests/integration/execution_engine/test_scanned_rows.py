@@ -22,7 +22,7 @@ from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.state_store import INLINE_BYTES, state_of
 from execution_engine.planning.planner import hash_of
 from execution_engine.quarantine import REMEMBERED, ends_before, note_ends
-from execution_engine.read_by import Kind, Left, ReadBy, from_json
+from execution_engine.read_by import FallbackKind, Left, ReadBy, from_json
 from execution_engine.scans.ask import ScanReading
 from execution_engine.scans.reading import read
 from execution_engine.scans.run_scan import wake
@@ -89,7 +89,7 @@ def test_jobs_and_seconds_of_all_passes_are_added_up(loop: Loop, trips: Dataset,
         report = plain(self, *args)
         return replace(report, spark_jobs=3, seconds=1.5, read_by=ReadBy(footers=1, kernels=2, left=(by_spark,)))
 
-    by_spark = Left(kind=Kind.UNKNOWN, why="it is measured by columns", values=4)
+    by_spark = Left(kind=FallbackKind.UNKNOWN, why="it is measured by columns", values=4)
     monkeypatch.setattr(FakeEngine, "scan", slow)
     tasks.scan()
     scan = Scan.objects.get()
@@ -377,7 +377,7 @@ def test_ends_are_remembered_of_the_same_metric_there_for_some_weeks(trips: Data
 
 def test_a_first_abnormal_end_is_written_down(trips: Dataset) -> None:
     row = earlier(trips, "")
-    told = note_ends(scan_of(trips), [row], {row.pk: Measured(failure=HUNG)}, alone=set(), known={}, now=NOW)
+    told = note_ends(scan_of(trips), [row], {row.pk: Measured(failure=HUNG)}, alone=set(), earlier_ends={}, now=NOW)
     assert told == {row.pk: Measured(failure=HUNG)}
     (found,) = Suspect.objects.values()
     assert found | {"id": 0} == {
@@ -396,7 +396,9 @@ def test_the_last_end_is_told_and_the_first_instant_kept(trips: Dataset) -> None
     row = earlier(trips, "")
     known = Suspect.objects.create(**suspect(trips, ends=1))
     crashed = Failure(reason=Reason.CRASHED, detail="gone")
-    note_ends(scan_of(trips), [row], {row.pk: Measured(failure=crashed)}, alone=set(), known={row.pk: 1}, now=NOW)
+    note_ends(
+        scan_of(trips), [row], {row.pk: Measured(failure=crashed)}, alone=set(), earlier_ends={row.pk: 1}, now=NOW
+    )
     known.refresh_from_db()
     assert (known.ends, known.reason, known.detail) == (2, "engine crashed", "gone")
     assert (known.first_at, known.last_at, known.quarantined_at) == (NOW - DAY, NOW, None)
@@ -422,7 +424,7 @@ def test_the_third_end_alone_over_the_same_data_is_the_last(
     row = earlier(trips, "")
     Suspect.objects.create(**suspect(trips, **more))
     by_itself = {row.pk} if alone else set()
-    told = note_ends(scan_of(trips), [row], {row.pk: Measured(failure=HUNG)}, alone=by_itself, known={}, now=NOW)
+    told = note_ends(scan_of(trips), [row], {row.pk: Measured(failure=HUNG)}, alone=by_itself, earlier_ends={}, now=NOW)
     failure = told[row.pk].failure
     assert failure
     assert failure.reason == (Reason.QUARANTINED if is_quarantined else Reason.TIMEOUT)
@@ -447,18 +449,18 @@ def test_a_value_clears_its_own_suspects_over_the_same_data_alone(trips: Dataset
         Suspect.objects.create(**suspect(DatasetFactory.create())),
     ]
     results = {row.pk: Measured(value=1.0)}
-    note_ends(scan_of(trips), [row], results, alone=set(), known={}, now=NOW)
+    note_ends(scan_of(trips), [row], results, alone=set(), earlier_ends={}, now=NOW)
     assert Suspect.objects.count() == len(gone) + len(kept)
     unreached = {row.pk: Measured(failure=Failure(reason=Reason.ENGINE_UNREACHABLE))}
-    note_ends(scan_of(trips), [row], unreached, alone=set(), known={row.pk: 1}, now=NOW)
+    note_ends(scan_of(trips), [row], unreached, alone=set(), earlier_ends={row.pk: 1}, now=NOW)
     assert Suspect.objects.count() == len(gone) + len(kept)
-    note_ends(scan_of(trips), [row], results, alone=set(), known={row.pk: 1}, now=NOW)
+    note_ends(scan_of(trips), [row], results, alone=set(), earlier_ends={row.pk: 1}, now=NOW)
     assert list(Suspect.objects.order_by("pk")) == kept
 
 
 def test_a_row_without_a_result_ends_neither_way_and_hides_none_behind_it(trips: Dataset) -> None:
     none, row = earlier(trips, ""), earlier(trips, "", spec=MetricSpec(name="mean", columns=("fare",)))
-    note_ends(scan_of(trips), [none, row], {row.pk: Measured(failure=HUNG)}, alone=set(), known={}, now=NOW)
+    note_ends(scan_of(trips), [none, row], {row.pk: Measured(failure=HUNG)}, alone=set(), earlier_ends={}, now=NOW)
     assert Suspect.objects.get().spec_text == "mean(fare)"
 
 

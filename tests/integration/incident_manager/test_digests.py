@@ -12,7 +12,7 @@ from assay import clock
 from assay.models import Category, Dataset, DataTest, DigestRound
 from assay.scheduler.beat import begin_digests
 from execution_engine.freshness.derive import TIME_TO_COMPLETE
-from incident_manager.digests import Figures, figures_of, html, share, subject, text
+from incident_manager.digests import WeekFigures, figures_of, html, share, subject, text
 from incident_manager.models import Episode, Incident
 from test_generator.models import Gap
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, IncidentFactory, StandingFactory, day
@@ -157,7 +157,7 @@ HOSTILE = "<script>alert(1)</script> <!channel>\nForged: line"
 def test_nothing_that_data_says_is_markup_in_a_digest() -> None:
     dataset = Dataset(full_name=HOSTILE, owner=HOSTILE)
     hostile = Incident(dataset=dataset, category="custom", tier=1, owner=HOSTILE, detected_at=NOW)
-    figures = Figures(
+    figures = WeekFigures(
         team=HOSTILE,
         start=NOW - 7 * DAY,
         end=NOW,

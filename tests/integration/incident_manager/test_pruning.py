@@ -182,7 +182,7 @@ def test_the_windows_in_trouble_waived_or_spoilt_are_kept_with_what_their_streak
     }
     limits = keeping(NOW)
     assert (limits.now, limits.terms.results, limits.terms.states) == (NOW, WEEK_AGO, NOW - 2 * DAY)
-    assert limits.kept == found
+    assert limits.exemptions == found
 
 
 def test_histories_reach_as_far_back_as_a_live_test_asks_or_as_tells_what_is_usual() -> None:

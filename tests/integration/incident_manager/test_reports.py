@@ -12,7 +12,7 @@ from execution_engine.models import Run
 from incident_manager.models import Entry, Episode, Incident, Report, ReportState, Resolution, SpoiltWindow
 from incident_manager.reports import likely_troubles, remind_report
 from incident_manager.services import (
-    UnableToDecide,
+    UnableToDecideReport,
     confirm_report,
     fix_report,
     gate,
@@ -245,7 +245,7 @@ def test_what_was_decided_needs_no_reminder(fares: DataTest, state: str) -> None
 )
 def test_what_was_decided_cannot_be_decided_again(fares: DataTest, decide: Any, state: str, states: str) -> None:
     row = ReportFactory.create(dataset=fares.dataset, state=state)
-    with pytest.raises(UnableToDecide) as refused:
+    with pytest.raises(UnableToDecideReport) as refused:
         decide(row, author="ada", now=NOW)
     assert str(refused.value) == f"Report {row.pk} is {state}: this needs one that is {states}."
 

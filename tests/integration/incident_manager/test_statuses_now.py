@@ -10,7 +10,7 @@ from assay.models import Dataset, DataTest, Origin, Scope
 from assay.time.windows import Window
 from incident_manager.models import ReportState
 from incident_manager.quality.now import facts_now, statuses_now
-from incident_manager.quality.rules import AskedRange, Status, judge
+from incident_manager.quality.rules import QualityStatus, RangeRequest, judge
 from incident_manager.services import confirm_report, report
 from test_generator.generation.standard import UNPARTITIONED
 from tests.factories import (
@@ -38,11 +38,11 @@ def test_all_at_once_stand_as_each_does_by_itself(db: None, seed: int) -> None:
     for _ in range(DATASETS):
         _some_dataset(dice)
     names = dict(Dataset.objects.values_list("pk", "full_name"))
-    each = {id_: judge(facts, AskedRange()).status for id_, facts in facts_now(names, now=NOW).items()}
+    each = {id_: judge(facts, RangeRequest()).status for id_, facts in facts_now(names, now=NOW).items()}
     assert statuses_now(names, now=NOW) == each
     with mock.patch("incident_manager.quality.now.MOST_NAMED", 10):
         assert statuses_now(names, now=NOW) == each
-    assert set(each.values()) == set(Status)
+    assert set(each.values()) == set(QualityStatus)
 
 
 def test_no_dataset_has_no_status(db: None) -> None:

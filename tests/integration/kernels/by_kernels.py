@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.engines.files.footers import spark_type_of
-from execution_engine.engines.native.evaluation import Batch, Met
-from execution_engine.engines.native.language import Column, Node, UnableToTell, compiled, names_in
+from execution_engine.engines.native.evaluation import Met, RowBatch
+from execution_engine.engines.native.language import ColumnNode, Node, UnableToTell, compiled, names_in
 from execution_engine.engines.native.reading import Piece, Stored, batches
 from execution_engine.engines.native.values import Values, family_of, values_of
 from execution_engine.guard import UnableToAllow, read_condition
@@ -86,7 +86,7 @@ def by_kernels(
     try:
         for piece in pieces:
             for batch in batches(piece, read):
-                rows.append(batch.values(Column(name=ROW)).whole)
+                rows.append(batch.values(ColumnNode(name=ROW)).whole)
                 _add(batch, nodes, found, tally)
     except UnableToTell as error:  # a file holds a column otherwise
         tally.declined[str(error)] += len(found)
@@ -107,14 +107,14 @@ def _fitting(conditions: Sequence[str], columns: Mapping[str, Stored], tally: Ta
     for sql in conditions:
         try:
             nodes[sql] = compiled(sql)
-            Batch(rows=0, columns=empty).met(nodes[sql])
+            RowBatch(rows=0, columns=empty).met(nodes[sql])
         except UnableToTell as error:
             nodes.pop(sql, None)
             tally.declined[str(error)] += 1
     return nodes
 
 
-def _add(batch: Batch, nodes: Mapping[str, Node], found: dict[str, list[Truths]], tally: Tally) -> None:
+def _add(batch: RowBatch, nodes: Mapping[str, Node], found: dict[str, list[Truths]], tally: Tally) -> None:
     for sql in list(found):
         try:
             found[sql].append(_truths(batch.met(nodes[sql])))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.engines.native import measure
-from execution_engine.engines.protocol import WHOLE, Wanted
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest
 from execution_engine.engines.spark import kernels, scan
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures import gather
@@ -52,7 +52,7 @@ def watch() -> None:
 
     _kernels["comes_along"] = lambda *_: False
     _scan["taken_natively"] = watched
-    _kernels["told"] = _gather["told"] = lambda footers, asked: {}
+    _kernels["footer_values"] = _gather["footer_values"] = lambda footers, asked: {}
 
 
 def slow(folder: Path) -> None:
@@ -89,7 +89,7 @@ def main(root: Path, master: str) -> None:
     many_groups(root / "groups")
     print(json.dumps(both(engine, in_folder(root / "groups"), [*SPECS[::3], *MORE])), flush=True)
     write_slow(root / "slow")
-    wanted = [Wanted(key=spec.text, spec=spec) for spec in ASKED]
+    wanted = [MeasurementRequest(key=spec.text, spec=spec) for spec in ASKED]
     for lost in ("nothing", "executor", "worker"):
         (root / lost).mkdir()
         slow(root / lost)

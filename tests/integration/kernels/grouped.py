@@ -9,11 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from execution_engine.engines.native.local_scan import told_without_spark
-from execution_engine.engines.protocol import WHOLE, Measured, ScanReport, Table, Wanted
+from execution_engine.engines.native.local_scan import report_without_spark
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, ScanReport, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition
-from execution_engine.metrics.definition import ColumnKind, Kind
+from execution_engine.metrics.definition import ColumnKind, MetricKind
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import GROUPABLE, METRICS
 from execution_engine.metrics.spec import MetricSpec
@@ -28,7 +28,7 @@ PLAIN = tuple(
     for name in GROUPABLE
     if METRICS[name].signature.min_columns == 1
     and not METRICS[name].signature.arguments
-    and METRICS[name].kind is not Kind.SKETCH
+    and METRICS[name].kind is not MetricKind.SKETCH
 )
 
 
@@ -56,7 +56,7 @@ def scanned(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec], *, n
     options = engine._options
     engine._options = replace(options, native=native)
     try:
-        return engine.scan(table, WHOLE, [Wanted(key=spec.text, spec=spec) for spec in specs])
+        return engine.scan(table, WHOLE, [MeasurementRequest(key=spec.text, spec=spec) for spec in specs])
     finally:
         engine._options = options
 
@@ -86,7 +86,7 @@ def judged(engine: SparkEngine, seed: int, folder: Path, count: int) -> Judged:
 
 def told_otherwise(table: Table, specs: Sequence[MetricSpec], ours: ScanReport) -> str:
     """How the kernels here differ from those in Spark, to the last bit; what these leave is left here as a whole."""
-    report = told_without_spark(table, [Wanted(key=spec.text, spec=spec) for spec in specs])
+    report = report_without_spark(table, [MeasurementRequest(key=spec.text, spec=spec) for spec in specs])
     if report is None or ours.read_by.left:
         return "" if report is None and ours.read_by.left else f"{report} and {ours}"
     here, there = (

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.gathering import from_state, plan
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.states import from_bytes, merged
@@ -54,7 +54,7 @@ def halved(session: SparkSession, seed: int, count: int) -> Scans:
     return found
 
 
-def _together(source: SparkSource, item: Wanted, *halves: Measured) -> Measured:
+def _together(source: SparkSource, item: MeasurementRequest, *halves: Measured) -> Measured:
     """What the states of both come to; the failure of one that has none."""
     if without := [half for half in halves if half.state is None]:
         return without[0]

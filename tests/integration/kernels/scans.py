@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.columns.spec_check import sifted
-from execution_engine.engines.gathering import AskedStatistic, Plan, measured_of, plan
-from execution_engine.engines.native.local_scan import pieces_of, stored_columns, told_of_small
+from execution_engine.engines.gathering import Plan, StatisticRequest, measured_of, plan
+from execution_engine.engines.native.local_scan import pieces_of, report_of_small_part, stored_columns
 from execution_engine.engines.native.measure import Native, drafted, native_of
 from execution_engine.engines.native.reading import Piece
-from execution_engine.engines.native.task import from_bytes, gleaned_of, loads_to_bytes
-from execution_engine.engines.protocol import SMALL_BYTES, WHOLE, Measured, Table, Wanted
+from execution_engine.engines.native.task import from_bytes, load_results, loads_to_bytes
+from execution_engine.engines.protocol import SMALL_BYTES, WHOLE, Measured, MeasurementRequest, Table
 from execution_engine.engines.spark.kernels import taken_natively, why_not_here
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.scan import measure_shared
@@ -55,11 +55,11 @@ class Opened:
     table: Table
     source: SparkSource
 
-    def sound(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+    def sound(self, wanted: Sequence[MeasurementRequest]) -> list[MeasurementRequest]:
         """What can be asked of it; the rest is refused before anything is read."""
         return sifted(wanted, self.source.columns, self.source.kinds, self.source.name)[0]
 
-    def by_spark(self, wanted: Sequence[Wanted]) -> Mapping[str, Measured]:
+    def by_spark(self, wanted: Sequence[MeasurementRequest]) -> Mapping[str, Measured]:
         """All in as few queries as can be; those that fail are halved, so that nothing is asked that is its alone."""
         return measure_shared(self.source, wanted, native=False).measured
 
@@ -98,23 +98,25 @@ def asked_of_both(
     return found
 
 
-def wanted_of(specs: Sequence[MetricSpec]) -> list[Wanted]:
+def wanted_of(specs: Sequence[MetricSpec]) -> list[MeasurementRequest]:
     """The metrics, with their states, by their texts."""
-    return [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs]
+    return [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs]
 
 
-def _by_kernels(draw: random.Random, it: Opened, wanted: Sequence[Wanted], found: Scans) -> dict[str, Measured]:
+def _by_kernels(
+    draw: random.Random, it: Opened, wanted: Sequence[MeasurementRequest], found: Scans
+) -> dict[str, Measured]:
     """What they measure of one scan, in one of the ways in which scans ask them; why they leave the rest is counted."""
     chance = draw.random()
     if chance < BY_PLATFORM:
-        report = told_of_small(it.table, WHOLE, wanted, SMALL_BYTES)
+        report = report_of_small_part(it.table, WHOLE, wanted, SMALL_BYTES)
         if report is not None and report.read_by.kernels:
             found.ends["scans as of small files"] += 1
             return dict(report.measured)
     planned = plan(wanted, it.source.write)
     if chance > 1 - BY_TASKS:
         found.ends["scans by tasks of Spark"] += 1
-        native = taken_natively(it.source, planned.asked, planned.keyed)
+        native = taken_natively(it.source, planned.statistic_requests, planned.keyed)
     else:
         native = gathered_here(it.source, planned, apart=draw.random() < 0.5)
     found.declined.update(left.why for left in native.left.values())
@@ -127,31 +129,33 @@ def gathered_here(source: SparkSource, planned: Plan, *, apart: bool) -> Native:
     assert source.footers is not None
     pieces = [piece for piece, _ in pieces_of(source.listing, source.footers)]
     cut = [[each] for piece in pieces for each in _groups(piece)] if apart else [pieces]
-    draft = drafted(stored_columns(source.listing, source.columns), planned.asked, planned.keyed, alone=len(cut) == 1)
+    draft = drafted(
+        stored_columns(source.listing, source.columns), planned.statistic_requests, planned.keyed, alone=len(cut) == 1
+    )
     sent = loads_to_bytes(draft.program, [[(0, some)] for some in cut])
-    return native_of(draft, (), [from_bytes(blob) for at in range(len(cut)) for _, blob in gleaned_of(sent, at)])
+    return native_of(draft, (), [from_bytes(blob) for at in range(len(cut)) for _, blob in load_results(sent, at)])
 
 
 def _groups(piece: Piece) -> list[Piece]:
     return [replace(piece, groups=(group,)) for group in piece.groups]
 
 
-def measured_natively(wanted: Sequence[Wanted], planned: Plan, native: Native) -> dict[str, Measured]:
+def measured_natively(wanted: Sequence[MeasurementRequest], planned: Plan, native: Native) -> dict[str, Measured]:
     """The measurements of which nothing is left to Spark."""
-    told, counted = set(native.told), set(native.counted)
+    told, counted = set(native.statistics), set(native.counted)
     return {
-        item.key: measured_of(item, planned, native.told, native.counted)
+        item.key: measured_of(item, planned, native.statistics, native.counted)
         for item in wanted
         if told.issuperset(planned.statistics.get(item.key, {}).values())
         and counted.issuperset(planned.groupings.get(item.key, ()))
     }
 
 
-def magnitudes_of(source: SparkSource, wanted: Sequence[Wanted]) -> Magnitudes:
+def magnitudes_of(source: SparkSource, wanted: Sequence[MeasurementRequest]) -> Magnitudes:
     """Of each sum or mean of floats, what the magnitudes of its numbers add up to, as Spark says."""
     planned = plan(wanted, source.write)
     sums = {
-        item.key: AskedStatistic(
+        item.key: StatisticRequest(
             statistic=Statistic(gather=Gather.SUM, of=(f"abs({one.statistic.of[0]})",)), where=one.where
         )
         for item in wanted
@@ -162,13 +166,13 @@ def magnitudes_of(source: SparkSource, wanted: Sequence[Wanted]) -> Magnitudes:
     return {item.key: {item.spec.columns[0].lower(): numbers[item.key]} for item in wanted if item.key in numbers}
 
 
-def _is_of_floats(source: SparkSource, item: Wanted) -> bool:
+def _is_of_floats(source: SparkSource, item: MeasurementRequest) -> bool:
     return source.write.type_of(item.spec.columns[0]) in ("float", "double")
 
 
 def _compare(
     found: Scans,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[MeasurementRequest],
     ours: Mapping[str, Measured],
     theirs: Mapping[str, Measured],
     magnitudes: Magnitudes,

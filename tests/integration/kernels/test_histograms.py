@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from execution_engine.engines.native import measure
-from execution_engine.engines.native.local_scan import told_without_spark
-from execution_engine.engines.protocol import Table, Wanted
+from execution_engine.engines.native.local_scan import report_without_spark
+from execution_engine.engines.protocol import MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
-from execution_engine.read_by import Kind, ReadBy
+from execution_engine.read_by import FallbackKind, ReadBy
 
 from .grammar import condition
 from .grouped import scanned, told_otherwise
@@ -57,7 +57,9 @@ def test_kernels_and_spark_count_alike(spark_engine: SparkEngine) -> None:
             specs = list(dict.fromkeys(drawn_histograms(draw, write_drawn(draw, Path(folder)))))
             table = Table(name="drawn", storage="parquet", location=folder)
             ours, theirs = (scanned(spark_engine, table, specs, native=native) for native in (True, False))
-            reports = {spec: told_without_spark(table, [Wanted(key=spec.text, spec=spec)]) for spec in specs}
+            reports = {
+                spec: report_without_spark(table, [MeasurementRequest(key=spec.text, spec=spec)]) for spec in specs
+            }
         here = {spec: dict(report.measured)[spec.text] for spec, report in reports.items() if report}
         assert len(here) == ours.read_by.kernels + ours.read_by.footers  # each, and none that is Spark's there
         assert {spec: repr(each) for spec, each in here.items()} == {
@@ -123,7 +125,7 @@ def test_a_nan_has_no_bin_and_what_no_row_has_none_at_all(spark_engine: SparkEng
 
 def test_what_is_no_number_fails_alike(spark_engine: SparkEngine, rides: Table) -> None:
     found = alike(spark_engine, rides, histogram("city", 5), histogram("fare"))
-    assert found.left_by_kind == {Kind.COLUMN: 2}  # a text has no bin, and how a float is written Java knows
+    assert found.left_by_kind == {FallbackKind.COLUMN: 2}  # a text has no bin, and how a float is written Java knows
 
 
 def test_numbers_too_far_apart_for_bins_fail_alike(spark_engine: SparkEngine, tmp_path: Path) -> None:
@@ -140,4 +142,4 @@ def test_more_values_than_kernels_keep_are_counted_by_spark(
 ) -> None:
     monkeypatch.setattr(measure, "MAX_GROUPS", 100)
     found = alike(spark_engine, rides, histogram("price"), histogram("city"))
-    assert (found.kernels, found.left_by_kind) == (1, {Kind.ROWS: 1})
+    assert (found.kernels, found.left_by_kind) == (1, {FallbackKind.ROWS: 1})

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.engines.native.values import texts_of
-from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.scan import measure
 from execution_engine.engines.spark.sources import open_source
@@ -98,7 +98,9 @@ def _size(folder: str) -> int:
 
 def _measured(engine: SparkEngine, folder: str, native: bool) -> Mapping[str, Measured]:
     source = open_source(engine.session, Table(name="texts", storage="parquet", location=folder), WHOLE)
-    taken = measure(source, [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in ASKED], native=native)
+    taken = measure(
+        source, [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in ASKED], native=native
+    )
     print(f"  read by: {taken.read_by}")
     return taken.measured
 

@@ -103,13 +103,13 @@ def publish(home: Path, pointer: str, dies_at: int | None) -> Any:
 def _publish(home: Path, pointer: str, dies_at: int | None, answer: Any) -> Any:
     from assay import clock
     from assay.accounts import RequestOrigin
-    from assay.catalog.selectors import asked_window, by_name
+    from assay.catalog.selectors import by_name, window_from_text
     from incident_manager.publishing import services
 
     passed = put_points(dies_at, answer)
     dataset = by_name(NAME)
     assert dataset is not None
-    window = asked_window(dataset, KEY)
+    window = window_from_text(dataset, KEY)
     asked = services.ToPublish(dataset=dataset, window=window, to=pointer, versions=home / "versions")
     origin = RequestOrigin(actor="zoe", via="test")
     try:

@@ -10,7 +10,7 @@ from assay.time.windows import Window
 from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_json
 from test_generator.data_tests import catalogued, create, start
-from test_generator.definition import Definition, WantedTest
+from test_generator.definition import DataTestSpec, Definition
 from test_generator.services import UnableToWrite, retire, write_data_test
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised
 from tests.integration.test_generator.written import newest, revisions, row
@@ -192,7 +192,7 @@ def test_every_field_of_a_new_test_is_what_it_is_created_with() -> None:
     )
     test = create(
         DatasetFactory.create(datacenters=("sea", "phx")),
-        WantedTest(
+        DataTestSpec(
             name="fares", category="consistency", definition=definition, scope="table", datacenter="phx", spoils="sea"
         ),
         origin=Origin.GENERATED,

@@ -184,7 +184,7 @@ def test_a_source_is_taken_away_with_its_datasets_and_tests_and_no_other() -> No
     synced(fares("trips.t0"), fares("rides.t0"), full=False)
     applied = remove_source("trips", now=LATER)
     gone = tuple(f"trips.t{number}" for number in range(6))
-    assert (applied.missing, applied.known) == (gone, 6)
+    assert (applied.missing, applied.dataset_count) == (gone, 6)
     assert set(Dataset.objects.filter(missing_since=LATER).values_list("full_name", flat=True)) == set(gone)
     assert not Dataset.objects.filter(source="rides", missing_since__isnull=False).exists()
     assert {row(test)["missing_since"] for test in DataTest.objects.all()} == {LATER}

@@ -15,7 +15,7 @@ from assay.models import Dataset, DataTest, Revision
 from test_generator.models import Gap, RuleTemplate
 from test_generator.services import UnableToWrite, reconcile_dataset, remove_source, sync, sync_files, write_data_test
 from test_generator.sync import plan
-from test_generator.templates.services import shown_templates
+from test_generator.templates.services import template_summaries
 from tests.factories import DAY, HOUR, NOW, DataTestFactory
 from tests.unit.test_generator.profiles import dataset
 from tests.unit.test_generator.templates.written import of_columns, template
@@ -72,7 +72,7 @@ def test_a_template_makes_a_test_of_exactly_what_it_selects() -> None:
     assert test.revision is not None
     assert (test.revision.author, test.revision.schedule) == ("shop", "weekly")
     counted = {
-        each.row.name: (each.datasets, each.tests, each.gaps) for each in shown_templates(RuleTemplate.objects.all())
+        each.row.name: (each.datasets, each.tests, each.gaps) for each in template_summaries(RuleTemplate.objects.all())
     }
     assert counted == {"known": (2, 2, 0), "rows": (1, 1, 0)}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from execution_engine.engines.native.local_scan import told_without_spark
-from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.native.local_scan import report_without_spark
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table
 from execution_engine.engines.spark import sources
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.expressions import written
@@ -25,7 +25,7 @@ def of_rows(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> Spark
 
 
 def told(table: Table, spec: MetricSpec) -> Measured | None:
-    report = told_without_spark(table, [Wanted(key="one", spec=spec)], most_bytes=0)
+    report = report_without_spark(table, [MeasurementRequest(key="one", spec=spec)], most_bytes=0)
     return None if report is None else report.measured["one"]
 
 
@@ -36,7 +36,7 @@ def test_footers_tell_what_spark_finds_in_the_rows(
     shape(tmp_path)
     table = Table(name="rides", storage="parquet", location=str(tmp_path))
     by_footers = {spec.text: each for spec in SPECS if (each := told(table, spec)) is not None}
-    wanted = [Wanted(key=spec.text, spec=spec) for spec in SPECS if spec.text in by_footers]
+    wanted = [MeasurementRequest(key=spec.text, spec=spec) for spec in SPECS if spec.text in by_footers]
     by_rows = dict(of_rows.scan(table, WHOLE, wanted).measured) if wanted else {}
     assert {text: repr(each) for text, each in by_footers.items()} == {
         text: repr(each) for text, each in by_rows.items()
@@ -60,10 +60,10 @@ def test_another_storage_and_a_scan_that_needs_one_row_are_left_to_the_engine(tm
     one_file(tmp_path)
     table = Table(name="rides", storage="parquet", location=str(tmp_path))
     known, unknown = metric("row_count"), metric("mean", "id")
-    wanted: list[Any] = [Wanted(key=spec.text, spec=spec) for spec in (known, unknown)]
-    assert told_without_spark(table, wanted[:1], most_bytes=0) is not None
-    assert told_without_spark(table, wanted, most_bytes=0) is None
-    assert told_without_spark(Table(name="rides", storage="csv", location=str(tmp_path)), wanted[:1]) is None
+    wanted: list[Any] = [MeasurementRequest(key=spec.text, spec=spec) for spec in (known, unknown)]
+    assert report_without_spark(table, wanted[:1], most_bytes=0) is not None
+    assert report_without_spark(table, wanted, most_bytes=0) is None
+    assert report_without_spark(Table(name="rides", storage="csv", location=str(tmp_path)), wanted[:1]) is None
 
 
 def test_assay_verify_starts_no_java_for_what_footers_tell(

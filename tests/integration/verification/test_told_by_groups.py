@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from execution_engine.engines.native.local_scan import told_without_spark
-from execution_engine.engines.protocol import Wanted
+from execution_engine.engines.native.local_scan import report_without_spark
+from execution_engine.engines.protocol import MeasurementRequest
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupValues, too_many_groups
@@ -52,7 +52,7 @@ def test_groups_are_told_as_spark_tells_them_however_files_are_written(
 ) -> None:
     shape(tmp_path)
     table = parquet(tmp_path)
-    told = [spec for spec in SPECS if told_without_spark(table, [Wanted(key="one", spec=spec)])]
+    told = [spec for spec in SPECS if report_without_spark(table, [MeasurementRequest(key="one", spec=spec)])]
     if told:
         ours, theirs = (scanned(spark_engine, table, told, native=native) for native in (True, False))
         assert told_otherwise(table, told, ours) == ""
@@ -91,7 +91,7 @@ def test_of_no_rows_footers_know_that_there_are_no_groups(spark_engine: SparkEng
 def test_groups_above_the_limit_are_the_failure_that_spark_gives(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": range(MAX_GROUPS + 1)}), tmp_path / "a.parquet")
     spec = by(metric("sum", "id"), "id")
-    report = told_without_spark(parquet(tmp_path), [Wanted(key="one", spec=spec)])
+    report = report_without_spark(parquet(tmp_path), [MeasurementRequest(key="one", spec=spec)])
     assert report is not None
     assert report.measured["one"].failure == too_many_groups(("id",))
 
@@ -103,8 +103,8 @@ def test_keys_are_not_read_in_vain_where_spark_must_read_the_rest(
     digest, quantile = metric("key_digest", "id"), metric("approx_quantile", "id", arguments=(0.5,))
     read: list[str] = []
     monkeypatch.setattr("execution_engine.engines.native.local_scan.measured_alone", lambda *_: read.append("keys"))
-    wanted = [Wanted(key=spec.text, spec=spec) for spec in (digest, quantile)]
-    assert told_without_spark(parquet(tmp_path), wanted) is None
+    wanted = [MeasurementRequest(key=spec.text, spec=spec) for spec in (digest, quantile)]
+    assert report_without_spark(parquet(tmp_path), wanted) is None
     assert read == []
 
 

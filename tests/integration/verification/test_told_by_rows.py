@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import list_part
 from execution_engine.engines.native import measure as measuring
-from execution_engine.engines.native.local_scan import pieces_of, stored_columns, told_without_spark
+from execution_engine.engines.native.local_scan import pieces_of, report_without_spark, stored_columns
 from execution_engine.engines.native.reading import batches
-from execution_engine.engines.protocol import WHOLE, Measured, Table, Wanted
+from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table
 from execution_engine.engines.spark import sources
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
@@ -148,7 +148,7 @@ def of_rows(spark_engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> Spark
 
 
 def told(table: Table, spec: MetricSpec, *, keep_state: bool = False) -> Measured | None:
-    report = told_without_spark(table, [Wanted(key="one", spec=spec, keep_state=keep_state)])
+    report = report_without_spark(table, [MeasurementRequest(key="one", spec=spec, keep_state=keep_state)])
     return None if report is None else report.measured["one"]
 
 
@@ -159,7 +159,7 @@ def in_folder(folder: Path) -> Table:
 def compared(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> tuple[int, list[str]]:
     """How many are told here, and which of them otherwise than by Spark's own aggregates, state included."""
     here = {spec: each for spec in specs if (each := told(table, spec, keep_state=True)) is not None}
-    wanted = [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in here]
+    wanted = [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in here]
     there: dict[str, Measured] = {}
     magnitudes = magnitudes_in(table.location)
     for at in range(0, len(wanted), AT_ONCE):
@@ -269,8 +269,8 @@ def test_the_kernels_tell_the_same_here_as_in_a_task_of_spark(spark_engine: Spar
         pq.write_table(table, tmp_path / f"{at}.parquet", row_group_size=7_000)
     specs = [metric(each, "x") for each in ("sum", "mean", "stddev", "uniqueness", "approx_count_distinct", "max")]
     specs += [metric("quantile", "x", arguments=(0.3,)), metric("mean", "x", where="kind = 'a'")]
-    wanted = [Wanted(key=spec.text, spec=spec, keep_state=True) for spec in specs]
-    here = told_without_spark(in_folder(tmp_path), wanted)
+    wanted = [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs]
+    here = report_without_spark(in_folder(tmp_path), wanted)
     there = spark_engine.scan(in_folder(tmp_path), WHOLE, wanted)
     assert (here.measured if here else None) == there.measured
     assert is_connect(spark_engine.session) or there.spark_jobs == 1
@@ -291,9 +291,9 @@ def test_what_might_mean_something_else_is_left_to_spark_with_all_that_is_asked_
     spec: MetricSpec, tmp_path: Path
 ) -> None:
     one_file(tmp_path)
-    known = Wanted(key="known", spec=metric("mean", "id"))
-    assert told_without_spark(in_folder(tmp_path), [known]) is not None
-    assert told_without_spark(in_folder(tmp_path), [known, Wanted(key="one", spec=spec)]) is None
+    known = MeasurementRequest(key="known", spec=metric("mean", "id"))
+    assert report_without_spark(in_folder(tmp_path), [known]) is not None
+    assert report_without_spark(in_folder(tmp_path), [known, MeasurementRequest(key="one", spec=spec)]) is None
 
 
 @pytest.mark.parametrize(
@@ -308,12 +308,12 @@ def test_what_might_mean_something_else_is_left_to_spark_with_all_that_is_asked_
 )
 def test_what_is_too_large_is_left_to_spark(spec: MetricSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one_file(tmp_path)
-    wanted = [Wanted(key="one", spec=spec)]
+    wanted = [MeasurementRequest(key="one", spec=spec)]
     size = (tmp_path / "a.parquet").stat().st_size
-    assert told_without_spark(in_folder(tmp_path), wanted, most_bytes=size + 1) is not None
-    assert told_without_spark(in_folder(tmp_path), wanted, most_bytes=size) is None
+    assert report_without_spark(in_folder(tmp_path), wanted, most_bytes=size + 1) is not None
+    assert report_without_spark(in_folder(tmp_path), wanted, most_bytes=size) is None
     monkeypatch.setattr(measuring, "MOST_ROWS", 3)
-    assert told_without_spark(in_folder(tmp_path), wanted) is None
+    assert report_without_spark(in_folder(tmp_path), wanted) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from openlineage.client.event_v2 import Job, OutputDataset, Run, RunEvent, RunSt
 from openlineage.client.serde import Serde
 from openlineage.client.uuid import generate_new_uuid
 
-from alerting.alerts.texts import Answer, token
+from alerting.alerts.texts import LinkAction, token
 from alerting.models import Silence
 from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec
@@ -78,7 +78,7 @@ def build(owner: str, other_member: str) -> Estate:
         "rejected": _offer(dataset, "max(fare) <= 100", "rejected").pk,
         "token": AccessToken.objects.create(User.objects.get(username=owner))[0].token_key,
         "member": other_member,
-        "answer": token(incident.alert_id or 0, Answer.MUTE, now=NOW),
+        "answer": token(incident.alert_id or 0, LinkAction.MUTE, now=NOW),
     }
     return Estate(dataset=dataset, names=names)
 

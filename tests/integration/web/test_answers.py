@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.test import Client
 
-from alerting.alerts.texts import LIFE, Answer, UnableToFollow, followed, token
+from alerting.alerts.texts import LIFE, LinkAction, UnableToFollow, followed, token
 from alerting.models import Alert, Notice, Silence
 from assay import clock
 from assay.access import Role
@@ -30,7 +30,7 @@ def incident() -> Incident:
     return IncidentFactory.create(dataset=DatasetFactory.create(name="trips"))
 
 
-def link(incident: Incident, answer: Answer = Answer.ACKNOWLEDGE) -> str:
+def link(incident: Incident, answer: LinkAction = LinkAction.ACKNOWLEDGE) -> str:
     return f"/answer/{token(incident.alert_id or 0, answer, now=NOW)}"
 
 
@@ -65,14 +65,14 @@ def test_the_button_acknowledges(incident: Incident) -> None:
 
 def test_the_other_link_mutes_this_dataset_and_category_for_a_day(incident: Incident) -> None:
     client = browser("ada", Role.OWNER)
-    form = Form(client.get(link(incident, Answer.MUTE)).content.decode())
+    form = Form(client.get(link(incident, LinkAction.MUTE)).content.decode())
     client.post(form.action, {**form.fields, "reason": "We repair it."})
     row = Silence.objects.get()
     assert (row.dataset, row.category, row.author, row.ends_at) == (incident.dataset, "custom", "ada", NOW + DAY)
 
 
-@pytest.mark.parametrize("answer", Answer)
-def test_who_is_not_signed_in_learns_nothing(incident: Incident, answer: Answer) -> None:
+@pytest.mark.parametrize("answer", LinkAction)
+def test_who_is_not_signed_in_learns_nothing(incident: Incident, answer: LinkAction) -> None:
     true, made_up = (Client().get(address) for address in (link(incident, answer), "/answer/made-up"))
     assert [page.status_code for page in (true, made_up)] == [302, 302]
     for page in (true, made_up):
@@ -99,7 +99,7 @@ def test_a_link_that_is_not_ours_leads_nowhere(incident: Incident, text: str) ->
 
 
 def test_a_link_that_somebody_changed_leads_nowhere(incident: Incident) -> None:
-    whole = token(incident.alert_id or 0, Answer.ACKNOWLEDGE, now=NOW)
+    whole = token(incident.alert_id or 0, LinkAction.ACKNOWLEDGE, now=NOW)
     for place in range(len(whole)):
         changed = whole[:place] + ("A" if whole[place] != "A" else "B") + whole[place + 1 :]
         with pytest.raises(UnableToFollow):
@@ -117,7 +117,7 @@ def test_a_link_is_good_for_a_week(incident: Incident) -> None:
 
 def test_an_incident_that_has_ended_has_no_button(incident: Incident) -> None:
     Incident.objects.update(resolved_at=NOW, resolution="auto")
-    for answer in Answer:
+    for answer in LinkAction:
         assert "This incident has ended" in browser(answer, Role.OWNER).get(link(incident, answer)).content.decode()
 
 

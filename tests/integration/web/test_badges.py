@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from assay import clock
 from assay.models import AccessToken
-from incident_manager.quality.rules import Status
+from incident_manager.quality.rules import QualityStatus
 from tests.factories import NOW, DatasetFactory, DataTestFactory, StandingFactory
 from tests.integration.web.people import member
 from web.access.tokens import address_key
@@ -32,8 +32,8 @@ def light(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize("status", list(Status))
-def test_a_badge_tells_the_name_and_the_status_to_eyes_and_ears(status: Status) -> None:
+@pytest.mark.parametrize("status", list(QualityStatus))
+def test_a_badge_tells_the_name_and_the_status_to_eyes_and_ears(status: QualityStatus) -> None:
     tree = ET.fromstring(badge('eu/<"fares">&é', status))
     assert (tree.tag, tree.get("role")) == (f"{SVG}svg", "img")
     title = f'eu/<"fares">&é: data quality is {status} (all partitions in all datacenters)'

@@ -9,11 +9,11 @@ from django.test.utils import CaptureQueriesContext
 
 from assay.models import Dataset
 from incident_manager.quality.now import statuses_now
-from incident_manager.quality.rules import Status
+from incident_manager.quality.rules import QualityStatus
 from incident_manager.services import confirm_report, report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, RunFactory, StandingFactory, day
 from web.pages.catalogue import catalogue, summary
-from web.rendering.status import ShownStatus
+from web.rendering.status import DisplayStatus
 
 pytestmark = pytest.mark.django_db
 LAST = day("2026-03-09")
@@ -30,7 +30,7 @@ def _shown(**filters: Any) -> list[dict[str, Any]]:
     return list(catalogue(_statuses(), **filters, now=NOW))
 
 
-def _statuses() -> dict[int, Status]:
+def _statuses() -> dict[int, QualityStatus]:
     return statuses_now(dict(Dataset.objects.values_list("pk", "full_name")), now=NOW)
 
 
@@ -73,7 +73,7 @@ def test_filter_counter_and_row_say_the_same_of_each_dataset(status: str, names:
         claim = report(dataset=_broken(name, "PASS"), window=LAST, reporter="eve", description="doubled", now=NOW)
         if name == "claimed":
             confirm_report(claim, author="ada", now=NOW)
-    shown = ShownStatus(status)
+    shown = DisplayStatus(status)
     assert (sorted(_names(status=shown)), {row["status"] for row in _shown(status=shown)}) == (names, {status})
     assert summary(_statuses())[status] == len(names)
 
@@ -95,7 +95,7 @@ def test_a_pass_of_today_does_not_hide_a_failure_of_last_year() -> None:
     StandingFactory.create(data_test=test, state="FAIL", last_outcome="broken", window=day("2025-01-01"))
     StandingFactory.create(data_test=test, window=day("2026-03-09"))
     (row,) = _shown()
-    assert {cell.status for cell in row["cells"]} == {ShownStatus.FAIL, ShownStatus.NONE}
+    assert {cell.status for cell in row["cells"]} == {DisplayStatus.FAIL, DisplayStatus.NONE}
 
 
 def test_the_quality_is_that_without_an_open_real_incident() -> None:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 
-from alerting.alerts.texts import Answer, token
+from alerting.alerts.texts import LinkAction, token
 from incident_manager.models import Incident, Report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, new_business_metric
 from web.access.typed import MOST, unseal
@@ -108,7 +108,7 @@ def test_what_we_did_not_seal_is_not_shown(client: Client, user: User, incident:
 
 def address(pattern: URLPattern, incident: Incident) -> str:
     known: dict[str, object] = {"name": "raw.trips", "pk": incident.pk, "action": "accept", "team": incident.team}
-    known["token"] = token(incident.alert_id or 0, Answer.MUTE, now=NOW)
+    known["token"] = token(incident.alert_id or 0, LinkAction.MUTE, now=NOW)
     if str(pattern.name) == "report-action":
         known["action"] = "confirm"
     if str(pattern.name) == "business-metric":

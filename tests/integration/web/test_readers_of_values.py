@@ -15,7 +15,7 @@ from assay.models import Dataset
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Scan
-from execution_engine.read_by import NO_VALUES, Kind
+from execution_engine.read_by import NO_VALUES, FallbackKind
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
 from tests.fakes import FakeEngine
 from tests.integration.execution_engine.conftest import Loop
@@ -24,7 +24,7 @@ from web import probes
 
 MONDAY = day("2026-03-09")
 MIXED = ("row_count() > 0", "max(fare) > 0", "uniqueness(id) > 0", "approx_quantile(fare, 0.5) > 0")
-NOTHING_LEFT = {(kind.value,): 0.0 for kind in Kind}
+NOTHING_LEFT = {(kind.value,): 0.0 for kind in FallbackKind}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from assay.models import AuditEntry, Dataset
 from assay.time.windows import Window
 from incident_manager import services
 from incident_manager.models import Incident, Report, SpoiltWindow
-from incident_manager.quality.rules import Status
+from incident_manager.quality.rules import QualityStatus
 from incident_manager.services import look_up
 from tests.factories import NOW, DatasetFactory, NoticeFactory, ReportFactory, SpoiltWindowFactory, day
 from tests.integration.story import feed
@@ -208,7 +208,7 @@ def test_a_confirmed_report_blocks_offers_the_missing_test_and_is_fixed(pages: C
     said = sent(pages, f"/reports/{row.pk}/confirm")
     assert f"Report {row.pk} is confirmed" in said
     assert f"/datasets/raw.trips/tests/new?report={row.pk}" in said
-    assert look_up(dataset=trips, window=MONDAY, now=NOW).quality.status is Status.BAD
+    assert look_up(dataset=trips, window=MONDAY, now=NOW).quality.status is QualityStatus.BAD
     said = sent(pages, f"/reports/{row.pk}/fix")
     assert f"Report {row.pk} is fixed; bo is told" in said
     assert AuditEntry.objects.filter(action__in=("report.confirm", "report.fix")).count() == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.catalog.locations import LocationRules, ToldLocation, UnableToUseLocation, check, find
+from assay.catalog.locations import LocationClaim, LocationRules, UnableToUseLocation, check, find
 from assay.config import Config
 
 RULES = LocationRules(
@@ -17,10 +17,10 @@ RULES = LocationRules(
 OPEN = LocationRules(own_paths=RULES.own_paths, own_database=RULES.own_database)
 
 
-def place(storage: str, location: str, *, is_trusted: bool = False, **options: str) -> ToldLocation:
+def place(storage: str, location: str, *, is_trusted: bool = False, **options: str) -> LocationClaim:
     """A replica's place; a table is named where there must be one."""
     named = {"table": "orders", **options} if storage == "sql" else options
-    return ToldLocation(storage=storage, location=location, options=named, is_trusted=is_trusted)
+    return LocationClaim(storage=storage, location=location, options=named, is_trusted=is_trusted)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.serde import Serde
 
-from assay.catalog.openlineage import Completion, LineageEvent, UnableToReadEvent, read_event
+from assay.catalog.openlineage import JobCompletion, LineageEvent, UnableToReadEvent, read_event
 from assay.catalog.profile import Column, LineageProfile
 from assay.time.windows import Window
 
@@ -89,7 +89,7 @@ def test_a_column_that_is_only_renamed_maps_the_keys_of_its_edge() -> None:
     ("nominal", "window"), [(NOMINAL, DAY), (None, None), (AT_ONCE, None)], ids=["a day", "none", "without length"]
 )
 def test_a_complete_run_has_completed_its_nominal_window(nominal: Any, window: Window | None) -> None:
-    assert read_event(posted(nominal=nominal)).completed == (Completion(dataset="mart.trips", window=window),)
+    assert read_event(posted(nominal=nominal)).completed == (JobCompletion(dataset="mart.trips", window=window),)
 
 
 @pytest.mark.parametrize("state", [RunState.START, RunState.RUNNING, RunState.FAIL, RunState.ABORT, RunState.OTHER])
@@ -171,7 +171,7 @@ def test_a_nominal_time_that_is_none_is_refused_and_told_by_its_name(side: str) 
 def test_half_of_a_nominal_time_is_no_window(side: str) -> None:
     body = posted()
     body["run"]["facets"]["nominalTime"][side] = None
-    assert read_event(body).completed == (Completion(dataset="mart.trips", window=None),)
+    assert read_event(body).completed == (JobCompletion(dataset="mart.trips", window=None),)
 
 
 def named(count: int, side: str) -> list[dict[str, str]]:
@@ -226,7 +226,7 @@ def test_of_several_outputs_the_dropped_one_alone_is_neither_completed_nor_fed()
     body["outputs"].append({"namespace": "mart", "name": "rides"})
     event = read_event(body)
     assert event.dropped == ("mart.trips",)
-    assert event.completed == (Completion(dataset="mart.rides", window=DAY),)
+    assert event.completed == (JobCompletion(dataset="mart.rides", window=DAY),)
     assert {edge.downstream for edge in event.lineage} == {"mart.rides"}
 
 
@@ -272,7 +272,7 @@ def test_odd_facets_are_passed_over(facets: object) -> None:
     assert read_event(body).columns == {}
 
 
-def counted(count: object, state: str = "") -> Completion:
+def counted(count: object, state: str = "") -> JobCompletion:
     """What is read of an output with this row count and lifecycle state."""
     body = posted()
     body["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": count}}
@@ -282,12 +282,12 @@ def counted(count: object, state: str = "") -> Completion:
 
 @pytest.mark.parametrize("state", ["CREATE", "OVERWRITE", "TRUNCATE"])
 def test_a_run_that_replaces_what_was_there_says_so(state: str) -> None:
-    assert counted(5000, state) == Completion(dataset="mart.trips", window=DAY, rows=5000, overwrites=True)
+    assert counted(5000, state) == JobCompletion(dataset="mart.trips", window=DAY, rows=5000, overwrites=True)
 
 
 @pytest.mark.parametrize("state", ["", "ALTER", "RENAME", "NEWS"])
 def test_every_other_run_may_have_added_its_rows(state: str) -> None:
-    assert counted(5000, state) == Completion(dataset="mart.trips", window=DAY, rows=5000)
+    assert counted(5000, state) == JobCompletion(dataset="mart.trips", window=DAY, rows=5000)
 
 
 @pytest.mark.parametrize("count", [0, 2**63 - 1])

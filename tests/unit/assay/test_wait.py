@@ -29,7 +29,7 @@ def test_a_wait_ends_with_the_first_settled_answer_and_writes_a_line_for_each_ch
     found = wait_for(
         lambda: next(answers),
         is_settled=lambda answer: answer == "good",
-        told=lambda answer: f"it is {answer}",
+        describe=lambda answer: f"it is {answer}",
         longest=60 * SECOND,
         poll=timedelta(milliseconds=1),
     )
@@ -46,5 +46,5 @@ def test_a_wait_ends_in_time_with_the_last_answer() -> None:
         return len(asked)
 
     lasts = timedelta(milliseconds=50)
-    assert wait_for(ask, is_settled=lambda _: False, told=str, longest=lasts, poll=timedelta(milliseconds=20)) >= 2
-    assert wait_for(ask, is_settled=lambda _: False, told=str, longest=timedelta(0)) == len(asked)
+    assert wait_for(ask, is_settled=lambda _: False, describe=str, longest=lasts, poll=timedelta(milliseconds=20)) >= 2
+    assert wait_for(ask, is_settled=lambda _: False, describe=str, longest=timedelta(0)) == len(asked)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from execution_engine.engines.gathering import AskedStatistic, Keyed, measured_of, plan
+from execution_engine.engines.gathering import Keyed, StatisticRequest, measured_of, plan
 from execution_engine.engines.protocol import Measured, ScanReport, Table, Unit
 from execution_engine.metrics.expressions import PLAIN_EXPRESSIONS
 from execution_engine.metrics.spec import MetricSpec
@@ -52,10 +52,10 @@ class Lists:
         assert unit.table is TABLE
         assert unit.part.keys is not None
         (key,) = unit.part.keys
-        planned, rows = plan(unit.wanted, PLAIN_EXPRESSIONS), self.rows[key]
-        gathered = {asked: _gathered(asked, rows) for asked in planned.asked}
+        planned, rows = plan(unit.requests, PLAIN_EXPRESSIONS), self.rows[key]
+        gathered = {asked: _gathered(asked, rows) for asked in planned.statistic_requests}
         counted = {keyed: self._counted(keyed, rows) for keyed in planned.keyed}
-        measured = {item.key: measured_of(item, planned, gathered, counted) for item in unit.wanted}
+        measured = {item.key: measured_of(item, planned, gathered, counted) for item in unit.requests}
         if key in self.failing:
             measured = dict.fromkeys(measured, Measured(failure=self.failing[key]))
         print_ = self.rewritten.get(key, self.prints[key])
@@ -67,7 +67,7 @@ class Lists:
         return found if found.whole.distinct <= self.most_keys else found.summary
 
 
-def _gathered(asked: AskedStatistic, rows: Sequence[int]) -> Any:
+def _gathered(asked: StatisticRequest, rows: Sequence[int]) -> Any:
     of: dict[Gather, Callable[[Sequence[int]], int]] = {
         Gather.COUNT: len,
         Gather.SUM: sum,

@@ -5,7 +5,7 @@ import pytest
 from assay.access import Owned
 from assay.catalog.profile import DatasetProfile
 from assay.database.name_keys import name_key
-from execution_engine.disclosure import Privacy, objection, others_of, privacy_of, told
+from execution_engine.disclosure import Privacy, objection, others_of, privacy_of, redact_detail
 from execution_engine.metrics.spec import MetricSpec
 
 TRIPS = Privacy(
@@ -54,7 +54,9 @@ ODD = Privacy(
 def test_a_sensitive_column_of_any_name_is_hidden_with_the_fields_below_it(column: str) -> None:
     assert f"would show values of {column}" in (asked(ODD, "max", column) or "")
     assert asked(ODD, "row_count", by=(column,))
-    assert told(MetricSpec(name="max", columns=(column,)), ODD.sensitive, {"note": "9", "rows": 3}) == {"rows": 3}
+    assert redact_detail(MetricSpec(name="max", columns=(column,)), ODD.sensitive, {"note": "9", "rows": 3}) == {
+        "rows": 3
+    }
 
 
 def test_what_stands_beside_a_sensitive_column_may_be_told() -> None:
@@ -108,9 +110,9 @@ def test_what_feeds_a_dataset_is_counted_by_its_tests_whoever_its_readers_are() 
 
 def test_a_detail_of_a_sensitive_column_keeps_its_numbers_only() -> None:
     found = {"missing": 2, "lost": [{"email": "ada@example.com"}], "note": "ada@example.com comes twice"}
-    assert told(MetricSpec(name="keys_found", columns=("Email",)), PEOPLE.sensitive, found) == {"missing": 2}
-    assert told(MetricSpec(name="keys_found", columns=("id",)), PEOPLE.sensitive, found) == found
-    assert told(MetricSpec(name="keys_found", columns=("email",)), frozenset(), found) == found
+    assert redact_detail(MetricSpec(name="keys_found", columns=("Email",)), PEOPLE.sensitive, found) == {"missing": 2}
+    assert redact_detail(MetricSpec(name="keys_found", columns=("id",)), PEOPLE.sensitive, found) == found
+    assert redact_detail(MetricSpec(name="keys_found", columns=("email",)), frozenset(), found) == found
 
 
 def test_an_objection_says_what_whose_and_whom_to_ask() -> None:
@@ -212,8 +214,8 @@ NUMBERS = {"rows": 3, "share": 0.5, "all": True}
     ],
 )
 def test_a_detail_is_told_whole_where_it_quotes_nothing_sensitive(spec: MetricSpec, shown: dict[str, object]) -> None:
-    assert told(spec, PEOPLE.sensitive, DETAIL) == shown
-    assert told(spec, frozenset(), DETAIL) == DETAIL
+    assert redact_detail(spec, PEOPLE.sensitive, DETAIL) == shown
+    assert redact_detail(spec, frozenset(), DETAIL) == DETAIL
 
 
 def test_the_privacy_of_a_profile_is_what_its_metadata_says() -> None:

@@ -14,7 +14,7 @@ from execution_engine.language.parse import parse
 from execution_engine.language.serialise import from_json, to_json, to_text
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupKey, GroupValues
-from execution_engine.metrics.states.states import State, from_bytes, merged
+from execution_engine.metrics.states.states import MetricState, from_bytes, merged
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from execution_engine.verification import at_least, at_most, below, between, equal_to
 
@@ -44,7 +44,7 @@ def test_a_number_is_a_float_wherever_a_float_says_it(given: Number, number: Num
 
 @pytest.mark.parametrize("number", [BIG, LONG, Decimal("1e-30") + 1])
 def test_what_a_state_keeps_is_added_with_every_digit(number: Number) -> None:
-    states = [from_bytes(SPEC, State(statistics={"sum": value}).to_bytes(SPEC)) for value in (number, 1, 0.5)]
+    states = [from_bytes(SPEC, MetricState(statistics={"sum": value}).to_bytes(SPEC)) for value in (number, 1, 0.5)]
     whole = {"sum": Statistic(gather=Gather.SUM, of=("a",))}
     found = merged(whole, states[:2]).statistics
     assert found is not None

@@ -51,11 +51,11 @@ def supply(rows: float, complete: bool = True) -> Supply:
         (100, {"supplies": [supply(100), supply(200)]}, False),
         (1, {"announced": True, "supplies": [supply(100)]}, False),  # an upstream says more than an event
         (1, {"announced": True, "usual": [100, 100, 100]}, True),  # an event says more than what is usual
-        (90, {"announced": True, "told": 100}, True),
-        (89, {"announced": True, "told": 100}, False),
-        (0, {"announced": True, "told": 0}, False),
-        (0, {"announced": True, "told": 0, "allow_empty": True}, True),
-        (1, {"told": 100}, True),  # of a piece of the window only
+        (90, {"announced": True, "event_rows": 100}, True),
+        (89, {"announced": True, "event_rows": 100}, False),
+        (0, {"announced": True, "event_rows": 0}, False),
+        (0, {"announced": True, "event_rows": 0, "allow_empty": True}, True),
+        (1, {"event_rows": 100}, True),  # of a piece of the window only
         (50, {"usual": [90, 100, 110]}, False),  # three say little, but half is never all
         (51, {"usual": [90, 100, 110]}, True),
         (69, {"usual": [100, 100, 100]}, False),
@@ -81,8 +81,8 @@ def test_when_a_window_is_complete(rows: float, given: dict[str, object], expect
 @pytest.mark.parametrize(
     ("rows", "given", "basis"),
     [
-        (5000, {"announced": True, "told": 5000}, "complete: 5,000 of 5,000 rows that the pipeline told of"),
-        (4000, {"announced": True, "told": 5000}, "incomplete: 4,000 of 5,000 rows that the pipeline told of"),
+        (5000, {"announced": True, "event_rows": 5000}, "complete: 5,000 of 5,000 rows that the pipeline told of"),
+        (4000, {"announced": True, "event_rows": 5000}, "incomplete: 4,000 of 5,000 rows that the pipeline told of"),
         (7, {"announced": True}, "complete: 7 rows, and the pipeline says that these are all"),
         (
             4900,

@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
-from execution_engine.engines.protocol import Engine, Measured, Part, ScanReport, Wanted
+from execution_engine.engines.protocol import Engine, Measured, MeasurementRequest, Part, ScanReport
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states.states import State, from_bytes
+from execution_engine.metrics.states.states import MetricState, from_bytes
 from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.incremental import can_merge, scan_merged, state_spec, union
 from execution_engine.read_by import ReadBy
@@ -24,7 +24,7 @@ EVERY = (ROWS, SUM, MEAN, KEYS, UNIQUE)
 
 
 def scan(engine: Lists, memory: Memory, *specs: MetricSpec, prints: Mapping[str, str] | None = None) -> ScanReport:
-    wanted = [Wanted(key=f"key of {spec.text}", spec=spec) for spec in specs]
+    wanted = [MeasurementRequest(key=f"key of {spec.text}", spec=spec) for spec in specs]
     return scan_merged(cast(Engine, engine), TABLE, prints or engine.prints, wanted, memory)
 
 
@@ -67,8 +67,8 @@ def test_one_scan_of_a_partition_gathers_every_state_that_is_missing_and_no_more
     engine.units.clear()
     engine.rows["d2"] = [3]
     scan(engine, memory, SUM, UNIQUE)
-    wanted = {unit.part.keys: unit.wanted for unit in engine.units}
-    count, total = (Wanted(key=spec.text, spec=spec, keep_state=True) for spec in (KEYS, SUM))
+    wanted = {unit.part.keys: unit.requests for unit in engine.units}
+    count, total = (MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in (KEYS, SUM))
     assert wanted == {("d0",): (count,), ("d1",): (count,), ("d2",): (total, count)}
 
 
@@ -218,7 +218,7 @@ def test_what_is_kept_is_the_state_over_the_union() -> None:
 
 def test_the_state_of_a_union_is_merged_by_the_metric_of_it() -> None:
     least = MetricSpec(name="min", columns=("id",))
-    states = [State(statistics={"min": value}) for value in (3, 1, 2)]
+    states = [MetricState(statistics={"min": value}) for value in (3, 1, 2)]
     assert union(least, states).statistics == {"min": 1}
 
 

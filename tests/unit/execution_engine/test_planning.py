@@ -163,8 +163,8 @@ def test_a_history_is_made_of_the_windows_before() -> None:
         ("row_count(dataset='no.such')", planner(), "assertion is invalid"),
         ("row_count(datacenter='mars')", planner(), "assertion is invalid"),
         ("sample_found('mysql.orders')", planner(home=replace(TRIPS, primary_key=())), "assertion is invalid"),
-        ("row_count()", planner(home=replace(TRIPS, kept_from=MONDAY.end)), "no data"),
-        ("row_count(dataset='mysql.orders')", planner(replace(ORDERS, kept_from=MONDAY.end)), "no data"),
+        ("row_count()", planner(home=replace(TRIPS, retention_start=MONDAY.end)), "no data"),
+        ("row_count(dataset='mysql.orders')", planner(replace(ORDERS, retention_start=MONDAY.end)), "no data"),
     ],
 )
 def test_what_cannot_be_planned(text: str, given: Planner, reason: str) -> None:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from execution_engine.engines.protocol import Wanted
+from execution_engine.engines.protocol import MeasurementRequest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import TRANSIENT, Failure, Reason
 from execution_engine.quarantine import groups, is_quarantined, quarantine_failure
 
-ROWS = Wanted(key="rows", spec=MetricSpec(name="row_count"))
-MEAN = Wanted(key="mean", spec=MetricSpec(name="mean", columns=("fare",)))
-SOME = Wanted(key="some", spec=MetricSpec(name="row_count", where="city like '%a'"))
-QUERY = Wanted(key="query", spec=MetricSpec(name="query", arguments=("select 1",)))
+ROWS = MeasurementRequest(key="rows", spec=MetricSpec(name="row_count"))
+MEAN = MeasurementRequest(key="mean", spec=MetricSpec(name="mean", columns=("fare",)))
+SOME = MeasurementRequest(key="some", spec=MetricSpec(name="row_count", where="city like '%a'"))
+QUERY = MeasurementRequest(key="query", spec=MetricSpec(name="query", arguments=("select 1",)))
 ALL = (ROWS, MEAN, SOME, QUERY)
 
 

@@ -11,7 +11,7 @@ from execution_engine.read_by import (
     MOST_REASONS,
     NO_VALUES,
     OTHERS,
-    Kind,
+    FallbackKind,
     Left,
     ReadBy,
     from_json,
@@ -21,7 +21,7 @@ from execution_engine.read_by import (
 
 COUNTS = st.integers(min_value=0, max_value=10**6)
 REASONS = st.builds(
-    Left, kind=st.sampled_from(Kind), why=st.text(max_size=2 * MOST_LETTERS), values=st.integers(1, 1000)
+    Left, kind=st.sampled_from(FallbackKind), why=st.text(max_size=2 * MOST_LETTERS), values=st.integers(1, 1000)
 )
 SCANS = st.builds(
     lambda footers, kernels, left: read_by(footers=footers, kernels=kernels, left=left),
@@ -31,8 +31,8 @@ SCANS = st.builds(
 )
 
 
-def by_kind(left: list[Left]) -> Counter[Kind]:
-    counts: Counter[Kind] = Counter()
+def by_kind(left: list[Left]) -> Counter[FallbackKind]:
+    counts: Counter[FallbackKind] = Counter()
     for each in left:
         counts[each.kind] += each.values
     return counts
@@ -43,7 +43,7 @@ def test_every_value_is_counted_under_its_kind_and_reasons_stay_few_and_short(le
     found = read_by(left=left)
     assert found.left_by_kind == by_kind(left)
     assert found.spark == sum(each.values for each in left)
-    assert len(found.left) <= MOST_REASONS + len(Kind)
+    assert len(found.left) <= MOST_REASONS + len(FallbackKind)
     assert len({(each.kind, each.why) for each in found.left}) == len(found.left)
     assert all(len(each.why) <= MOST_LETTERS for each in found.left)
 
@@ -55,7 +55,7 @@ def test_scans_add_up_however_they_are_grouped(scans: list[ReadBy], cut: int) ->
         assert found.footers == sum(each.footers for each in scans)
         assert found.kernels == sum(each.kernels for each in scans)
         assert found.left_by_kind == by_kind([left for each in scans for left in each.left])
-        assert len(found.left) <= MOST_REASONS + len(Kind)
+        assert len(found.left) <= MOST_REASONS + len(FallbackKind)
 
 
 @given(scan=SCANS)
@@ -70,11 +70,13 @@ def test_a_scan_of_before_it_was_noted_says_nothing() -> None:
 
 
 def test_the_most_frequent_reasons_are_told_and_the_rarest_of_a_kind_together() -> None:
-    rare = [Left(kind=kind, why=f"{at} is rare") for kind in (Kind.COLUMN, Kind.UNKNOWN) for at in range(8)]
-    often = Left(kind=Kind.COLUMN, why="fare is nested", values=5)
+    rare = [
+        Left(kind=kind, why=f"{at} is rare") for kind in (FallbackKind.COLUMN, FallbackKind.UNKNOWN) for at in range(8)
+    ]
+    often = Left(kind=FallbackKind.COLUMN, why="fare is nested", values=5)
     found = read_by(left=[*rare, often]).left
     assert found[0] == often
-    assert {(each.kind, each.values) for each in found if each.why == OTHERS} == {(Kind.UNKNOWN, 7)}
+    assert {(each.kind, each.values) for each in found if each.why == OTHERS} == {(FallbackKind.UNKNOWN, 7)}
     assert len(found) == MOST_REASONS + 1
 
 
@@ -87,8 +89,8 @@ def test_the_most_frequent_reasons_are_told_and_the_rarest_of_a_kind_together() 
         (
             read_by(
                 kernels=12,
-                left=[Left(kind=Kind.UNKNOWN, why="arithmetic is Spark's")]
-                + [Left(kind=Kind.UNKNOWN, why="kll is Spark's to gather")] * 2,
+                left=[Left(kind=FallbackKind.UNKNOWN, why="arithmetic is Spark's")]
+                + [Left(kind=FallbackKind.UNKNOWN, why="kll is Spark's to gather")] * 2,
             ),
             '12 values by kernels, 3 by Spark: 2 "kll is Spark\'s to gather", 1 "arithmetic is Spark\'s"',
         ),

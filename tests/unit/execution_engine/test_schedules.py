@@ -58,14 +58,14 @@ def test_every_partition_has_its_slot_across_a_change_of_clocks() -> None:
 
 
 def test_a_whole_table_is_tested_mondays_after_its_last_partition_is_due() -> None:
-    schedule = daily("weekly", whole_table=True, kept_from=local(1, 5))
+    schedule = daily("weekly", whole_table=True, retention_start=local(1, 5))
     slots = upcoming(schedule, first_slot(schedule, now=NOW), 2)
     assert [slot.due_at for slot in slots] == [local(3, 16, 6), local(3, 23, 6)]
     assert slots[0].window == Window(start=local(1, 5), end=local(3, 16))
 
 
 def test_a_whole_table_starts_with_its_first_whole_partition() -> None:
-    schedule = daily("weekly", whole_table=True, kept_from=local(1, 5, 7))
+    schedule = daily("weekly", whole_table=True, retention_start=local(1, 5, 7))
     assert first_slot(schedule, now=NOW).window.start == local(1, 6)
 
 
@@ -170,7 +170,7 @@ def test_jitter_is_below_its_bound_and_always_the_same(name: str) -> None:
 YEAR = timedelta(days=366)
 SCHEDULES = [
     daily(),
-    daily("weekly", whole_table=True, kept_from=local(1, 5)),
+    daily("weekly", whole_table=True, retention_start=local(1, 5)),
     daily("0 6 * * *"),
     daily("0 0 1 1 *"),
     daily(partitioning=Partitioning(granularity=Granularity.MONTH, time_zone="Europe/Berlin")),

@@ -6,7 +6,17 @@ from datetime import datetime
 import numpy as np
 
 from assay.time.windows import Window
-from incident_manager.scores.rules import FOREVER, KIND_OF, Ints, Kind, Score, Spells, Sums, microseconds, score_groups
+from incident_manager.scores.rules import (
+    FOREVER,
+    KIND_OF,
+    Ints,
+    Score,
+    SpellKind,
+    Spells,
+    Sums,
+    microseconds,
+    score_groups,
+)
 from tests.unit.incident_manager.scores_by_intervals import DatasetScore, DetectedIncident, Record, missed
 
 Place = tuple[str, str, str]  # group, dataset and category
@@ -47,13 +57,13 @@ def _ints(values: Iterable[int]) -> Ints:
 
 
 def _rows(place: Place, record: Record, asked: Window, detected: tuple[DetectedIncident, ...]) -> Rows:
-    found: Rows = [(place, Kind.NOTHING, 0, 0)]
+    found: Rows = [(place, SpellKind.NOTHING, 0, 0)]
     opened = [(episode, KIND_OF[incident.how]) for incident in record.incidents for episode in incident.episodes]
-    opened += [(report.episode, Kind.REPORTED) for report in record.reports]
+    opened += [(report.episode, SpellKind.REPORTED) for report in record.reports]
     for episode, kind in opened:
         end = FOREVER if episode.end is None else microseconds(episode.end)
         found.append((place, kind, microseconds(episode.start), end))
-    closed = [(window, Kind.MISSED) for report in record.reports for window in missed(report, detected, asked)]
-    closed += [(record.tested, Kind.TESTED)] if record.tested else []
+    closed = [(window, SpellKind.MISSED) for report in record.reports for window in missed(report, detected, asked)]
+    closed += [(record.tested, SpellKind.TESTED)] if record.tested else []
     found += [(place, kind, microseconds(window.start), microseconds(window.end)) for window, kind in closed]
     return found

@@ -35,7 +35,7 @@ def due(number: int, hours: float = 0) -> datetime:
 
 
 def found(*windows: PastWindow, terms: BacktestTerms = TERMS) -> tuple[BacktestIncident, ...]:
-    return raised(windows, terms, known_bad=(), span=SPAN).incidents
+    return raised(windows, terms, bad_intervals=(), span=SPAN).incidents
 
 
 def test_what_holds_raises_nothing() -> None:
@@ -102,8 +102,8 @@ def test_what_another_trouble_explains_is_told_once_that_explains_it_no_more() -
         return Muted(cause="freshness of raw.events", again_at=due(1, 10)) if at < due(1, 10) else None
 
     long, short = past(1, (0, BROKEN), (20, HELD)), past(1, (0, BROKEN), (9, HELD))
-    (told,) = raised([long], TERMS, known_bad=(), span=SPAN, explained=explained).incidents
-    (muted,) = raised([short], TERMS, known_bad=(), span=SPAN, explained=explained).incidents
+    (told,) = raised([long], TERMS, bad_intervals=(), span=SPAN, explained=explained).incidents
+    (muted,) = raised([short], TERMS, bad_intervals=(), span=SPAN, explained=explained).incidents
     assert (told.told_at, told.muted_by) == (due(1, 10), "")
     assert (muted.told_at, muted.muted_by) == (None, "freshness of raw.events")
 
@@ -121,21 +121,21 @@ def test_window_after_window_that_starts_broken_is_a_streak() -> None:
         )
         for at in range(6)
     ]
-    (one,) = raised(hours, hourly, known_bad=(), span=SPAN).incidents
+    (one,) = raised(hours, hourly, bad_intervals=(), span=SPAN).incidents
     assert one.opened_at == MARCH + 4 * HOUR  # three hours behind the first that started broken
-    assert raised(hours[:3], hourly, known_bad=(), span=SPAN).incidents == ()
+    assert raised(hours[:3], hourly, bad_intervals=(), span=SPAN).incidents == ()
 
 
 def test_precision_and_recall_are_shares_of_time() -> None:
     bad = (Window(start=due(1, 10), end=due(1, 40)), Window(start=due(9), end=due(9, 10)))
-    found = raised([past(1, (0, BROKEN), (24, HELD))], TERMS, known_bad=bad, span=SPAN)
+    found = raised([past(1, (0, BROKEN), (24, HELD))], TERMS, bad_intervals=bad, span=SPAN)
     assert found.precision == pytest.approx(14 / 20)
     assert found.recall == pytest.approx(14 / 40)
     assert (found.a_week(len(found.incidents)), found.notices) == (0.25, 1)
 
 
 def test_where_nothing_was_bad_or_raised_there_is_no_share() -> None:
-    found = raised([past(1, (0, HELD)), past(2, (0, ERROR))], TERMS, known_bad=(), span=SPAN)
+    found = raised([past(1, (0, HELD)), past(2, (0, ERROR))], TERMS, bad_intervals=(), span=SPAN)
     assert (found.precision, found.recall) == (None, None)
     assert (found.held, found.broken, found.unjudged) == (1, 0, 1)
 

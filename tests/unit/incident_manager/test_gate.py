@@ -13,17 +13,17 @@ from execution_engine.outcome import Outcome
 from incident_manager.gate.rules import Because, GateAnswer, GateDecision, Policy, bound, decide, gathered, in_the_way
 from incident_manager.intervals import Intervals
 from incident_manager.quality.rules import (
-    Answer,
     AnswerReason,
-    AskedRange,
     Calendar,
     ClaimFact,
+    DataTestFact,
     Facts,
-    KnownTest,
+    QualityAnswer,
+    QualityStatus,
+    RangeRequest,
     ReasonKind,
     SpoiltFact,
     StandingFact,
-    Status,
     judge,
 )
 
@@ -37,10 +37,10 @@ def day(number: int = 0) -> Window:
 ALLOW, WARN, BLOCK = GateDecision.ALLOW, GateDecision.WARN, GateDecision.BLOCK
 CLOSED, OPEN = Policy(fail_closed=True), Policy(fail_closed=False)
 ONLY_INCIDENTS = Policy(fail_closed=True, only_incidents=True)
-TEST = KnownTest(id=1, name="duplicates", category="duplicates", hard=True, judges_from=MONDAY - timedelta(days=9))
+TEST = DataTestFact(id=1, name="duplicates", category="duplicates", hard=True, judges_from=MONDAY - timedelta(days=9))
 SOFT = replace(TEST, hard=False)
 OTHER = replace(TEST, id=2, name="custom:fares", category="custom")
-WHOLE_TABLE = KnownTest(id=3, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
+WHOLE_TABLE = DataTestFact(id=3, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
 HELD = {1: (day(),)}
 BROKEN = StandingFact(test=TEST, windows=(day(),), state=State.WARN, outcome=Outcome.BROKEN)
 FAILED = replace(BROKEN, state=State.FAIL)
@@ -69,7 +69,7 @@ def answer(
         claims=tuple(fact for fact in facts if isinstance(fact, ClaimFact)),
         calendar=DONE,
     )
-    asked = AskedRange(window=Window(start=day().start, end=day(days - 1).end), datacenter="sea")
+    asked = RangeRequest(window=Window(start=day().start, end=day(days - 1).end), datacenter="sea")
     return decide([(judge(known, asked), policy)])
 
 
@@ -125,7 +125,7 @@ def test_every_reason_is_given_with_the_strictest_first() -> None:
 
 
 def test_the_strictest_dataset_decides_for_the_pipeline() -> None:
-    asked = AskedRange(window=day(), datacenter="sea")
+    asked = RangeRequest(window=day(), datacenter="sea")
     good = Facts(dataset="core.trips", tests=(TEST,), held=HELD, calendar=DONE)
     bad = Facts(dataset="raw.events", tests=(TEST,), checks=(BROKEN,), calendar=DONE)
     found = decide([(judge(known, asked), CLOSED) for known in (good, bad)])
@@ -165,7 +165,7 @@ def test_what_each_kind_of_reason_asks_for(
     kind: ReasonKind, terms: dict[str, bool], closed: GateDecision, open_: GateDecision, incidents: GateDecision
 ) -> None:
     reason = AnswerReason(kind=kind, text="so", windows=(day(),), **terms)  # type: ignore[arg-type]
-    known = Answer(dataset="core.trips", asked=AskedRange(), status=Status.GOOD, reasons=(reason,))
+    known = QualityAnswer(dataset="core.trips", request=RangeRequest(), status=QualityStatus.GOOD, reasons=(reason,))
     decisions = [decide([(known, policy)]).decision for policy in (CLOSED, OPEN, ONLY_INCIDENTS)]
     assert decisions == [closed, open_, incidents]
 
@@ -185,8 +185,12 @@ def test_only_a_test_of_the_whole_table_is_outweighed_and_only_in_its_own_catego
     reason = AnswerReason(
         kind=kind, text="so", windows=(day(),), hard=True, category="duplicates", whole_table=whole_table
     )
-    known = Answer(
-        dataset="x", asked=AskedRange(), status=Status.BAD, reasons=(reason,), holds_throughout=frozenset(holds)
+    known = QualityAnswer(
+        dataset="x",
+        request=RangeRequest(),
+        status=QualityStatus.BAD,
+        reasons=(reason,),
+        holds_throughout=frozenset(holds),
     )
     assert decide([(known, OPEN)]).decision is expected
 
@@ -195,7 +199,7 @@ def test_a_reason_of_an_answer_says_all_that_is_known_of_it() -> None:
     said: dict[str, Any] = {"windows": (day(0), day(2), day(4)), "text": "so", "kind": ReasonKind.SPOILT}
     said |= {"test": "t", "incident_id": 7, "report_id": 3, "category": "freshness"}
     reason = AnswerReason(hard=True, **said)
-    known = Answer(dataset="core.trips", asked=AskedRange(), status=Status.BAD, reasons=(reason,))
+    known = QualityAnswer(dataset="core.trips", request=RangeRequest(), status=QualityStatus.BAD, reasons=(reason,))
     (because,) = decide([(known, CLOSED)]).reasons
     assert because == Because(decision=BLOCK, dataset="core.trips", **said)
     assert because.window == Window(start=day(0).start, end=day(4).end)
@@ -221,7 +225,7 @@ def bound_answer(fact: StandingFact | SpoiltFact, *, policy: Policy = CLOSED, **
         spoilt=[fact] if isinstance(fact, SpoiltFact) else [],
         calendar=DONE,
     )
-    asked = AskedRange(window=day(), datacenter="sea")
+    asked = RangeRequest(window=day(), datacenter="sea")
     return decide([(judge(bound(facts, hard), asked), replace(policy, bound=hard))])
 
 
@@ -291,7 +295,7 @@ def test_a_gate_on_incidents_waits_for_one_though_the_binding_is_strong() -> Non
 def test_what_is_not_there_yet_stops_no_pipeline_that_is_bound_weakly() -> None:
     def decision(hard: Mapping[str, bool]) -> GateDecision:
         facts = Facts(dataset="core.trips", tests=[TEST], incomplete={1: (day(),)}, calendar=DONE)
-        asked = AskedRange(window=day(), datacenter="sea")
+        asked = RangeRequest(window=day(), datacenter="sea")
         return decide([(judge(bound(facts, hard), asked), replace(OPEN, bound=hard))]).decision
 
     assert (decision({}), decision({"duplicates": True}), decision({"duplicates": False})) == (BLOCK, BLOCK, WARN)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from assay.time.windows import Window
-from incident_manager.retention import HistoryReach, Kept, is_past, streak_reach, terms, without_needed
+from incident_manager.retention import Exemptions, HistoryReach, is_past, streak_reach, terms, without_needed
 from tests.factories import DAY, HOUR, NOW, day
 
 
@@ -19,11 +19,11 @@ def test_a_row_is_past_when_all_its_instants_have_come_and_gone(instants: list[o
 
 def test_what_is_near_a_window_in_trouble_stays() -> None:
     first, second = day("2026-03-01"), day("2026-03-02")
-    kept = Kept(tests={1: [first]}, tables={2}, datasets={3: [first]})
+    kept = Exemptions(tests={1: [first]}, tables={2}, datasets={3: [first]})
     assert [kept.holds_test(1, first), kept.holds_test(2, day("2020-01-01"))] == [True, True]
-    assert [kept.holds_test(1, second), kept.holds_test(3, first), Kept().holds_test(1, first)] == [False] * 3
+    assert [kept.holds_test(1, second), kept.holds_test(3, first), Exemptions().holds_test(1, first)] == [False] * 3
     assert [kept.holds_dataset(3, first), kept.holds_dataset(3, second)] == [True, False]
-    assert not Kept().holds_dataset(1, first)
+    assert not Exemptions().holds_dataset(1, first)
 
 
 @pytest.mark.parametrize(

@@ -11,24 +11,24 @@ from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from incident_manager.intervals import Intervals
+from incident_manager.quality.rules import AnswerReason as Said
 from incident_manager.quality.rules import (
-    Answer,
-    AskedRange,
     Calendar,
     ClaimFact,
+    DataTestFact,
     Facts,
-    KnownTest,
+    QualityAnswer,
+    QualityStatus,
+    RangeRequest,
     ReasonKind,
     SpoiltFact,
     StandingFact,
-    Status,
     concerning,
     concerns,
     judge,
     overdue,
     worst,
 )
-from incident_manager.quality.rules import AnswerReason as Said
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 
@@ -39,9 +39,9 @@ def days(first: int, last: int) -> Window:
 
 
 TODAY = days(0, 0)
-TEST = KnownTest(id=1, name="freshness", category="freshness", hard=True, judges_from=days(-7, 0).start)
+TEST = DataTestFact(id=1, name="freshness", category="freshness", hard=True, judges_from=days(-7, 0).start)
 SOFT = replace(TEST, hard=False)
-WEEKLY = KnownTest(id=2, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
+WEEKLY = DataTestFact(id=2, name="duplicates:whole", category="duplicates", hard=True, whole_table=True)
 OUTSIDE = replace(WEEKLY, id=9, name="unpartitioned:whole", category="completeness", hard=False, judges_rows=False)
 CALENDAR = Calendar(due_to=days(3, 3).start, ended_to=days(4, 4).start)  # Thursday has ended, Wednesday is due
 HELD: Mapping[int, Intervals] = {1: (days(-7, 2),)}
@@ -51,70 +51,74 @@ SPOILT = SpoiltFact(incident_id=7, category="freshness", hard=True, windows=(TOD
 CLAIM = ClaimFact(report_id=3, window=TODAY)
 
 
-def asked(window: Window | None = TODAY, *, place: str | None = "sea", **facts: Any) -> Answer:
+def asked(window: Window | None = TODAY, *, place: str | None = "sea", **facts: Any) -> QualityAnswer:
     known = {"tests": (TEST,), "calendar": CALENDAR, **facts}
     known.setdefault("held", {} if known.get("checks") else HELD)
-    return judge(Facts(dataset="shop.rides", **known), AskedRange(window=window, datacenter=place))
+    return judge(Facts(dataset="shop.rides", **known), RangeRequest(window=window, datacenter=place))
 
 
-CASES: list[tuple[str, dict[str, Any], Status]] = [
-    ("a test that holds", {}, Status.GOOD),
-    ("a test that fails", {"checks": (BROKEN,)}, Status.BAD),
-    ("one that warns", {"checks": (replace(BROKEN, state=State.WARN),)}, Status.BAD),
-    ("one that broke before it was due", {"checks": (replace(BROKEN, state=State.PENDING),)}, Status.BAD),
-    ("one that broke and erred since", {"checks": (replace(BROKEN, state=State.UNKNOWN),)}, Status.BAD),
-    ("a soft one that fails", {"checks": (replace(BROKEN, test=SOFT),)}, Status.BAD),
-    ("an incident", {"spoilt": (SPOILT,)}, Status.BAD),
-    ("a confirmed report", {"spoilt": (replace(SPOILT, report_id=3),)}, Status.BAD),
-    ("a hard one without a verdict", {"checks": (UNKNOWN,)}, Status.UNKNOWN),
-    ("a soft one without a verdict", {"checks": (replace(UNKNOWN, test=SOFT),)}, Status.UNTESTED),
+CASES: list[tuple[str, dict[str, Any], QualityStatus]] = [
+    ("a test that holds", {}, QualityStatus.GOOD),
+    ("a test that fails", {"checks": (BROKEN,)}, QualityStatus.BAD),
+    ("one that warns", {"checks": (replace(BROKEN, state=State.WARN),)}, QualityStatus.BAD),
+    ("one that broke before it was due", {"checks": (replace(BROKEN, state=State.PENDING),)}, QualityStatus.BAD),
+    ("one that broke and erred since", {"checks": (replace(BROKEN, state=State.UNKNOWN),)}, QualityStatus.BAD),
+    ("a soft one that fails", {"checks": (replace(BROKEN, test=SOFT),)}, QualityStatus.BAD),
+    ("an incident", {"spoilt": (SPOILT,)}, QualityStatus.BAD),
+    ("a confirmed report", {"spoilt": (replace(SPOILT, report_id=3),)}, QualityStatus.BAD),
+    ("a hard one without a verdict", {"checks": (UNKNOWN,)}, QualityStatus.UNKNOWN),
+    ("a soft one without a verdict", {"checks": (replace(UNKNOWN, test=SOFT),)}, QualityStatus.UNTESTED),
     (
         "a soft one that cannot read",
         {"checks": (replace(UNKNOWN, test=SOFT, error=Reason.UNREADABLE),)},
-        Status.UNKNOWN,
+        QualityStatus.UNKNOWN,
     ),
-    ("one that erred and is due", {"checks": (replace(UNKNOWN, state=State.PENDING),)}, Status.UNKNOWN),
+    ("one that erred and is due", {"checks": (replace(UNKNOWN, state=State.PENDING),)}, QualityStatus.UNKNOWN),
     (
         "one that erred and is not due",
         {"checks": (replace(UNKNOWN, state=State.PENDING, is_due=False),)},
-        Status.UNTESTED,
+        QualityStatus.UNTESTED,
     ),
-    ("no standing, though due", {"held": {}}, Status.UNKNOWN),
-    ("no standing of a soft test, though due", {"held": {}, "tests": (SOFT,)}, Status.UNTESTED),
-    ("a claim", {"claims": (CLAIM,)}, Status.REPORTED),
-    ("an accepted fault", {"checks": (replace(BROKEN, accepted="gone"),)}, Status.REPORTED),
-    ("a waived fault", {"checks": (replace(BROKEN, waived="twins"),)}, Status.GOOD),
-    ("a test that learns", {"checks": (replace(UNKNOWN, state=State.LEARNING),)}, Status.UNTESTED),
-    ("a test that never judged it", {"checks": (replace(UNKNOWN, state=State.UNTESTED),)}, Status.UNTESTED),
-    ("no test", {"tests": (), "held": {}}, Status.UNTESTED),
-    ("a weekly test that holds", {"tests": (WEEKLY,), "held": {2: (days(-90, 0),)}}, Status.GOOD),
-    ("an unknown dataset", {"is_known": False}, Status.UNKNOWN),
-    ("a claim elsewhere", {"claims": (replace(CLAIM, datacenter="phx"),)}, Status.GOOD),
-    ("rows that lie in no partition", {"tests": (OUTSIDE,), "checks": (replace(BROKEN, test=OUTSIDE),)}, Status.BAD),
-    ("no row in no partition, and no other test", {"tests": (OUTSIDE,), "held": {9: (TODAY,)}}, Status.UNTESTED),
-    ("a fault elsewhere", {"spoilt": (replace(SPOILT, datacenter="phx"),)}, Status.GOOD),
-    ("a fault of other parts", {"spoilt": (replace(SPOILT, parts=(days(1, 1),)),)}, Status.GOOD),
-    ("a fault of yesterday", {"spoilt": (replace(SPOILT, windows=(days(-1, -1),)),)}, Status.GOOD),
+    ("no standing, though due", {"held": {}}, QualityStatus.UNKNOWN),
+    ("no standing of a soft test, though due", {"held": {}, "tests": (SOFT,)}, QualityStatus.UNTESTED),
+    ("a claim", {"claims": (CLAIM,)}, QualityStatus.REPORTED),
+    ("an accepted fault", {"checks": (replace(BROKEN, accepted="gone"),)}, QualityStatus.REPORTED),
+    ("a waived fault", {"checks": (replace(BROKEN, waived="twins"),)}, QualityStatus.GOOD),
+    ("a test that learns", {"checks": (replace(UNKNOWN, state=State.LEARNING),)}, QualityStatus.UNTESTED),
+    ("a test that never judged it", {"checks": (replace(UNKNOWN, state=State.UNTESTED),)}, QualityStatus.UNTESTED),
+    ("no test", {"tests": (), "held": {}}, QualityStatus.UNTESTED),
+    ("a weekly test that holds", {"tests": (WEEKLY,), "held": {2: (days(-90, 0),)}}, QualityStatus.GOOD),
+    ("an unknown dataset", {"is_known": False}, QualityStatus.UNKNOWN),
+    ("a claim elsewhere", {"claims": (replace(CLAIM, datacenter="phx"),)}, QualityStatus.GOOD),
+    (
+        "rows that lie in no partition",
+        {"tests": (OUTSIDE,), "checks": (replace(BROKEN, test=OUTSIDE),)},
+        QualityStatus.BAD,
+    ),
+    ("no row in no partition, and no other test", {"tests": (OUTSIDE,), "held": {9: (TODAY,)}}, QualityStatus.UNTESTED),
+    ("a fault elsewhere", {"spoilt": (replace(SPOILT, datacenter="phx"),)}, QualityStatus.GOOD),
+    ("a fault of other parts", {"spoilt": (replace(SPOILT, parts=(days(1, 1),)),)}, QualityStatus.GOOD),
+    ("a fault of yesterday", {"spoilt": (replace(SPOILT, windows=(days(-1, -1),)),)}, QualityStatus.GOOD),
 ]
 
 
 @pytest.mark.parametrize(("facts", "status"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_one_window(facts: dict[str, Any], status: Status) -> None:
+def test_one_window(facts: dict[str, Any], status: QualityStatus) -> None:
     assert asked(**facts).status is status
 
 
 @pytest.mark.parametrize(
     ("window", "status", "kinds"),
     [
-        (days(-7, 2), Status.GOOD, []),
-        (days(3, 3), Status.UNTESTED, [ReasonKind.NOT_JUDGED]),  # it has ended, and is not due
-        (days(4, 4), Status.UNTESTED, [ReasonKind.NOT_OVER]),
-        (days(1000, 1300), Status.UNTESTED, [ReasonKind.NOT_OVER]),
-        (days(-1600, -1300), Status.UNTESTED, [ReasonKind.UNTESTED]),
-        (days(-9, 4), Status.UNTESTED, [ReasonKind.UNTESTED, ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER]),
+        (days(-7, 2), QualityStatus.GOOD, []),
+        (days(3, 3), QualityStatus.UNTESTED, [ReasonKind.NOT_JUDGED]),  # it has ended, and is not due
+        (days(4, 4), QualityStatus.UNTESTED, [ReasonKind.NOT_OVER]),
+        (days(1000, 1300), QualityStatus.UNTESTED, [ReasonKind.NOT_OVER]),
+        (days(-1600, -1300), QualityStatus.UNTESTED, [ReasonKind.UNTESTED]),
+        (days(-9, 4), QualityStatus.UNTESTED, [ReasonKind.UNTESTED, ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER]),
     ],
 )
-def test_a_range_is_parted_by_the_calendar(window: Window, status: Status, kinds: list[ReasonKind]) -> None:
+def test_a_range_is_parted_by_the_calendar(window: Window, status: QualityStatus, kinds: list[ReasonKind]) -> None:
     found = asked(window)
     assert (found.status, [reason.kind for reason in found.reasons]) == (status, kinds)
 
@@ -122,7 +126,7 @@ def test_a_range_is_parted_by_the_calendar(window: Window, status: Status, kinds
 def test_one_hour_of_a_broken_day_is_bad() -> None:
     hour = Window(start=MONDAY + timedelta(hours=5), end=MONDAY + timedelta(hours=6))
     found = asked(hour, checks=(replace(BROKEN, state=State.WARN),))
-    assert (found.status, found.reasons[0].windows) == (Status.BAD, (hour,))
+    assert (found.status, found.reasons[0].windows) == (QualityStatus.BAD, (hour,))
     assert found.reasons[0].text == "freshness is broken (WARN): no incident yet"
 
 
@@ -132,39 +136,41 @@ def test_a_hole_of_one_day_is_found_in_two_hundred_years() -> None:
     late = Calendar(due_to=days(36_501, 36_501).start, ended_to=days(36_501, 36_501).start)
     found = asked(days(-36_500, 36_500), tests=(begun,), held=known, calendar=late)
     assert [(reason.kind, reason.windows) for reason in found.reasons] == [(ReasonKind.NOT_JUDGED, (days(1, 1),))]
-    assert found.status is Status.UNKNOWN
+    assert found.status is QualityStatus.UNKNOWN
 
 
 @pytest.mark.parametrize("test", [TEST, replace(TEST, scheduled_to=days(2, 2).start)], ids=["adrift", "scheduled"])
 @pytest.mark.parametrize("overdue", [True, False])
 def test_a_page_and_a_look_up_say_the_same_of_a_window_that_nobody_asked_a_run_of(
-    test: KnownTest, overdue: bool
+    test: DataTestFact, overdue: bool
 ) -> None:
     waiting = {1: (days(2, 2),)} if overdue else {}
     held: Mapping[int, Intervals] = {1: (days(-7, 1),)}
     of_day = asked(days(2, 2), tests=(test,), held=held, waiting=waiting)
     on_page = asked(None, place=None, tests=(test,), held=held, waiting=waiting)
-    is_unknown = Status.UNKNOWN in (of_day.status, on_page.status)
-    assert (of_day.status is Status.UNKNOWN, on_page.status is Status.UNKNOWN) == (is_unknown, is_unknown)
+    is_unknown = QualityStatus.UNKNOWN in (of_day.status, on_page.status)
+    assert (of_day.status is QualityStatus.UNKNOWN, on_page.status is QualityStatus.UNKNOWN) == (is_unknown, is_unknown)
     assert is_unknown is (overdue or test is TEST)
 
 
 def test_without_a_range_the_answer_is_how_things_stand() -> None:
-    assert asked(None).status is Status.GOOD
+    assert asked(None).status is QualityStatus.GOOD
     young = (replace(TEST, scheduled_to=TODAY.start),)
-    assert asked(None, held={}, tests=young).status is Status.UNTESTED
-    assert asked(None, held={}, tests=young, claims=(CLAIM,)).status is Status.REPORTED
-    assert asked(None, checks=(replace(BROKEN, windows=(days(-400, -400),)),), held=HELD).status is Status.BAD
+    assert asked(None, held={}, tests=young).status is QualityStatus.UNTESTED
+    assert asked(None, held={}, tests=young, claims=(CLAIM,)).status is QualityStatus.REPORTED
+    assert asked(None, checks=(replace(BROKEN, windows=(days(-400, -400),)),), held=HELD).status is QualityStatus.BAD
 
 
 def test_without_a_datacenter_every_copy_counts() -> None:
     away = replace(SPOILT, datacenter="phx")
     answers = [asked(place=place, spoilt=(away,)).status for place in ("sea", "phx", None)]
-    assert answers == [Status.GOOD, Status.BAD, Status.BAD]
+    assert answers == [QualityStatus.GOOD, QualityStatus.BAD, QualityStatus.BAD]
 
 
-@pytest.mark.parametrize(("first", "second"), list(zip(list(Status), list(Status)[1:], strict=False)))
-def test_bad_outweighs_unknown_and_that_reported_and_that_untested_and_that_good(first: Status, second: Status) -> None:
+@pytest.mark.parametrize(("first", "second"), list(zip(list(QualityStatus), list(QualityStatus)[1:], strict=False)))
+def test_bad_outweighs_unknown_and_that_reported_and_that_untested_and_that_good(
+    first: QualityStatus, second: QualityStatus
+) -> None:
     assert worst([second, first, second]) is first
 
 
@@ -178,14 +184,14 @@ UNDECLARED_TEXT = "untested: it began before its columns were declared as they a
 CUSTOM = replace(TEST, id=5, category="custom")
 DECLARED = replace(TEST, declared_from=days(1, 1).start)
 UNTRIED = replace(UNKNOWN, state=State.UNTESTED)
-OF_STANDINGS: list[tuple[str, StandingFact, ReasonKind, str, Status | None]] = [
-    ("a failure", BROKEN, ReasonKind.BROKEN, "freshness is broken (FAIL)", Status.BAD),
+OF_STANDINGS: list[tuple[str, StandingFact, ReasonKind, str, QualityStatus | None]] = [
+    ("a failure", BROKEN, ReasonKind.BROKEN, "freshness is broken (FAIL)", QualityStatus.BAD),
     (
         "one that is seen only by its state",
         replace(BROKEN, outcome=None, state=State.WARN),
         ReasonKind.BROKEN,
         "freshness is broken (WARN): no incident yet",
-        Status.BAD,
+        QualityStatus.BAD,
     ),
     (
         "one that is waived, whatever else is said of it",
@@ -199,7 +205,7 @@ OF_STANDINGS: list[tuple[str, StandingFact, ReasonKind, str, Status | None]] = [
         replace(BROKEN, accepted="gone"),
         ReasonKind.ACCEPTED,
         "accepted as it is: gone",
-        Status.REPORTED,
+        QualityStatus.REPORTED,
     ),
     ("one that never will be judged", UNTRIED, ReasonKind.UNTESTED, UNTESTED_TEXT, None),
     (
@@ -228,21 +234,21 @@ OF_STANDINGS: list[tuple[str, StandingFact, ReasonKind, str, Status | None]] = [
         UNKNOWN,
         ReasonKind.NOT_JUDGED,
         "could not be judged: query failed",
-        Status.UNKNOWN,
+        QualityStatus.UNKNOWN,
     ),
     (
         "one of which nothing is known",
         replace(UNKNOWN, error=None),
         ReasonKind.NOT_JUDGED,
         "could not be judged",
-        Status.UNKNOWN,
+        QualityStatus.UNKNOWN,
     ),
     (
         "one that waits and erred",
         replace(UNKNOWN, state=State.PENDING),
         ReasonKind.NOT_JUDGED,
         "not judged yet: query failed",
-        Status.UNKNOWN,
+        QualityStatus.UNKNOWN,
     ),
     (
         "one that waits and is not due",
@@ -257,7 +263,9 @@ OF_STANDINGS: list[tuple[str, StandingFact, ReasonKind, str, Status | None]] = [
 @pytest.mark.parametrize(
     ("check", "kind", "text", "status"), [case[1:] for case in OF_STANDINGS], ids=[case[0] for case in OF_STANDINGS]
 )
-def test_a_standing_is_this_reason(check: StandingFact, kind: ReasonKind, text: str, status: Status | None) -> None:
+def test_a_standing_is_this_reason(
+    check: StandingFact, kind: ReasonKind, text: str, status: QualityStatus | None
+) -> None:
     first, *others = reasons_of(tests=(check.test,), checks=(check,))
     assert first == Said(kind=kind, text=text, status=status, state=check.state, **OF_TEST)
     assert [reason.kind for reason in others] in ([], [ReasonKind.NO_TEST])
@@ -278,12 +286,12 @@ COULD_NOT_LOOK = (
 )
 def test_a_soft_test_that_could_not_look_at_the_data_leaves_it_unknown(error: Reason) -> None:
     (first, *_) = reasons_of(tests=(SOFT,), checks=(replace(UNKNOWN, test=SOFT, error=error),))
-    assert first.status is (Status.UNKNOWN if error in COULD_NOT_LOOK else None)
+    assert first.status is (QualityStatus.UNKNOWN if error in COULD_NOT_LOOK else None)
 
 
 def test_an_incident_and_a_confirmed_report_are_these_reasons() -> None:
     whole = replace(SPOILT, whole_table=True, hard=False, category="duplicates", windows=(days(-3, 3),))
-    of_incident = OF_TEST | {"kind": ReasonKind.SPOILT, "status": Status.BAD, "incident_id": 7, "test": None}
+    of_incident = OF_TEST | {"kind": ReasonKind.SPOILT, "status": QualityStatus.BAD, "incident_id": 7, "test": None}
     spoilt = Said(text="freshness incident 7 is open", **of_incident)
     confirmed = replace(spoilt, text="report 3 is confirmed", report_id=3)
     weekly = replace(spoilt, text="duplicates incident 7 is open", category="duplicates", hard=False, whole_table=True)
@@ -292,7 +300,7 @@ def test_an_incident_and_a_confirmed_report_are_these_reasons() -> None:
 
 def test_a_claim_is_this_reason_of_the_part_that_was_asked_for() -> None:
     wide = replace(CLAIM, window=days(-5, 5))
-    text, terms = "report 3 is not confirmed yet", {"status": Status.REPORTED, "report_id": 3, "count": 1}
+    text, terms = "report 3 is not confirmed yet", {"status": QualityStatus.REPORTED, "report_id": 3, "count": 1}
     expected = Said(kind=ReasonKind.CLAIMED, text=text, windows=(TODAY,), **terms)  # type: ignore[arg-type]
     assert reasons_of(claims=(wide,)) == [expected]
     assert reasons_of(None, claims=(wide,)) == [replace(expected, windows=(wide.window,))]
@@ -300,10 +308,10 @@ def test_a_claim_is_this_reason_of_the_part_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize(("window", "windows"), [(TODAY, (TODAY,)), (None, ())])
 def test_a_dataset_that_nobody_knows_is_answered_with_this_alone(window: Window | None, windows: Intervals) -> None:
-    text, status = "the catalog does not know shop.rides", Status.UNKNOWN
-    assert asked(window, is_known=False, checks=(BROKEN,)) == Answer(
+    text, status = "the catalog does not know shop.rides", QualityStatus.UNKNOWN
+    assert asked(window, is_known=False, checks=(BROKEN,)) == QualityAnswer(
         dataset="shop.rides",
-        asked=AskedRange(window=window, datacenter="sea"),
+        request=RangeRequest(window=window, datacenter="sea"),
         status=status,
         reasons=(Said(kind=ReasonKind.NOT_IN_CATALOG, text=text, windows=windows, status=status),),
     )
@@ -319,18 +327,23 @@ def test_a_dataset_that_nobody_knows_is_answered_with_this_alone(window: Window 
     ],
 )
 def test_what_nothing_explains_is_untested_just_there(
-    tests: tuple[KnownTest, ...], window: Window | None, held: Mapping[int, Intervals], text: str, windows: Intervals
+    tests: tuple[DataTestFact, ...], window: Window | None, held: Mapping[int, Intervals], text: str, windows: Intervals
 ) -> None:
     answer = asked(window, tests=tests, held=held)
-    expected = Said(kind=ReasonKind.NO_TEST, text=text, windows=windows, status=Status.UNTESTED, count=len(windows))
-    assert (answer.status, answer.reasons) == (Status.UNTESTED, (expected,))
+    expected = Said(
+        kind=ReasonKind.NO_TEST, text=text, windows=windows, status=QualityStatus.UNTESTED, count=len(windows)
+    )
+    assert (answer.status, answer.reasons) == (QualityStatus.UNTESTED, (expected,))
 
 
 def test_what_is_explained_is_not_said_to_have_no_test_though_it_is_untested() -> None:
     answer = asked(
         None, checks=(replace(UNKNOWN, state=State.LEARNING),), held={}, tests=(replace(TEST, judges_from=None),)
     )
-    assert (answer.status, [reason.kind for reason in answer.reasons]) == (Status.UNTESTED, [ReasonKind.LEARNING])
+    assert (answer.status, [reason.kind for reason in answer.reasons]) == (
+        QualityStatus.UNTESTED,
+        [ReasonKind.LEARNING],
+    )
 
 
 @pytest.mark.parametrize(
@@ -349,7 +362,7 @@ def test_what_is_explained_is_not_said_to_have_no_test_though_it_is_untested() -
 def test_only_what_a_live_test_or_a_user_said_judges(facts: dict[str, Any], kinds: list[ReasonKind]) -> None:
     answer = asked(**{"tests": (WEEKLY,), "held": {}, **facts})
     assert [reason.kind for reason in answer.reasons] == kinds
-    assert (answer.status is Status.UNTESTED) is (kinds == [ReasonKind.NO_TEST])
+    assert (answer.status is QualityStatus.UNTESTED) is (kinds == [ReasonKind.NO_TEST])
 
 
 def test_reasons_are_one_by_all_but_their_windows_with_a_count_and_the_weightiest_is_first() -> None:
@@ -379,7 +392,7 @@ def test_reasons_are_one_by_all_but_their_windows_with_a_count_and_the_weighties
     ],
 )
 def test_categories_hold_throughout_where_a_test_of_partitions_passes_on_all_of_it(
-    window: Window | None, held: Mapping[int, Intervals], tests: tuple[KnownTest, ...], throughout: set[str]
+    window: Window | None, held: Mapping[int, Intervals], tests: tuple[DataTestFact, ...], throughout: set[str]
 ) -> None:
     assert asked(window, tests=tests, held=held).holds_throughout == throughout
 
@@ -390,8 +403,8 @@ def test_tests_checks_and_passes_of_another_copy_are_none_here() -> None:
     broken = replace(BROKEN, test=away)
     assert [reason.text for reason in reasons_of(tests=(away,), held=held)] == ["no live test covers this window"]
     assert [reason.kind for reason in reasons_of(tests=(away,), checks=(broken,))] == [ReasonKind.NO_TEST]
-    assert asked(tests=(away,), held=held, place="phx").status is Status.GOOD
-    assert asked(tests=(away,), held=held, place=None).status is Status.GOOD
+    assert asked(tests=(away,), held=held, place="phx").status is QualityStatus.GOOD
+    assert asked(tests=(away,), held=held, place=None).status is QualityStatus.GOOD
 
 
 @pytest.mark.parametrize(
@@ -408,22 +421,22 @@ def test_tests_checks_and_passes_of_another_copy_are_none_here() -> None:
 def test_what_concerns_a_range_lies_in_its_datacenter_and_touches_it(
     place: str | None, windows: list[Window], concerned: bool
 ) -> None:
-    assert concerns(AskedRange(window=TODAY, datacenter="sea"), place, windows) is concerned
-    assert concerns(AskedRange(datacenter="sea"), place, []) is (place != "phx")
-    assert concerns(AskedRange(window=TODAY), place, windows) is any(each == TODAY for each in windows)
+    assert concerns(RangeRequest(window=TODAY, datacenter="sea"), place, windows) is concerned
+    assert concerns(RangeRequest(datacenter="sea"), place, []) is (place != "phx")
+    assert concerns(RangeRequest(window=TODAY), place, windows) is any(each == TODAY for each in windows)
 
 
 NOT_JUDGED, UNJUDGED, UNTESTED = ReasonKind.NOT_JUDGED, "not judged yet", ReasonKind.UNTESTED
 COMING = (ReasonKind.NOT_OVER, "not over yet", None, (days(4, 5),))  # of every test
 NOT_DUE = (NOT_JUDGED, UNJUDGED, None, (days(3, 3),))
-Gap = tuple[ReasonKind, str, Status | None, Intervals]
+Gap = tuple[ReasonKind, str, QualityStatus | None, Intervals]
 
 
 def late(*windows: Window) -> Gap:
-    return NOT_JUDGED, UNJUDGED, Status.UNKNOWN, windows
+    return NOT_JUDGED, UNJUDGED, QualityStatus.UNKNOWN, windows
 
 
-GAPS: list[tuple[str, KnownTest, dict[str, Any], list[Gap]]] = [
+GAPS: list[tuple[str, DataTestFact, dict[str, Any], list[Gap]]] = [
     (
         "what the calendar parts",
         TEST,
@@ -451,7 +464,7 @@ GAPS: list[tuple[str, KnownTest, dict[str, Any], list[Gap]]] = [
     (
         "what is kept no more",
         TEST,
-        {"held": {}, "calendar": replace(CALENDAR, kept_from=days(2, 2).start)},
+        {"held": {}, "calendar": replace(CALENDAR, retention_start=days(2, 2).start)},
         [late(days(2, 2)), (UNTESTED, UNTESTED_TEXT, None, (days(-9, 1),)), NOT_DUE],
     ),
     (
@@ -475,7 +488,7 @@ GAPS: list[tuple[str, KnownTest, dict[str, Any], list[Gap]]] = [
 
 @pytest.mark.parametrize(("test", "facts", "expected"), [case[1:] for case in GAPS], ids=[case[0] for case in GAPS])
 def test_each_day_without_a_standing_has_its_reason(
-    test: KnownTest, facts: dict[str, Any], expected: list[Gap]
+    test: DataTestFact, facts: dict[str, Any], expected: list[Gap]
 ) -> None:
     gaps = [gap for gap in reasons_of(days(-9, 5), tests=(test,), **facts) if gap.kind is not ReasonKind.NO_TEST]
     assert [(gap.kind, gap.text, gap.status, gap.windows) for gap in gaps] == [*expected, COMING]
@@ -498,14 +511,19 @@ def test_a_day_that_has_a_standing_is_no_gap() -> None:
     ]
 
 
-ADRIFT: list[tuple[str, KnownTest, dict[str, Any], Intervals]] = [
+ADRIFT: list[tuple[str, DataTestFact, dict[str, Any], Intervals]] = [
     ("all since it began", TEST, {"held": {}}, (days(-7, 2),)),
     ("all since the newest that passes", TEST, {"held": {1: (days(-7, -5), days(-3, 0))}}, (days(1, 2),)),
-    ("all that is kept", TEST, {"held": {}, "calendar": replace(CALENDAR, kept_from=days(2, 2).start)}, (days(2, 2),)),
+    (
+        "all that is kept",
+        TEST,
+        {"held": {}, "calendar": replace(CALENDAR, retention_start=days(2, 2).start)},
+        (days(2, 2),),
+    ),
     (
         "none before it began",
         TEST,
-        {"held": {}, "calendar": replace(CALENDAR, kept_from=days(-9, -9).start)},
+        {"held": {}, "calendar": replace(CALENDAR, retention_start=days(-9, -9).start)},
         (days(-7, 2),),
     ),
     (
@@ -530,12 +548,12 @@ ADRIFT: list[tuple[str, KnownTest, dict[str, Any], Intervals]] = [
 @pytest.mark.parametrize(("test", "facts", "windows"), [case[1:] for case in ADRIFT], ids=[case[0] for case in ADRIFT])
 @pytest.mark.parametrize("hard", [True, False])
 def test_as_things_stand_what_is_due_and_has_no_standing_is_late(
-    test: KnownTest, facts: dict[str, Any], windows: Intervals, hard: bool
+    test: DataTestFact, facts: dict[str, Any], windows: Intervals, hard: bool
 ) -> None:
     reasons = reasons_of(None, tests=(replace(test, hard=hard),), **facts)
     unjudged = [each for each in reasons if each.state is None and each.kind is NOT_JUDGED]
     assert [(each.text, each.status, each.windows, each.test) for each in unjudged] == (
-        [(UNJUDGED, Status.UNKNOWN if hard else None, windows, "freshness")] if windows else []
+        [(UNJUDGED, QualityStatus.UNKNOWN if hard else None, windows, "freshness")] if windows else []
     )
 
 
@@ -602,7 +620,7 @@ def test_of_facts_those_of_other_copies_and_other_times_are_left_out_wherever_th
         waiting={1: (days(1, 1),)},
         calendar=CALENDAR,
     )
-    assert concerning(known, AskedRange(window=TODAY, datacenter="sea")) == replace(
+    assert concerning(known, RangeRequest(window=TODAY, datacenter="sea")) == replace(
         known,
         tests=[TEST, WEEKLY],
         checks=[replace(both, windows=[TODAY])],
@@ -610,7 +628,7 @@ def test_of_facts_those_of_other_copies_and_other_times_are_left_out_wherever_th
         spoilt=[replace(spoilt, windows=[TODAY])],
         claims=[CLAIM],
     )
-    every = concerning(known, AskedRange())
+    every = concerning(known, RangeRequest())
     assert (list(every.tests), every.held, list(every.claims)) == (list(known.tests), known.held, list(known.claims))
     assert [check.windows for check in every.checks] == [(days(-9, 9),), (TODAY,), (TODAY, days(1, 1)), (days(1, 1),)]
     assert [each.incident_id for each in every.spoilt] == [8, 9, 7, 7]
@@ -638,13 +656,13 @@ def test_what_is_due_without_a_run_of_it_is_overdue(
 
 
 def test_an_answer_names_its_dataset_and_what_was_asked() -> None:
-    assert asked() == Answer(
+    assert asked() == QualityAnswer(
         dataset="shop.rides",
-        asked=AskedRange(window=TODAY, datacenter="sea"),
-        status=Status.GOOD,
+        request=RangeRequest(window=TODAY, datacenter="sea"),
+        status=QualityStatus.GOOD,
         holds_throughout=frozenset({"freshness"}),
     )
-    assert AskedRange() == AskedRange(window=None, datacenter=None)
+    assert RangeRequest() == RangeRequest(window=None, datacenter=None)
 
 
 def test_an_incident_counts_the_parts_that_are_bad_within_the_range() -> None:
@@ -654,16 +672,16 @@ def test_an_incident_counts_the_parts_that_are_bad_within_the_range() -> None:
 
 
 def test_the_names_of_statuses_and_kinds_are_these() -> None:
-    assert [status.value for status in Status] == ["bad", "unknown", "reported", "untested", "good"]
+    assert [status.value for status in QualityStatus] == ["bad", "unknown", "reported", "untested", "good"]
     assert [kind.value for kind in ReasonKind] == [
         *("broken", "spoilt", "not in the catalog", "not judged", "not there yet", "claimed", "accepted"),
         *("not over", "untested", "no test", "learning", "waived"),
     ]
-    assert worst([]) is Status.GOOD
+    assert worst([]) is QualityStatus.GOOD
 
 
 def test_what_is_not_said_of_facts_and_reasons_is_this() -> None:
-    test = KnownTest(id=1, name="n", category="c", hard=True)
+    test = DataTestFact(id=1, name="n", category="c", hard=True)
     unsaid = asdict(test)
     assert (unsaid.pop("judges_rows"), unsaid.pop("whole_table")) == (True, False)
     assert {name for name, value in unsaid.items() if value is None} == {
@@ -685,5 +703,5 @@ def test_what_is_not_said_of_facts_and_reasons_is_this() -> None:
     }
     reason = Said(kind=ReasonKind.BROKEN, text="so", windows=())
     assert (reason.category, reason.hard, reason.whole_table, reason.count) == ("", False, False, 0)
-    answer = Answer(dataset="d", asked=AskedRange(), status=Status.GOOD)
+    answer = QualityAnswer(dataset="d", request=RangeRequest(), status=QualityStatus.GOOD)
     assert (answer.reasons, answer.holds_throughout) == ((), frozenset())

@@ -39,7 +39,7 @@ def metric(canonical: str = "sum(fare, dataset='raw.rides')", **more: Any) -> Da
 
 def written(of: DatasetProfile) -> dict[str, tuple[str, str]]:
     """The assertion and the severity of each test, by its name; each can be read."""
-    tests = business_metric_tests(of).wanted
+    tests = business_metric_tests(of).tests
     assert all(parse(test.definition.assertion) and test.category == "metric" for test in tests)
     return {test.name: (test.definition.assertion, test.definition.severity) for test in tests}
 
@@ -83,7 +83,7 @@ def test_the_parts_of_a_mean_are_a_gap_with_its_reason_that_no_metadata_mends() 
     (gap,) = found.gaps
     assert (gap.category, gap.mendable) == ("metric", False)
     assert "its parts by city do not add up" in gap.reason
-    assert len(found.wanted) == 3
+    assert len(found.tests) == 3
 
 
 @pytest.mark.parametrize(("granularity", "time_zone"), [(Granularity.MONTH, "UTC"), (Granularity.DAY, "Asia/Tokyo")])

@@ -7,7 +7,7 @@ def counted(
     name: str, tier: int, live: int, wanted: int, gaps: int = 0, owner: str = "ada", *, is_reachable: bool = True
 ) -> DatasetCoverage:
     return DatasetCoverage(
-        dataset=name, tier=tier, live=live, wanted=wanted, gaps=gaps, owner=owner, is_reachable=is_reachable
+        dataset=name, tier=tier, live=live, test_count=wanted, gaps=gaps, owner=owner, is_reachable=is_reachable
     )
 
 

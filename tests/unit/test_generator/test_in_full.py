@@ -8,7 +8,7 @@ import pytest
 
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
 from assay.time.windows import Granularity
-from test_generator.definition import WantedGap, WantedTest
+from test_generator.definition import DataTestSpec, GapSpec
 from test_generator.generation.standard import UNPARTITIONED, Upstream, is_comparable, standard_tests
 from tests.unit.test_generator.profiles import dataset, days, replica
 
@@ -39,7 +39,7 @@ UNIQUE = "1 - count_distinct(trip_id) / row_count() <= 0.01"
 PART, WHOLE = ("partition", "partition"), ("table", "weekly")  # what is tested, and when
 
 
-def told(test: WantedTest) -> tuple[object, ...]:
+def told(test: DataTestSpec) -> tuple[object, ...]:
     where = (test.datacenter, test.spoils or None)
     return (
         test.name,
@@ -56,7 +56,7 @@ def test_a_dataset_with_everything_has_these_tests_and_no_others() -> None:
     generation = standard_tests(MART, upstreams)
     home, to_phx, to_sea = ("sea", None), ("sea", "phx"), ("phx", "sea")
     timely = "freshness(complete=0.9) < 2h"
-    assert [told(test) for test in generation.wanted] == [
+    assert [told(test) for test in generation.tests] == [
         ("freshness", "freshness", timely, home, PART, "hard"),
         ("freshness@phx", "freshness", timely, ("phx", None), PART, "hard"),
         ("completeness:raw.trips", "completeness", ROWS, home, PART, "hard"),
@@ -76,7 +76,7 @@ def test_a_dataset_with_everything_has_these_tests_and_no_others() -> None:
         ("novelty", "novelty", "novelty() <= 1", home, PART, "soft"),
     ]
     assert generation.gaps == ()
-    assert {(test.definition.catch_up, test.definition.sustain) for test in generation.wanted} == {
+    assert {(test.definition.catch_up, test.definition.sustain) for test in generation.tests} == {
         ("none", timedelta(hours=3))
     }
     assert UNPARTITIONED == "unpartitioned:whole"
@@ -86,7 +86,7 @@ def test_a_dataset_without_partitions_has_these() -> None:
     whole = replace(MART, partition=None, replicas=(replica("sea"),), columns=(Column(name="trip_id", type="bigint"),))
     generation = standard_tests(whole, [Upstream(dataset=replace(RAW, partition=None), one_to_one=True)])
     home = ("sea", None)
-    assert [told(test) for test in generation.wanted] == [
+    assert [told(test) for test in generation.tests] == [
         ("completeness:raw.trips:whole", "completeness", ROWS, home, WHOLE, "hard"),
         ("duplicates:whole", "duplicates", UNIQUE, home, WHOLE, "hard"),
         ("schema-keys:whole", "schema", "schema_drift(of='keys') = 0", home, WHOLE, "hard"),
@@ -224,7 +224,7 @@ def test_an_upstream_that_is_neither_one_to_one_nor_sampled_is_a_gap_that_nothin
 
 def sampled(target: DatasetProfile, upstream: DatasetProfile) -> bool:
     generation = standard_tests(target, [Upstream(dataset=upstream, sampled=True)])
-    return "completeness-sample:app.orders" in {test.name for test in generation.wanted}
+    return "completeness-sample:app.orders" in {test.name for test in generation.tests}
 
 
 def test_a_sample_may_be_drawn_of_an_upstream_whose_columns_nobody_declares() -> None:
@@ -241,7 +241,7 @@ def test_a_sample_is_shown_where_all_who_see_it_may_read_the_upstream() -> None:
 
 def test_an_upstream_that_is_sampled_and_one_to_one_inside_the_lake_is_counted_and_no_gap() -> None:
     both = standard_tests(dataset(), [Upstream(dataset=RAW, one_to_one=True, sampled=True)])
-    assert [test.name for test in both.wanted if test.category == "completeness"] == [
+    assert [test.name for test in both.tests if test.category == "completeness"] == [
         *("completeness:raw.trips", "completeness:raw.trips:whole", "unpartitioned:whole")
     ]
     assert [gap.category for gap in both.gaps] == ["consistency"]
@@ -258,7 +258,7 @@ def test_only_partitions_of_both_can_be_compared() -> None:
 
 def test_an_edge_of_the_lineage_says_nothing_unless_it_is_told_to() -> None:
     assert Upstream(dataset=RAW) == Upstream(dataset=RAW, one_to_one=False, sampled=False)
-    assert WantedGap(dataset="a.b", category="schema", reason="x").mendable
+    assert GapSpec(dataset="a.b", category="schema", reason="x").mendable
 
 
 def test_the_first_replica_alone_says_whether_an_upstream_lies_in_the_lake() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.definition import Definition, WantedTest
+from test_generator.definition import DataTestSpec, Definition
 from test_generator.generation.standard import Changes, ExistingTest, reconcile
 
 NOW = datetime(2013, 2, 1, tzinfo=UTC)
@@ -14,8 +14,8 @@ GRACE = timedelta(days=7)
 NOTHING = Changes()
 
 
-def wanted(name: str, assertion: str = "row_count() > 0") -> WantedTest:
-    return WantedTest(
+def wanted(name: str, assertion: str = "row_count() > 0") -> DataTestSpec:
+    return DataTestSpec(
         name=name,
         category="duplicates",
         definition=Definition(
@@ -35,7 +35,7 @@ def users(name: str) -> ExistingTest:
     return ExistingTest(id=2, name=name, definition=None)
 
 
-def changes(there: list[ExistingTest], targets: list[WantedTest], now: datetime = NOW) -> Changes:
+def changes(there: list[ExistingTest], targets: list[DataTestSpec], now: datetime = NOW) -> Changes:
     return reconcile(there, targets, now=now, retire_grace=GRACE)
 
 
@@ -113,7 +113,7 @@ EXISTING = st.builds(existing, NAMES, TEXTS, retired_at=st.none() | st.just(NOW)
     there=st.lists(EXISTING, unique_by=lambda each: each.name),
     targets=st.lists(WANTED, unique_by=lambda each: each.name),
 )
-def test_reconciling_twice_changes_nothing_more(there: list[ExistingTest], targets: list[WantedTest]) -> None:
+def test_reconciling_twice_changes_nothing_more(there: list[ExistingTest], targets: list[DataTestSpec]) -> None:
     after = apply(there, changes(there, targets), NOW)
     assert changes(after, targets) == NOTHING
     live = {each.name: each.definition for each in after if each.definition and not each.retired_at}

@@ -9,7 +9,7 @@ import pytest
 from assay.catalog.profile import Column, DatasetProfile, SlaProfile
 from assay.time.windows import Granularity
 from execution_engine.language.parse import parse
-from test_generator.definition import Generation, WantedTest
+from test_generator.definition import DataTestSpec, Generation
 from test_generator.generation.standard import Upstream, standard_tests
 from tests.unit.test_generator.profiles import dataset, days, replica
 
@@ -28,11 +28,11 @@ def one_to_one(upstream: DatasetProfile = RAW) -> Upstream:
 
 
 def names(generation: Generation) -> list[str]:
-    return [test.name for test in generation.wanted]
+    return [test.name for test in generation.tests]
 
 
-def named(generation: Generation, name: str) -> WantedTest:
-    return next(test for test in generation.wanted if test.name == name)
+def named(generation: Generation, name: str) -> DataTestSpec:
+    return next(test for test in generation.tests if test.name == name)
 
 
 def gaps(generation: Generation, category: str) -> list[str]:
@@ -92,7 +92,7 @@ def test_every_standard_assertion_is_one_the_language_reads() -> None:
         one_to_one(dataset("raw.o'hare")),
         Upstream(dataset=ORDERS, sampled=True),
     )
-    for test in generation.wanted:
+    for test in generation.tests:
         parse(test.definition.assertion)
 
 
@@ -113,7 +113,7 @@ def test_three_replicas_are_compared_in_every_direction() -> None:
 def test_severity_and_sustain_come_from_the_tier_unless_metadata_says_otherwise(
     changes: dict[str, Any], severity: str, sustain: timedelta
 ) -> None:
-    wanted = generate(dataset(**changes), one_to_one()).wanted
+    wanted = generate(dataset(**changes), one_to_one()).tests
     assert {test.definition.sustain for test in wanted} == {sustain}
     assert {test.definition.severity for test in wanted if test.name not in ALWAYS_SOFT} == {severity}
 
@@ -135,7 +135,7 @@ def test_the_completeness_sla_gives_both_bounds_without_float_noise(sla: float, 
 
 def test_a_dataset_without_partitions_is_tested_as_a_whole() -> None:
     generation = generate(dataset(partition=None, replicas=TWO_REPLICAS), one_to_one())
-    assert {test.scope for test in generation.wanted} == {"table"}
+    assert {test.scope for test in generation.tests} == {"table"}
     assert "consistency-bloom:sea>phx:whole" in names(generation)
 
 
@@ -181,7 +181,7 @@ def test_the_partition_key_may_be_part_of_the_primary_key_without_being_declared
 def test_partitions_that_do_not_align_are_a_gap(own: Any, upstream: Any) -> None:
     generation = generate(dataset(partition=own), one_to_one(dataset("raw.trips", partition=upstream)))
     assert gaps(generation, "completeness")[0].startswith("partitions do not align: those of raw.trips")
-    assert [test.name for test in generation.wanted if test.category == "completeness"] == ["unpartitioned:whole"]
+    assert [test.name for test in generation.tests if test.category == "completeness"] == ["unpartitioned:whole"]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_dataset_that_feeds_itself_is_not_compared_with_itself() -> None:
 
 
 def test_a_dataset_without_replica_has_only_gaps() -> None:
-    assert generate(dataset(replicas=())).wanted == ()
+    assert generate(dataset(replicas=())).tests == ()
 
 
 def test_names_are_unique_within_a_dataset() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 from execution_engine.language.evaluate import ZeroDivision, judge_groups
 from execution_engine.language.parse import parse
 from execution_engine.language.tree import By
-from web.rendering.findings import ShownGroups, groups_of
+from web.rendering.findings import GroupSummary, groups_of
 
 
-def shown(assertion: str, values: dict[str, float | None], *calls: str) -> ShownGroups:
+def shown(assertion: str, values: dict[str, float | None], *calls: str) -> GroupSummary:
     """As an assertion by city judges these values."""
     tree = parse(assertion)
     assert isinstance(tree, By)

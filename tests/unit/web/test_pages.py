@@ -5,7 +5,7 @@ import pytest
 from execution_engine.language.parse import parse
 from web.pages.days import PlotBounds, bounds
 from web.rendering.lineage import hops
-from web.rendering.status import MEANINGS, WORDS, ShownStatus, status_of
+from web.rendering.status import MEANINGS, WORDS, DisplayStatus, status_of
 
 BOUNDS = [
     ("row_count() >= 100", PlotBounds(low=100)),
@@ -29,11 +29,11 @@ def test_the_bounds_of_an_assertion_are_its_literals(assertion: str, expected: P
 
 
 def test_a_waived_failure_is_shown_as_waived_and_a_waived_pass_as_pass() -> None:
-    assert (status_of("FAIL", True), status_of("PASS", True)) == (ShownStatus.WAIVED, ShownStatus.PASS)
+    assert (status_of("FAIL", True), status_of("PASS", True)) == (DisplayStatus.WAIVED, DisplayStatus.PASS)
 
 
 def test_every_status_has_a_word_and_a_meaning() -> None:
-    assert set(WORDS) == set(MEANINGS) == set(ShownStatus)
+    assert set(WORDS) == set(MEANINGS) == set(DisplayStatus)
 
 
 def test_a_cycle_in_the_lineage_ends_where_it_began() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils.translation import override
 
-from incident_manager.quality.rules import NOT_JUDGED, UNDECLARED, UNTESTED, AnswerReason, ReasonKind, Status
+from incident_manager.quality.rules import NOT_JUDGED, UNDECLARED, UNTESTED, AnswerReason, QualityStatus, ReasonKind
 from tests.factories import day
 from web.rendering.headline import folded, reason_text
 
@@ -15,7 +15,7 @@ BROKEN = AnswerReason(
     kind=ReasonKind.BROKEN,
     text="freshness is broken (FAIL)",
     windows=(MONDAY,),
-    status=Status.BAD,
+    status=QualityStatus.BAD,
     category="freshness",
     test="freshness",
 )

@@ -57,10 +57,10 @@ class Command(Base):
 def _refuse_what_leaves_home() -> None:
     """The demo's people do not exist, and its rows belong to nobody: neither must reach a real service."""
     conf = config()
-    given = {
+    addresses = {
         "ASSAY_DATABASE_URL": conf.database_url,
         "ASSAY_EMAIL_URL": conf.email_url,
         "ASSAY_WEBHOOK_URL": conf.webhook_url,
     }
-    if named := [name for name, value in given.items() if value]:
+    if named := [name for name, value in addresses.items() if value]:
         raise UnableToRun(f"the demo keeps to its own folder: unset {', '.join(named)}")

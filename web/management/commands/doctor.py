@@ -31,8 +31,8 @@ class Command(Base):
 
     def show(self, console: Console, result: Any) -> None:
         """One line each, and a second one where there is something to mend."""
-        for each in result["findings"]:
-            mark = "[green]well[/green]" if each["is_well"] else "[red]ill [/red]"
-            console.print(f"{mark} {each['check']:<11} {each['found']}", soft_wrap=True)
-            if each["mend"]:
-                console.print(f"     to repair it: {each['mend']}", soft_wrap=True)
+        for finding in result["findings"]:
+            mark = "[green]well[/green]" if finding["is_well"] else "[red]ill [/red]"
+            console.print(f"{mark} {finding['check']:<11} {finding['found']}", soft_wrap=True)
+            if finding["mend"]:
+                console.print(f"     to repair it: {finding['mend']}", soft_wrap=True)

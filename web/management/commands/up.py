@@ -83,9 +83,9 @@ def _listening(host: str, port: int) -> Any:
             get_wsgi_application(), host=host, port=port, threads=8, max_request_body_size=config().body_bytes
         )
     except (OSError, ValueError) as error:
-        said = str(error).rstrip(".")
+        reason = str(error).rstrip(".")
         raise UnableToRun(
-            f"cannot listen at {host}:{port}: {said}. Stop what listens there, or choose another --port or --host."
+            f"cannot listen at {host}:{port}: {reason}. Stop what listens there, or choose another --port or --host."
         ) from None
 
 

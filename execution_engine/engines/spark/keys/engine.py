@@ -17,7 +17,7 @@ from execution_engine.engines.columns.column_types import is_in, key
 from execution_engine.engines.native import key_metrics as measures
 from execution_engine.engines.native.key_metrics import (
     NAMED_KEYS,
-    Missed,
+    MissedKeys,
     Pulled,
     filter_of_pulled,
     missed_of_pulled,
@@ -36,7 +36,7 @@ from execution_engine.engines.native.key_tasks import (
     there_of,
 )
 from execution_engine.engines.native.language import UnableToTell
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.keys import bits
@@ -44,7 +44,7 @@ from execution_engine.metrics.keys.bits import BUCKETS, SHIFT, DigestPlaces, Has
 from execution_engine.metrics.keys.digest import WORDS, Buckets, KeyDigest, digest_of_hashes
 from execution_engine.metrics.keys.filter import KeyFilter, Part, filter_of_parts
 from execution_engine.metrics.keys.filter_shape import EXACT_KEYS, FilterShape, Format
-from execution_engine.read_by import Kind, Left
+from execution_engine.read_by import FallbackKind, Left
 
 from . import workers
 from .key_sql import (
@@ -68,36 +68,36 @@ from .workers import FILLED, MISSING, Task, among, digests_in, filler, hashes_in
 PULLED_ROWS = 20_000_000  # 160 MB, three times that while they are sorted; of more, Spark groups the hashes
 FILTERS_IN_FLIGHT_BYTES = 128 * 1024 * 1024  # of all partial filters on their way to the driver
 MAX_TASKS = 8
-MANY = Left(kind=Kind.UNKNOWN, why="a digest of so many rows is grouped by Spark")
-SHA = Left(kind=Kind.UNKNOWN, why="pybloom_live's digests are Spark's to make")
-LOOKED_UP = Left(kind=Kind.UNKNOWN, why="so many keys, or pybloom_live's digests, are looked up by Spark")
+MANY = Left(kind=FallbackKind.UNKNOWN, why="a digest of so many rows is grouped by Spark")
+SHA = Left(kind=FallbackKind.UNKNOWN, why="pybloom_live's digests are Spark's to make")
+LOOKED_UP = Left(kind=FallbackKind.UNKNOWN, why="so many keys, or pybloom_live's digests, are looked up by Spark")
 
 # Workers need numpy and pyarrow, but not this package.
 cloudpickle.register_pickle_by_value(bits)
 cloudpickle.register_pickle_by_value(workers)
 
 
-def take_digest(source: SparkSource, item: Wanted) -> Measured:
+def take_digest(source: SparkSource, item: MeasurementRequest) -> Measured:
     """The digest of the distinct keys as state; the value is their number, exactly."""
     return measures.take_digest(SparkKeys(source=source), item)
 
 
-def build_filter(source: SparkSource, item: Wanted) -> Measured:
+def build_filter(source: SparkSource, item: MeasurementRequest) -> Measured:
     """A filter of the distinct keys as state; the value is their number."""
     return measures.build_filter(SparkKeys(source=source), item)
 
 
-def probe_filter(source: SparkSource, item: Wanted) -> Measured:
+def probe_filter(source: SparkSource, item: MeasurementRequest) -> Measured:
     """How many distinct keys are in the shipped filter; the detail counts and names those that are not."""
     return measures.probe_filter(SparkKeys(source=source), item)
 
 
-def take_sample(source: SparkSource, item: Wanted) -> Measured:
+def take_sample(source: SparkSource, item: MeasurementRequest) -> Measured:
     """A sample of the keys as state; the value is its size."""
     return measures.take_sample(SparkKeys(source=source), item)
 
 
-def find_sample(source: SparkSource, item: Wanted) -> Measured:
+def find_sample(source: SparkSource, item: MeasurementRequest) -> Measured:
     """How many keys of the sample are among the rows; exact."""
     return measures.find_sample(SparkKeys(source=source), item)
 
@@ -122,7 +122,7 @@ class SparkKeys:
         """The rows, as the files' footers tell, else counted."""
         return self.source.rows if self.source.rows is not None else action(self.source.frame.count, rows=None)
 
-    def digest(self, item: Wanted) -> KeyDigest:
+    def digest(self, item: MeasurementRequest) -> KeyDigest:
         """The digest of the distinct keys; above the cap Spark groups the hashes instead."""
         if self.row_count() <= PULLED_ROWS:
             pulled = self._pull(self._keys(item))
@@ -139,7 +139,9 @@ class SparkKeys:
             words[row["b"]] = (row["keys"], row["every"] % 2**64, (row["low"] + (row["high"] << 32)) % 2**64)
         return KeyDigest(columns=item.spec.columns, rows=sum(row["n"] for row in rows), words=words)
 
-    def built(self, item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
+    def built(
+        self, item: MeasurementRequest, *, keys: int, counted: bool = False, buckets: Buckets | None = None
+    ) -> KeyFilter:
         """The filter of so many keys at most, or just so many if they were ``counted``; UnableToShape if too large."""
         shape, columns, own = shape_of(item.spec, keys), item.spec.columns, self._keys(item, buckets)
         is_small = shape.format is not Format.PYBLOOM and (self.row_count() <= PULLED_ROWS or keys <= EXACT_KEYS)
@@ -160,12 +162,12 @@ class SparkKeys:
             parts = fill(frame, task, shape, self.source.rows)
         return filter_of_parts(shape, columns, parts, buckets, keys if counted else None)
 
-    def missed(self, item: Wanted, shipped: KeyFilter, own_keys: int | None) -> Missed:
+    def missed(self, item: MeasurementRequest, shipped: KeyFilter, own_keys: int | None) -> MissedKeys:
         """What the filter lacks of the keys in its buckets; ``own_keys``: how many these are, where it is known."""
         source, own = self.source, self._keys(item, shipped.buckets)
         is_small = self.row_count() <= PULLED_ROWS or (own_keys is not None and own_keys <= EXACT_KEYS)
         if source.rows == 0:
-            return Missed(keys=0, missed=0, lowest=np.empty(0, dtype=np.uint64))
+            return MissedKeys(keys=0, missed=0, lowest=np.empty(0, dtype=np.uint64))
         if shipped.shape.format is not Format.PYBLOOM and is_small:
             return missed_of_pulled(shipped, self._pull(own).hashes)
         leave(source, LOOKED_UP)
@@ -191,9 +193,9 @@ class SparkKeys:
         elif own_keys is None:
             single = hashes(source, own.columns, own.where, own.buckets).distinct()
             own_keys = action(single.count, rows=source.rows)
-        return Missed(keys=own_keys, missed=row["missed"], lowest=lowest)
+        return MissedKeys(keys=own_keys, missed=row["missed"], lowest=lowest)
 
-    def texts(self, item: Wanted, hashes: Hashes) -> list[str]:
+    def texts(self, item: MeasurementRequest, hashes: Hashes) -> list[str]:
         """The texts of the keys that have one of these hashes, in order, by another look at the rows."""
         own = self._keys(item)
         parts = gathered(own, Named(hashes=tuple(sorted(hashes.tolist()))))
@@ -204,7 +206,7 @@ class SparkKeys:
         rows = spread_rows_of(self.source, own.where).selectExpr(*both).where(f"{HASH} in ({numbers})").select(TEXT)
         return sorted(row[TEXT] for row in action(rows.distinct().collect, rows=self.source.rows))
 
-    def lowest(self, item: Wanted, size: int) -> list[str]:
+    def lowest(self, item: MeasurementRequest, size: int) -> list[str]:
         """The texts of the keys of lowest hash, these first."""
         own = self._keys(item)
         parts = gathered(own, Lowest(size=size))
@@ -224,7 +226,7 @@ class SparkKeys:
         rows = action(_texts(own).where(is_in("k", texts)).collect, rows=self.source.rows)
         return {row["k"] for row in rows}
 
-    def _keys(self, item: Wanted, buckets: Buckets | None = None) -> KeysOf:
+    def _keys(self, item: MeasurementRequest, buckets: Buckets | None = None) -> KeysOf:
         return KeysOf(source=self.source, columns=item.spec.columns, where=item.spec.where, buckets=buckets)
 
     def _pull(self, keys: KeysOf) -> Pulled:

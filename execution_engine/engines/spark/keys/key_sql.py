@@ -43,8 +43,8 @@ def _meeting(frame: DataFrame, where: str | None) -> DataFrame:
 
 def hashes(source: SparkSource, columns: Sequence[str], where: str | None, buckets: Buckets | None = None) -> DataFrame:
     """One column, the hash of each row's key; with buckets only of the keys in them."""
-    found = spread_rows_of(source, where).selectExpr(f"{hash_of(quoted(columns))} as {HASH}")
-    return found if buckets is None else found.where(in_buckets(HASH, buckets))
+    frame = spread_rows_of(source, where).selectExpr(f"{hash_of(quoted(columns))} as {HASH}")
+    return frame if buckets is None else frame.where(in_buckets(HASH, buckets))
 
 
 def digests(
@@ -53,25 +53,25 @@ def digests(
     """Two columns, the hash of each row's key and the digest that pybloom_live takes its bits from."""
     rows = spread_rows_of(source, where)
     key_hash = f"{hash_of(quoted(columns))} as {HASH}"
-    found = rows.selectExpr(key_hash, f"{digest_of(shape, quoted(columns))} as {DIGEST}")
-    return found if buckets is None else found.where(in_buckets(HASH, buckets))
+    frame = rows.selectExpr(key_hash, f"{digest_of(shape, quoted(columns))} as {DIGEST}")
+    return frame if buckets is None else frame.where(in_buckets(HASH, buckets))
 
 
 def hash_of(expressions: Sequence[str]) -> str:
     """The 64-bit hash of a key: xxhash64 takes the length of each text in, and whether it is null beside it."""
-    return f"xxhash64({', '.join(f'{canonical(each)}, isnull({each})' for each in expressions)})"
+    return f"xxhash64({', '.join(f'{canonical(expression)}, isnull({expression})' for expression in expressions)})"
 
 
 def text_of(expressions: Sequence[str]) -> str:
     """The key as one text that ``keys.decode`` reads: each value behind its length."""
-    return length_prefixed([canonical(each) for each in expressions])
+    return length_prefixed([canonical(expression) for expression in expressions])
 
 
 def digest_of(shape: FilterShape, expressions: Sequence[str]) -> str:
     """The SHA-2, in hexadecimal, of pybloom_live's salt and the key's text: in bytes, as joining strings costs more."""
     algorithm = _algorithm(shape)
     salt = f"X'{algorithm(pack('I', 0)).hexdigest()}', "
-    parts = [_bytes_of(canonical(each), "" if at else salt) for at, each in enumerate(expressions)]
+    parts = [_bytes_of(canonical(expression), "" if at else salt) for at, expression in enumerate(expressions)]
     return f"sha2(concat({', '.join(parts)}), {algorithm().digest_size * 8})"
 
 
@@ -148,12 +148,12 @@ def gathered(keys: KeysOf, take: Take, most: int | None = None) -> list[Any] | N
     source = keys.source
     if source.rows == 0:
         return []
-    found = _why_all(source) or _of_job(keys, take, most)
-    if isinstance(found, Left):
-        leave(source, found)
+    results = _why_all(source) or _of_job(keys, take, most)
+    if isinstance(results, Left):
+        leave(source, results)
         return None
     source.reading.kernels = True
-    return found
+    return results
 
 
 def leave(source: SparkSource, why: Left) -> None:
@@ -171,5 +171,5 @@ def _of_job(keys: KeysOf, take: Take, most: int | None) -> list[Any] | Left:
     program = key_program(keys.columns, condition, take, stored_in(source))
     if isinstance(program, Left):
         return program
-    gleaned = glean_in_tasks(source, program, tasks(pieces_in(source), source.rows or 0, most))
-    return parts_of(gleaned) if gleaned else FAILED
+    results = glean_in_tasks(source, program, tasks(pieces_in(source), source.rows or 0, most))
+    return parts_of(results) if results else FAILED

@@ -73,8 +73,8 @@ class _Functions:
             if len(call.expressions) < 2:
                 raise UnableToReadKeys(f"{USE} takes a filter and the key's columns")
             filter_, *keys = call.expressions
-            found = self._filter(filter_, tree)
-            call.replace(self._call(_use(found), "boolean", keys))
+            key_filter = self._filter(filter_, tree)
+            call.replace(self._call(_use(key_filter), "boolean", keys))
         for call in _calls(tree, BUILD):
             call.replace(self._call(_build(BloomFilter.FILE_FMT), "string", call.expressions))
         return self._sql(tree)
@@ -95,7 +95,7 @@ class _Functions:
 
     def _hash(self, keys: Sequence[exp.Expr]) -> exp.Expr:
         name = f"assay_{uuid4().hex}"
-        self._hashes[name] = hash_of([f"({self._sql(each)})" for each in keys])
+        self._hashes[name] = hash_of([f"({self._sql(key)})" for key in keys])
         return exp.column(name)
 
     def _sql(self, tree: exp.Expr) -> str:
@@ -104,13 +104,13 @@ class _Functions:
             sql = sql.replace(name, text)
         return sql
 
-    def _filter(self, given: exp.Expr, tree: exp.Expr) -> KeyFilter:
+    def _filter(self, argument: exp.Expr, tree: exp.Expr) -> KeyFilter:
         """The filter that a literal or a subquery gives."""
-        if isinstance(given, exp.Literal) and given.is_string:
-            return _read(given.this, self._key)
-        if not isinstance(given, exp.Subquery) or not isinstance(given.this, exp.Select):
-            raise UnableToReadKeys(f"the filter of {USE} must be a string or a subquery: ({given.sql(Plain):.80})")
-        query = given.this.copy()
+        if isinstance(argument, exp.Literal) and argument.is_string:
+            return _read(argument.this, self._key)
+        if not isinstance(argument, exp.Subquery) or not isinstance(argument.this, exp.Select):
+            raise UnableToReadKeys(f"the filter of {USE} must be a string or a subquery: ({argument.sql(Plain):.80})")
+        query = argument.this.copy()
         if tree.args.get("with_") is not None and query.args.get("with_") is None:
             query.set("with_", tree.args["with_"].copy())
         return self._build_by_workers(query) if _only_builds(query) else self._filter_of_query(query)
@@ -122,10 +122,10 @@ class _Functions:
         frame = self._session.sql(self._sql(hashed))
         rows = frame.count()
         if rows <= PULLED_ROWS:
-            known = np.unique(_hashes(frame.toArrow().column(0)))
-            shape = shape_for(len(known)) if len(known) <= HELD else largest_shape()
-            return filter_of_hashes(shape, KEYS, known, rows)
-        shape = shape_for(min(rows, largest_shape().capacity), wanted=Format.XXHASH)
+            hashes = np.unique(_hashes(frame.toArrow().column(0)))
+            shape = shape_for(len(hashes)) if len(hashes) <= HELD else largest_shape()
+            return filter_of_hashes(shape, KEYS, hashes, rows)
+        shape = shape_for(min(rows, largest_shape().capacity), format_=Format.XXHASH)
         task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
         return filter_of_parts(shape, KEYS, fill(frame, task, shape, rows))
 
@@ -140,12 +140,12 @@ class _Functions:
 
 def _read(text: str, key: bytes | None) -> KeyFilter:
     try:
-        found = KeyFilter.from_bytes(b64decode(text, validate=True), key)
+        key_filter = KeyFilter.from_bytes(b64decode(text, validate=True), key)
     except ValueError as error:
         raise UnableToReadKeys(f"the filter of {USE} was refused: {error}") from error
-    if found.shape.format is Format.PYBLOOM:
+    if key_filter.shape.format is Format.PYBLOOM:
         raise UnableToReadKeys(f"{USE} takes no filter of the format pybloom; build one by {BUILD}")
-    return found
+    return key_filter
 
 
 def _build(head_format: bytes) -> Callable[[Iterator[pa.Array]], str]:
@@ -155,8 +155,12 @@ def _build(head_format: bytes) -> Callable[[Iterator[pa.Array]], str]:
     return build
 
 
-def _use(found: KeyFilter) -> Callable[[pa.Array], pa.Array]:
-    has = partial(are_among, found.hashes) if found.shape.format is Format.HASHES else partial(_is_in, found.bits)
+def _use(key_filter: KeyFilter) -> Callable[[pa.Array], pa.Array]:
+    has = (
+        partial(are_among, key_filter.hashes)
+        if key_filter.shape.format is Format.HASHES
+        else partial(_is_in, key_filter.bits)
+    )
 
     def use(batch: pa.Array) -> pa.Array:
         return pa.array(has(_hashes(batch)))
@@ -169,15 +173,15 @@ def _is_in(bits: Bits, hashes: Hashes) -> Mask:
 
 
 def _hashes(batch: pa.Array | pa.ChunkedArray) -> Hashes:
-    found: Hashes = batch.to_numpy(zero_copy_only=False).view(np.uint64)
-    return found
+    hashes: Hashes = batch.to_numpy(zero_copy_only=False).view(np.uint64)
+    return hashes
 
 
 def _only_builds(query: exp.Select) -> bool:
     """Whether the query is ``select build_bloom_filter(…) from … where …`` and nothing else."""
-    said = {name for name, value in query.args.items() if value}
+    clauses = {name for name, value in query.args.items() if value}
     selected = query.selects
-    plain = said <= {"expressions", "from_", "where", "joins", "with_", "kind"}
+    plain = clauses <= {"expressions", "from_", "where", "joins", "with_", "kind"}
     return plain and len(selected) == 1 and _is_call(selected[0].unalias(), BUILD)
 
 

@@ -66,8 +66,8 @@ def prober(has: Test, named: int) -> Task:
 
 def hashes_in(batch: pa.RecordBatch) -> Hashes:
     """The first column: hashes."""
-    found: Hashes = batch.column(0).to_numpy().view(np.uint64)
-    return found
+    hashes: Hashes = batch.column(0).to_numpy().view(np.uint64)
+    return hashes
 
 
 def digests_in(length: int) -> Read:
@@ -82,9 +82,9 @@ def digests_in(length: int) -> Read:
     return read
 
 
-def among(known: Hashes) -> Test:
+def among(hashes: Hashes) -> Test:
     """Looks the hashes up among ``these``, which are sorted."""
-    return lambda batch: are_among(known, hashes_in(batch))
+    return lambda batch: are_among(hashes, hashes_in(batch))
 
 
 def in_bits(bits: Bits) -> Test:

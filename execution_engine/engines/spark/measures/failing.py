@@ -30,10 +30,10 @@ def failing_rows(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -
     Keys that are repeated are found first, all of them by one job more.
     """
     meant = {settled(spec, source.columns): spec.text for spec in specs}
-    found = _failing(source, list(meant), limit)
+    result = _failing(source, list(meant), limit)
     texts = {spec.text: text for spec, text in meant.items()}  # as they were asked for
-    rows = tuple(replace(row, breaks=tuple(texts[text] for text in row.breaks)) for row in found.rows)
-    return replace(found, rows=rows, failures={texts[text]: each for text, each in found.failures.items()})
+    rows = tuple(replace(row, breaks=tuple(texts[text] for text in row.breaks)) for row in result.rows)
+    return replace(result, rows=rows, failures={texts[text]: failure for text, failure in result.failures.items()})
 
 
 def _failing(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
@@ -41,9 +41,9 @@ def _failing(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -> Fa
     sound = [spec for spec in specs if spec.text not in wrong]
     if source.rows == 0:
         return FailingRows(columns=_top(source), failures=wrong)
-    found = _repeated(source, [spec for spec in sound if METRICS[spec.name].repeats_break])
-    wrong |= {text: each for text, each in found.items() if isinstance(each, Failure)}
-    conditions = {text: each for text, each in found.items() if isinstance(each, str)}
+    outcomes = _repeated(source, [spec for spec in sound if METRICS[spec.name].repeats_break])
+    wrong |= {text: outcome for text, outcome in outcomes.items() if isinstance(outcome, Failure)}
+    conditions = {text: outcome for text, outcome in outcomes.items() if isinstance(outcome, str)}
     for spec in sound:
         if not METRICS[spec.name].repeats_break:
             breaks = METRICS[spec.name].breaks
@@ -67,7 +67,7 @@ def _repeated(source: SparkSource, specs: Sequence[MetricSpec]) -> dict[str, str
         assert groupings is not None
         keyed[spec] = Keyed(grouping=groupings(spec)[0], where=condition_of(spec, source.write))
     counted = pulled(source, list(dict.fromkeys(keyed.values()))) if keyed else {}
-    return {spec.text: _among_repeated(source, spec, counted[each]) for spec, each in keyed.items()}
+    return {spec.text: _among_repeated(source, spec, counted[grouping]) for spec, grouping in keyed.items()}
 
 
 def _among_repeated(source: SparkSource, spec: MetricSpec, counted: object) -> str | Failure:
@@ -77,8 +77,8 @@ def _among_repeated(source: SparkSource, spec: MetricSpec, counted: object) -> s
         detail = f"{source.name} has too many rows to name those whose keys are repeated; ask for fewer partitions"
         return Failure(reason=Reason.INVALID, detail=detail)
     keys = [*counted.whole.repeated, *(counted.with_nulls.repeated if METRICS[spec.name].counts is Keys.ALL else ())]
-    some = ", ".join(str(int(key)) for key in keys[:MOST_KEYS]) or "null"
-    return _with_where(source, spec, f"{source.write.hash_of(spec.columns)} in ({some})")
+    key_list = ", ".join(str(int(key)) for key in keys[:MOST_KEYS]) or "null"
+    return _with_where(source, spec, f"{source.write.hash_of(spec.columns)} in ({key_list})")
 
 
 def _with_where(source: SparkSource, spec: MetricSpec, broken: str) -> str:
@@ -96,21 +96,23 @@ def _isolated(source: SparkSource, conditions: Conditions, limit: int, wrong: Ma
         failure = failure_of(error, source.name)
         if len(conditions) == 1 or failure.reason in OF_ALL:
             return FailingRows(columns=columns, failures={**wrong, **dict.fromkeys(conditions, failure)})
-    alone = {text: _isolated(source, {text: each}, limit, {}).failures for text, each in conditions.items()}
-    sound = {text: each for text, each in conditions.items() if not alone[text]}
-    return _isolated(source, sound, limit, {**wrong, **{k: v for each in alone.values() for k, v in each.items()}})
+    alone = {text: _isolated(source, {text: condition}, limit, {}).failures for text, condition in conditions.items()}
+    sound = {text: condition for text, condition in conditions.items() if not alone[text]}
+    return _isolated(
+        source, sound, limit, {**wrong, **{k: v for failures in alone.values() for k, v in failures.items()}}
+    )
 
 
 def _rows(source: SparkSource, columns: Sequence[str], conditions: Conditions, limit: int) -> tuple[FailingRow, ...]:
     texts = list(conditions)
-    flags = ", ".join(f"case when {each} then {at} end" for at, each in enumerate(conditions.values()))
+    flags = ", ".join(f"case when {condition} then {at} end" for at, condition in enumerate(conditions.values()))
     values = [
         f"substring(cast({quote(name)} as string), 1, {MOST_CHARACTERS}) as c{at}" for at, name in enumerate(columns)
     ]
-    told = source.frame.selectExpr(*values, f"filter(array({flags}), flag -> flag is not null) as broken")
-    found = action(told.where("size(broken) > 0").limit(limit).collect, rows=source.rows)
+    frame = source.frame.selectExpr(*values, f"filter(array({flags}), flag -> flag is not null) as broken")
+    results = action(frame.where("size(broken) > 0").limit(limit).collect, rows=source.rows)
     return tuple(
-        FailingRow(values=tuple(row[:-1]), breaks=tuple(texts[at] for at in row[len(columns)])) for row in found
+        FailingRow(values=tuple(row[:-1]), breaks=tuple(texts[at] for at in row[len(columns)])) for row in results
     )
 
 

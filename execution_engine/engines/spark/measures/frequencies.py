@@ -17,9 +17,9 @@ from execution_engine.engines.columns.spec_check import kind_problem
 from execution_engine.engines.files.footers import is_full
 from execution_engine.engines.gathering import (
     NOTHING,
-    AskedStatistic,
     Bins,
     Keyed,
+    StatisticRequest,
     bins_between,
     condition_of,
     frequencies_of,
@@ -29,11 +29,11 @@ from execution_engine.engines.gathering import (
     of_summaries,
     plan,
 )
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.failures import SPARK_ERRORS, action, failure_of
 from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.sources import SparkSource
-from execution_engine.metrics.definition import ColumnKind, Grouping, Kind
+from execution_engine.metrics.definition import ColumnKind, Grouping, MetricKind
 from execution_engine.metrics.definitions.uniqueness import MOST_VALUES, bins_of
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
@@ -49,77 +49,79 @@ BITS = 31  # clauses told by one column of integers
 LISTED_ROWS = 50_000  # of a table so small that its keys come along with its statistics: above, a job more is cheaper
 
 
-Found = Frequencies | Summary | Failure
+KeyFrequencies = Frequencies | Summary | Failure
 
 
 def frequencies(
-    source: SparkSource, wanted: Sequence[Keyed], gathered: Mapping[AskedStatistic, Any]
-) -> dict[Keyed, Found]:
+    source: SparkSource, requests: Sequence[Keyed], gathered: Mapping[StatisticRequest, Any]
+) -> dict[Keyed, KeyFrequencies]:
     """Of each grouping: from the lists that came along with the statistics, else pulled."""
-    lists = listed(source, wanted)
-    counted: dict[Keyed, Found] = {keyed: of_lists(*(gathered[one] for one in pair)) for keyed, pair in lists.items()}
-    return counted | pulled(source, [keyed for keyed in wanted if keyed not in lists])
+    lists = listed(source, requests)
+    counted: dict[Keyed, KeyFrequencies] = {
+        keyed: of_lists(*(gathered[request] for request in pair)) for keyed, pair in lists.items()
+    }
+    return counted | pulled(source, [keyed for keyed in requests if keyed not in lists])
 
 
-def listed(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, tuple[AskedStatistic, AskedStatistic]]:
+def listed(source: SparkSource, requests: Sequence[Keyed]) -> dict[Keyed, tuple[StatisticRequest, StatisticRequest]]:
     """Of a table small enough, the keys as statistics: those without a null, and those with one."""
-    if not source.small or source.rows is None or source.rows * max(len(wanted), 1) > LISTED_ROWS:
+    if not source.small or source.rows is None or source.rows * max(len(requests), 1) > LISTED_ROWS:
         return {}
-    return {keyed: lists_of(source, keyed) for keyed in wanted}
+    return {keyed: lists_of(source, keyed) for keyed in requests}
 
 
-def lists_of(source: SparkSource, keyed: Keyed) -> tuple[AskedStatistic, AskedStatistic]:
+def lists_of(source: SparkSource, keyed: Keyed) -> tuple[StatisticRequest, StatisticRequest]:
     """The keys as statistics: those without a null, and those with one."""
     hashed, null = source.write.hash_of(keyed.grouping.columns), keyless(source, keyed.grouping)
     present = f"not ({any_null(source, keyed.grouping.present)})"
     conditions = f"not ({null}) and {present}", f"({null}) and {present}"
     whole, with_nulls = (
-        AskedStatistic(
-            statistic=Statistic(gather=Gather.KEYS, of=(f"case when {each} then {hashed} end",)), where=keyed.where
+        StatisticRequest(
+            statistic=Statistic(gather=Gather.KEYS, of=(f"case when {condition} then {hashed} end",)), where=keyed.where
         )
-        for each in conditions
+        for condition in conditions
     )
     return whole, with_nulls
 
 
-def of_lists(whole: Any, with_nulls: Any) -> Found:
+def of_lists(whole: Any, with_nulls: Any) -> KeyFrequencies:
     """The frequencies of the keys listed."""
-    failures = [each for each in (whole, with_nulls) if isinstance(each, Failure)]
+    failures = [keys for keys in (whole, with_nulls) if isinstance(keys, Failure)]
     if failures:
         return failures[0]
-    counts = (Counts() if each is None else Counts.of(each) for each in (whole, with_nulls))
+    counts = (Counts() if keys is None else Counts.of(keys) for keys in (whole, with_nulls))
     return Frequencies(whole=next(counts), with_nulls=next(counts))
 
 
-def pulled(source: SparkSource, wanted: Sequence[Keyed]) -> dict[Keyed, Found]:
+def pulled(source: SparkSource, requests: Sequence[Keyed]) -> dict[Keyed, KeyFrequencies]:
     """The frequencies of each grouping; only their summaries where there are too many rows to pull."""
     if source.rows == 0:
-        return {keyed: Frequencies() for keyed in wanted}
-    found: dict[Keyed, Found] = {}
+        return {keyed: Frequencies() for keyed in requests}
+    results: dict[Keyed, KeyFrequencies] = {}
     try:
         rows = source.rows if source.rows is not None else action(source.frame.count, rows=None)
     except SPARK_ERRORS as error:
-        return dict.fromkeys(wanted, failure_of(error, source.name))
+        return dict.fromkeys(requests, failure_of(error, source.name))
     if rows > PULLED_ROWS:
-        return {keyed: _grouped(source, keyed) for keyed in wanted}
-    for some in batches(wanted, rows):
-        found |= zip(some, results_by_halves(source, some, partial(_pull, source)), strict=True)
-    return found
+        return {keyed: _grouped(source, keyed) for keyed in requests}
+    for batch in batches(requests, rows):
+        results |= zip(batch, results_by_halves(source, batch, partial(_pull, source)), strict=True)
+    return results
 
 
-def batches(wanted: Sequence[Keyed], rows: int) -> Iterator[list[Keyed]]:
+def batches(requests: Sequence[Keyed], rows: int) -> Iterator[list[Keyed]]:
     """What is pulled in one job: every clause of a grouping with it, as its hashes are the same under each."""
-    groupings = list(dict.fromkeys(keyed.grouping for keyed in wanted))
+    groupings = list(dict.fromkeys(keyed.grouping for keyed in requests))
     at_once = max(1, PULLED_BYTES // (8 * max(rows, 1)))
     for start in range(0, len(groupings), at_once):
-        some = groupings[start : start + at_once]
-        yield [keyed for keyed in wanted if keyed.grouping in some]
+        chunk = groupings[start : start + at_once]
+        yield [keyed for keyed in requests if keyed.grouping in chunk]
 
 
-def _pull(source: SparkSource, wanted: Sequence[Keyed]) -> list[Found]:
+def _pull(source: SparkSource, requests: Sequence[Keyed]) -> list[KeyFrequencies]:
     """One job: the hash of each grouping, the nulls of each column, and which clauses a row meets."""
-    hashes = {grouping: f"h{at}" for at, grouping in enumerate(dict.fromkeys(keyed.grouping for keyed in wanted))}
-    clauses = list(dict.fromkeys(keyed.where for keyed in wanted if keyed.where is not None))
+    hashes = {grouping: f"h{at}" for at, grouping in enumerate(dict.fromkeys(keyed.grouping for keyed in requests))}
+    clauses = list(dict.fromkeys(keyed.where for keyed in requests if keyed.where is not None))
     names = dict.fromkeys(name for grouping in hashes for name in (*grouping.columns, *grouping.present))
     nullable = [name for name in names if not is_full(source.footers, name)]  # footers may rule nulls out
     nulls = {name: f"n{at}" for at, name in enumerate(nullable)}
@@ -129,22 +131,22 @@ def _pull(source: SparkSource, wanted: Sequence[Keyed]) -> list[Found]:
     table = action(source.frame.selectExpr(*written).toArrow, rows=source.rows)
     arrays = {name: table.column(name).to_numpy() for name in table.column_names}
     null = {name: arrays[alias] for name, alias in nulls.items()}
-    found: list[Found] = []
-    for keyed in wanted:
+    results: list[KeyFrequencies] = []
+    for keyed in requests:
         met: npt.NDArray[np.bool_] | None = None
         if keyed.where is not None:
             column, bit = divmod(clauses.index(keyed.where), BITS)
             met = (arrays[f"w{column}"] & (1 << bit)) != 0
-        found.append(frequencies_of(arrays[hashes[keyed.grouping]], keyed.grouping, null, met))
-    return found
+        results.append(frequencies_of(arrays[hashes[keyed.grouping]], keyed.grouping, null, met))
+    return results
 
 
-def _grouped(source: SparkSource, keyed: Keyed) -> Found:
+def _grouped(source: SparkSource, keyed: Keyed) -> KeyFrequencies:
     """The summary, by a shuffle of the hashes."""
     null = f"({keyless(source, keyed.grouping)})"
-    kept = [f"not ({any_null(source, keyed.grouping.present)})", *([keyed.where] if keyed.where else [])]
+    conditions = [f"not ({any_null(source, keyed.grouping.present)})", *([keyed.where] if keyed.where else [])]
     try:
-        rows = source.frame.where(" and ".join(kept))
+        rows = source.frame.where(" and ".join(conditions))
         counted = (
             rows.selectExpr(f"{source.write.hash_of(keyed.grouping.columns)} as h", f"{null} as n")
             .groupBy("h", "n")
@@ -158,7 +160,7 @@ def _grouped(source: SparkSource, keyed: Keyed) -> Found:
 
 def summary_of(row: Sequence[Any]) -> Summary:
     """What the aggregates of ``SUMMARY`` gave."""
-    names = (each.name for each in fields(Summary))
+    names = (member.name for member in fields(Summary))
     return Summary(**dict(zip(names, (value or 0 for value in row), strict=True)))
 
 
@@ -188,13 +190,13 @@ def any_null(source: SparkSource, names: Sequence[str]) -> str:
 # Metrics measured ``by`` columns: one value for each group, all metrics of the same groups in one job.
 
 
-def measure_by(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measured]:
+def measure_by(source: SparkSource, requests: Sequence[MeasurementRequest]) -> dict[str, Measured]:
     """The measurements, by key; their values are how many groups there are, their states the groups' values."""
-    ordered = sorted(wanted, key=lambda item: item.spec.by)
+    ordered = sorted(requests, key=lambda item: item.spec.by)
     measured: dict[str, Measured] = {}
     for by, items in groupby(ordered, key=lambda item: item.spec.by):
         alike = list(items)
-        aggregated = [item for item in alike if METRICS[item.spec.name].kind is not Kind.GROUPING]
+        aggregated = [item for item in alike if METRICS[item.spec.name].kind is not MetricKind.GROUPING]
         results = results_by_halves(source, aggregated, partial(_by_statistics, source, by)) if aggregated else []
         for item, result in zip(aggregated, results, strict=True):
             measured[item.key] = Measured(failure=result) if isinstance(result, Failure) else result
@@ -204,31 +206,40 @@ def measure_by(source: SparkSource, wanted: Sequence[Wanted]) -> dict[str, Measu
     return measured
 
 
-def _by_statistics(source: SparkSource, by: Sequence[str], wanted: Sequence[Wanted]) -> list[Measured]:
-    planned = plan(wanted, source.write)
-    asked = planned.asked
-    written = [sql for one in asked for sql in aggregates(one.statistic, one.where)]
+def _by_statistics(source: SparkSource, by: Sequence[str], requests: Sequence[MeasurementRequest]) -> list[Measured]:
+    planned = plan(requests, source.write)
+    statistic_requests = planned.statistic_requests
+    written = [sql for request in statistic_requests for sql in aggregates(request.statistic, request.where)]
     rows = [] if source.rows == 0 else collected(source, written, _keys(source, by), most=MAX_GROUPS + 1)
     width = len(by)
     keys: list[GroupKey] = [tuple(row[:width]) for row in rows]
     order = in_order(keys)
-    told = [dict(zip(asked, values([one.statistic for one in asked], row[width:]), strict=True)) for row in rows]
+    statistics = [
+        dict(
+            zip(
+                statistic_requests,
+                values([request.statistic for request in statistic_requests], row[width:]),
+                strict=True,
+            )
+        )
+        for row in rows
+    ]
     measured = []
-    for item in wanted:
+    for item in requests:
         named = planned.statistics[item.key]
-        own = ((keys[at], {name: told[at][one] for name, one in named.items()}) for at in order)
+        own = ((keys[at], {name: statistics[at][request] for name, request in named.items()}) for at in order)
         measured.append(of_statistics(item, own))
     return measured
 
 
-def _by_keys(source: SparkSource, by: Sequence[str], item: Wanted) -> Measured:
+def _by_keys(source: SparkSource, by: Sequence[str], item: MeasurementRequest) -> Measured:
     """A grouping in each group: the keys of each are counted, then summed up."""
     try:
-        summaries = [_summaries(source, by, each) for each in plan([item], source.write).groupings[item.key]]
+        summaries = [_summaries(source, by, grouping) for grouping in plan([item], source.write).groupings[item.key]]
     except SPARK_ERRORS as error:
         return Measured(failure=failure_of(error, source.name))
     keys = list(summaries[0])
-    own = ((keys[at], tuple(each.get(keys[at], Summary()) for each in summaries)) for at in in_order(keys))
+    own = ((keys[at], tuple(by_group.get(keys[at], Summary()) for by_group in summaries)) for at in in_order(keys))
     return of_summaries(item, own)
 
 
@@ -243,8 +254,8 @@ def _summaries(source: SparkSource, by: Sequence[str], keyed: Keyed) -> dict[Gro
     rows = source.frame.selectExpr(*keys, f"{hashed} as h", f"{null} as n").groupBy(*names, "h", "n").count()
     counted = rows.selectExpr(*names, "n and h is not null as n", "case when h is null then 0 else count end as count")
     summed = selected(counted, SUMMARY, names).limit(MAX_GROUPS + 1)
-    found = action(summed.collect, rows=source.rows)
-    return {tuple(row[: len(by)]): summary_of(row[len(by) :]) for row in found}
+    results = action(summed.collect, rows=source.rows)
+    return {tuple(row[: len(by)]): summary_of(row[len(by) :]) for row in results}
 
 
 def _keys(source: SparkSource, by: Sequence[str]) -> list[str]:
@@ -254,7 +265,7 @@ def _keys(source: SparkSource, by: Sequence[str]) -> list[str]:
 # Histograms in Spark: how often each value occurs, or numbers cut into bins of one width.
 
 
-def take_histogram(source: SparkSource, item: Wanted) -> Measured:
+def take_histogram(source: SparkSource, item: MeasurementRequest) -> Measured:
     """The number of values or bins; the detail has their counts, those of values the most frequent first."""
     if source.rows == 0:
         return NOTHING
@@ -262,21 +273,23 @@ def take_histogram(source: SparkSource, item: Wanted) -> Measured:
     return _of_values(source, item) if bins is None else _of_bins(source, item, bins)
 
 
-def _of_values(source: SparkSource, item: Wanted) -> Measured:
+def _of_values(source: SparkSource, item: MeasurementRequest) -> Measured:
     text = f"cast({source.write.column(item.spec.columns[0])} as string)"
     counted = (
         rows_of(source, condition_of(item.spec, source.write)).selectExpr(f"{text} as value").groupBy("value").count()
     )
-    told = counted.selectExpr("value", "count", "count(*) over () as values", "sum(count) over () as rows")
-    found = action(told.orderBy("count", "value", ascending=[False, True]).limit(MOST_VALUES).collect, rows=source.rows)
-    if not found:
+    frame = counted.selectExpr("value", "count", "count(*) over () as values", "sum(count) over () as rows")
+    results = action(
+        frame.orderBy("count", "value", ascending=[False, True]).limit(MOST_VALUES).collect, rows=source.rows
+    )
+    if not results:
         return NOTHING
-    rows = found[0]["rows"]
-    bins = [{"value": row["value"], "count": row["count"], "ratio": row["count"] / rows} for row in found]
-    return Measured(value=float(found[0]["values"]), detail={"rows": rows, "bins": bins})
+    rows = results[0]["rows"]
+    bins = [{"value": row["value"], "count": row["count"], "ratio": row["count"] / rows} for row in results]
+    return Measured(value=float(results[0]["values"]), detail={"rows": rows, "bins": bins})
 
 
-def _of_bins(source: SparkSource, item: Wanted, bins: int) -> Measured:
+def _of_bins(source: SparkSource, item: MeasurementRequest, bins: int) -> Measured:
     """Two jobs: the least and the greatest number, then how many lie in each bin; the last bin has both its ends."""
     if problem := kind_problem(item.spec, ColumnKind.NUMERIC, source.kinds, source.name):
         return Measured(failure=problem)
@@ -284,11 +297,11 @@ def _of_bins(source: SparkSource, item: Wanted, bins: int) -> Measured:
     rows = rows_of(source, condition_of(item.spec, source.write)).selectExpr(f"{number} as x")
     (ends,) = action(rows.selectExpr("min(x)", "max(x)").collect, rows=source.rows)
     least, greatest = ends
-    wanted = bins_between(item, source.name, least, greatest, bins)
-    if not isinstance(wanted, Bins):
-        return wanted
+    bounds = bins_between(item, source.name, least, greatest, bins)
+    if not isinstance(bounds, Bins):
+        return bounds
     last = bins - 1  # least() alone would put the nulls there too
-    place = f"least(floor((x - {wanted.low!r}D) / {wanted.width!r}D), {last})"
+    place = f"least(floor((x - {bounds.low!r}D) / {bounds.width!r}D), {last})"
     at = f"case when x is not null then cast({place} as int) end"
     counted = action(rows.selectExpr(f"{at} as at").groupBy("at").count().collect, rows=source.rows)
-    return of_bins(wanted, {row["at"]: row["count"] for row in counted})
+    return of_bins(bounds, {row["at"]: row["count"] for row in counted})

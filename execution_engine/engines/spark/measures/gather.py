@@ -7,8 +7,8 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
-from execution_engine.engines.files.footers import told
-from execution_engine.engines.gathering import AskedStatistic, Select, selects
+from execution_engine.engines.files.footers import footer_values
+from execution_engine.engines.gathering import Select, StatisticRequest, selects
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.states import hll
@@ -81,7 +81,7 @@ def _value(statistic: Statistic, results: Iterator[Any]) -> Value:
             return (count, mean, variance * count) if count else None
         case Gather.COMOMENTS:
             count, *rest = [next(results) for _ in range(6)]
-            return (count, *rest[:2], *(each * count for each in rest[2:])) if count else None
+            return (count, *rest[:2], *(moment * count for moment in rest[2:])) if count else None
         case Gather.HLL:
             sketch = next(results)
             return None if sketch is None else hll.canonical(bytes(sketch))
@@ -92,19 +92,19 @@ def _value(statistic: Statistic, results: Iterator[Any]) -> Value:
             high, middle, low = [next(results) for _ in range(3)]
             return None if high is None else (high << 2 * PIECE_BITS) + (middle << PIECE_BITS) + low
         case Gather.MIN | Gather.MAX:
-            found = next(results)
-            return found + 0.0 if isinstance(found, float) else found  # of 0.0 and -0.0, which are equal, the first
+            value = next(results)
+            return value + 0.0 if isinstance(value, float) else value  # of 0.0 and -0.0, which are equal, the first
         case Gather.KEYS:
             return np.array(next(results) or (), dtype=np.int64)
     return next(results)
 
 
-def gather(source: SparkSource, asked: Sequence[AskedStatistic]) -> dict[AskedStatistic, Value | Failure]:
+def gather(source: SparkSource, requests: Sequence[StatisticRequest]) -> dict[StatisticRequest, Value | Failure]:
     """Every statistic asked: told by the footers, or gathered in as few jobs as their kinds allow."""
-    found: dict[AskedStatistic, Value | Failure] = dict(told(source.footers, asked))
-    for select in selects([one for one in asked if one not in found], together=source.small):
-        found |= _gathered(source, select)
-    return found
+    results: dict[StatisticRequest, Value | Failure] = dict(footer_values(source.footers, requests))
+    for select in selects([request for request in requests if request not in results], together=source.small):
+        results |= _gathered(source, select)
+    return results
 
 
 def results_by_halves(
@@ -121,28 +121,30 @@ def results_by_halves(
     return [*results_by_halves(source, items[:middle], job), *results_by_halves(source, items[middle:], job)]
 
 
-def _gathered(source: SparkSource, select: Select) -> dict[AskedStatistic, Value | Failure]:
-    def job(asked: Sequence[AskedStatistic]) -> list[Value]:
-        if select.clauses and len(asked) == len(select.asked):
+def _gathered(source: SparkSource, select: Select) -> dict[StatisticRequest, Value | Failure]:
+    def job(requests: Sequence[StatisticRequest]) -> list[Value]:
+        if select.clauses and len(requests) == len(select.requests):
             return _by_mask(source, select)
-        (row,) = collected(source, [sql for one in asked for sql in aggregates(one.statistic, one.where)])
-        return values([one.statistic for one in asked], row)
+        (row,) = collected(
+            source, [sql for request in requests for sql in aggregates(request.statistic, request.where)]
+        )
+        return values([request.statistic for request in requests], row)
 
-    return dict(zip(select.asked, results_by_halves(source, select.asked, job), strict=True))
+    return dict(zip(select.requests, results_by_halves(source, select.requests, job), strict=True))
 
 
 def _by_mask(source: SparkSource, select: Select) -> list[Value]:
     """Each statistic once for each combination of clauses that rows meet, merged over those of the wanted clause."""
-    statistics = list(dict.fromkeys(one.statistic for one in select.asked))
+    statistics = list(dict.fromkeys(request.statistic for request in select.requests))
     written = [sql for statistic in statistics for sql in aggregates(statistic)]
     rows = collected(source, written, by=[mask(select.clauses)])
     groups = [(row[0], dict(zip(statistics, values(statistics, row[1:]), strict=True))) for row in rows]
     bits = {clause: 1 << at for at, clause in enumerate(select.clauses)}
     merged = []
-    for one in select.asked:
-        bit = bits.get(one.where or "")
-        parts = [group[one.statistic] for met, group in groups if bit is None or met & bit]
-        merged.append(merge(one.statistic, parts) if parts else over_nothing(one.statistic))
+    for request in select.requests:
+        bit = bits.get(request.where or "")
+        parts = [group[request.statistic] for met, group in groups if bit is None or met & bit]
+        merged.append(merge(request.statistic, parts) if parts else over_nothing(request.statistic))
     return merged
 
 
@@ -155,8 +157,8 @@ def collected(
     source: SparkSource, written: Sequence[str], by: Sequence[str] = (), most: int | None = None
 ) -> list[Any]:
     """The rows of a select of aggregates, as sequences, the keys first."""
-    found = selected(source.frame, written, by)
-    return action((found if most is None else found.limit(most)).collect, rows=source.rows)
+    frame = selected(source.frame, written, by)
+    return action((frame if most is None else frame.limit(most)).collect, rows=source.rows)
 
 
 def selected(frame: DataFrame, written: Sequence[str], by: Sequence[str] = ()) -> DataFrame:

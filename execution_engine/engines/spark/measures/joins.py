@@ -3,7 +3,7 @@
 from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.gathering import condition_of
 from execution_engine.engines.native.key_metrics import NAMED_KEYS, NamedKey, named
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import hash_of, rows_of, text_of
 from execution_engine.engines.spark.sources import SparkSource, open_beside
@@ -16,7 +16,7 @@ from .gather import selected
 # Foreign keys in Spark: which keys of the rows are among those of another table, by a join of the distinct keys.
 
 
-def find_references(source: SparkSource, item: Wanted) -> Measured:
+def find_references(source: SparkSource, item: MeasurementRequest) -> Measured:
     """The share of the keys without a null, row by row, that the other table has; the detail names some it lacks."""
     if source.rows == 0:
         return Measured()
@@ -25,13 +25,13 @@ def find_references(source: SparkSource, item: Wanted) -> Measured:
         return Measured(failure=other)
     if unknown := check_columns(there(item.spec), tuple(other.columns), other.name):
         return Measured(failure=unknown)
-    known, missing, lost = _joined(source, other, item)
-    rows = known + missing
+    matches, missing, lost = _joined(source, other, item)
+    rows = matches + missing
     detail = {"rows": rows, "missing": missing, "lost": lost}
-    return Measured(value=known / rows if rows else None, detail=detail)
+    return Measured(value=matches / rows if rows else None, detail=detail)
 
 
-def other_table(source: SparkSource, item: Wanted) -> SparkSource | Failure:
+def other_table(source: SparkSource, item: MeasurementRequest) -> SparkSource | Failure:
     """The dataset that the metric names first among its arguments."""
     name = str(item.spec.arguments[0])
     if name not in item.tables:
@@ -43,7 +43,7 @@ def other_table(source: SparkSource, item: Wanted) -> SparkSource | Failure:
     return open_beside(source, table)
 
 
-def _joined(source: SparkSource, other: SparkSource, item: Wanted) -> tuple[int, int, list[NamedKey]]:
+def _joined(source: SparkSource, other: SparkSource, item: MeasurementRequest) -> tuple[int, int, list[NamedKey]]:
     """Rows whose key is there, rows whose key is not, and keys of the latter; texts, as types may differ."""
     where = condition_of(item.spec, source.write)
     own = [source.write.column(name) for name in item.spec.columns]
@@ -80,7 +80,7 @@ _KIND = (
 )
 
 
-def compare_records(source: SparkSource, item: Wanted) -> Measured:
+def compare_records(source: SparkSource, item: MeasurementRequest) -> Measured:
     """The share of rows that equal their record in the source; the detail counts the others by why they do not.
 
     A row whose key is not there, or has a null, is missing. A key that is twice on either side says of no record which
@@ -97,28 +97,32 @@ def compare_records(source: SparkSource, item: Wanted) -> Measured:
             return Measured(failure=unknown)
     counted, twice = _counted(source, other, item)
     if twice:
-        told = " and ".join(f"{count} twice or more in {name}" for name, count in twice.items())
+        description = " and ".join(f"{count} twice or more in {name}" for name, count in twice.items())
         on = ", ".join(names_in(item.spec, "on"))
-        detail = f"of the keys of {on} are {told}: name columns by on= that tell the rows apart, or mend the keys"
+        detail = (
+            f"of the keys of {on} are {description}: name columns by on= that tell the rows apart, or mend the keys"
+        )
         return Measured(failure=Failure(reason=Reason.UNDEFINED, detail=detail))
     rows = sum(counted.values())
     return Measured(value=counted["equal"] / rows if rows else None, detail={"rows": rows, **counted})
 
 
-def _counted(source: SparkSource, other: SparkSource, item: Wanted) -> tuple[dict[str, int], dict[str, int]]:
+def _counted(
+    source: SparkSource, other: SparkSource, item: MeasurementRequest
+) -> tuple[dict[str, int], dict[str, int]]:
     """Own rows by kind, and the keys that are twice, by the name of the side; of one aggregate over both sides."""
     where = condition_of(item.spec, source.write)
     own = rows_of(source, where).selectExpr(*_record(source, item), "true as mine")
     theirs = other.frame.selectExpr(*_record(other, item), "false as mine")
     by_key = selected(own.union(theirs), _BY_KEY, ("k",)).toDF("k", "own", "others", "v", "theirs")
     by_kind = by_key.selectExpr(_KIND, "own").groupBy("kind").agg({"own": "sum", "*": "count"})
-    found = {row["kind"]: row for row in action(by_kind.collect, rows=source.rows)}
-    counted = {kind: found[kind]["sum(own)"] if kind in found else 0 for kind in KINDS}
+    rows_by_kind = {row["kind"]: row for row in action(by_kind.collect, rows=source.rows)}
+    counted = {kind: rows_by_kind[kind]["sum(own)"] if kind in rows_by_kind else 0 for kind in KINDS}
     sides = {_TWICE_HERE: source.name, _TWICE_THERE: other.name}
-    return counted, {name: found[kind]["count(1)"] for kind, name in sides.items() if kind in found}
+    return counted, {name: rows_by_kind[kind]["count(1)"] for kind, name in sides.items() if kind in rows_by_kind}
 
 
-def _record(side: SparkSource, item: Wanted) -> list[str]:
+def _record(side: SparkSource, item: MeasurementRequest) -> list[str]:
     """The key, which is null where a part of it is, and the values, a null being one; texts, as types may differ."""
     on = [side.write.column(name) for name in names_in(item.spec, "on")]
     values = [side.write.column(name) for name in item.spec.columns]

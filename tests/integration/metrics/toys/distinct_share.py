@@ -1,12 +1,12 @@
 """``approx_distinct_share(column)``: different values / rows, estimated. A toy: a sketch."""
 
-from execution_engine.metrics.definition import Dimension, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import Dimension, MetricDefinition, MetricKind, Signature
 from execution_engine.metrics.definitions.uniqueness import distinct_of
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 
 APPROX_DISTINCT_SHARE = MetricDefinition(
     signature=Signature(name="approx_distinct_share", min_columns=1, max_columns=1),
-    kind=Kind.SKETCH,
+    kind=MetricKind.SKETCH,
     formula="|V| / N, with a standard error of 1.6 %",
     source="a toy",
     meaning="about how many different values there are per row",

@@ -1,11 +1,11 @@
 """``null_count(column)``: the rows whose value is null. A toy: an aggregate."""
 
-from execution_engine.metrics.definition import Dimension, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import Dimension, MetricDefinition, MetricKind, Signature
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic
 
 NULL_COUNT = MetricDefinition(
     signature=Signature(name="null_count", min_columns=1, max_columns=1),
-    kind=Kind.AGGREGATE,
+    kind=MetricKind.AGGREGATE,
     formula="|{d ∈ D : d(column) = null}|",
     source="a toy",
     meaning="how many rows have no value",

@@ -1,10 +1,10 @@
 """``repeated_keys(column, …)``: how many keys occur more than once. A toy: a grouping."""
 
-from execution_engine.metrics.definition import Dimension, Grouping, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import Dimension, Grouping, MetricDefinition, MetricKind, Signature
 
 REPEATED_KEYS = MetricDefinition(
     signature=Signature(name="repeated_keys", min_columns=1, max_columns=None),
-    kind=Kind.GROUPING,
+    kind=MetricKind.GROUPING,
     formula="|{v ∈ V : c(v) > 1}|",
     source="a toy",
     meaning="how many keys are there more than once",

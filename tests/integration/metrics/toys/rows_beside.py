@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, Kind, MetricDefinition, Signature
+from execution_engine.engines.protocol import Measured, MeasurementRequest
+from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, MetricDefinition, MetricKind, Signature
 
 
-def take(source: Any, item: Wanted) -> Measured:
+def take(source: Any, item: MeasurementRequest) -> Measured:
     """Of the other table as a whole."""
     from execution_engine.engines.spark.sources import open_beside
 
@@ -15,7 +15,7 @@ def take(source: Any, item: Wanted) -> Measured:
 
 ROWS_BESIDE = MetricDefinition(
     signature=Signature(name="rows_beside", arguments=(ArgumentType.DATASET,)),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     formula="|D'|, D' the other dataset",
     source="a toy",
     meaning="how many rows are in no partition",

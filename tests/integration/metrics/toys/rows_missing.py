@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.metrics.definition import SERVICE, At, Dimension, Input, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import SERVICE, At, Dimension, Input, MetricDefinition, MetricKind, Signature
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
 
 
@@ -17,7 +17,7 @@ def derive(measurement: Any, inputs: Sequence[Any]) -> Measured:
 
 ROWS_MISSING = MetricDefinition(
     signature=Signature(name="rows_missing", takes_where=False, needs_datacenter=True),
-    kind=Kind.DERIVED,
+    kind=MetricKind.DERIVED,
     formula="|D| - |D'|, D' the rows in the other datacenter",
     source="a toy",
     meaning="how many rows are missing",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from execution_engine.engines.protocol import Measured
-from execution_engine.metrics.definition import SERVICE, Dimension, Input, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import SERVICE, Dimension, Input, MetricDefinition, MetricKind, Signature
 from execution_engine.metrics.spec import MetricSpec
 
 
@@ -17,7 +17,7 @@ def derive(measurement: Any, inputs: Sequence[Any]) -> Measured:
 
 ROWS_PER_KEY = MetricDefinition(
     signature=Signature(name="rows_per_key", min_columns=1, max_columns=1),
-    kind=Kind.DERIVED,
+    kind=MetricKind.DERIVED,
     formula="N / |V|",
     source="a toy",
     meaning="rows per key",

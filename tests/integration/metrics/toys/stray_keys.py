@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from execution_engine.engines.protocol import Engine, Measured, ScanReport, Table
-from execution_engine.metrics.definition import SERVICE, Dimension, Kind, MetricDefinition, Signature
+from execution_engine.metrics.definition import SERVICE, Dimension, MetricDefinition, MetricKind, Signature
 
 
 def count(engine: Engine, table: Table, strays: Sequence[str] | None, *, is_sensitive: bool) -> ScanReport:
@@ -14,7 +14,7 @@ def count(engine: Engine, table: Table, strays: Sequence[str] | None, *, is_sens
 
 STRAY_KEYS = MetricDefinition(
     signature=Signature(name="stray_keys", takes_where=False),
-    kind=Kind.LAYOUT,
+    kind=MetricKind.LAYOUT,
     formula="the keys under which rows of no partition lie",
     source="a toy",
     meaning="how many partitions have a strange key",

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from execution_engine.engines.protocol import Measured, Wanted
-from execution_engine.metrics.definition import LAKE, ColumnKind, Dimension, Kind, MetricDefinition, Signature
+from execution_engine.engines.protocol import Measured, MeasurementRequest
+from execution_engine.metrics.definition import LAKE, ColumnKind, Dimension, MetricDefinition, MetricKind, Signature
 
 
-def take(source: Any, item: Wanted) -> Measured:
+def take(source: Any, item: MeasurementRequest) -> Measured:
     """Spark orders the values and compares each with the one before."""
     values = source.frame.selectExpr(f"{source.write.number(item.spec.columns[0])} as x").where("x is not null")
     gaps = values.selectExpr("x - lag(x) over (order by x) as gap")
@@ -15,7 +15,7 @@ def take(source: Any, item: Wanted) -> Measured:
 
 WIDEST_GAP = MetricDefinition(
     signature=Signature(name="widest_gap", min_columns=1, max_columns=1, column_kind=ColumnKind.NUMERIC),
-    kind=Kind.COMPOUND,
+    kind=MetricKind.COMPOUND,
     formula="max of v - u, u the value before v",
     source="a toy",
     meaning="the widest gap between two values",

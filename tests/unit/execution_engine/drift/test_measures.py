@@ -11,7 +11,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import chi2_contingency, ks_2samp
 from scipy.stats.contingency import association
 
-from execution_engine.drift import Compared, Distances, distances_of
+from execution_engine.drift import Distances, DriftBasis, distances_of
 from execution_engine.profiles.gather import column_profile
 from execution_engine.profiles.profile import KEPT, ColumnProfile, merged_columns
 
@@ -44,7 +44,7 @@ def index(found: Any, before: Any) -> float:
 @pytest.mark.parametrize(("sides", "tolerance"), [(SMALL, 1e-9), (LARGE, 2 / 1024)])
 def test_numbers_are_compared_as_scipy_compares_them(sides: Any, tolerance: float) -> None:
     told, counts = distances(*sides), by_deciles(*sides)
-    assert told.compared is Compared.NUMBERS
+    assert told.compared is DriftBasis.NUMBERS
     assert told.ks == pytest.approx(ks_2samp(*sides).statistic, abs=tolerance)
     assert told.psi == pytest.approx(index(*counts), abs=tolerance)
     assert told.js == pytest.approx(jensenshannon(*counts, base=2), abs=tolerance)
@@ -58,7 +58,7 @@ def test_texts_are_compared_as_scipy_compares_them() -> None:
     found, before = (np.array(list("abcde"))[side] for side in CODES)
     counts = [np.bincount(side, minlength=5) for side in CODES]
     told = distances(found, before)
-    assert (told.compared, told.ks, told.degrees) == (Compared.VALUES, None, 4)
+    assert (told.compared, told.ks, told.degrees) == (DriftBasis.VALUES, None, 4)
     assert told.psi == pytest.approx(index(*counts))
     assert told.js == pytest.approx(jensenshannon(*counts, base=2))
     assert told.chi2 == pytest.approx(chi2_contingency(counts, correction=False).statistic)
@@ -70,7 +70,7 @@ def test_texts_are_compared_as_scipy_compares_them() -> None:
 def test_codes_that_many_rows_share_are_bins_of_their_own() -> None:
     found, before = CODES
     told, counts = distances(found, before), [np.bincount(side, minlength=5) for side in CODES]
-    assert told.compared is Compared.NUMBERS
+    assert told.compared is DriftBasis.NUMBERS
     assert told.js == pytest.approx(jensenshannon(*counts, base=2))
     assert told.ks == pytest.approx(ks_2samp(found, before).statistic)
 
@@ -107,7 +107,7 @@ def test_a_value_that_the_reference_may_have_hidden_is_no_news() -> None:
 def test_texts_that_hardly_repeat_are_compared_by_their_shapes() -> None:
     plates = [[f"{SEED.integers(99):02d}B{number:05d}" for number in SEED.permutation(90_000)[:500]] for _ in range(2)]
     told = distances(*plates)
-    assert (told.compared, told.psi) == (Compared.SHAPES, 0)
+    assert (told.compared, told.psi) == (DriftBasis.SHAPES, 0)
     assert distances([f"x-{text}" for text in plates[0]], plates[1]).psi > 3
 
 

@@ -9,12 +9,12 @@ import pytest
 from execution_engine.engines.gathering import from_state
 from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states.states import State
+from execution_engine.metrics.states.states import MetricState
 from tests.integration.engines.alike import alike, magnitudes_in
 
 
 def measured(spec: MetricSpec, **statistics: Any) -> Measured:
-    return from_state(spec, State(statistics=statistics), keep_state=True)
+    return from_state(spec, MetricState(statistics=statistics), keep_state=True)
 
 
 @pytest.mark.parametrize(

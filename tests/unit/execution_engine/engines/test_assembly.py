@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from execution_engine.engines.gathering import (
-    AskedStatistic,
     Keyed,
     Plan,
+    StatisticRequest,
     from_state,
     from_summaries,
     measured_of,
     plan,
 )
-from execution_engine.engines.protocol import Measured, Wanted
+from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
-from execution_engine.metrics.states.states import State, from_bytes
+from execution_engine.metrics.states.states import MetricState, from_bytes
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Summary
 from execution_engine.outcome import Failure, Reason
 
@@ -35,8 +35,8 @@ TIMEOUT = Failure(reason=Reason.TIMEOUT, detail="10 s")
 LOST = Failure(reason=Reason.UNREADABLE)
 
 
-def wanted(spec: MetricSpec, *, keep_state: bool = False) -> Wanted:
-    return Wanted(key=f"key of {spec.name}", spec=spec, keep_state=keep_state)
+def wanted(spec: MetricSpec, *, keep_state: bool = False) -> MeasurementRequest:
+    return MeasurementRequest(key=f"key of {spec.name}", spec=spec, keep_state=keep_state)
 
 
 def keys(*values: int, nulls: int = 0) -> Frequencies:
@@ -55,7 +55,7 @@ def measured(spec: MetricSpec, gathered: Any, *, keep_state: bool = False) -> Me
     """With one answer for all that is needed, or one for each."""
     item = wanted(spec, keep_state=keep_state)
     planned = plan([item], WRITE)
-    needed = [*planned.asked, *planned.keyed]
+    needed = [*planned.statistic_requests, *planned.keyed]
     each = dict(zip(needed, gathered, strict=True))
     return measured_of(item, planned, each, each)  # type: ignore[arg-type]
 
@@ -63,8 +63,8 @@ def measured(spec: MetricSpec, gathered: Any, *, keep_state: bool = False) -> Me
 def test_a_plan_has_the_statistics_and_groupings_of_each_under_its_condition() -> None:
     assert plan([wanted(SUM), wanted(MEAN), wanted(UNIQUE)], WRITE) == Plan(
         statistics={
-            "key of sum": {"sum": AskedStatistic(statistic=TOTAL, where=WHERE)},
-            "key of mean": {"sum": AskedStatistic(statistic=TOTAL), "count": AskedStatistic(statistic=COUNT)},
+            "key of sum": {"sum": StatisticRequest(statistic=TOTAL, where=WHERE)},
+            "key of mean": {"sum": StatisticRequest(statistic=TOTAL), "count": StatisticRequest(statistic=COUNT)},
         },
         groupings={"key of uniqueness": (pairs(("id", "city")),)},
     )
@@ -73,14 +73,14 @@ def test_a_plan_has_the_statistics_and_groupings_of_each_under_its_condition() -
 def test_what_two_metrics_need_is_asked_once_in_its_order() -> None:
     average = MetricSpec(name="sum", columns=("fare",))
     found = plan([wanted(MEAN), wanted(average), wanted(MetricSpec(name="row_count"))], WRITE)
-    assert found.asked == [
-        AskedStatistic(statistic=TOTAL),
-        AskedStatistic(statistic=COUNT),
-        AskedStatistic(statistic=ROWS),
+    assert found.statistic_requests == [
+        StatisticRequest(statistic=TOTAL),
+        StatisticRequest(statistic=COUNT),
+        StatisticRequest(statistic=ROWS),
     ]
     distinct = MetricSpec(name="distinctness", columns=("id", "city"), where="x > 1")
     found = plan([wanted(UNIQUE), wanted(distinct)], WRITE)
-    assert (found.asked, found.keyed) == ([], [pairs(("id", "city"))])
+    assert (found.statistic_requests, found.keyed) == ([], [pairs(("id", "city"))])
     assert set(found.groupings) == {"key of uniqueness", "key of distinctness"}
 
 
@@ -129,7 +129,7 @@ def test_of_summaries_alone_there_is_a_value_and_no_state() -> None:
 
 def test_the_detail_of_statistics_is_told_too() -> None:
     spec = MetricSpec(name="correlation", columns=("fare", "riders"))
-    state = State(statistics={"comoments": (3, 1.0, 1.0, 0.0, 2.0, 0.0)})
+    state = MetricState(statistics={"comoments": (3, 1.0, 1.0, 0.0, 2.0, 0.0)})
     found = from_state(spec, state)
     assert found.value is None
     assert "note" in found.detail
@@ -137,7 +137,7 @@ def test_the_detail_of_statistics_is_told_too() -> None:
 
 
 def test_a_value_that_is_no_number_fails_under_the_name_of_the_metric_and_keeps_its_state() -> None:
-    state = State(statistics={"sum": float("inf")})
+    state = MetricState(statistics={"sum": float("inf")})
     found = from_state(MetricSpec(name="sum", columns=("fare",)), state, keep_state=True)
     assert found.failure == Failure(
         reason=Reason.NOT_FINITE, detail="sum(fare) is inf; leave such values out with where="
@@ -155,7 +155,7 @@ def test_a_value_that_is_no_number_fails_under_the_name_of_the_metric_and_keeps_
 def test_a_nan_among_the_values_is_no_deviation_of_0_and_no_constant_column(
     name: str, statistics: dict[str, Any]
 ) -> None:
-    found = from_state(MetricSpec(name=name, columns=("fare", "riders")), State(statistics=statistics))
+    found = from_state(MetricSpec(name=name, columns=("fare", "riders")), MetricState(statistics=statistics))
     assert (found.failure and found.failure.reason, found.detail) == (Reason.NOT_FINITE, {})
 
 

@@ -20,18 +20,18 @@ from execution_engine.engines.protocol import (
     FailingRow,
     FailingRows,
     Measured,
+    MeasurementRequest,
     ScanReport,
     Table,
-    Wanted,
     bytes_of,
 )
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
-from execution_engine.read_by import Kind, Left, ReadBy
+from execution_engine.read_by import FallbackKind, Left, ReadBy
 
 TABLE = Table(name="raw.trips", storage="parquet", location="/lake", options={"a": "b"}, columns={"id": "bigint"})
 SPEC = MetricSpec(name="quantile", columns=("fare",), arguments=(1, 1.0, True, "1"), options=(("min", 3),), where="a")
-WANTED = [Wanted(key="1", spec=SPEC, inputs={"sample": b"\x00\xff"}, tables={"t": TABLE})]
+WANTED = [MeasurementRequest(key="1", spec=SPEC, inputs={"sample": b"\x00\xff"}, tables={"t": TABLE})]
 REPORT = ScanReport(
     measured={
         "1": Measured(value=float("inf"), state=b"\x00" * 9, detail={"lost": [{"id": "é\ud800"}]}),
@@ -41,7 +41,7 @@ REPORT = ScanReport(
     spark_jobs=1,
     seconds=0.5,
     fingerprint=None,
-    read_by=ReadBy(footers=1, kernels=2, left=(Left(kind=Kind.ROWS, why="é is no UTF-8", values=3),)),
+    read_by=ReadBy(footers=1, kernels=2, left=(Left(kind=FallbackKind.ROWS, why="é is no UTF-8", values=3),)),
 )
 ROWS = FailingRows(
     columns=("id", "city"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from execution_engine.engines.files.footers import spark_type_of
 from execution_engine.engines.native import reading
-from execution_engine.engines.native.evaluation import Batch
+from execution_engine.engines.native.evaluation import RowBatch
 from execution_engine.engines.native.language import UnableToTell, compiled
 from execution_engine.engines.native.values import values_of
 from tests.integration.kernels.by_kernels import Tally, by_kernels, pieces_in
@@ -34,7 +34,7 @@ def truths(sql: str, **columns: pa.Array) -> list[bool | None]:
     def column(name: str) -> Any:
         return values_of(columns[name], spark_type_of(columns[name].type) or "")
 
-    met = Batch(rows=rows, columns=column).met(compiled(sql))
+    met = RowBatch(rows=rows, columns=column).met(compiled(sql))
     null = [False] * rows if met.null is None else met.null.tolist()
     return [None if unknown else yes for yes, unknown in zip(met.yes.tolist(), null, strict=True)]
 
@@ -65,7 +65,7 @@ def test_a_text_before_whose_last_break_javas_end_may_stand_is_left_to_spark(end
 
 
 def met(texts: pa.Array, sql: str) -> list[bool]:
-    found = Batch(rows=len(texts), columns=lambda name: values_of(texts, "string")).met(compiled(sql)).yes.tolist()
+    found = RowBatch(rows=len(texts), columns=lambda name: values_of(texts, "string")).met(compiled(sql)).yes.tolist()
     return [bool(one) for one in found]
 
 

@@ -20,16 +20,16 @@ import xxhash
 from datasketches import hll_sketch, tgt_hll_type
 
 from execution_engine.engines.columns.column_types import expressions, quote
-from execution_engine.engines.gathering import AskedStatistic, Keyed
-from execution_engine.engines.native.measure import drafted, found_of
+from execution_engine.engines.gathering import Keyed, StatisticRequest
+from execution_engine.engines.native.measure import drafted, merged_results
 from execution_engine.engines.native.reading import Stored
-from execution_engine.engines.native.task import Gleaned, from_bytes, glean
+from execution_engine.engines.native.task import TaskResult, from_bytes, glean
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.states.frequencies import Counts, arrays
 from execution_engine.metrics.states.hll import LOG2_BUCKETS, canonical
 from execution_engine.metrics.states.statistics import Gather, Statistic
-from execution_engine.read_by import Kind, Left
+from execution_engine.read_by import FallbackKind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 from tests.integration.kernels.tables import ROW, write_drawn
 
@@ -77,17 +77,17 @@ def rows_in(folder: Path) -> Rows:
     return Rows(types=types, values=values)
 
 
-def asked(gather: Gather, *names: str, where: str | None) -> AskedStatistic:
-    return AskedStatistic(statistic=Statistic(gather=gather, of=tuple(map(quote, names))), where=where)
+def asked(gather: Gather, *names: str, where: str | None) -> StatisticRequest:
+    return StatisticRequest(statistic=Statistic(gather=gather, of=tuple(map(quote, names))), where=where)
 
 
-def taken(folder: Path, statistics: Sequence[AskedStatistic], keyed: Sequence[Keyed]) -> Any:
+def taken(folder: Path, statistics: Sequence[StatisticRequest], keyed: Sequence[Keyed]) -> Any:
     """What a task for each file finds, merged; all of it must be the kernels' to tell."""
     columns, pieces = pieces_in(folder)
     draft = drafted(columns, statistics, keyed)
     assert draft.left == {}
     gleaned = [from_bytes(glean(draft.program, [piece]).to_bytes()) for piece in pieces]
-    told, counted, left = found_of(draft, gleaned)
+    told, counted, left = merged_results(draft, gleaned)
     if any("several types" in each.why for each in left.values()):
         pytest.skip("a file holds a column as another type: all of it is Spark's")
     assert left == {}
@@ -266,7 +266,7 @@ def test_a_sketch_of_what_metrics_write_of_a_column_is_that_of_the_column(folder
     rows, (columns, _) = rows_in(folder), pieces_in(folder)
     write = expressions({name: columns[name.lower()].spark for name in rows.types})
     every = {
-        name: AskedStatistic(statistic=Statistic(gather=Gather.HLL, of=(write.hashable(written(name)),)))
+        name: StatisticRequest(statistic=Statistic(gather=Gather.HLL, of=(write.hashable(written(name)),)))
         for name in rows.types
     }
     told, _ = taken(folder, list(every.values()), [])
@@ -281,7 +281,7 @@ def test_what_texts_have_not_is_left_to_spark_with_the_reason(gather: Gather, tm
     pq.write_table(pa.table({"a": ["x", None]}), tmp_path / "a.parquet")
     sketch, one = asked(Gather.HLL, "a", where=None), asked(gather, "a", where=None)
     draft = drafted(pieces_in(tmp_path)[0], [sketch, one], [])
-    assert draft.asked == (sketch,)
+    assert draft.requests == (sketch,)
     assert draft.left[one].why.startswith(("text ", f"{gather.value} is Spark's", "exact quantiles"))
 
 
@@ -292,51 +292,63 @@ STORED = {
 }
 
 
-def written_out(gather: Gather, sql: str, where: str | None = None) -> AskedStatistic:
-    return AskedStatistic(statistic=Statistic(gather=gather, of=(sql,)), where=where)
+def written_out(gather: Gather, sql: str, where: str | None = None) -> StatisticRequest:
+    return StatisticRequest(statistic=Statistic(gather=gather, of=(sql,)), where=where)
 
 
 @pytest.mark.parametrize(
     ("one", "kind", "why"),
     [
-        (written_out(Gather.KLL, "a"), Kind.UNKNOWN, "kll is Spark's to gather"),
-        (written_out(Gather.PERCENTILE, "d"), Kind.UNKNOWN, "exact quantiles of large tables are Spark's"),
-        (written_out(Gather.COUNT, "a + 1"), Kind.UNKNOWN, "Add is Spark's to answer"),
-        (written_out(Gather.COUNT, "a", "a + 1 > 2"), Kind.UNKNOWN, "Add is Spark's to answer"),
-        (written_out(Gather.HLL, "a * 1e0"), Kind.UNKNOWN, "a sketch of anything but a column is Spark's"),
+        (written_out(Gather.KLL, "a"), FallbackKind.UNKNOWN, "kll is Spark's to gather"),
+        (written_out(Gather.PERCENTILE, "d"), FallbackKind.UNKNOWN, "exact quantiles of large tables are Spark's"),
+        (written_out(Gather.COUNT, "a + 1"), FallbackKind.UNKNOWN, "Add is Spark's to answer"),
+        (written_out(Gather.COUNT, "a", "a + 1 > 2"), FallbackKind.UNKNOWN, "Add is Spark's to answer"),
+        (written_out(Gather.HLL, "a * 1e0"), FallbackKind.UNKNOWN, "a sketch of anything but a column is Spark's"),
         (
             written_out(Gather.HLL, "case when t is not null then xxhash64(a) end"),
-            *(Kind.UNKNOWN, "a sketch of anything but a column is Spark's"),
+            *(FallbackKind.UNKNOWN, "a sketch of anything but a column is Spark's"),
         ),
-        (written_out(Gather.SUM, "t"), Kind.COLUMN, "text is no number"),
-        (written_out(Gather.COUNT, "z"), Kind.COLUMN, "z is no plain column of the files"),
-        (written_out(Gather.COUNT, "a", "t > 1"), Kind.COLUMN, "text is not compared with exact"),
-        (Keyed(grouping=Grouping(columns=("a.b",))), Kind.UNKNOWN, "a.b lies inside another column"),
-        (Keyed(grouping=Grouping(columns=("a",), present=("a.b",))), Kind.UNKNOWN, "a.b lies inside another column"),
-        (Keyed(grouping=Grouping(columns=("a",)), where="a + 1 > 2"), Kind.UNKNOWN, "Add is Spark's to answer"),
-        (Keyed(grouping=Grouping(columns=("z",))), Kind.COLUMN, "z is no plain column of the files"),
-        (Keyed(grouping=Grouping(columns=("a",), present=("z",))), Kind.COLUMN, "z is no plain column of the files"),
-        (Keyed(grouping=Grouping(columns=("a",)), where="t > 1"), Kind.COLUMN, "text is not compared with exact"),
+        (written_out(Gather.SUM, "t"), FallbackKind.COLUMN, "text is no number"),
+        (written_out(Gather.COUNT, "z"), FallbackKind.COLUMN, "z is no plain column of the files"),
+        (written_out(Gather.COUNT, "a", "t > 1"), FallbackKind.COLUMN, "text is not compared with exact"),
+        (Keyed(grouping=Grouping(columns=("a.b",))), FallbackKind.UNKNOWN, "a.b lies inside another column"),
+        (
+            Keyed(grouping=Grouping(columns=("a",), present=("a.b",))),
+            FallbackKind.UNKNOWN,
+            "a.b lies inside another column",
+        ),
+        (Keyed(grouping=Grouping(columns=("a",)), where="a + 1 > 2"), FallbackKind.UNKNOWN, "Add is Spark's to answer"),
+        (Keyed(grouping=Grouping(columns=("z",))), FallbackKind.COLUMN, "z is no plain column of the files"),
+        (
+            Keyed(grouping=Grouping(columns=("a",), present=("z",))),
+            FallbackKind.COLUMN,
+            "z is no plain column of the files",
+        ),
+        (
+            Keyed(grouping=Grouping(columns=("a",)), where="t > 1"),
+            FallbackKind.COLUMN,
+            "text is not compared with exact",
+        ),
     ],
 )
 def test_what_is_sparks_is_left_with_its_kind_and_reason_and_what_is_beside_it_is_not(
-    one: AskedStatistic | Keyed, kind: Kind, why: str
+    one: StatisticRequest | Keyed, kind: FallbackKind, why: str
 ) -> None:
     rows, keys = written_out(Gather.COUNT, "a"), grouped(("t",), None, False)
-    asked_, keyed = ([rows, one], [keys]) if isinstance(one, AskedStatistic) else ([rows], [one, keys])
+    asked_, keyed = ([rows, one], [keys]) if isinstance(one, StatisticRequest) else ([rows], [one, keys])
     draft = drafted(STORED, asked_, keyed)
     assert draft.left == {one: Left(kind=kind, why=why)}
-    assert (draft.asked, draft.keyed, set(draft.program.columns)) == ((rows,), (keys,), {"a", "t"})
+    assert (draft.requests, draft.keyed, set(draft.program.columns)) == ((rows,), (keys,), {"a", "t"})
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 1.0])
 def test_an_exact_quantile_is_asked_of_what_one_task_reads_alone(share: float, tmp_path: Path) -> None:
     numbers = [2.5, None, 4.0, 1.0, 16.0, 8.0]
     pq.write_table(pa.table({"d": numbers, "a": range(6)}), tmp_path / "a.parquet", row_group_size=2)
-    quantile = AskedStatistic(statistic=Statistic(gather=Gather.PERCENTILE, of=("d",), argument=share))
+    quantile = StatisticRequest(statistic=Statistic(gather=Gather.PERCENTILE, of=("d",), argument=share))
     draft = drafted(STORED, [quantile], [], alone=True)
-    assert (draft.asked, draft.left, set(draft.program.columns)) == ((quantile,), {}, {"d"})
-    told, _, _ = found_of(draft, [from_bytes(glean(draft.program, pieces_in(tmp_path)[1]).to_bytes())])
+    assert (draft.requests, draft.left, set(draft.program.columns)) == ((quantile,), {}, {"d"})
+    told, _, _ = merged_results(draft, [from_bytes(glean(draft.program, pieces_in(tmp_path)[1]).to_bytes())])
     assert told[quantile] == pytest.approx(np.quantile([number for number in numbers if number is not None], share))
 
 
@@ -346,7 +358,7 @@ def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp
     breaks, rows = asked(Gather.COUNT, "a", where="a rlike 'x$'"), asked(Gather.COUNT, "a", where=None)
     keys, others = grouped(("b",), None, False), grouped(("a",), None, False)
     draft = drafted(columns, [breaks, rows], [keys, others])
-    told, counted, left = found_of(draft, [glean(draft.program, pieces)])
+    told, counted, left = merged_results(draft, [glean(draft.program, pieces)])
     assert (told, set(counted)) == ({rows: 2}, {others})
     assert ("line break" in left[breaks].why, "bytes" in left[keys].why) == (True, True)
 
@@ -354,9 +366,9 @@ def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp
 def test_a_task_that_failed_fails_all_with_its_reason() -> None:
     one, keys = asked(Gather.COUNT, "a", where=None), grouped(("a",), None, False)
     draft = drafted({"a": Stored(spark="bigint", arrow=pa.int64())}, [one], [keys])
-    failed = from_bytes(Gleaned(failed="why").to_bytes())
-    why = Left(kind=Kind.FAILED, why="why")
-    assert found_of(draft, [Gleaned(), failed]) == ({}, {}, {one: why, keys: why})
+    failed = from_bytes(TaskResult(failed="why").to_bytes())
+    why = Left(kind=FallbackKind.FAILED, why="why")
+    assert merged_results(draft, [TaskResult(), failed]) == ({}, {}, {one: why, keys: why})
 
 
 def test_sketches_are_those_of_datasketches(folder: Path) -> None:

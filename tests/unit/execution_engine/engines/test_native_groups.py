@@ -19,16 +19,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.engines.columns.column_types import quote
-from execution_engine.engines.gathering import AskedGroups, AskedStatistic, FoundGroups, Keyed, in_order
+from execution_engine.engines.gathering import GroupResults, GroupsRequest, Keyed, StatisticRequest, in_order
 from execution_engine.engines.native import measure
 from execution_engine.engines.native.grouped import REDUCTIONS, Groups, TooManyGroups, merged, spread, values
 from execution_engine.engines.native.language import UnableToTell
-from execution_engine.engines.native.measure import drafted, drafted_groups, found_of, found_of_groups, with_groups
+from execution_engine.engines.native.measure import (
+    drafted,
+    drafted_groups,
+    merged_group_results,
+    merged_results,
+    with_groups,
+)
 from execution_engine.engines.native.task import from_bytes, glean
 from execution_engine.engines.native.values import values_of
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
-from execution_engine.read_by import Kind, Left
+from execution_engine.read_by import FallbackKind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 from tests.integration.kernels.tables import KINDS, ROW
 from tests.unit.execution_engine.engines.test_native_gathering import greatest, least
@@ -39,7 +45,7 @@ WHERES: Mapping[str | None, Callable[[int], bool]] = {
     f"{ROW} between 5 and 40": lambda row: 5 <= row <= 40,
     f"{ROW} < 0": lambda row: False,
 }
-COUNT = AskedStatistic(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
+COUNT = StatisticRequest(statistic=Statistic(gather=Gather.COUNT, of=("1",)))
 PLAIN = ("few", "kind", "truth", "cents", "date", "moment")  # kinds of which some values come again
 Row = dict[str, Any]
 Key = tuple[str | None, ...]
@@ -84,15 +90,15 @@ def write_rows(draw: Random, folder: Path) -> list[Row]:
     return rows
 
 
-def taken(folder: Path, wanted: AskedGroups) -> tuple[FoundGroups, Mapping[Any, Left]]:
+def taken(folder: Path, wanted: GroupsRequest) -> tuple[GroupResults, Mapping[Any, Left]]:
     """What a task for each file finds, merged, and why the rest is Spark's."""
     columns, pieces = pieces_in(folder)
     draft = drafted_groups(columns, wanted)
-    if not draft.asked and not draft.keyed:
-        return FoundGroups(), draft.left
+    if not draft.requests and not draft.keyed:
+        return GroupResults(), draft.left
     program = draft.program
     gleaned = [from_bytes(glean(program, [piece]).to_bytes()) for piece in pieces]
-    found, left = found_of_groups(draft, gleaned, 0)
+    found, left = merged_group_results(draft, gleaned, 0)
     return found, {**draft.left, **left}
 
 
@@ -103,8 +109,8 @@ def by_key(rows: Sequence[Row], by: Sequence[str]) -> dict[Key, list[Row]]:
     return groups
 
 
-def statistic(gather: Gather, name: str, where: str | None) -> AskedStatistic:
-    return AskedStatistic(statistic=Statistic(gather=gather, of=(quote(name),)), where=where)
+def statistic(gather: Gather, name: str, where: str | None) -> StatisticRequest:
+    return StatisticRequest(statistic=Statistic(gather=gather, of=(quote(name),)), where=where)
 
 
 def exact_sum(numbers: Sequence[Any]) -> Any:
@@ -137,11 +143,11 @@ def test_counts_sums_and_extremes_of_each_group_are_those_of_a_loop(
         for name in ("few", "rate", "longer", "long", "cents")
         for where in WHERES
     ]
-    found, left = taken(tmp_path, AskedGroups(by=by, asked=tuple(one for one, _ in every)))
+    found, left = taken(tmp_path, GroupsRequest(by=by, requests=tuple(one for one, _ in every)))
     groups = by_key(rows, by)
     assert (left, len(found.keys), set(found.keys)) == ({}, len(groups), set(groups))
     for one, name in every:
-        for key, value in zip(found.keys, found.told[one], strict=True):
+        for key, value in zip(found.keys, found.statistics[one], strict=True):
             kept = [row[name] for row in groups[key] if WHERES[one.where](row[ROW]) and row[name] is not None]
             if not kept and one.statistic.gather is not Gather.COUNT:
                 assert value is None
@@ -153,11 +159,11 @@ def test_counts_sums_and_extremes_of_each_group_are_those_of_a_loop(
 @pytest.mark.parametrize("seed", SEEDS)
 def test_moments_of_each_group_are_those_of_a_loop(tmp_path: Path, seed: int) -> None:
     rows = write_rows(Random(seed), tmp_path)
-    one = AskedStatistic(statistic=Statistic(gather=Gather.MOMENTS, of=("few * 1e0",)))
-    both = AskedStatistic(statistic=Statistic(gather=Gather.COMOMENTS, of=("few * 1e0", "cents * 1e0")))
-    found, left = taken(tmp_path, AskedGroups(by=("kind",), asked=(one, both)))
+    one = StatisticRequest(statistic=Statistic(gather=Gather.MOMENTS, of=("few * 1e0",)))
+    both = StatisticRequest(statistic=Statistic(gather=Gather.COMOMENTS, of=("few * 1e0", "cents * 1e0")))
+    found, left = taken(tmp_path, GroupsRequest(by=("kind",), requests=(one, both)))
     assert left == {}
-    for key, moments, comoments in zip(found.keys, found.told[one], found.told[both], strict=True):
+    for key, moments, comoments in zip(found.keys, found.statistics[one], found.statistics[both], strict=True):
         of_group = by_key(rows, ("kind",))[key]
         numbers = [Fraction(row["few"]) for row in of_group if row["few"] is not None]
         expected = (len(numbers), *centred(numbers, numbers)) if numbers else None
@@ -195,7 +201,7 @@ def centred(xs: Sequence[Fraction], ys: Sequence[Fraction]) -> tuple[float, floa
 def test_keys_of_each_group_are_counted_as_by_a_loop(tmp_path: Path, seed: int, grouping: Grouping) -> None:
     rows = write_rows(Random(seed), tmp_path)
     every = [Keyed(grouping=grouping, where=where) for where in WHERES]
-    found, left = taken(tmp_path, AskedGroups(by=("truth", "kind"), asked=(), keyed=tuple(every)))
+    found, left = taken(tmp_path, GroupsRequest(by=("truth", "kind"), requests=(), keyed=tuple(every)))
     groups = by_key(rows, ("truth", "kind"))
     assert (left, set(found.keys)) == ({}, set(groups))
     for one in every:
@@ -254,9 +260,9 @@ def test_a_group_is_told_apart_by_the_text_that_spark_writes(
     tmp_path: Path, array: pa.Array, texts: list[str | None]
 ) -> None:
     write_column(tmp_path, array)
-    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=(COUNT,)))
+    found, left = taken(tmp_path, GroupsRequest(by=("a",), requests=(COUNT,)))
     assert (left, len(found.keys), {key for (key,) in found.keys}) == ({}, len(texts), set(texts))
-    assert sum(found.told[COUNT]) == len(array)
+    assert sum(found.statistics[COUNT]) == len(array)
 
 
 NO_UTF_8 = "a text that is no UTF-8 is told by Spark"
@@ -265,18 +271,18 @@ NO_UTF_8 = "a text that is no UTF-8 is told by Spark"
 @pytest.mark.parametrize(
     ("array", "kind", "why"),
     [
-        (pa.array([b"a"]), Kind.COLUMN, "bytes is written as a text by Spark"),
-        (pa.array([Decimal("0.0000001")]), Kind.ROWS, "a small decimal may be written with an exponent"),
-        (pa.array([2932897], pa.date32()), Kind.ROWS, "years before 1 or after 9999 are written by Spark"),
-        (pa.StringArray.from_buffers(1, *pa.array([b"\xff"]).buffers()[1:]), Kind.ROWS, NO_UTF_8),
+        (pa.array([b"a"]), FallbackKind.COLUMN, "bytes is written as a text by Spark"),
+        (pa.array([Decimal("0.0000001")]), FallbackKind.ROWS, "a small decimal may be written with an exponent"),
+        (pa.array([2932897], pa.date32()), FallbackKind.ROWS, "years before 1 or after 9999 are written by Spark"),
+        (pa.StringArray.from_buffers(1, *pa.array([b"\xff"]).buffers()[1:]), FallbackKind.ROWS, NO_UTF_8),
     ],
     ids=lambda given: str(given.type) if isinstance(given, pa.Array) else "",
 )  # fmt: skip
 def test_texts_that_java_may_write_otherwise_are_left_to_spark(
-    tmp_path: Path, array: pa.Array, kind: Kind, why: str
+    tmp_path: Path, array: pa.Array, kind: FallbackKind, why: str
 ) -> None:
     write_column(tmp_path, array)
-    _, left = taken(tmp_path, AskedGroups(by=("n", "a"), asked=(COUNT,)))
+    _, left = taken(tmp_path, GroupsRequest(by=("n", "a"), requests=(COUNT,)))
     assert left == {COUNT: Left(kind=kind, why=why)}
 
 
@@ -297,8 +303,8 @@ def test_a_statistic_that_a_column_has_not_is_left_to_spark_with_the_reason(
 ) -> None:
     write_column(tmp_path, array)
     one = statistic(gather, "a", None)
-    found, left = taken(tmp_path, AskedGroups(by=("n",), asked=(one,)))
-    assert (found.told, left[one].why) == ({}, why)
+    found, left = taken(tmp_path, GroupsRequest(by=("n",), requests=(one,)))
+    assert (found.statistics, left[one].why) == ({}, why)
 
 
 def test_what_only_the_rows_show_to_be_sparks_leaves_the_other_clauses_and_statistics(tmp_path: Path) -> None:
@@ -306,10 +312,10 @@ def test_what_only_the_rows_show_to_be_sparks_leaves_the_other_clauses_and_stati
     breaks = "a rlike 'x$'"
     keys = [Keyed(grouping=Grouping(columns=("a",)), where=where) for where in (breaks, None, "g = 'p'")]
     asked = [statistic(Gather.COUNT, "a", where) for where in (breaks, None)]
-    found, left = taken(tmp_path, AskedGroups(by=("g",), asked=tuple(asked), keyed=tuple(keys)))
-    why = Left(kind=Kind.ROWS, why="a text ends with a line break, before which $ may stand")
+    found, left = taken(tmp_path, GroupsRequest(by=("g",), requests=tuple(asked), keyed=tuple(keys)))
+    why = Left(kind=FallbackKind.ROWS, why="a text ends with a line break, before which $ may stand")
     assert left == {asked[0]: why, keys[0]: why}
-    assert {one: list(of_groups) for one, of_groups in found.told.items()} == {asked[1]: [2, 1]}
+    assert {one: list(of_groups) for one, of_groups in found.statistics.items()} == {asked[1]: [2, 1]}
     assert [[each.rows for each in found.counted[one]] for one in keys[1:]] == [[2, 1], [2, 0]]
 
 
@@ -319,21 +325,21 @@ def test_groups_that_are_too_many_in_one_task_or_in_all_together_are_told_as_suc
     monkeypatch.setattr(measure, "MAX_GROUPS", 5)
     for at in range(2):
         pq.write_table(pa.table({"a": range(3 * at, 3 * at + 3), "b": range(3)}), tmp_path / f"{at}.parquet")
-    assert taken(tmp_path, AskedGroups(by=("a",), asked=(COUNT,))) == (FoundGroups(too_many=True), {})
-    assert not taken(tmp_path, AskedGroups(by=("b",), asked=(COUNT,)))[0].too_many
+    assert taken(tmp_path, GroupsRequest(by=("a",), requests=(COUNT,))) == (GroupResults(too_many=True), {})
+    assert not taken(tmp_path, GroupsRequest(by=("b",), requests=(COUNT,)))[0].too_many
     monkeypatch.setattr(measure, "MAX_GROUPS", 2)
-    assert taken(tmp_path, AskedGroups(by=("b",), asked=(COUNT,)))[0].too_many
+    assert taken(tmp_path, GroupsRequest(by=("b",), requests=(COUNT,)))[0].too_many
     monkeypatch.setattr(measure, "MAX_GROUPS", 6)
-    assert len(taken(tmp_path, AskedGroups(by=("a",), asked=(COUNT,)))[0].keys) == 6
+    assert len(taken(tmp_path, GroupsRequest(by=("a",), requests=(COUNT,)))[0].keys) == 6
 
 
 def test_rows_that_meet_a_condition_are_counted_among_those_that_count(tmp_path: Path) -> None:
     write_column(tmp_path, pa.array(["x", "y", "x", "x", None]))
     met = Statistic(gather=Gather.COUNT, of=("case when n < 3 then 1 end",))
-    every = [AskedStatistic(statistic=met, where=where) for where in (None, "n > 0", "a is null")]
-    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=tuple(every)))
+    every = [StatisticRequest(statistic=met, where=where) for where in (None, "n > 0", "a is null")]
+    found, left = taken(tmp_path, GroupsRequest(by=("a",), requests=tuple(every)))
     assert (left, found.keys) == ({}, [(None,), ("x",), ("y",)])
-    assert [list(found.told[one]) for one in every] == [[0, 2, 1], [0, 1, 1], [0, 0, 0]]
+    assert [list(found.statistics[one]) for one in every] == [[0, 2, 1], [0, 1, 1], [0, 0, 0]]
 
 
 def test_what_many_tasks_would_send_of_many_groups_or_keys_is_left_to_spark(
@@ -341,13 +347,13 @@ def test_what_many_tasks_would_send_of_many_groups_or_keys_is_left_to_spark(
 ) -> None:
     write_column(tmp_path, pa.array(["x", "y", "z"]))
     rows, keys = statistic(Gather.COUNT, "n", None), Keyed(grouping=Grouping(columns=("n",)))
-    wanted, (columns, pieces) = AskedGroups(by=("a",), asked=(rows,), keyed=(keys,)), pieces_in(tmp_path)
+    wanted, (columns, pieces) = GroupsRequest(by=("a",), requests=(rows,), keyed=(keys,)), pieces_in(tmp_path)
     monkeypatch.setattr(measure, "MOST_SENT", 30)
     monkeypatch.setattr(measure, "MOST_KEYED", 30)
-    for of_rows, tasks, kinds in ((30, 10, []), (31, 10, [Kind.UNKNOWN]), (30, 11, [Kind.ROWS] * 2)):
+    for of_rows, tasks, kinds in ((30, 10, []), (31, 10, [FallbackKind.UNKNOWN]), (30, 11, [FallbackKind.ROWS] * 2)):
         draft = drafted_groups(columns, wanted, rows=of_rows, tasks=tasks)
         found = glean(draft.program, pieces)
-        left = {**draft.left, **found_of_groups(draft, [found], 0)[1]}
+        left = {**draft.left, **merged_group_results(draft, [found], 0)[1]}
         assert [why.kind for why in left.values()] == kinds
     assert {why.why for why in left.values()} == {"so many groups of so many tasks are Spark's to merge"}
 
@@ -356,44 +362,44 @@ def test_one_that_is_spark_s_takes_along_what_shares_its_job_and_no_grouping(tmp
     write_column(tmp_path, pa.array(["x", "y"]))
     asked = (statistic(Gather.HLL, "n", None), statistic(Gather.SUM, "n", None))
     keys = Keyed(grouping=Grouping(columns=("n",)))
-    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=asked, keyed=(keys,)))
-    assert [left[one].kind for one in asked] == [Kind.UNKNOWN, Kind.BESIDE]
+    found, left = taken(tmp_path, GroupsRequest(by=("a",), requests=asked, keyed=(keys,)))
+    assert [left[one].kind for one in asked] == [FallbackKind.UNKNOWN, FallbackKind.BESIDE]
     assert list(found.counted) == [keys]
-    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=asked, keyed=(), together=False))
-    assert (list(left), list(found.told)) == ([asked[0]], [asked[1]])
+    found, left = taken(tmp_path, GroupsRequest(by=("a",), requests=asked, keyed=(), together=False))
+    assert (list(left), list(found.statistics)) == ([asked[0]], [asked[1]])
 
 
 @pytest.mark.parametrize(
     ("by", "gather", "kind", "why"),
     [
-        ("a", Gather.HLL, Kind.UNKNOWN, "hll of each group is Spark's to gather"),
-        ("a", Gather.KLL, Kind.UNKNOWN, "kll is Spark's to gather"),
-        ("d", Gather.COUNT, Kind.COLUMN, "double is written as a text by Spark"),
-        ("z", Gather.COUNT, Kind.COLUMN, "z is no plain column of the files"),
-        ("a.b", Gather.COUNT, Kind.COLUMN, "a is no plain column of the files"),
+        ("a", Gather.HLL, FallbackKind.UNKNOWN, "hll of each group is Spark's to gather"),
+        ("a", Gather.KLL, FallbackKind.UNKNOWN, "kll is Spark's to gather"),
+        ("d", Gather.COUNT, FallbackKind.COLUMN, "double is written as a text by Spark"),
+        ("z", Gather.COUNT, FallbackKind.COLUMN, "z is no plain column of the files"),
+        ("a.b", Gather.COUNT, FallbackKind.COLUMN, "a is no plain column of the files"),
     ],
 )
 def test_groups_that_are_sparks_are_left_with_their_kind_and_reason(
-    by: str, gather: Gather, kind: Kind, why: str, tmp_path: Path
+    by: str, gather: Gather, kind: FallbackKind, why: str, tmp_path: Path
 ) -> None:
     pq.write_table(pa.table({"a": [1], "d": [0.5]}), tmp_path / "a.parquet")
     one = statistic(gather, "a", None)
-    draft = drafted_groups(pieces_in(tmp_path)[0], AskedGroups(by=(by,), asked=(one,)))
+    draft = drafted_groups(pieces_in(tmp_path)[0], GroupsRequest(by=(by,), requests=(one,)))
     assert draft.left == {one: Left(kind=kind, why=why)}
-    assert (draft.asked, draft.program.columns) == ((), {})
+    assert (draft.requests, draft.program.columns) == ((), {})
 
 
 def test_what_is_left_of_some_groups_is_not_mistaken_for_what_is_told(tmp_path: Path) -> None:
     write_column(tmp_path, pa.array(["x", "y", "x", None]))
     sums = [statistic(Gather.SUM, name, None) for name in ("a", "n", "z")]
     keyed = [Keyed(grouping=Grouping(columns=(name,))) for name in ("z", "n", "a")]
-    found, left = taken(tmp_path, AskedGroups(by=("a",), asked=tuple(sums), keyed=tuple(keyed), together=False))
+    found, left = taken(tmp_path, GroupsRequest(by=("a",), requests=tuple(sums), keyed=tuple(keyed), together=False))
     assert {one: each.why for one, each in left.items()} == {
         sums[0]: "text is no number",
         sums[2]: "z is no plain column of the files",
         keyed[0]: "z is no plain column of the files",
     }
-    assert dict(zip(found.keys, found.told[sums[1]], strict=True)) == {("x",): 2, ("y",): 1, (None,): 3}
+    assert dict(zip(found.keys, found.statistics[sums[1]], strict=True)) == {("x",): 2, ("y",): 1, (None,): 3}
     distinct = {one: [each.distinct for each in found.counted[one]] for one in keyed[1:]}
     assert [dict(zip(found.keys, distinct[one], strict=True)) for one in keyed[1:]] == [
         {("x",): 2, ("y",): 1, (None,): 1},
@@ -404,10 +410,10 @@ def test_what_is_left_of_some_groups_is_not_mistaken_for_what_is_told(tmp_path: 
 def test_keys_of_many_rows_are_left_to_spark_with_the_reason(tmp_path: Path) -> None:
     write_column(tmp_path, pa.array(["x"]))
     keys = Keyed(grouping=Grouping(columns=("n",)))
-    wanted, (columns, _) = AskedGroups(by=("a",), asked=(), keyed=(keys,)), pieces_in(tmp_path)
+    wanted, (columns, _) = GroupsRequest(by=("a",), requests=(), keyed=(keys,)), pieces_in(tmp_path)
     assert drafted_groups(columns, wanted, rows=measure.MOST_KEYED).keyed == (keys,)
     left = drafted_groups(columns, wanted, rows=measure.MOST_KEYED + 1).left
-    assert left == {keys: Left(kind=Kind.UNKNOWN, why="keys of so many rows are Spark's to count by groups")}
+    assert left == {keys: Left(kind=FallbackKind.UNKNOWN, why="keys of so many rows are Spark's to count by groups")}
 
 
 def test_one_program_gathers_groups_beside_what_is_asked_of_all_rows(tmp_path: Path) -> None:
@@ -415,15 +421,15 @@ def test_one_program_gathers_groups_beside_what_is_asked_of_all_rows(tmp_path: P
     columns, pieces = pieces_in(tmp_path)
     total, rows = statistic(Gather.SUM, "n", None), statistic(Gather.COUNT, "a", None)
     draft = drafted(columns, [total], [])
-    of_groups = [drafted_groups(columns, AskedGroups(by=(by,), asked=(rows,))) for by in ("a", "n")]
+    of_groups = [drafted_groups(columns, GroupsRequest(by=(by,), requests=(rows,))) for by in ("a", "n")]
     assert with_groups(draft.program, []) == draft.program
     program = with_groups(draft.program, of_groups)
     assert set(program.columns) == {"a", "n"}
     found = [from_bytes(glean(program, pieces).to_bytes())]
-    assert found_of(draft, found)[0] == {total: 6}
-    (by_a, _), (by_n, _) = (found_of_groups(each, found, at) for at, each in enumerate(of_groups))
-    assert dict(zip(by_a.keys, by_a.told[rows], strict=True)) == {("x",): 2, ("y",): 1, (None,): 0}
-    assert dict(zip(by_n.keys, by_n.told[rows], strict=True)) == {("0",): 1, ("1",): 1, ("2",): 1, ("3",): 0}
+    assert merged_results(draft, found)[0] == {total: 6}
+    (by_a, _), (by_n, _) = (merged_group_results(each, found, at) for at, each in enumerate(of_groups))
+    assert dict(zip(by_a.keys, by_a.statistics[rows], strict=True)) == {("x",): 2, ("y",): 1, (None,): 0}
+    assert dict(zip(by_n.keys, by_n.statistics[rows], strict=True)) == {("0",): 1, ("1",): 1, ("2",): 1, ("3",): 0}
 
 
 NUMBERS = st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=30)

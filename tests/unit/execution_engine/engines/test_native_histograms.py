@@ -14,28 +14,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.engines.columns.column_types import expressions
-from execution_engine.engines.gathering import NOTHING, Bins, FoundGroups, bins_between, of_bins, of_values
+from execution_engine.engines.gathering import NOTHING, Bins, GroupResults, bins_between, of_bins, of_values
 from execution_engine.engines.native.grouped import Binned
 from execution_engine.engines.native.language import compiled
-from execution_engine.engines.native.local_scan import told_without_spark
+from execution_engine.engines.native.local_scan import report_without_spark
 from execution_engine.engines.native.measure import binning, ends_asked, ends_of, in_bins, of_groups, values_asked
 from execution_engine.engines.native.reading import Stored
-from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean
-from execution_engine.engines.protocol import Measured, Table, Wanted
+from execution_engine.engines.native.task import Program, TaskResult, from_bytes, glean
+from execution_engine.engines.protocol import Measured, MeasurementRequest, Table
 from execution_engine.metrics.definitions.uniqueness import MOST_VALUES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather
 from execution_engine.outcome import Reason
-from execution_engine.read_by import Kind, Left
+from execution_engine.read_by import FallbackKind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 
-ITEM = Wanted(key="h", spec=MetricSpec(name="histogram", columns=("x",), options=(("bins", 3),)))
+ITEM = MeasurementRequest(key="h", spec=MetricSpec(name="histogram", columns=("x",), options=(("bins", 3),)))
 
 
 def binned(folder: Path, *wanted: Binned) -> list[list[int]]:
     """What a task for each file counts of each, added up."""
     columns, pieces = pieces_in(folder)
-    program = Program(asked=(), counted=(), columns=columns, binned=wanted)
+    program = Program(statistics=(), counted=(), columns=columns, binned=wanted)
     tasks = [from_bytes(glean(program, [piece]).to_bytes()) for piece in pieces]
     assert not any(task.failed for task in tasks)
     return [sum(task.bins[at] for task in tasks).tolist() for at in range(len(wanted))]  # type: ignore[union-attr]
@@ -135,18 +135,18 @@ def test_the_most_frequent_values_alone_are_told() -> None:
     assert [each["value"] for each in found.detail["bins"]] == [f"{at:05}" for at in range(2, MOST_VALUES + 2)]
 
 
-def measured(folder: Path, *wanted: Wanted) -> dict[str, Measured]:
+def measured(folder: Path, *wanted: MeasurementRequest) -> dict[str, Measured]:
     """Told of the table ``rides`` in this folder, without Spark."""
-    report = told_without_spark(Table(name="rides", storage="parquet", location=str(folder)), wanted)
+    report = report_without_spark(Table(name="rides", storage="parquet", location=str(folder)), wanted)
     assert report is not None
     return dict(report.measured)
 
 
-def histogram(column: str, bins: int | None = None, where: str | None = None) -> Wanted:
+def histogram(column: str, bins: int | None = None, where: str | None = None) -> MeasurementRequest:
     spec = MetricSpec(
         name="histogram", columns=(column,), options=() if bins is None else (("bins", bins),), where=where
     )
-    return Wanted(key=spec.text, spec=spec)
+    return MeasurementRequest(key=spec.text, spec=spec)
 
 
 def test_histograms_of_one_scan_are_told_of_the_rows_that_each_counts(tmp_path: Path) -> None:
@@ -186,11 +186,13 @@ def test_the_ends_of_bins_are_asked_for_as_doubles_of_the_rows_that_count() -> N
 
 def test_values_are_counted_of_histograms_that_have_no_bins() -> None:
     (asked,) = values_asked([histogram("x", 2), histogram("city", where="x > 1")], expressions({"x": "bigint"}))
-    assert (asked.by, len(asked.asked)) == (("city",), 1)
+    assert (asked.by, len(asked.requests)) == (("city",), 1)
 
 
 def test_too_many_values_are_left_to_spark_with_the_reason() -> None:
-    assert of_groups(FoundGroups(too_many=True)) == Left(kind=Kind.ROWS, why="there are more than 100,000 values")
+    assert of_groups(GroupResults(too_many=True)) == Left(
+        kind=FallbackKind.ROWS, why="there are more than 100,000 values"
+    )
 
 
 def test_bins_are_counted_of_the_columns_that_they_and_their_conditions_name() -> None:
@@ -203,10 +205,10 @@ def test_bins_are_counted_of_the_columns_that_they_and_their_conditions_name() -
 
 def test_what_tasks_count_in_bins_adds_up_and_is_nothing_where_one_failed() -> None:
     wide = [(histogram("x", 2), Bins(low=0.0, width=1.0, count=2)), (ITEM, Bins(low=1.0, width=2.0, count=3))]
-    one = Gleaned(bins=[np.array([1, 2, 3]), np.array([4, 0, 0, 1])])
-    other = Gleaned(bins=[np.array([0, 5, 1]), np.array([0, 7, 0, 0])])
+    one = TaskResult(bins=[np.array([1, 2, 3]), np.array([4, 0, 0, 1])])
+    other = TaskResult(bins=[np.array([0, 5, 1]), np.array([0, 7, 0, 0])])
     assert in_bins(wide, [one, other]) == {
         "histogram(x, bins=2)": of_bins(wide[0][1], {0: 1, 1: 7, None: 4}),
         "h": of_bins(wide[1][1], {0: 4, 1: 7, None: 1}),
     }
-    assert in_bins(wide, [one, Gleaned(failed="a file cannot be read")]) == {}
+    assert in_bins(wide, [one, TaskResult(failed="a file cannot be read")]) == {}

@@ -17,8 +17,8 @@ import pytest
 
 from execution_engine.engines.native import key_metrics as measures
 from execution_engine.engines.native.key_metrics import OF_KEYS, KeyReader, counted_by_filters
-from execution_engine.engines.native.local_scan import told_without_spark
-from execution_engine.engines.protocol import Measured, Table, Wanted
+from execution_engine.engines.native.local_scan import report_without_spark
+from execution_engine.engines.protocol import Measured, MeasurementRequest, Table
 from execution_engine.metrics.definitions.sample import Sample
 from execution_engine.metrics.keys import filter_shape
 from execution_engine.metrics.keys.bits import no_bits
@@ -54,8 +54,8 @@ def side(tmp_path: Path) -> Callable[..., Take]:
             **options: Literal,
         ) -> Measured:
             spec = MetricSpec(name=metric, columns=of, arguments=arguments, options=tuple(options.items()), where=where)
-            item = Wanted(key="k", spec=spec, inputs=inputs or {}, state_key=state_key)
-            report = told_without_spark(Table(name="trips", storage="parquet", location=str(folder)), [item])
+            item = MeasurementRequest(key="k", spec=spec, inputs=inputs or {}, state_key=state_key)
+            report = report_without_spark(Table(name="trips", storage="parquet", location=str(folder)), [item])
             assert report is not None
             return report.measured["k"]
 
@@ -223,16 +223,20 @@ def test_sides_of_the_same_keys_are_settled_by_their_digests(side: Callable[...,
 def test_a_filter_of_which_only_bits_are_known_is_of_as_many_keys_as_the_digests_have_counted(
     side: Callable[..., Take],
 ) -> None:
-    def built(item: Wanted, *, keys: int, counted: bool = False, buckets: Buckets | None = None) -> KeyFilter:
-        shape = shape_for(keys, wanted=Format.XXHASH)
+    def built(
+        item: MeasurementRequest, *, keys: int, counted: bool = False, buckets: Buckets | None = None
+    ) -> KeyFilter:
+        shape = shape_for(keys, format_=Format.XXHASH)
         bits = no_bits(shape.slices, shape.bits_per_slice)
         return filter_of_parts(shape, item.spec.columns, [(bits, 3)], buckets, keys if counted else None)
 
     reader = cast("KeyReader", SimpleNamespace(name="trips", row_count=lambda: 3, built=built))
     spec = MetricSpec(name="bloom_filter", columns=("id",))
     here, there = side("here", id=[1, 2, 3]), side("there", id=[4])
-    alone = OF_KEYS["bloom_filter"](reader, Wanted(key="k", spec=spec))
-    compared = OF_KEYS["bloom_filter"](reader, Wanted(key="k", spec=spec, inputs=both_digests(here, there, "id")))
+    alone = OF_KEYS["bloom_filter"](reader, MeasurementRequest(key="k", spec=spec))
+    compared = OF_KEYS["bloom_filter"](
+        reader, MeasurementRequest(key="k", spec=spec, inputs=both_digests(here, there, "id"))
+    )
     assert (alone.value, alone.detail["counted"]) == (0, False)
     assert (compared.value, compared.detail["counted"]) == (3, True)
 
@@ -291,13 +295,13 @@ def test_a_sample_is_of_the_rows_that_count_and_no_larger_than_may_travel(
 
 @pytest.mark.parametrize("lowest", [["5:cut"], UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")])
 def test_keys_of_bytes_that_are_no_text_are_refused_as_a_sample(lowest: Any) -> None:
-    def read(item: Wanted, size: int) -> list[str]:
+    def read(item: MeasurementRequest, size: int) -> list[str]:
         if isinstance(lowest, Exception):
             raise lowest
         return cast("list[str]", lowest)
 
     reader = cast("KeyReader", SimpleNamespace(name="trips", lowest=read))
-    wanted = Wanted(key="k", spec=MetricSpec(name="sample", columns=("a",)))
+    wanted = MeasurementRequest(key="k", spec=MetricSpec(name="sample", columns=("a",)))
     why = (
         "sample(a): a key in trips has bytes that are no UTF-8; sample another column, or take "
         "key_digest or bloom_filter of this one"
@@ -338,9 +342,9 @@ def test_a_sample_that_cannot_be_looked_for_is_told_in_words(side: Callable[...,
         assert failure.detail == why if why else failure.detail.startswith(f"{has_no}the bytes are no sample")
 
 
-def wanted(name: str, *columns: str, where: str | None = None, by: tuple[str, ...] = ()) -> Wanted:
+def wanted(name: str, *columns: str, where: str | None = None, by: tuple[str, ...] = ()) -> MeasurementRequest:
     spec = MetricSpec(name=name, columns=columns, where=where, by=by)
-    return Wanted(key=spec.text, spec=spec)
+    return MeasurementRequest(key=spec.text, spec=spec)
 
 
 COUNTS = Measured(value=7.0, detail={"counted": True})
@@ -360,10 +364,10 @@ COUNTS = Measured(value=7.0, detail={"counted": True})
         (wanted("distinct_count", "a"), Measured(failure=Failure(reason=Reason.QUERY_FAILED)), False),
         (wanted("distinct_count", "a"), None, False),
     ],
-    ids=lambda each: each.key if isinstance(each, Wanted) else "",
+    ids=lambda each: each.key if isinstance(each, MeasurementRequest) else "",
 )
 def test_a_filter_counts_the_keys_beside_it_where_a_null_makes_no_difference(
-    beside: Wanted, found: Measured | None, counts: bool
+    beside: MeasurementRequest, found: Measured | None, counts: bool
 ) -> None:
     made = wanted("bloom_filter", *beside.spec.columns, where=beside.spec.where)
     measured = {} if found is None else {made.key: found}

@@ -14,8 +14,8 @@ import pytest
 from execution_engine.engines.native.key_tasks import Among, Distinct, Filled, Lowest, Named, Take
 from execution_engine.engines.native.measure import key_program, parts_of
 from execution_engine.engines.native.reading import Piece, Stored
-from execution_engine.engines.native.task import Gleaned, Program, from_bytes, glean, gleaned_of, loads_to_bytes
-from execution_engine.read_by import Kind, Left
+from execution_engine.engines.native.task import Program, TaskResult, from_bytes, glean, load_results, loads_to_bytes
+from execution_engine.read_by import FallbackKind, Left
 from tests.integration.kernels.by_kernels import pieces_in
 from tests.unit.execution_engine.engines.key_hash import key_hash, rank
 
@@ -41,8 +41,8 @@ def program_of(take: Take, *columns: str, where: str | None = None) -> Program:
     return program
 
 
-def sent_back(**given: Any) -> Gleaned:
-    return Gleaned(**given, groups=[], bins=[])
+def sent_back(**given: Any) -> TaskResult:
+    return TaskResult(**given, groups=[], bins=[])
 
 
 @pytest.mark.parametrize("take", TAKES, ids=repr)
@@ -54,16 +54,16 @@ def test_a_program_reads_the_columns_of_its_keys_and_of_its_condition(take: Take
 @pytest.mark.parametrize(
     ("columns", "where", "take", "kind", "why"),
     [
-        (("a", "s.x"), None, Distinct(), Kind.UNKNOWN, "s.x lies inside another column"),
-        (("a",), "a + 1 > 2", Distinct(), Kind.UNKNOWN, "Add is Spark's to answer"),
-        (("c",), None, Distinct(), Kind.COLUMN, "c is no plain column of the files"),
-        (("a",), "C > 1", Lowest(size=1), Kind.COLUMN, "c is no plain column of the files"),
-        (("a",), "b > 1", Filled(slices=1, bits_per_slice=8), Kind.COLUMN, "text is not compared with exact"),
-        (("raw",), None, Lowest(size=1), Kind.COLUMN, "bytes is written as a text by Spark"),
+        (("a", "s.x"), None, Distinct(), FallbackKind.UNKNOWN, "s.x lies inside another column"),
+        (("a",), "a + 1 > 2", Distinct(), FallbackKind.UNKNOWN, "Add is Spark's to answer"),
+        (("c",), None, Distinct(), FallbackKind.COLUMN, "c is no plain column of the files"),
+        (("a",), "C > 1", Lowest(size=1), FallbackKind.COLUMN, "c is no plain column of the files"),
+        (("a",), "b > 1", Filled(slices=1, bits_per_slice=8), FallbackKind.COLUMN, "text is not compared with exact"),
+        (("raw",), None, Lowest(size=1), FallbackKind.COLUMN, "bytes is written as a text by Spark"),
     ],
 )
 def test_what_no_kernel_reads_is_left_to_spark_before_a_task_is_sent(
-    columns: tuple[str, ...], where: str | None, take: Take, kind: Kind, why: str
+    columns: tuple[str, ...], where: str | None, take: Take, kind: FallbackKind, why: str
 ) -> None:
     assert key_program(columns, where, take, PLAIN) == Left(kind=kind, why=why)
 
@@ -97,7 +97,7 @@ def test_tasks_know_the_classes_where_no_module_has_their_names(
     expected = [[glean(program_of(take, "a", where="a > 0"), [piece]) for piece in pieces] for take in TAKES]
     for name in [name for name in sys.modules if name.startswith("execution_engine.")]:
         monkeypatch.setitem(sys.modules, name, None)
-    told = [[list(gleaned_of(sent, at)) for at in range(2)] for sent in every]
+    told = [[list(load_results(sent, at)) for at in range(2)] for sent in every]
     monkeypatch.undo()
     assert [[[(at, from_bytes(blob)) for at, blob in some] for some in each] for each in told] == [
         [[(at, replace(told, groups=[], bins=[]))] for at, told in enumerate(each)] for each in expected
@@ -118,9 +118,9 @@ def test_rows_that_are_sparks_to_read_are_told_with_the_reason(tmp_path: Path, c
     program = key_program(("a",), None, Distinct(), columns)
     assert isinstance(program, Program)
     sent = loads_to_bytes(program, [[(0, [])], [(0, pieces)]])
-    (nothing,), (left,) = ([from_bytes(blob) for _, blob in gleaned_of(sent, at)] for at in range(2))
+    (nothing,), (left,) = ([from_bytes(blob) for _, blob in load_results(sent, at)] for at in range(2))
     assert (nothing, left) == (sent_back(taken=(b"", 0)), sent_back(unable={0: why}))
-    assert parts_of([nothing, left]) == Left(kind=Kind.ROWS, why=why)
+    assert parts_of([nothing, left]) == Left(kind=FallbackKind.ROWS, why=why)
 
 
 def test_files_that_are_not_what_was_listed_fail_the_task_with_the_reason(tmp_path: Path) -> None:
@@ -130,14 +130,14 @@ def test_files_that_are_not_what_was_listed_fail_the_task_with_the_reason(tmp_pa
         (replace(piece, size=1), "a file was replaced while it was read"),
         (replace(piece, path="/nowhere"), "a file cannot be read"),
     ):
-        ((_, blob),) = gleaned_of(loads_to_bytes(program_of(Distinct(), "a"), [[(0, [given])]]), 0)
+        ((_, blob),) = load_results(loads_to_bytes(program_of(Distinct(), "a"), [[(0, [given])]]), 0)
         told = from_bytes(blob)
         assert told == sent_back(failed=why)
-        assert parts_of([Gleaned(taken=(b"", 0)), told]) == Left(kind=Kind.FAILED, why=why)
+        assert parts_of([TaskResult(taken=(b"", 0)), told]) == Left(kind=FallbackKind.FAILED, why=why)
 
 
 def test_a_task_that_failed_outweighs_one_that_left_its_rows_to_spark() -> None:
-    unable, failed = Gleaned(unable={0: "of its rows"}), Gleaned(failed="of its file")
-    assert parts_of([unable, failed]) == Left(kind=Kind.FAILED, why="of its file")
-    assert parts_of([Gleaned(taken=1), Gleaned(taken=2)]) == [1, 2]
+    unable, failed = TaskResult(unable={0: "of its rows"}), TaskResult(failed="of its file")
+    assert parts_of([unable, failed]) == Left(kind=FallbackKind.FAILED, why="of its file")
+    assert parts_of([TaskResult(taken=1), TaskResult(taken=2)]) == [1, 2]
     assert parts_of([]) == []

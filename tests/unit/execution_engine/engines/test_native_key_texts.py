@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.native.evaluation import Batch
+from execution_engine.engines.native.evaluation import RowBatch
 from execution_engine.engines.native.key_tasks import (
     Among,
     Distinct,
     Filled,
+    KeyRows,
     Lowest,
     Named,
-    Rows,
     canonical,
     joined,
     key_hashes,
     lowest_of,
 )
-from execution_engine.engines.native.language import Column, Compare, Compared, Literal, LiteralKind, UnableToTell
+from execution_engine.engines.native.language import ColumnNode, Compare, Compared, Literal, LiteralKind, UnableToTell
 from execution_engine.engines.native.values import Values, as_string, values_of
 from execution_engine.metrics.keys.bits import no_bits, places_of_hashes, set_bits
 from execution_engine.metrics.keys.key_text import decode, encode
@@ -194,16 +194,16 @@ def test_what_lies_under_a_null_is_not_looked_at() -> None:
 NUMBERS = st.lists(st.none() | st.integers(-50, 50), min_size=1, max_size=60)
 
 
-def _batches(numbers: list[int | None], size: int) -> list[Batch]:
+def _batches(numbers: list[int | None], size: int) -> list[RowBatch]:
     parts = (numbers[at : at + size] for at in range(0, len(numbers), size))
     return [
-        Batch(rows=len(part), columns=lambda name, part=part: values_of(pa.array(part, pa.int64()), "bigint"))  # type: ignore[misc]
+        RowBatch(rows=len(part), columns=lambda name, part=part: values_of(pa.array(part, pa.int64()), "bigint"))  # type: ignore[misc]
         for part in parts
     ]
 
 
 ABOVE = Compared(
-    by=Compare.GT, left=Column(name="a"), right=Literal(kind=LiteralKind.EXACT, value=Decimal(-10), digits=10)
+    by=Compare.GT, left=ColumnNode(name="a"), right=Literal(kind=LiteralKind.EXACT, value=Decimal(-10), digits=10)
 )
 
 
@@ -211,7 +211,7 @@ ABOVE = Compared(
 def test_each_gatherer_takes_just_the_keys_that_count(
     numbers: list[int | None], size: int, is_filtered: bool, most: int
 ) -> None:
-    rows = Rows(columns=("a",), where=ABOVE if is_filtered else None)
+    rows = KeyRows(columns=("a",), where=ABOVE if is_filtered else None)
     counting = [each for each in numbers if not is_filtered or (each is not None and each > -10)]
     texts = {each: None if each is None else str(each) for each in counting}
     by_hash = {key_hash([text]): encode((text,)).encode() for text in texts.values()}
@@ -242,13 +242,13 @@ def test_each_gatherer_takes_just_the_keys_that_count(
 def test_the_lowest_keys_of_several_tasks_are_those_of_all_their_rows(
     first: list[int | None], second: list[int | None], size: int
 ) -> None:
-    parts = [Lowest(size=size).gather(Rows(columns=("a",)), _batches(some, 60)) for some in (first, second)]
+    parts = [Lowest(size=size).gather(KeyRows(columns=("a",)), _batches(some, 60)) for some in (first, second)]
     texts = {encode((None if each is None else str(each),)) for each in (*first, *second)}
     assert lowest_of(parts, size) == sorted(texts, key=rank)[:size]
 
 
 def test_hashes_that_lie_side_by_side_are_told_apart() -> None:
-    rows = Rows(columns=("a",))
+    rows = KeyRows(columns=("a",))
     for number in range(20):
         text = str(number)
         of_key, of_text = key_hash([text]), rank(encode((text,))) % 2**64
@@ -261,8 +261,8 @@ def test_hashes_that_lie_side_by_side_are_told_apart() -> None:
 @pytest.mark.parametrize("times", [1, 50])
 def test_a_task_sends_many_hashes_once_where_they_are_repeated(times: int) -> None:
     numbers = np.random.default_rng(1).permutation(np.repeat(np.arange(100_000 // times), times))
-    batch = Batch(rows=len(numbers), columns=lambda name: values_of(pa.array(numbers), "bigint"))
-    hashes, count = Distinct().gather(Rows(columns=("a",)), [batch])
+    batch = RowBatch(rows=len(numbers), columns=lambda name: values_of(pa.array(numbers), "bigint"))
+    hashes, count = Distinct().gather(KeyRows(columns=("a",)), [batch])
     found = np.frombuffer(hashes, np.uint64)
     assert count == len(numbers)
     assert len(found) == 100_000 // times
@@ -271,7 +271,7 @@ def test_a_task_sends_many_hashes_once_where_they_are_repeated(times: int) -> No
 
 def test_a_task_sends_a_few_thousand_hashes_once_if_any_key_is_repeated() -> None:
     numbers = np.array([7, 7, *range(10_000, 14_998)])
-    batch = Batch(rows=5_000, columns=lambda name: values_of(pa.array(numbers), "bigint"))
-    hashes, count = Distinct().gather(Rows(columns=("a",)), [batch])
+    batch = RowBatch(rows=5_000, columns=lambda name: values_of(pa.array(numbers), "bigint"))
+    hashes, count = Distinct().gather(KeyRows(columns=("a",)), [batch])
     assert count == 5_000
     assert np.frombuffer(hashes, np.uint64).tolist() == sorted({key_hash([str(number)]) for number in numbers})

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.engines.gathering import Keyed
-from execution_engine.engines.native.evaluation import Batch
+from execution_engine.engines.native.evaluation import RowBatch
 from execution_engine.engines.native.hashing import key_hashes
-from execution_engine.engines.native.measure import Draft, drafted, found_of
+from execution_engine.engines.native.measure import Draft, drafted, merged_results
 from execution_engine.engines.native.partials import Partials
 from execution_engine.engines.native.reading import Stored
-from execution_engine.engines.native.task import Gleaned, from_bytes, gleaned
+from execution_engine.engines.native.task import TaskResult, from_bytes, task_result
 from execution_engine.engines.native.values import values_of
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
@@ -102,7 +102,7 @@ def test_keys_under_more_clauses_than_a_word_has_bits_are_counted_as_row_by_row(
 def assert_counted(tasks: Sequence[Task], some: Sequence[Asked]) -> None:
     """The frequencies of all tasks are those of all rows."""
     draft = drafted(COLUMNS, [], [one.keyed for one in some])
-    _, counted, left = found_of(draft, [task_of(draft, task) for task in tasks])
+    _, counted, left = merged_results(draft, [task_of(draft, task) for task in tasks])
     assert not draft.left
     assert not left
     every = [row for task in tasks for batch in task for row in batch]
@@ -111,20 +111,20 @@ def assert_counted(tasks: Sequence[Task], some: Sequence[Asked]) -> None:
         assert are_in_order(counted[one.keyed])
 
 
-def task_of(draft: Draft, batches: Task) -> Gleaned:
+def task_of(draft: Draft, batches: Task) -> TaskResult:
     """What a task sends of these rows."""
-    partials = Partials(asked=draft.program.asked, counted=draft.program.counted)
+    partials = Partials(statistics=draft.program.statistics, counted=draft.program.counted)
     for batch in batches:
         partials.add(batch_of(batch))
-    return from_bytes(gleaned(partials).to_bytes())
+    return from_bytes(task_result(partials).to_bytes())
 
 
-def batch_of(given_: Sequence[Row]) -> Batch:
+def batch_of(given_: Sequence[Row]) -> RowBatch:
     def column(name: str) -> pa.Array:
         stored = COLUMNS[name]
         return values_of(pa.array([row["abc".index(name)] for row in given_], stored.arrow), stored.spark)
 
-    return Batch(rows=len(given_), columns=column)
+    return RowBatch(rows=len(given_), columns=column)
 
 
 def by_hand(one: Asked, given_: Sequence[Row]) -> tuple[Counter[int], Counter[int]]:
@@ -192,20 +192,20 @@ def test_few_keys_of_several_batches_are_added_up_with_the_rare_ones_among_them(
     random = Random(20260301)
     batches.append([(random.randrange(500), None, 1) for _ in range(12_000)])  # a sample does not have all of them
     batches.append([(at if at % 4 == 0 else 5, None, 1) for at in range(3_000)])  # a quarter are keys of their own
-    _, counted, _ = found_of(draft, [task_of(draft, batches[:2]), task_of(draft, batches[2:])])
+    _, counted, _ = merged_results(draft, [task_of(draft, batches[:2]), task_of(draft, batches[2:])])
     every = [row for batch in batches for row in batch]
     assert occurrences(counted[of_a[0]])[0] == hashed("a", Counter((a, None, None) for a, _, _ in every))
     assert occurrences(counted[of_a[1]])[0] == hashed("a", Counter((a, None, None) for a, _, c in every if c))
     for one in of_a:
         alone = drafted(COLUMNS, [], [one])
-        _, counted_alone, _ = found_of(alone, [task_of(alone, batches)])
+        _, counted_alone, _ = merged_results(alone, [task_of(alone, batches)])
         assert occurrences(counted_alone[one]) == occurrences(counted[one])
 
 
 def test_a_clause_that_is_for_spark_to_judge_leaves_the_others_of_the_same_key() -> None:
     of_a = [Keyed(grouping=Grouping(columns=("a",)), where=where) for where in ("b rlike 'x$'", None, "c > 0")]
     draft = drafted(COLUMNS, [], of_a)
-    _, counted, left = found_of(draft, [task_of(draft, [[(1, "x\n", 1), (1, "y", 0)], [(2, "x", 1)]])])
+    _, counted, left = merged_results(draft, [task_of(draft, [[(1, "x\n", 1), (1, "y", 0)], [(2, "x", 1)]])])
     assert list(left) == of_a[:1]
     assert [counted[each].summary.rows for each in of_a[1:]] == [3, 2]
 
@@ -213,6 +213,6 @@ def test_a_clause_that_is_for_spark_to_judge_leaves_the_others_of_the_same_key()
 def test_a_key_that_is_for_spark_to_hash_is_left_under_every_clause() -> None:
     keyed = [Keyed(grouping=Grouping(columns=(name,)), where=where) for name in "ba" for where in (None, "c > 0")]
     draft = drafted(COLUMNS, [], keyed)
-    _, counted, left = found_of(draft, [task_of(draft, [[(1, "x" * 5_000, 1)], [(2, "x", 1)]])])
+    _, counted, left = merged_results(draft, [task_of(draft, [[(1, "x" * 5_000, 1)], [(2, "x", 1)]])])
     assert list(left) == keyed[:2]
     assert [counted[each].summary.rows for each in keyed[2:]] == [2, 2]

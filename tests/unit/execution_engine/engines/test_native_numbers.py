@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.native.evaluation import Batch
-from execution_engine.engines.native.language import Column, UnableToTell, compiled
+from execution_engine.engines.native.evaluation import RowBatch
+from execution_engine.engines.native.language import ColumnNode, UnableToTell, compiled
 from execution_engine.engines.native.partials import LARGEST_SUM, Gathered, Partials, of_batches
 from execution_engine.engines.native.values import values_of
 from execution_engine.metrics.states.states import merge
@@ -24,29 +24,29 @@ HUGE = (pa.uint64(), "decimal(20,0)")
 PRICE = (pa.decimal128(12, 2), "decimal(12,2)")
 DOUBLE = (pa.float64(), "double")
 BIGINT = (pa.int64(), "bigint")
-A = (Column(name="a"),)
+A = (ColumnNode(name="a"),)
 LONGEST = (pa.decimal128(38, 0), "decimal(38,0)")
 wides = st.decimals(-(10**23), 10**23, places=6)
 huges = st.integers(0, 2**64 - 1)
 doubles = st.floats(-1e6, 1e6).filter(lambda number: number != 0 or np.copysign(1, number) > 0)
 
 
-def batch_of(**columns: tuple[Sequence[Any], tuple[pa.DataType, str]]) -> Batch:
+def batch_of(**columns: tuple[Sequence[Any], tuple[pa.DataType, str]]) -> RowBatch:
     found = {name: values_of(pa.array(values, arrow), spark) for name, (values, (arrow, spark)) in columns.items()}
-    return Batch(rows=len(next(iter(columns.values()))[0]), columns=lambda name: found[name])
+    return RowBatch(rows=len(next(iter(columns.values()))[0]), columns=lambda name: found[name])
 
 
 def met(condition: str, **columns: tuple[Sequence[Any], tuple[pa.DataType, str]]) -> list[bool]:
     return list(batch_of(**columns).met(compiled(condition)).yes.tolist())
 
 
-def gathered(one: Gathered, batches: Sequence[Batch]) -> list[Any]:
-    partials = Partials(asked=[one], counted=[])
+def gathered(one: Gathered, batches: Sequence[RowBatch]) -> list[Any]:
+    partials = Partials(statistics=[one], counted=[])
     for batch in batches:
         partials.add(batch)
     if partials.unable:
         raise UnableToTell(partials.unable[0])
-    return list(of_batches(one, partials.told[0]))
+    return list(of_batches(one, partials.values_by_place[0]))
 
 
 @given(st.lists(wides, min_size=1), wides, st.sampled_from(sorted(OPERATORS)))
@@ -103,7 +103,7 @@ def test_a_sum_that_is_an_infinity_in_some_order_is_left_to_spark(gather: str, n
 )
 def test_sums_are_told_as_long_as_all_magnitudes_together_are_no_infinity(gather: str, least: float, sign: int) -> None:
     """Of moments it is the squares that are added up."""
-    one = Gathered(gather=gather, of=(*A, Column(name="b"))[: 2 if gather == "comoments" else 1])
+    one = Gathered(gather=gather, of=(*A, ColumnNode(name="b"))[: 2 if gather == "comoments" else 1])
     others = [sign * least / 3, sign * least / 7, 0.0], DOUBLE
     largest = batch_of(a=([*others[0], sign * least * 0.99], DOUBLE), b=(list(range(4)), DOUBLE))
     assert len(gathered(one, [largest])) == 1
@@ -175,14 +175,14 @@ def test_a_sum_of_what_is_infinite_is_the_same_in_any_order(numbers: list[float]
 @pytest.mark.parametrize("names", ["ab", "ba"])
 def test_pairs_whose_products_hang_on_their_order_are_left_to_spark(numbers: list[float], why: str, names: str) -> None:
     batch = batch_of(a=(numbers, DOUBLE), b=([1.0, 2.0, 4.0], DOUBLE))
-    pair = tuple(Column(name=name) for name in names)
+    pair = tuple(ColumnNode(name=name) for name in names)
     with pytest.raises(UnableToTell, match=why):
         gathered(Gathered(gather="comoments", of=pair), [batch])
 
 
 def test_pairs_with_a_nan_are_nan_in_any_order() -> None:
     batch = batch_of(a=([np.nan, 1.0, 2.0], DOUBLE), b=([1.0, 2.0, 4.0], DOUBLE))
-    ((count, x, y, xx, yy, xy),) = gathered(Gathered(gather="comoments", of=(*A, Column(name="b"))), [batch])
+    ((count, x, y, xx, yy, xy),) = gathered(Gathered(gather="comoments", of=(*A, ColumnNode(name="b"))), [batch])
     assert (count, y, yy) == (3, pytest.approx(7 / 3), pytest.approx(14 / 3))
     assert np.isnan([x, xx, xy]).all()
 
@@ -203,7 +203,7 @@ def test_what_is_always_the_same_deviates_by_nothing_however_often_it_comes(numb
         Statistic(gather=Gather.MOMENTS, of=("a",)),
         gathered(Gathered(gather="moments", of=A), batches),
     )
-    both = Gathered(gather="comoments", of=(*A, Column(name="b")))
+    both = Gathered(gather="comoments", of=(*A, ColumnNode(name="b")))
     comoments = merge(Statistic(gather=Gather.COMOMENTS, of=("a", "b")), gathered(both, batches))
     assert repr(moments) == repr((sum(counts), number + 0.0, 0.0))
     assert (comoments[1], comoments[3], comoments[5]) == (number, 0.0, 0.0)

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.gathering import AskedGroups, AskedStatistic, Keyed
+from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
 from execution_engine.engines.native import measure, reading
 from execution_engine.engines.native.grouped import Binned
 from execution_engine.engines.native.hashing import hashes
-from execution_engine.engines.native.language import Column, UnableToTell, compiled
+from execution_engine.engines.native.language import ColumnNode, UnableToTell, compiled
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
 from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches
-from execution_engine.engines.native.task import Program, from_bytes, glean, gleaned_of, loads_to_bytes
+from execution_engine.engines.native.task import Program, from_bytes, glean, load_results, loads_to_bytes
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.kernels.by_kernels import pieces_in
@@ -70,7 +70,7 @@ def read(piece: Piece, **types: pa.DataType) -> list[list[Any]]:
     """The values of the column ``a``, batch by batch."""
     spark = {pa.int64(): "bigint", pa.int32(): "int", pa.string(): "string"}
     columns = {name: Stored(spark=spark[type_], arrow=type_) for name, type_ in types.items()}
-    return [batch.values(Column(name="a")).array.to_pylist() for batch in batches(piece, columns)]
+    return [batch.values(ColumnNode(name="a")).array.to_pylist() for batch in batches(piece, columns)]
 
 
 def test_a_column_is_read_whatever_the_case_of_its_name_and_is_null_where_a_file_lacks_it(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_texts_that_a_file_lacks_are_nulls_to_conditions_and_keys(tmp_path: Path
     for sql in ("a = 'x'", "a like 'x%'", "char_length(a) > 1"):
         found = batch.met(compiled(sql))
         assert (found.yes.tolist(), found.no.tolist()) == ([False, False], [False, False])
-    assert hashes([batch.values(Column(name="a"))]).tolist() == [42, 42]  # the seed
+    assert hashes([batch.values(ColumnNode(name="a"))]).tolist() == [42, 42]  # the seed
 
 
 def test_a_column_that_nobody_asked_for_is_not_read_even_where_it_is_damaged(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_column_that_nobody_asked_for_is_not_read_even_where_it_is_damaged(tmp
 def test_a_column_that_the_newest_file_lacks_is_left_to_spark(tmp_path: Path) -> None:
     (batch,) = batches(written(tmp_path, a=[1], b=[2]), {"a": BIGINT})
     with pytest.raises(UnableToTell, match=r"^b is no plain column of the files$"):
-        batch.values(Column(name="b"))
+        batch.values(ColumnNode(name="b"))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_file_that_is_not_what_was_listed_fails_the_task(change: dict[str, Any
     piece = replace(written(tmp_path, a=[1]), **change)
     with pytest.raises(UnableToReadPiece, match=f"^{why}$"):
         read(piece, a=pa.int64())
-    assert glean(Program(asked=(), counted=(), columns={"a": BIGINT}), [piece]).failed == why
+    assert glean(Program(statistics=(), counted=(), columns={"a": BIGINT}), [piece]).failed == why
 
 
 def test_a_file_that_is_replaced_while_it_is_read_fails_the_task(tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ def test_texts_that_are_packed_arrive_packed_and_long_ones_do_not(tmp_path: Path
     columns = {"a": Stored(spark="string", arrow=pa.string()), "b": BIGINT}
     for values, is_packed in ((["x", "y"] * 500, True), ([f"{at:04}" * 900 for at in range(1000)], False)):
         (batch,) = batches(written(tmp_path, a=values, b=list(range(1000))), columns)
-        assert pa.types.is_dictionary(batch.values(Column(name="a")).array.type) is is_packed
-        assert batch.values(Column(name="b")).array.type == pa.int64()
+        assert pa.types.is_dictionary(batch.values(ColumnNode(name="a")).array.type) is is_packed
+        assert batch.values(ColumnNode(name="b")).array.type == pa.int64()
 
 
 def test_rows_that_are_large_are_read_fewer_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +211,7 @@ def test_long_texts_for_which_a_short_dictionary_stands_are_read_few_at_once(
     monkeypatch.setattr(reading, "FEW_BYTES", 1)
     monkeypatch.setattr(reading, "MOST_BYTES", 2_000_000)
     monkeypatch.setattr(reading, "BUFFER", 1000)
-    found = [batch.values(Column(name="a")).array for batch in batches(piece, columns)]
+    found = [batch.values(ColumnNode(name="a")).array for batch in batches(piece, columns)]
     assert [array for each in found for array in each.to_pylist()] == pa.array(texts * 500, type_).to_pylist()
     assert max(each.nbytes for each in found) < 2_000_000
 
@@ -224,7 +224,7 @@ def test_the_longest_text_of_any_row_group_bounds_the_rows_that_are_read_at_once
     columns, (piece,) = pieces_in(tmp_path)
     for name, value in (("SHORT", 1), ("FEW_BYTES", 1), ("MOST_BYTES", 2_000_000)):
         monkeypatch.setattr(reading, name, value)
-    found = [batch.values(Column(name="a")).array for batch in batches(piece, columns)]
+    found = [batch.values(ColumnNode(name="a")).array for batch in batches(piece, columns)]
     assert [text for each in found for text in each.to_pylist()] == texts
     assert max(map(len, found)) < 250
 
@@ -242,16 +242,16 @@ def test_tasks_know_the_classes_where_no_module_has_their_names(
     for at, numbers in enumerate(files):
         pq.write_table(pa.table({"a": numbers, "b": ["x", "y", "y"][: len(numbers)]}), tmp_path / f"{at}.parquet")
     columns, pieces = pieces_in(tmp_path)
-    total = AskedStatistic(statistic=Statistic(gather=Gather.SUM, of=("a",)), where="a > 1")
+    total = StatisticRequest(statistic=Statistic(gather=Gather.SUM, of=("a",)), where="a > 1")
     keys = Keyed(grouping=Grouping(columns=("a",)))
     draft = measure.drafted(columns, [total], [keys])
-    groups = measure.drafted_groups(columns, AskedGroups(by=("b",), asked=(total,), keyed=(keys,)))
+    groups = measure.drafted_groups(columns, GroupsRequest(by=("b",), requests=(total,), keyed=(keys,)))
     binned = Binned(of=compiled("a * 1e0"), where=compiled("b = 'y'"), low=1.0, width=3.0, bins=2)
     program = replace(measure.with_groups(draft.program, [groups]), binned=(binned,))
     sent = loads_to_bytes(program, [[(5, pieces[:1])], [(3, pieces[1:]), (4, pieces)]])
     for name in [name for name in sys.modules if name.startswith("execution_engine.")]:
         monkeypatch.setitem(sys.modules, name, None)
-    told = [(number, blob) for at in range(2) for number, blob in gleaned_of(sent, at)]
+    told = [(number, blob) for at in range(2) for number, blob in load_results(sent, at)]
     monkeypatch.undo()
     units = {number: from_bytes(blob) for number, blob in told}
     assert [number for number, _ in told] == [5, 3, 4]
@@ -261,8 +261,8 @@ def test_tasks_know_the_classes_where_no_module_has_their_names(
         ([units[5], units[3]], 11, 3, {("x",): 2, ("y",): 9}, [1, 1, 1]),
         ([units[4]], 11, 3, {("x",): 2, ("y",): 9}, [1, 1, 1]),
     ):
-        statistics, counted, left = measure.found_of(draft, some)
-        found, left_of_groups = measure.found_of_groups(groups, some, 0)
+        statistics, counted, left = measure.merged_results(draft, some)
+        found, left_of_groups = measure.merged_group_results(groups, some, 0)
         assert (statistics, counted[keys].summary.distinct, left, left_of_groups) == ({total: sum_}, distinct, {}, {})
-        assert dict(zip(found.keys, found.told[total], strict=True)) == sums
+        assert dict(zip(found.keys, found.statistics[total], strict=True)) == sums
         assert sum(unit.bins[0] for unit in some).tolist() == bins  # type: ignore[union-attr]

@@ -6,7 +6,7 @@ import pytest
 
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
 from execution_engine.language.parse import UnableToParse, parse
-from execution_engine.language.past import BesidePast, ScoredWindow, novelty
+from execution_engine.language.past import BatchWithPast, ScoredWindow, novelty
 from execution_engine.language.serialise import from_json, to_json, to_text
 from execution_engine.language.tree import History, operands
 from execution_engine.metrics.registry import GROUPABLE, SIGNATURES
@@ -76,7 +76,7 @@ def test_the_sentence_says_on_which_days_it_is_usual() -> None:
         number = (day - date(1970, 1, 1)).days
         past = past.joined(profile(trips(number, 100 if day.weekday() >= 5 else 500), number), day=day_of(day))
     number = (SUNDAY - date(1970, 1, 1)).days
-    given = BesidePast(profile=profile(trips(number), number), past=past, windows=[], day=day_of(SUNDAY))
+    given = BatchWithPast(profile=profile(trips(number), number), past=past, windows=[], day=day_of(SUNDAY))
     found = novelty(history("novelty() <= 1"), given)
     assert isinstance(found, ScoredWindow)
     assert found.score > 1

@@ -5,11 +5,11 @@ import pytest
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import (
     NOWHERE,
+    AssertionProblem,
     By,
     History,
     Metric,
     Placed,
-    Problem,
     Span,
     depth,
     draw,
@@ -137,8 +137,8 @@ def test_a_drawing_is_the_line_with_carets_under_the_place(
 
 
 def test_a_problem_of_the_whole_text_is_not_drawn() -> None:
-    assert Problem(message="it is empty").explain("x") == "it is empty"
-    assert Problem(message="wrong", place=Span(start=0, end=1)).explain("x") == "wrong\n  x\n  ^"
+    assert AssertionProblem(message="it is empty").explain("x") == "it is empty"
+    assert AssertionProblem(message="wrong", place=Span(start=0, end=1)).explain("x") == "wrong\n  x\n  ^"
 
 
 @pytest.mark.parametrize(

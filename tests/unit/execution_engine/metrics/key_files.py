@@ -23,7 +23,7 @@ def hashes(count: int, seed: int = 1) -> Hashes:
 
 def a_filter(format_: Format, keys: int = 800, error_rate: float = 0.01) -> KeyFilter:
     """A filter of so many keys; pybloom_live's of the texts ``0``, ``1``, …"""
-    shape = shape_for(keys, wanted=format_, error_rate=error_rate)
+    shape = shape_for(keys, format_=format_, error_rate=error_rate)
     if format_ is not Format.PYBLOOM:
         return filter_of_hashes(shape, ("id",), hashes(keys), keys)
     bits = no_bits(shape.slices, shape.bits_per_slice)

@@ -10,11 +10,11 @@ from execution_engine.engines.columns.column_types import expressions
 from execution_engine.engines.gathering import plan
 from execution_engine.engines.native.measure import drafted
 from execution_engine.engines.native.reading import Stored
-from execution_engine.engines.protocol import Wanted
+from execution_engine.engines.protocol import MeasurementRequest
 from execution_engine.metrics.definition import SHARED, ArgumentType, ColumnKind, MetricDefinition
 from execution_engine.metrics.registry import DEFINITIONS, GROUPABLE, METRICS
 from execution_engine.metrics.spec import Literal, MetricSpec
-from execution_engine.read_by import MEANINGS, Kind
+from execution_engine.read_by import MEANINGS, FallbackKind
 
 ROOT = Path(__file__).parents[4]
 PATH = ROOT / "docs/metrics.md"
@@ -206,7 +206,7 @@ was known before, is not counted. The editor of tests shows this of a table's la
 
 def _of_the_readers() -> Iterator[str]:
     yield READERS
-    for kind in Kind:
+    for kind in FallbackKind:
         yield f"| `{kind}` | {MEANINGS[kind]} |"
 
 
@@ -220,8 +220,8 @@ def _left_to_spark(metric: MetricDefinition) -> str | None:
     arguments = tuple(words[kind] for kind in metric.signature.arguments)
     columns = {name: Stored(spark=spark, arrow=arrow) for name in "cde"}
     spec = replace(example(metric), arguments=arguments)
-    planned = plan([Wanted(key="one", spec=spec)], expressions(dict.fromkeys("cde", spark)))
-    return next((each.why for each in drafted(columns, planned.asked, planned.keyed).left.values()), None)
+    planned = plan([MeasurementRequest(key="one", spec=spec)], expressions(dict.fromkeys("cde", spark)))
+    return next((each.why for each in drafted(columns, planned.statistic_requests, planned.keyed).left.values()), None)
 
 
 def _call(metric: MetricDefinition) -> str:

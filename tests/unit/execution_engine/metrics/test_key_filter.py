@@ -79,7 +79,7 @@ def test_a_file_that_pybloom_wrote_is_probed_for_many_keys_at_once() -> None:
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20, unique=True))
 def test_keys_added_to_pybloom_s_filter_one_by_one_or_at_once_are_found_either_way(keys: list[int]) -> None:
-    shape, every = shape_for(800, wanted=Format.XXHASH), np.array(sorted(keys), np.uint64)
+    shape, every = shape_for(800, format_=Format.XXHASH), np.array(sorted(keys), np.uint64)
     at_once, singly = filter_of_hashes(shape, ("id",), every, len(keys)), bloom_of_shape(shape)
     assert [singly.add(key) for key in keys] == [False] * len(keys)
     assert all(key in at_once.content for key in keys)
@@ -109,7 +109,7 @@ def test_few_keys_are_shipped_as_hashes_and_many_as_a_bloom_filter(keys: int, ex
 @pytest.mark.parametrize(("keys", "wanted"), [(60_000_000, None), (9_000_000, Format.HASHES)])
 def test_too_many_keys_have_no_filter(keys: int, wanted: Format | None) -> None:
     with pytest.raises(UnableToShape):
-        shape_for(keys, wanted=wanted)
+        shape_for(keys, format_=wanted)
 
 
 def test_the_bits_tell_how_many_keys_set_them() -> None:
@@ -158,9 +158,9 @@ def test_no_more_are_hidden_than_stated_with_a_confidence_of_three_nines(missed:
 
 def test_what_is_found_is_corrected_for_what_is_hidden() -> None:
     loss = Loss(keys=1_000_000, missed=9_900, error_rate=0.01)
-    assert (loss.hidden, loss.found) == (100, 990_000)
+    assert (loss.hidden, loss.present_keys) == (100, 990_000)
 
 
 def test_no_more_are_hidden_than_there_are() -> None:
     loss = Loss(keys=1000, missed=1000, error_rate=0.01)
-    assert (loss.hidden, loss.hidden_at_most, loss.found) == (0, 0, 0)
+    assert (loss.hidden, loss.hidden_at_most, loss.present_keys) == (0, 0, 0)

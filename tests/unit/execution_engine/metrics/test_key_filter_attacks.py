@@ -96,7 +96,7 @@ def test_a_slice_has_a_bit_of_some_key_and_no_more_bits_than_keys(bits: int) -> 
 
 
 def filter_of(keys: int, *, capacity: int, format_: Format) -> KeyFilter:
-    shape = shape_for(capacity, wanted=format_)
+    shape = shape_for(capacity, format_=format_)
     bits = no_bits(shape.slices, shape.bits_per_slice)
     set_bits(bits, places_of_hashes(hashes(keys)))
     return filter_of_parts(shape, ("id",), [(bits, keys)], keys=keys)

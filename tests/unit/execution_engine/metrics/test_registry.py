@@ -9,7 +9,7 @@ from execution_engine.engines.spark.measures.gather import aggregates
 from execution_engine.language.checking import DatasetSchema, check
 from execution_engine.language.parse import parse
 from execution_engine.metrics import definitions
-from execution_engine.metrics.definition import LAKE, SERVICE, Kind, MetricDefinition
+from execution_engine.metrics.definition import LAKE, SERVICE, MetricDefinition, MetricKind
 from execution_engine.metrics.definitions import shares
 from execution_engine.metrics.registry import DEFINITIONS, FILES, METRICS, SIGNATURES, _read
 from execution_engine.metrics.spec import MetricSpec
@@ -41,11 +41,11 @@ def test_over_no_rows_counts_are_0_and_other_metrics_null() -> None:
 
 @pytest.mark.parametrize("metric", DEFINITIONS, ids=lambda metric: metric.name)
 def test_what_a_metric_declares_fits_its_kind(metric: MetricDefinition) -> None:
-    gathered, counted = metric.kind in (Kind.AGGREGATE, Kind.SKETCH), metric.kind is Kind.GROUPING
+    gathered, counted = metric.kind in (MetricKind.AGGREGATE, MetricKind.SKETCH), metric.kind is MetricKind.GROUPING
     assert (metric.statistics is not None, metric.value is not None) == (gathered, gathered)
     assert (metric.groupings is not None, metric.from_summaries is not None) == (counted, counted)
-    assert (LAKE in metric.taken_by) == (metric.kind is Kind.COMPOUND)
-    assert (SERVICE in metric.taken_by) == (metric.kind in (Kind.DERIVED, Kind.LAYOUT))
+    assert (LAKE in metric.taken_by) == (metric.kind is MetricKind.COMPOUND)
+    assert (SERVICE in metric.taken_by) == (metric.kind in (MetricKind.DERIVED, MetricKind.LAYOUT))
 
 
 @pytest.mark.parametrize("metric", DEFINITIONS, ids=lambda metric: metric.name)

@@ -13,7 +13,7 @@ from execution_engine.metrics.definitions.schema import (
     declared_text,
     detail_of,
     drifts,
-    wanted_columns,
+    parse_columns,
 )
 from execution_engine.metrics.spec import MetricSpec
 
@@ -98,7 +98,7 @@ FOUND = {"id": "bigint", "Price": "decimal(10,2)", "at": "struct<city:string,zip
     ],
 )
 def test_a_schema_is_read_column_by_column(text: str, columns: list[tuple[str, str]]) -> None:
-    assert wanted_columns(text) == columns
+    assert parse_columns(text) == columns
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,12 @@ def test_a_schema_is_read_column_by_column(text: str, columns: list[tuple[str, s
     ],
 )
 def test_columns_are_compared_by_name_and_type(text: str, missing: list[str], other: dict[str, str]) -> None:
-    found = compare(wanted_columns(text), FOUND)
+    found = compare(parse_columns(text), FOUND)
     assert (found["missing"], found["other"]) == (missing, other)
 
 
 def test_columns_that_nobody_asked_for_are_told() -> None:
-    assert compare(wanted_columns("price decimal(10,2)"), FOUND)["extra"] == ["id", "at"]
+    assert compare(parse_columns("price decimal(10,2)"), FOUND)["extra"] == ["id", "at"]
 
 
 @pytest.mark.parametrize(("text", "fits"), [("id bigint", True), ("id", False), ("", False), ("id bigint,", False)])

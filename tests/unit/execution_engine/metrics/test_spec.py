@@ -8,8 +8,8 @@ from execution_engine.metrics.definition import (
     ColumnKind,
     Dimension,
     Grouping,
-    Kind,
     MetricDefinition,
+    MetricKind,
     Signature,
     ValueType,
     column_kind,
@@ -100,7 +100,7 @@ def test_a_signature_takes_nothing_but_a_where_unless_it_says_so() -> None:
     assert (plain.takes_where, plain.needs_datacenter) == (True, False)
 
 
-def definition(kind: Kind, name: str = "f") -> MetricDefinition:
+def definition(kind: MetricKind, name: str = "f") -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name),
         kind=kind,
@@ -114,25 +114,30 @@ def definition(kind: Kind, name: str = "f") -> MetricDefinition:
 @pytest.mark.parametrize(
     ("kind", "merges"),
     [
-        *[(Kind.AGGREGATE, True), (Kind.SKETCH, True), (Kind.GROUPING, True), (Kind.COMPOUND, False)],
-        *[(Kind.DERIVED, False), (Kind.LAYOUT, False)],
+        *[
+            (MetricKind.AGGREGATE, True),
+            (MetricKind.SKETCH, True),
+            (MetricKind.GROUPING, True),
+            (MetricKind.COMPOUND, False),
+        ],
+        *[(MetricKind.DERIVED, False), (MetricKind.LAYOUT, False)],
     ],
 )
-def test_states_of_statistics_and_keys_merge(kind: Kind, merges: bool) -> None:
+def test_states_of_statistics_and_keys_merge(kind: MetricKind, merges: bool) -> None:
     assert definition(kind).merges(MetricSpec(name="f")) is merges
     assert definition(kind).name == "f"
 
 
 def test_what_gathers_a_statistic_that_does_not_merge_has_no_state() -> None:
     exact = replace(
-        definition(Kind.AGGREGATE),
+        definition(MetricKind.AGGREGATE),
         statistics=lambda spec, write: {"all": Statistic(gather=Gather.PERCENTILE, of=("x",)), "rows": ROWS},
     )
     assert not exact.merges(MetricSpec(name="f"))
 
 
 def test_a_definition_is_portable_and_tells_no_values_unless_it_says_so() -> None:
-    plain = definition(Kind.AGGREGATE)
+    plain = definition(MetricKind.AGGREGATE)
     assert (plain.portable, plain.tells_values, plain.inputs) == (True, False, ())
     functions = (plain.statistics, plain.value, plain.detail, plain.groupings, plain.from_summaries)
     assert {*functions, plain.detail_of_keys, plain.breaks, plain.problem} == {None}

@@ -7,12 +7,12 @@ import pytest
 
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Counts, Frequencies
-from execution_engine.metrics.states.states import State, UnableToReadState, from_bytes, merged
+from execution_engine.metrics.states.states import MetricState, UnableToReadState, from_bytes, merged
 from execution_engine.metrics.states.statistics import Gather, Statistic
 
 MEAN = MetricSpec(name="mean", columns=("fare",))
 DISTINCT = MetricSpec(name="distinct_count", columns=("city", "東"))
-STATE = State(statistics={"sum": 4.5, "count": 3, "moments": (3, 1.5, 0.25), "kll": b"\0bytes", "nothing": None})
+STATE = MetricState(statistics={"sum": 4.5, "count": 3, "moments": (3, 1.5, 0.25), "kll": b"\0bytes", "nothing": None})
 
 
 def test_statistics_are_read_as_they_were_written() -> None:
@@ -21,7 +21,7 @@ def test_statistics_are_read_as_they_were_written() -> None:
 
 def test_frequencies_are_read_as_they_were_written() -> None:
     counts = Counts.of(np.array([5, -1, 5, 2**62], np.int64))
-    state = State(groupings=(Frequencies(whole=counts), Frequencies(with_nulls=counts)))
+    state = MetricState(groupings=(Frequencies(whole=counts), Frequencies(with_nulls=counts)))
     first, second = from_bytes(DISTINCT, state.to_bytes(DISTINCT)).groupings
     for found in (first.whole, second.with_nulls):
         assert (list(found.single), list(found.repeated), list(found.times)) == ([-1, 2**62], [5], [2])
@@ -55,7 +55,7 @@ def test_a_state_of_another_version_is_refused() -> None:
 
 
 def test_a_state_begins_with_its_name_and_version_and_its_arrays_lie_on_words() -> None:
-    state = State(groupings=(Frequencies(whole=Counts.of(np.array([5, 5], np.int64))),))
+    state = MetricState(groupings=(Frequencies(whole=Counts.of(np.array([5, 5], np.int64))),))
     content = state.to_bytes(DISTINCT)
     assert content[:10] == b"ASSAYSTA\x03\x00"
     length = int.from_bytes(content[10:14], "little")
@@ -71,20 +71,20 @@ def test_a_state_begins_with_its_name_and_version_and_its_arrays_lie_on_words() 
 
 def test_every_kind_of_value_is_kept_as_it_is() -> None:
     values = {"a": Decimal("1.50"), "b": b"x", "c": b"yz", "d": (1.0, 2.0), "e": 2**70, "f": None, "g": 0.1}
-    found = from_bytes(MEAN, State(statistics=values).to_bytes(MEAN)).statistics
+    found = from_bytes(MEAN, MetricState(statistics=values).to_bytes(MEAN)).statistics
     assert found is not None
     assert found == values
     assert [type(value) for value in found.values()] == [type(value) for value in values.values()]
-    assert from_bytes(MEAN, State(statistics={}).to_bytes(MEAN)) != State()
-    assert from_bytes(MEAN, State(statistics={}).to_bytes(MEAN)).statistics == {}
+    assert from_bytes(MEAN, MetricState(statistics={}).to_bytes(MEAN)) != MetricState()
+    assert from_bytes(MEAN, MetricState(statistics={}).to_bytes(MEAN)).statistics == {}
 
 
 def test_states_are_merged_statistic_by_statistic_and_grouping_by_grouping() -> None:
     wanted = {"n": Statistic(gather=Gather.COUNT, of=("1",)), "least": Statistic(gather=Gather.MIN, of=("x",))}
-    whole = merged(wanted, [State(statistics={"n": 2, "least": 5}), State(statistics={"n": 3, "least": 4})])
+    whole = merged(wanted, [MetricState(statistics={"n": 2, "least": 5}), MetricState(statistics={"n": 3, "least": 4})])
     assert (whole.statistics, whole.groupings) == ({"n": 5, "least": 4}, ())
     one, two = (Frequencies(whole=Counts.of(np.array(keys, np.int64))) for keys in ([1, 2], [2]))
-    both = merged(None, [State(groupings=(one, two)), State(groupings=(two, two))])
+    both = merged(None, [MetricState(groupings=(one, two)), MetricState(groupings=(two, two))])
     assert both.statistics is None
     assert [each.summary.rows for each in both.groupings] == [3, 2]
     assert [each.summary.distinct for each in both.groupings] == [2, 1]

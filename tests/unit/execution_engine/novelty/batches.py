@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from execution_engine.novelty.past import Past
 from execution_engine.profiles.gather import gathered_profile
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 
 CITIES = np.array(["Seoul", "Busan", "Daegu", "Incheon"])
 DAY = 86_400
 
 
-def past_of(profiles: Iterable[Profile]) -> Past:
+def past_of(profiles: Iterable[TableProfile]) -> Past:
     """The past of batches in their order."""
     return reduce(Past.joined, profiles, Past())
 
@@ -37,7 +37,7 @@ def trips(day: int, rows: int = 500) -> pa.Table:
     )
 
 
-def profile(table: pa.Table, day: int) -> Profile:
+def profile(table: pa.Table, day: int) -> TableProfile:
     """Times are counted from the day's start."""
     return gathered_profile([table], float(day * DAY))
 

@@ -12,7 +12,7 @@ from execution_engine.novelty.days import Method
 from execution_engine.novelty.family import RANKED, FamilyDistances, bound_of, distances_of, standardised
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past
-from execution_engine.novelty.verdict import NoveltyStatus, Verdict
+from execution_engine.novelty.verdict import NoveltyStatus, NoveltyVerdict
 from execution_engine.profiles.gather import gathered_profile
 from tests.unit.execution_engine.novelty.batches import past, past_of, profile, trips, with_column
 
@@ -27,7 +27,7 @@ def known() -> Past:
     return past(TODAY)
 
 
-def verdict(table: pa.Table, history: Past | None = None) -> Verdict:
+def verdict(table: pa.Table, history: Past | None = None) -> NoveltyVerdict:
     return judge(profile(table, TODAY), history or known(), Method.DRIFT)
 
 
@@ -36,7 +36,7 @@ def drawn_family(degrees: Floats, days: int, drawn: np.random.Generator) -> Fami
     before = np.repeat(np.arange(1.0, days + 1)[:, None], len(degrees), axis=1)
     distances = drawn.chisquare(degrees, (days, len(degrees))) / ROWS * (1 + 1 / before)
     return FamilyDistances(
-        tests=(), shown=distances, distances=distances, expected=np.broadcast_to(degrees / ROWS, distances.shape),
+        tests=(), values=distances, distances=distances, expected=np.broadcast_to(degrees / ROWS, distances.shape),
         degrees=degrees, before=before,
     )  # fmt: skip
 

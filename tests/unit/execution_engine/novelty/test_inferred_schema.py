@@ -13,7 +13,7 @@ from execution_engine.novelty.days import Method
 from execution_engine.novelty.inferred_schema import Schema, infer
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past
-from execution_engine.novelty.verdict import NoveltyStatus, Verdict
+from execution_engine.novelty.verdict import NoveltyStatus, NoveltyVerdict
 from execution_engine.profiles.gather import gathered_profile
 from tests.unit.execution_engine.novelty.batches import CITIES, past, past_of, profile, trips, with_column
 
@@ -30,7 +30,7 @@ def schema() -> Schema:
     return infer(known())
 
 
-def verdict(table: pa.Table, history: Past | None = None) -> Verdict:
+def verdict(table: pa.Table, history: Past | None = None) -> NoveltyVerdict:
     return judge(profile(table, TODAY), history or known(), Method.SCHEMA)
 
 
@@ -47,7 +47,7 @@ def some(name: str, value: object, count: int = 3) -> pa.Table:
 def test_a_schema_says_kind_presence_domain_range_and_keys() -> None:
     columns = schema().columns
     assert set(columns) == {"id", "fare", "tip", "city", "plate", "begun"}
-    said = schema().said(profile(trips(TODAY), TODAY))
+    said = schema().as_json(profile(trips(TODAY), TODAY))
     assert said["batches"] == TODAY
     assert said["columns"]["city"]["domain"] == {"size": 4, "values": CITIES.tolist()}
     assert columns["plate"].domain is None  # there are always new ones

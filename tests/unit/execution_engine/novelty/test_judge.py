@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from execution_engine.novelty.days import Method
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past, from_bytes, to_bytes
-from execution_engine.novelty.verdict import NoveltyStatus, Verdict
+from execution_engine.novelty.verdict import NoveltyStatus, NoveltyVerdict
 from execution_engine.profiles import stored as profiles
-from execution_engine.profiles.profile import Profile
+from execution_engine.profiles.profile import TableProfile
 from execution_engine.profiles.stored import UnableToRead
 from execution_engine.profiles.values import DistinctSample
 from tests.unit.execution_engine.novelty.batches import past, past_of, profile, trips, with_column
@@ -30,7 +30,7 @@ def known() -> Past:
     return past(TODAY)
 
 
-def verdict(table: pa.Table, method: Method = Method.PREDICTIVE) -> Verdict:
+def verdict(table: pa.Table, method: Method = Method.PREDICTIVE) -> NoveltyVerdict:
     return judge(profile(table, TODAY), known(), method)
 
 
@@ -108,7 +108,7 @@ def test_a_group_whose_rows_are_all_gone_is_news() -> None:
 
 
 def test_a_column_that_often_jumps_does_not_hide_that_rows_are_lost() -> None:
-    def wild(day: int, rows: int) -> Profile:
+    def wild(day: int, rows: int) -> TableProfile:
         drawn = np.random.default_rng([5, day])
         numbers = drawn.normal(drawn.standard_t(2), 0.1, rows)
         return profile(with_column(trips(day, rows), "wild", numbers), day)
@@ -267,7 +267,7 @@ def test_no_rows_one_row_and_nothing_but_nulls_have_a_verdict() -> None:
     nothing = pa.table({name: pa.nulls(500, table.schema.field(name).type) for name in table.column_names})
     for odd in (table.slice(0, 0), table.slice(0, 1), nothing, pa.table({})):
         assert verdict(odd).is_novel
-    assert judge(profile(table, TODAY), past_of([Profile(rows=0)] * 9)).status is not NoveltyStatus.LEARNING
+    assert judge(profile(table, TODAY), past_of([TableProfile(rows=0)] * 9)).status is not NoveltyStatus.LEARNING
 
 
 def test_constants_and_columns_of_nulls_are_no_news_while_they_stay_so() -> None:
@@ -282,7 +282,7 @@ def test_constants_and_columns_of_nulls_are_no_news_while_they_stay_so() -> None
 
 @pytest.mark.thorough
 def test_two_thousand_columns_have_a_verdict_without_a_false_alarm() -> None:
-    def wide(day: int) -> Profile:
+    def wide(day: int) -> TableProfile:
         drawn = np.random.default_rng(day).normal(size=(2000, 20))
         return profile(pa.table({f"c{number}": numbers for number, numbers in enumerate(drawn)}), day)
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.novelty.days import WEEKDAYS, Calendar, Day, RareDay, day_of
+from execution_engine.novelty.days import WEEKDAYS, Day, DayCalendar, RareDay, day_of
 from execution_engine.novelty.judge import judge
 from execution_engine.novelty.past import Past, from_bytes, to_bytes
 from execution_engine.novelty.seasons import seasons_of
-from execution_engine.novelty.verdict import Verdict
-from execution_engine.profiles.profile import Profile
+from execution_engine.novelty.verdict import NoveltyVerdict
+from execution_engine.profiles.profile import TableProfile
 from tests.unit.execution_engine.novelty.batches import profile, trips
 
 SUNDAY = date(2026, 3, 1)
@@ -29,7 +29,7 @@ def rows_of(day: date, country: str = "") -> int:
     return usual + int(chance.integers(-usual // 50, usual // 50 + 1))
 
 
-def batch(day: date, rows: int) -> Profile:
+def batch(day: date, rows: int) -> TableProfile:
     """So many trips of a day."""
     number = (day - date(1970, 1, 1)).days
     return profile(trips(number, rows), number)
@@ -54,7 +54,7 @@ def weekly() -> Past:
     return past_of_days(SUNDAY - timedelta(7 * WEEKS), 7 * WEEKS)
 
 
-def said(verdict: Verdict) -> list[str]:
+def said(verdict: NoveltyVerdict) -> list[str]:
     """What is said of the number of rows."""
     return [cause.text for cause in verdict.causes if cause.text.startswith("rows: ")]
 
@@ -164,9 +164,9 @@ def test_a_day_is_of_its_weekday_and_may_be_rare(local: date, country: str, expe
 
 def test_the_day_is_that_of_the_local_calendar() -> None:
     midnight_in_new_york = datetime(2026, 8, 31, 4, tzinfo=UTC)
-    assert Calendar(zone=ZoneInfo("America/New_York")).day(midnight_in_new_york).rare is RareDay.END_OF_MONTH
+    assert DayCalendar(zone=ZoneInfo("America/New_York")).day(midnight_in_new_york).rare is RareDay.END_OF_MONTH
     midnight_in_tokyo = datetime(2026, 8, 31, 15, tzinfo=UTC)
-    assert Calendar(zone=ZoneInfo("Asia/Tokyo")).day(midnight_in_tokyo) == Day(weekday=1)
+    assert DayCalendar(zone=ZoneInfo("Asia/Tokyo")).day(midnight_in_tokyo) == Day(weekday=1)
 
 
 def test_weekdays_that_are_alike_take_nothing_off() -> None:

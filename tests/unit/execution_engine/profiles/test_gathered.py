@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import iqr
 
 from execution_engine.profiles.gather import column_profile, gathered_profile
-from execution_engine.profiles.profile import ColumnKind, merged_profiles
+from execution_engine.profiles.profile import ValueKind, merged_profiles
 from execution_engine.profiles.stored import from_bytes, to_bytes
 from execution_engine.profiles.texts import CLASSES
 from execution_engine.profiles.values import Numbers
@@ -130,22 +130,22 @@ def test_what_is_no_number_is_counted_apart() -> None:
 @pytest.mark.parametrize(
     ("values", "kind", "low", "high"),
     [
-        (pa.array([date(2026, 3, 2), date(2026, 3, 1)]), ColumnKind.TIME, 0, 86400),
-        (pa.array([datetime(2026, 3, 1, 5), None]), ColumnKind.TIME, 5 * 3600, 5 * 3600),
-        (pa.array([datetime(2026, 3, 1, 5, tzinfo=UTC)]), ColumnKind.TIME, 5 * 3600, 5 * 3600),
-        (pa.array([timedelta(hours=2)]), ColumnKind.TIME, 7200, 7200),
-        (pa.array([Decimal("1.50"), Decimal("2.25")]), ColumnKind.NUMBER, 1.5, 2.25),
-        (pa.array([2**64 - 1], pa.uint64()), ColumnKind.NUMBER, 2.0**64, 2.0**64),
-        (pa.array([True, False, None]), ColumnKind.TRUTH, 0, 1),
-        (pa.array(["a", "b"]).dictionary_encode(), ColumnKind.TEXT, None, None),
-        (pa.array([b"\xff\x00", b""]), ColumnKind.BYTES, None, None),
-        (pa.array([[1], None]), ColumnKind.NESTED, None, None),
-        (pa.array([{"a": 1}]), ColumnKind.NESTED, None, None),
-        (pa.nulls(3), ColumnKind.NOTHING, None, None),
+        (pa.array([date(2026, 3, 2), date(2026, 3, 1)]), ValueKind.TIME, 0, 86400),
+        (pa.array([datetime(2026, 3, 1, 5), None]), ValueKind.TIME, 5 * 3600, 5 * 3600),
+        (pa.array([datetime(2026, 3, 1, 5, tzinfo=UTC)]), ValueKind.TIME, 5 * 3600, 5 * 3600),
+        (pa.array([timedelta(hours=2)]), ValueKind.TIME, 7200, 7200),
+        (pa.array([Decimal("1.50"), Decimal("2.25")]), ValueKind.NUMBER, 1.5, 2.25),
+        (pa.array([2**64 - 1], pa.uint64()), ValueKind.NUMBER, 2.0**64, 2.0**64),
+        (pa.array([True, False, None]), ValueKind.TRUTH, 0, 1),
+        (pa.array(["a", "b"]).dictionary_encode(), ValueKind.TEXT, None, None),
+        (pa.array([b"\xff\x00", b""]), ValueKind.BYTES, None, None),
+        (pa.array([[1], None]), ValueKind.NESTED, None, None),
+        (pa.array([{"a": 1}]), ValueKind.NESTED, None, None),
+        (pa.nulls(3), ValueKind.NOTHING, None, None),
     ],
     ids=lambda value: str(value.type) if isinstance(value, pa.Array) else str(value),
 )
-def test_every_type_has_a_profile(values: pa.Array, kind: ColumnKind, low: float | None, high: float | None) -> None:
+def test_every_type_has_a_profile(values: pa.Array, kind: ValueKind, low: float | None, high: float | None) -> None:
     column = column_profile(values, datetime(2026, 3, 1, tzinfo=UTC).timestamp())
     assert (column.kind, column.rows, column.nulls) == (kind, len(values), values.null_count)
     assert (column.numbers and column.numbers.low) == low
@@ -212,9 +212,9 @@ ODD = [
 def test_seldom_types_have_a_profile_that_can_be_stored(values: pa.Array) -> None:
     profile = gathered_profile([pa.table({"a": values})], 12.0)
     column = profile.columns["a"]
-    assert column.kind is not ColumnKind.NOTHING
+    assert column.kind is not ValueKind.NOTHING
     assert column.rows == 3
-    assert column.kind is ColumnKind.NESTED or column.distinct >= 1
+    assert column.kind is ValueKind.NESTED or column.distinct >= 1
     assert to_bytes(from_bytes(to_bytes(profile))) == to_bytes(profile)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution_engine.profiles.gather import column_profile, gathered_profile
-from execution_engine.profiles.profile import KEPT, ColumnKind, Profile, UnableToMerge, merged_profiles
+from execution_engine.profiles.profile import KEPT, TableProfile, UnableToMerge, ValueKind, merged_profiles
 from execution_engine.profiles.stored import Envelope, UnableToRead, from_bytes, to_bytes
 
 CELLS = {
@@ -29,7 +29,7 @@ def table_of(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def assert_same(one: Profile, other: Profile) -> None:
+def assert_same(one: TableProfile, other: TableProfile) -> None:
     """Equal but for the last digits of moments, and for the peculiarity, which is counted part by part."""
     assert (one.rows, list(one.columns)) == (other.rows, list(other.columns))
     np.testing.assert_array_equal(one.sample.keys, other.sample.keys)
@@ -95,7 +95,7 @@ def test_bytes_make_the_same_profile_again(rows: list[dict[str, Any]]) -> None:
 def test_beyond_the_caps_no_count_is_too_high_and_what_is_lost_is_told() -> None:
     drawn = np.random.default_rng(3).zipf(1.3, 60_000)
     parts = [column_profile(pa.array(part)) for part in np.array_split(drawn, 6)]
-    merged = merged_profiles([Profile(rows=part.rows, columns={"a": part}) for part in parts]).columns["a"]
+    merged = merged_profiles([TableProfile(rows=part.rows, columns={"a": part}) for part in parts]).columns["a"]
     truth = dict(zip(*np.unique(drawn, return_counts=True), strict=True))
     assert merged.values.rows == len(drawn)
     for label, count in merged.values.frequent(5000):
@@ -127,19 +127,19 @@ def test_a_column_that_is_not_in_every_part_is_null_there() -> None:
 def test_parts_of_different_kinds_tell_their_nulls_alone() -> None:
     parts = [gathered_profile([pa.table({"a": column})]) for column in ([1, None], ["x"])]
     column = merged_profiles(parts).columns["a"]
-    assert (column.kind, column.type, column.nulls, column.values.rows) == (ColumnKind.MIXED, "int64 or string", 1, 0)
+    assert (column.kind, column.type, column.nulls, column.values.rows) == (ValueKind.MIXED, "int64 or string", 1, 0)
 
 
 def test_parts_with_times_from_different_instants_are_refused() -> None:
     with pytest.raises(UnableToMerge, match="one start"):
-        merged_profiles([Profile(rows=0, start=0.0), Profile(rows=0, start=1.0)])
+        merged_profiles([TableProfile(rows=0, start=0.0), TableProfile(rows=0, start=1.0)])
 
 
 def test_of_parts_of_which_one_is_a_sample_all_rows_are_added_up() -> None:
-    parts = [Profile(rows=10, drawn_from=1000), Profile(rows=5)]
+    parts = [TableProfile(rows=10, drawn_from=1000), TableProfile(rows=5)]
     merged = merged_profiles(parts)
     assert (merged.rows, merged.all_rows) == (15, 1005)
-    assert merged_profiles([Profile(rows=5), Profile(rows=6)]).drawn_from is None
+    assert merged_profiles([TableProfile(rows=5), TableProfile(rows=6)]).drawn_from is None
 
 
 def test_bytes_from_before_a_field_was_added_are_read() -> None:

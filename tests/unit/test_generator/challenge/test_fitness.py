@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assay.time.windows import Granularity, Partitioning
-from test_generator.challenge.live_tests import ALONE, Beside, beside, for_window, has_past, why_not
+from test_generator.challenge.live_tests import ALONE, ForeignInputs, for_window, foreign_inputs, has_past, why_not
 
 DAYS = Partitioning(granularity=Granularity.DAY, time_zone="America/New_York")
 MONDAY = DAYS.at(datetime(2026, 3, 9, 12, tzinfo=UTC))
@@ -66,6 +66,6 @@ def test_templates_are_filled_in_by_the_tables_own_clock() -> None:
 
 
 def test_it_names_what_it_reads_beside_the_copy() -> None:
-    assert beside("row_count() > 0") == ALONE
-    assert beside("row_count() = row_count(dataset='raw.x')") == Beside(windows=frozenset({"raw.x"}))
-    assert beside("accuracy(a, 'raw.y', on='id') = 1") == Beside(whole=frozenset({"raw.y"}))
+    assert foreign_inputs("row_count() > 0") == ALONE
+    assert foreign_inputs("row_count() = row_count(dataset='raw.x')") == ForeignInputs(windows=frozenset({"raw.x"}))
+    assert foreign_inputs("accuracy(a, 'raw.y', on='id') = 1") == ForeignInputs(whole=frozenset({"raw.y"}))

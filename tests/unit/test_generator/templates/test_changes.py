@@ -8,24 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from test_generator.definition import Generation, WantedTest
+from test_generator.definition import DataTestSpec, Generation
 from test_generator.templates.rules import MadeChanges, StandingTest, made_changes
 from tests.unit.test_generator.templates.written import made, table, template
 
-(ROWS,) = made(table(), template()).wanted
+(ROWS,) = made(table(), template()).tests
 
 
-def made_test(name: str = "a", assertion: str = "1 > 0", of: str = "t", category: str = "custom") -> WantedTest:
+def made_test(name: str = "a", assertion: str = "1 > 0", of: str = "t", category: str = "custom") -> DataTestSpec:
     definition = replace(ROWS.definition, assertion=assertion)
     return replace(ROWS, name=name, template=of, category=category, definition=definition)  # type: ignore[arg-type]
 
 
-def standing(test: WantedTest, **more: Any) -> StandingTest:
+def standing(test: DataTestSpec, **more: Any) -> StandingTest:
     return StandingTest(**{"id": 1, "made": test, **more})
 
 
-def changes(there: list[StandingTest], *tests: WantedTest) -> MadeChanges:
-    return made_changes(there, Generation(wanted=tests), "raw.trips")
+def changes(there: list[StandingTest], *tests: DataTestSpec) -> MadeChanges:
+    return made_changes(there, Generation(tests=tests), "raw.trips")
 
 
 def carried_out(there: list[StandingTest], found: MadeChanges) -> list[StandingTest]:
@@ -96,7 +96,7 @@ STANDING = st.builds(
     targets=st.lists(st.builds(made_test, NAMES, TEXTS, st.sampled_from("tu")), unique_by=lambda each: each.name),
 )
 def test_applying_twice_changes_nothing_more_and_leaves_exactly_what_is_made(
-    there: list[StandingTest], targets: list[WantedTest]
+    there: list[StandingTest], targets: list[DataTestSpec]
 ) -> None:
     found = changes(there, *targets)
     after = carried_out(there, found)

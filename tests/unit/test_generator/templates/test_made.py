@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from assay.catalog.profile import Selector
-from test_generator.definition import WantedGap
+from test_generator.definition import GapSpec
 from test_generator.templates.rules import assertions_of, by_template
 from tests.unit.test_generator.profiles import dataset
 from tests.unit.test_generator.templates.written import made, of_columns, table, template, texts
 
 FOUR = timedelta(hours=4)
-GAP = WantedGap(dataset="raw.trips", category="custom", reason="no wrong() > 1", mendable=False, template="off")
+GAP = GapSpec(dataset="raw.trips", category="custom", reason="no wrong() > 1", mendable=False, template="off")
 
 
 def test_a_template_without_columns_makes_one_test_of_a_dataset_under_its_own_name() -> None:
@@ -45,9 +45,9 @@ def test_an_override_changes_the_named_parameters_of_one_dataset() -> None:
 
 
 def test_what_a_template_leaves_open_is_the_datasets() -> None:
-    (own,) = made(table(), template(severity="soft", sustain=timedelta(0), catch_up="all", schedule="weekly")).wanted
-    (left,) = made(dataset(severity="soft", sustain=FOUR), template()).wanted
-    (whole,) = made(dataset(partition=None), template()).wanted
+    (own,) = made(table(), template(severity="soft", sustain=timedelta(0), catch_up="all", schedule="weekly")).tests
+    (left,) = made(dataset(severity="soft", sustain=FOUR), template()).tests
+    (whole,) = made(dataset(partition=None), template()).tests
     assert (own.definition.severity, own.definition.sustain, own.definition.catch_up) == ("soft", timedelta(0), "all")
     assert (own.scope, own.definition.schedule, own.datacenter) == ("table", "weekly", "sea")
     assert (left.definition.severity, left.definition.sustain, left.scope) == ("soft", FOUR, "partition")
@@ -56,7 +56,7 @@ def test_what_a_template_leaves_open_is_the_datasets() -> None:
 
 def test_an_assertion_that_does_not_fit_leaves_a_lack_and_the_others_are_made() -> None:
     found = made(table(), template("off", "wrong() > 1"), template())
-    assert [test.name for test in found.wanted] == ["rows come"]
+    assert [test.name for test in found.tests] == ["rows come"]
     assert found.gaps == (GAP,)
 
 
@@ -67,12 +67,12 @@ def test_a_dataset_that_cannot_be_asked_is_told() -> None:
         "its metadata names no columns, of which the template could select some: declare them",
         "it has no partitions: leave schedule out, or write 'weekly' or a cron line",
     ]
-    assert bare.wanted == uncut.wanted == ()
+    assert bare.tests == uncut.tests == ()
 
 
 def test_two_templates_cannot_make_one_name_and_no_name_is_longer_than_a_tests() -> None:
     found = made(table(), of_columns(names=("city",)), template("known: city"))
-    assert [test.template for test in found.wanted] == ["known"]
+    assert [test.template for test in found.tests] == ["known"]
     assert [gap.reason for gap in found.gaps] == ["the template 'known' makes a test 'known: city' already: rename one"]
     (long,) = made(table(**{"x" * 290: "int"}), of_columns(name="y" * 20)).gaps
     assert long.reason.endswith("… is longer than 300 characters: shorten the template's")

@@ -32,4 +32,4 @@ def made(of: DatasetProfile, *templates: TemplateProfile) -> Generation:
 
 def texts(of: DatasetProfile, *templates: TemplateProfile) -> dict[str, str]:
     """The assertions that are made, by the names of their tests."""
-    return {test.name: test.definition.assertion for test in made(of, *templates).wanted}
+    return {test.name: test.definition.assertion for test in made(of, *templates).tests}
