@@ -93,18 +93,18 @@ def pulled() -> Finding:
 def replicas() -> Finding:
     """Whether the folder of every replica is there."""
     paths = Replica.objects.filter(storage__in=FILES).select_related("dataset")
-    lost = [f"{replica} at {replica.location}" for replica in paths if not _is_there(replica)]
+    lost = []
+    for replica in paths:
+        try:
+            root = root_of(table_of(replica.dataset, replica))
+            is_there = root.filesystem.get_file_info(root.path).type != FileType.NotFound
+        except (UnableToUseLocation, UnableToListFiles, OSError):
+            is_there = False
+        if not is_there:
+            lost.append(f"{replica} at {replica.location}")
     if lost:
         return ill("replicas", f"no data found for {'; '.join(lost[:5])}", "correct the locations in the catalog")
     return well("replicas", "every folder is there")
-
-
-def _is_there(replica: Replica) -> bool:
-    try:
-        root = root_of(table_of(replica.dataset, replica))
-        return bool(root.filesystem.get_file_info(root.path).type != FileType.NotFound)
-    except (UnableToUseLocation, UnableToListFiles, OSError):
-        return False
 
 
 MOST_SKEW = 5.0  # seconds

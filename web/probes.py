@@ -6,6 +6,7 @@ ended: that is tallied as it ends. What is counted is open, due or in trouble.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from threading import Lock
 from time import monotonic
@@ -74,19 +75,12 @@ def readyz(request: HttpRequest) -> HttpResponse:
 def metrics(request: HttpRequest) -> HttpResponse:
     """The figures in Prometheus' text format; the names of teams are for known users alone."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Figures(names_teams=_is_known(request)))
+    is_known, schemes = False, (TokenAuthentication(), BearerAuthentication())
+    if "Authorization" in request.headers:
+        with suppress(AuthenticationFailed, DatabaseError):  # a wrong token does not say who asks
+            is_known = any(scheme.authenticate(Request(request)) for scheme in schemes)
+    registry.register(Figures(names_teams=is_known))
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
-
-
-def _is_known(request: HttpRequest) -> bool:
-    """Whether a token says who asks; a wrong one says nothing."""
-    if "Authorization" not in request.headers:
-        return False
-    schemes = (TokenAuthentication(), BearerAuthentication())
-    try:
-        return any(scheme.authenticate(Request(request)) for scheme in schemes)
-    except (AuthenticationFailed, DatabaseError):
-        return False
 
 
 class Figures(Collector):
@@ -98,7 +92,7 @@ class Figures(Collector):
     def collect(self) -> Iterator[Metric]:
         try:
             now = clock.now()
-            families = [*_tallied(), *_stages(now), *_service(), *_data(now, names_teams=self.names_teams)]
+            families = [*_tallied(), *_service(now), *_data(now, names_teams=self.names_teams)]
         except DatabaseError:
             families = []
         yield _gauge("assay_up", "1 where the database answers", {(): float(bool(families))})
@@ -149,7 +143,8 @@ def _tallied() -> Iterator[Metric]:
     yield _counter("assay_values_left_to_spark", "Values that no kernel has read, by why", _by_label(left), "kind")
 
 
-def _stages(now: datetime) -> Iterator[Metric]:
+def _service(now: datetime) -> Iterator[Metric]:
+    """What is due, open and in trouble; of a scheduler no sample without a broker, and 0 where none has swept."""
     stages = backlogs(now)
     waiting = {(stage.stage,): float(stage.waiting) for stage in stages}
     failing = {(stage.stage,): float(stage.failing) for stage in stages}
@@ -157,10 +152,6 @@ def _stages(now: datetime) -> Iterator[Metric]:
     yield _gauge("assay_stage_pending", "Rows that are due in a stage", waiting, "stage")
     yield _gauge("assay_stage_failing", "Rows that were tried in vain", failing, "stage")
     yield _gauge("assay_stage_oldest_due_seconds", "How long the row that waits longest has waited", oldest, "stage")
-
-
-def _service() -> Iterator[Metric]:
-    """What is open and in trouble. Without a broker there is no scheduler, and no sample; 0 where none has swept."""
     rows = Incident.objects.filter(resolved_at=None).order_by().values_list("category").annotate(Count("pk"))
     incidents = _by_label({category.value: 0 for category in Category}, dict(rows))
     yield _gauge("assay_incidents_open", "Open incidents", incidents, "category")
@@ -209,17 +200,14 @@ class DatasetCounts:
         """The counts, at most a minute old; while one reader counts, others wait for it."""
         with self.lock:
             if monotonic() - self.at > FRESH_FOR:
-                self.counts, self.at = self._count(now), monotonic()
+                rows = list(Dataset.objects.order_by("pk").values_list("pk", "full_name", "tier"))
+                tiers, counts = {pk: tier for pk, _, tier in rows}, Counter[tuple[int, str]]()
+                for start in range(0, len(rows), AT_ONCE):
+                    names = {pk: name for pk, name, _ in rows[start : start + AT_ONCE]}
+                    for pk, status in statuses_now(names, now=now).items():
+                        counts[tiers[pk], status.value] += 1
+                self.counts, self.at = counts, monotonic()
             return self.counts
-
-    def _count(self, now: datetime) -> Counter[tuple[int, str]]:
-        rows = list(Dataset.objects.order_by("pk").values_list("pk", "full_name", "tier"))
-        tiers, counts = {pk: tier for pk, _, tier in rows}, Counter[tuple[int, str]]()
-        for start in range(0, len(rows), AT_ONCE):
-            names = {pk: name for pk, name, _ in rows[start : start + AT_ONCE]}
-            for pk, status in statuses_now(names, now=now).items():
-                counts[tiers[pk], status.value] += 1
-        return counts
 
 
 DATASET_COUNTS = DatasetCounts()

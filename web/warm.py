@@ -38,7 +38,11 @@ def warm_up() -> None:
     for name in PAGES:
         get_template(name)
     try:
-        _ask()
+        now = clock.now()
+        GateQuestion(data={"datasets": ["none"], "window": f"{now:%Y-%m-%d}"}).is_valid()
+        window = Window(start=now - timedelta(days=1), end=now)
+        for dataset in Dataset.objects.filter(replicas__isnull=False).prefetch_related("replicas")[:1]:
+            look_up(dataset=dataset, window=window, now=now, record=False)
     except DatabaseError as error:
         log.warning("not warmed up", error=str(error))
     finally:
@@ -46,11 +50,3 @@ def warm_up() -> None:
     sys.setswitchinterval(SLICE)
     gc.collect()
     gc.freeze()  # what was imported stays: to look through it again and again holds up whoever is answered then
-
-
-def _ask() -> None:
-    now = clock.now()
-    question = GateQuestion(data={"datasets": ["none"], "window": f"{now:%Y-%m-%d}"})
-    question.is_valid()
-    for dataset in Dataset.objects.filter(replicas__isnull=False).prefetch_related("replicas")[:1]:
-        look_up(dataset=dataset, window=Window(start=now - timedelta(days=1), end=now), now=now, record=False)

@@ -1,6 +1,5 @@
 """Passwords, and how many may be guessed: by name and address together, by address, and by name."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2s
 from typing import Any, cast
@@ -34,17 +33,22 @@ class CountingBackend(ModelBackend):
         """The user; raises Throttled. Wrong guesses alone count: whoever knows the password may log in often."""
         if request is None or username is None:
             return super().authenticate(request, username, password, **kwargs)
-        counters = [*_counters(request, username)]
+        name, address = username.casefold(), address_of(request)
+        guesser, framework = f"{name} {address}", cast(dict[str, Any], settings.REST_FRAMEWORK)
+        counters = [  # the kind and key of each, how many it allows, and after how many seconds it is forgotten
+            (kind, f"{kind}:{_digest(who)}", *parse_rate(framework["DEFAULT_THROTTLE_RATES"][kind]))
+            for kind, who in {"login": guesser, "login-address": address, "login-name": name}.items()
+        ]
         # with few wrong guesses from here, others cannot keep out who knows the right password
-        is_new_here = int(cache.get(_here(request, username), 0)) < FREE_GUESSES
+        here = f"login-here:{_digest(guesser)}"
+        is_new_here = int(cache.get(here, 0)) < FREE_GUESSES
         for kind, key, most, seconds in counters:
             if cache.get(key, 0) >= most and not (kind == "login-name" and is_new_here):
                 raise Throttled(wait=seconds)
         user = super().authenticate(request, username, password, **kwargs)
         if user is None:
             longest = max(seconds for _, _, _, seconds in counters)
-            counted = [*((key, seconds) for _, key, _, seconds in counters), (_here(request, username), longest)]
-            for key, seconds in counted:
+            for key, seconds in [*((key, seconds) for _, key, _, seconds in counters), (here, longest)]:
                 cache.add(key, 0, seconds)
                 with suppress(ValueError):  # forgotten between the two
                     cache.incr(key)
@@ -72,20 +76,8 @@ class LoginPage(LoginView):
         return answer
 
 
-def _here(request: HttpRequest, name: str) -> str:
-    return f"login-here:{_digest(f'{name.casefold()} {address_of(request)}')}"
-
-
 def _digest(text: str) -> str:
     return blake2s(text.encode(errors="replace"), digest_size=16).hexdigest()
-
-
-def _counters(request: HttpRequest, name: str) -> Iterator[tuple[str, str, int, int]]:
-    """The kind and key of each counter, how many it allows, and after how many seconds it is forgotten."""
-    address, framework = address_of(request), cast(dict[str, Any], settings.REST_FRAMEWORK)
-    counted = {"login": f"{name.casefold()} {address}", "login-address": address, "login-name": name.casefold()}
-    for kind, who in counted.items():
-        yield kind, f"{kind}:{_digest(who)}", *parse_rate(framework["DEFAULT_THROTTLE_RATES"][kind])
 
 
 log = structlog.get_logger(__name__)

@@ -165,7 +165,22 @@ class Datasets(Rows, RetrieveModelMixin):
 
         The body is the dataset as in a catalog file (docs/catalog.md), as JSON. That writes its standard tests anew.
         """
-        part = _dataset_part(request.data, name)
+        part, errors = _read_part(DatasetPart, request.data, name, "dataset")
+        if part is not None:
+            parts = YamlParts(datasets={0: part}, lineage={}, tests={}, names=[part.name])
+            errors = [(".".join(map(str, path[2:])), message) for path, message in cross_check(parts)]
+            if name_key(part.name) != name_key(name):
+                errors.append(("name", f"is {part.name!r}, and the address says {name!r}"))
+            errors += [
+                ("replicas", f"{replica.location!r} must be absolute")
+                for replica in part.replicas
+                if replica.storage in FILES
+                and not replica.location.startswith(("/", "env:"))
+                and "://" not in replica.location
+            ]
+        if part is None or errors:
+            text, where = errors_text(errors)
+            raise Wrong(text, where=where)
         profile = to_profile(YamlParts(datasets={0: part}, lineage={}, tests={}, names=[name]), lambda _: NOWHERE)
         with (
             refusing(UnableToApply, where="replicas"),
@@ -187,27 +202,6 @@ def _read_part(part_class: type[Part], data: object, name: str, what: str) -> tu
         return part_class.model_validate({"name": name, **data}), []
     except ValidationError as error:
         return None, [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
-
-
-def _dataset_part(data: object, name: str) -> DatasetPart:
-    """The dataset that a body describes; every error at once."""
-    part, errors = _read_part(DatasetPart, data, name, "dataset")
-    if part is not None:
-        parts = YamlParts(datasets={0: part}, lineage={}, tests={}, names=[part.name])
-        errors = [(".".join(map(str, path[2:])), message) for path, message in cross_check(parts)]
-        if name_key(part.name) != name_key(name):
-            errors.append(("name", f"is {part.name!r}, and the address says {name!r}"))
-        errors += [
-            ("replicas", f"{replica.location!r} must be absolute")
-            for replica in part.replicas
-            if replica.storage in FILES
-            and not replica.location.startswith(("/", "env:"))
-            and "://" not in replica.location
-        ]
-        if not errors:
-            return part
-    text, where = errors_text(errors)
-    raise Wrong(text, where=where)
 
 
 class KnownValueRow(serializers.Serializer[Any]):

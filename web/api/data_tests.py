@@ -431,25 +431,20 @@ class Backtests(Api):
 
     def _answer(self, query: dict[str, Any], *, measure: bool = False) -> dict[str, Any]:
         now, start, end = clock.now(), query.pop("from"), query.pop("to")
-        test = _test(query)
+        if "data_test" in query:
+            if unneeded := sorted({"dataset", "assertion", "category", "severity"} & set(query)):
+                mend = "Leave it out, or leave data_test out."
+                raise Wrong("A written test has its own.", where=unneeded[0], mend=mend)
+            test = query["data_test"]
+        elif "revision" in query or not {"dataset", "assertion"} <= set(query):
+            mend = "Give data_test, or dataset and assertion."
+            raise Wrong("There is nothing to backtest.", where="data_test", mend=mend)
+        else:
+            category = query.get("category", Category.CUSTOM)
+            with refusing(UnableToWrite, where="assertion"):
+                test = draft(query["dataset"], query["assertion"], category=category, severity=query.get("severity"))
         self.check_object_permissions(self.request, test.dataset)
         terms: Any = {"sustain": query.get("sustain"), "grace": query.get("grace"), "measure": measure}
         with refusing(UnableToBacktest):
             revised = as_revised(test, query.get("revision"))
             return as_json(backtest(revised, start=start, end=end, now=now, **terms), Veil(now))
-
-
-def _test(query: dict[str, Any]) -> DataTest:
-    """The written test, or one of the assertion."""
-    if "data_test" in query:
-        if unneeded := sorted({"dataset", "assertion", "category", "severity"} & set(query)):
-            raise Wrong("A written test has its own.", where=unneeded[0], mend="Leave it out, or leave data_test out.")
-        test: DataTest = query["data_test"]
-        return test
-    if "revision" in query or not {"dataset", "assertion"} <= set(query):
-        raise Wrong(
-            "There is nothing to backtest.", where="data_test", mend="Give data_test, or dataset and assertion."
-        )
-    with refusing(UnableToWrite, where="assertion"):
-        category = query.get("category", Category.CUSTOM)
-        return draft(query["dataset"], query["assertion"], category=category, severity=query.get("severity"))

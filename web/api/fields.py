@@ -1,6 +1,6 @@
 """The types of the API's values, shared by requests and answers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from math import isfinite
 from typing import Any, ClassVar
@@ -36,20 +36,16 @@ class Shape(serializers.Serializer[Any]):
         if isinstance(data, dict) and (unknown := sorted(set(data) - {*self.fields, *PAGING})):
             message = f"not known; known here: {', '.join(self.fields)}"
             raise serializers.ValidationError({visible(name[:100]): message for name in unknown[:MOST_UNKNOWN]})
-        if isinstance(data, dict) and (faults := dict(self._faulty_names(data))):
+        faults = {}  # of names with a control character; longer texts may have lines
+        for name, field in self.fields.items() if isinstance(data, dict) else ():
+            if name not in TEXTS and isinstance(getattr(field, "child", field), serializers.CharField):
+                values = data.get(name)
+                texts = [text for text in (values if isinstance(values, list) else [values]) if isinstance(text, str)]
+                if fault := next(filter(None, map(name_fault, texts)), None):
+                    faults[name] = fault
+        if faults:
             raise serializers.ValidationError(faults)
         return super().run_validation(data)
-
-    def _faulty_names(self, data: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """The fields that hold a name with a control character; those of longer texts may have lines."""
-        for name, field in self.fields.items():
-            child = getattr(field, "child", field)
-            if name in TEXTS or not isinstance(child, serializers.CharField):
-                continue
-            values = data.get(name)
-            texts = [text for text in (values if isinstance(values, list) else [values]) if isinstance(text, str)]
-            if fault := next(filter(None, map(name_fault, texts)), None):
-                yield name, fault
 
 
 class Filters(Shape):
@@ -198,14 +194,6 @@ def finite(value: Any) -> Any:
     return value
 
 
-def _instant(name: str, end: date, dataset: Dataset | None) -> datetime:
-    """The end of a range; a bare date is midnight in the zone of the dataset."""
-    try:
-        return end if isinstance(end, datetime) else place_end(end, dataset.time_zone if dataset else "UTC")
-    except ValueError as unable:
-        raise serializers.ValidationError({name: str(unable)}) from None
-
-
 def with_range(shape: type[Shape]) -> type[Shape]:
     """``shape`` with the parameters ``from`` and ``to``, of which the first is no name in Python.
 
@@ -223,7 +211,12 @@ def with_range(shape: type[Shape]) -> type[Shape]:
                 dataset = attrs.get("dataset")
                 if isinstance(dataset, str):  # of many look-ups at once, each names its own
                     dataset = by_name(dataset)
-                ends = {name: _instant(name, end, dataset) for name, end in ends.items()}
+                for name, end in ends.items():
+                    try:
+                        if not isinstance(end, datetime):
+                            ends[name] = place_end(end, dataset.time_zone if dataset else "UTC")
+                    except ValueError as unable:
+                        raise serializers.ValidationError({name: str(unable)}) from None
             if ends["from"] >= ends["to"]:
                 raise serializers.ValidationError({"to": "the range must end after it starts"})
             return {**attrs, **ends, "range": Window(start=ends["from"], end=ends["to"])}

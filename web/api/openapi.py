@@ -46,7 +46,12 @@ class Described(AutoSchema):
     def get_description(self) -> str:  # type: ignore[override]
         """The rest of it, or the docstring of its class, and who may."""
         text = self._doc().partition("\n")[2].strip() or getdoc(type(self.view)) or ""
-        return "\n\n".join(filter(None, (_plain(text), self._needs())))
+        need, needs = need_of(self.view, self.method), ""
+        if need is not None and need is not Action.LEAVE:
+            scopes, roles = " or ".join(f"`{scope}`" for scope in scopes_for(need)), who_may(need)
+            token = f"A token needs the scope {scopes}." if scopes else "It takes name and password, or a session."
+            needs = f"{token} Who may: {'every role' if roles == ', '.join(Role) else roles}."
+        return "\n\n".join(filter(None, (_plain(text), needs)))
 
     def get_override_parameters(self) -> list[Any]:
         """The filters of a list of rows."""
@@ -61,15 +66,6 @@ class Described(AutoSchema):
         singular, several = getattr(self.view, "nouns", ("", ""))
         filters = " that match the filters" if getattr(self.view, "query", None) else ""
         return {"list": f"List the {several}{filters}.", "retrieve": f"Show one {singular}."}.get(name, "")
-
-    def _needs(self) -> str:
-        need = need_of(self.view, self.method)
-        if need is None or need is Action.LEAVE:
-            return ""
-        scopes = " or ".join(f"`{scope}`" for scope in scopes_for(need))
-        token = f"A token needs the scope {scopes}." if scopes else "It takes name and password, or a session."
-        roles = who_may(need)
-        return f"{token} Who may: {'every role' if roles == ', '.join(Role) else roles}."
 
     def _get_serializer_field_meta(self, field: Any, direction: Any) -> dict[str, Any]:
         """What is said of a field; a default that may not be sent is no default of the document."""

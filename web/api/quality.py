@@ -239,13 +239,18 @@ class QueryQuality(Api):
                 where="sql",
                 mend="Ask in several queries.",
             )
-        parts = [
-            (dataset, part) for dataset, own in uses_by_dataset.items() for part in _parts(dataset, own, body, now)
-        ]
-        is_widened = len(parts) > MOST_RANGES
+        parts = {dataset: _parts(dataset, own, body, now) for dataset, own in uses_by_dataset.items()}
+        is_widened = sum(map(len, parts.values())) > MOST_RANGES
+        if is_widened:  # of each table all that lies between: more than is read, so that nothing bad is missed
+            parts = {
+                dataset: (Window(start=min(part.start for part in own), end=max(part.end for part in own)),)
+                for dataset, own in parts.items()
+                if own
+            }
         look_up_requests = [
             ToRead(dataset=dataset, window=window, datacenter=body["datacenter"])
-            for dataset, window in (_spans(parts) if is_widened else parts)
+            for dataset, windows in parts.items()
+            for window in windows
         ]
         answers = look_ups(look_up_requests, now=now, query=uuid4())
         unknown = sorted({use.name for use in uses if use.name not in datasets})
@@ -276,15 +281,6 @@ def _parts(dataset: Dataset, uses: list[TableUse], body: dict[str, Any], now: da
         return (whole,)
     column = PartitionColumn(name=dataset.partition_column, partitioning=partitioning, times=dataset.stored_times)
     return ranges(tuple(uses), column, whole, now=now, dialect=body["dialect"])
-
-
-def _spans(parts: list[tuple[Dataset, Window]]) -> list[tuple[Dataset, Window]]:
-    """One range for each table, from its first to its last: more than is read, so that nothing bad is missed."""
-    spans: dict[Dataset, Window] = {}
-    for dataset, part in parts:
-        span = spans.get(dataset, part)
-        spans[dataset] = Window(start=min(span.start, part.start), end=max(span.end, part.end))
-    return list(spans.items())
 
 
 @with_range
@@ -321,7 +317,13 @@ class BulkQuality(Api):
             if (dataset := datasets.get(question["dataset"])) is None:
                 answers.append(_unknown_table(question["dataset"]))
             elif why_not := self._why_not(dataset, question["datacenter"]):
-                answers.append(_unknown_range(question, why_not))
+                reason = {
+                    **{"status": QualityStatus.UNKNOWN, "text": why_not, "category": None, "test": None, "hard": False},
+                    **{"windows": [question["range"].text], "more_windows": 0, "incident": None, "report": None},
+                }
+                place = {name: question[name] for name in ("dataset", "from", "to", "datacenter")}
+                unknown = {"status": QualityStatus.UNKNOWN, "reasons": [reason], "incidents": [], "reports": []}
+                answers.append({**place, **unknown})
             else:
                 look_up_requests.append(
                     ToRead(dataset=dataset, window=question["range"], datacenter=question["datacenter"])
@@ -340,13 +342,3 @@ class BulkQuality(Api):
         except Wrong as wrong:
             return str(wrong.detail)
         return ""
-
-
-def _unknown_range(question: dict[str, Any], text: str) -> dict[str, Any]:
-    """An answer on what cannot be looked up."""
-    reason = {
-        **{"status": QualityStatus.UNKNOWN, "text": text, "category": None, "test": None, "hard": False},
-        **{"windows": [question["range"].text], "more_windows": 0, "incident": None, "report": None},
-    }
-    place = {name: question[name] for name in ("dataset", "from", "to", "datacenter")}
-    return {**place, "status": QualityStatus.UNKNOWN, "reasons": [reason], "incidents": [], "reports": []}

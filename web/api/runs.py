@@ -1,6 +1,5 @@
 """Runs, the measurements they asked for, and the metrics that are quarantined."""
 
-from datetime import datetime
 from typing import Any
 
 from django.utils.text import capfirst
@@ -13,7 +12,6 @@ from rest_framework.serializers import BaseSerializer
 
 from assay import clock
 from assay.models import Dataset, DataTest, Scope
-from assay.time.windows import Window
 from execution_engine.models import Measurement, Run, RunReason, Suspect
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
@@ -136,7 +134,17 @@ class Runs(NumberedRows):
         data_test: DataTest = body["data_test"]
         self.check_object_permissions(request, data_test)
         window = read_window(data_test.dataset, body["window"], where="window")
-        _demand_single(data_test, window, now)
+        if data_test.scope != Scope.TABLE:
+            try:
+                number = len(partitions_to_run(data_test.dataset, window, now))
+            except UnableToRequest as unable:
+                raise Wrong(capfirst(f"{unable}."), where="window") from None
+            if number > 1:
+                raise Wrong(
+                    f"{window.text} has {number} partitions, and this test runs over each of them by itself.",
+                    where="window",
+                    mend="Name one partition, or send the range and the test's name to POST /api/v1/runs/bulk.",
+                )
         occasion = f"{self.author[:40]}:{body.get('key', now.isoformat())}"
         with self.changing("create", details=body) as change:
             run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
@@ -171,22 +179,6 @@ class Runs(NumberedRows):
             change.after = {"runs": [run.pk for run in requested.runs]}
         left_out = [{"test": name, "why": why} for name, why in requested.left_out.items()]
         return Response({"runs": self.get_serializer(requested.runs, many=True).data, "left_out": left_out}, status=201)
-
-
-def _demand_single(data_test: DataTest, window: Window, now: datetime) -> None:
-    """Nothing where a test judges the window as one; raises Wrong for a range of partitions, which is many runs."""
-    if data_test.scope == Scope.TABLE:
-        return
-    try:
-        number = len(partitions_to_run(data_test.dataset, window, now))
-    except UnableToRequest as unable:
-        raise Wrong(capfirst(f"{unable}."), where="window") from None
-    if number > 1:
-        raise Wrong(
-            f"{window.text} has {number} partitions, and this test runs over each of them by itself.",
-            where="window",
-            mend="Name one partition, or send the range and the test's name to POST /api/v1/runs/bulk.",
-        )
 
 
 class MeasurementRow(Row):

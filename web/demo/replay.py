@@ -1,7 +1,7 @@
 """The replay: time goes to the next thing that happens in the world, it happens, and Assay works it all off."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -160,10 +160,15 @@ def deeds(catalog: Path) -> list[Deed]:
     def look_up(window: Window, now: datetime) -> None:
         services.look_up(dataset=Dataset.objects.get(full_name=MART), window=window, now=now)
 
+    def push_sla(now: datetime) -> None:
+        mart = next(dataset for dataset in load_catalog(catalog).datasets if dataset.full_name == MART)
+        wrong = replace(mart, slas=replace(mart.slas, completeness=TIGHT))
+        apply_catalog(CatalogProfile(datasets=(wrong,), lineage=(), custom=()), source=SOURCE, full=False, now=now)
+
     return [
         *((window_of(day).end + ASKS_AFTER, partial(look_up, window_of(day))) for day in DAYS),
         (EXPLAINED_AT, _explain),
-        (WRONG_SLA.started_at, partial(_push_sla, catalog)),
+        (WRONG_SLA.started_at, push_sla),
         (WRONG_SLA.ended_at, _force),
         (REPORTED_AT, _report),
         (CONFIRMED_AT, lambda now: services.confirm_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
@@ -182,12 +187,6 @@ def _explain(now: datetime) -> None:
         eta=DROPPED.ended_at,
         backfill="waits for the weekend's free machines",
     )
-
-
-def _push_sla(catalog: Path, now: datetime) -> None:
-    mart = next(dataset for dataset in load_catalog(catalog).datasets if dataset.full_name == MART)
-    wrong = replace(mart, slas=replace(mart.slas, completeness=TIGHT))
-    apply_catalog(CatalogProfile(datasets=(wrong,), lineage=(), custom=()), source=SOURCE, full=False, now=now)
 
 
 def _force(now: datetime) -> None:
@@ -277,29 +276,21 @@ ONE_IN = 5  # of all rows is lost, in one datacenter or in all
 
 def spoilt(rows: pa.Table, fault: Fault) -> pa.Table:
     """The rows as the fault leaves them."""
-    return _SPOIL[fault.kind](rows)
-
-
-def _in_kilometres(rows: pa.Table) -> pa.Table:
-    miles = rows.column("distance")
-    kilometres = pc.round(pc.multiply(miles, KILOMETRES_A_MILE)).cast(miles.type)
-    return rows.set_column(rows.column_names.index("distance"), "distance", kilometres)
-
-
-def _mixed_up(rows: pa.Table) -> pa.Table:
-    """Neighbours that have changed their arrival delays: the column as a whole is what it was."""
-    order = list(range(rows.num_rows))
-    for at in range(0, rows.num_rows - 1, MIXED_UP_ONE_IN):
-        order[at], order[at + 1] = at + 1, at
-    return rows.set_column(rows.column_names.index("arr_delay"), "arr_delay", rows.column("arr_delay").take(order))
-
-
-_SPOIL: Mapping[FaultKind, Callable[[pa.Table], pa.Table]] = {
-    FaultKind.ROWS_LOST: lambda rows: rows.filter(pa.array(at % ONE_IN != 0 for at in range(rows.num_rows))),
-    FaultKind.ROWS_DOUBLED: lambda rows: pa.concat_tables([rows, rows.slice(0, DOUBLED_ROWS)]),
-    FaultKind.WRONG_UNIT: _in_kilometres,
-    FaultKind.MIXED_UP: _mixed_up,
-}
+    match fault.kind:
+        case FaultKind.ROWS_LOST:
+            return rows.filter(pa.array(at % ONE_IN != 0 for at in range(rows.num_rows)))
+        case FaultKind.ROWS_DOUBLED:
+            return pa.concat_tables([rows, rows.slice(0, DOUBLED_ROWS)])
+        case FaultKind.WRONG_UNIT:
+            column, miles = "distance", rows.column("distance")
+            values = pc.round(pc.multiply(miles, KILOMETRES_A_MILE)).cast(miles.type)
+        case _:
+            assert fault.kind is FaultKind.MIXED_UP
+            column, order = "arr_delay", list(range(rows.num_rows))
+            for at in range(0, rows.num_rows - 1, MIXED_UP_ONE_IN):  # the column as a whole is what it was
+                order[at], order[at + 1] = at + 1, at
+            values = rows.column(column).take(order)
+    return rows.set_column(rows.column_names.index(column), column, values)
 
 
 CATALOG = Path(__file__).with_name("catalog.yaml")

@@ -57,13 +57,27 @@ def result(faults: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The object that ``assay demo --json`` prints; instants are of the simulated clock."""
     scored = scores(start=BEGINS_AT, end=ENDS_AT, now=ENDS_AT, listed=NONE)
     scanned = Scan.objects.aggregate(jobs=Sum("spark_jobs"), scans=Count("pk"))
-    incidents = Incident.objects.select_related("dataset", "alert__cause__dataset").prefetch_related("spoilt_windows")
+    rows = Incident.objects.select_related("dataset", "alert__cause__dataset").prefetch_related("spoilt_windows")
+    incidents = []
+    for row in rows.order_by("detected_at", "dataset__full_name", "category"):
+        cause = row.alert.cause if row.alert else None
+        incident = {
+            "dataset": row.dataset.full_name,
+            "category": row.category,
+            "cause": f"{cause.dataset.full_name} {cause.category}" if cause else None,
+            "detected_at": row.detected_at.isoformat(),
+            "resolved_at": row.resolved_at.isoformat() if row.resolved_at else None,
+            "resolution": row.resolution or None,
+            "windows": sorted({window.window.text for window in row.spoilt_windows.all()}),
+            "kind": row.kind,
+        }
+        incidents.append(incident)
     return {
         "datasets": Dataset.objects.count(),
         "data_tests": _counted(DataTest.objects.filter(retired_at__isnull=True), "category"),
         "runs": _counted(Run.objects.exclude(outcome=""), "outcome"),
         "standings": _counted(Standing.objects.all(), "state"),
-        "incidents": [_incident(row) for row in incidents.order_by("detected_at", "dataset__full_name", "category")],
+        "incidents": incidents,
         "notices": {
             "sent": Notice.objects.filter(sent_at__isnull=False).count(),
             "suppressed": _counted(Notice.objects.exclude(suppressed=""), "suppressed"),
@@ -90,21 +104,10 @@ def _counted(rows: QuerySet[Any], column: str) -> dict[str, int]:
     return dict(rows.order_by(column).values_list(column).annotate(Count("pk")))
 
 
-def _incident(incident: Incident) -> dict[str, Any]:
-    cause = incident.alert.cause if incident.alert else None
-    return {
-        "dataset": incident.dataset.full_name,
-        "category": incident.category,
-        "cause": f"{cause.dataset.full_name} {cause.category}" if cause else None,
-        "detected_at": incident.detected_at.isoformat(),
-        "resolved_at": incident.resolved_at.isoformat() if incident.resolved_at else None,
-        "resolution": incident.resolution or None,
-        "windows": sorted({window.window.text for window in incident.spoilt_windows.all()}),
-        "kind": incident.kind,
-    }
-
-
 # The demo's result as tables for people.
+
+INCIDENT_HEADINGS = ("dataset", "category", "days", "detected", "lasted", "resolved", "caused by")
+FAULT_HEADINGS = ("what went wrong", "expected", "seen as", "alert after", "how it ended")
 
 
 def show(console: Console, result: Mapping[str, Any]) -> None:
@@ -121,7 +124,13 @@ def show(console: Console, result: Mapping[str, Any]) -> None:
     for title, numbers in counts.items():
         console.print(_figures(title, {name: f"{count:,}" for name, count in numbers.items()}))
     console.print(_incidents_table(result["incidents"]))
-    console.print(_faults(result["faults"]))
+    faults = Table(*FAULT_HEADINGS, title="Faults", title_justify="left")
+    for row in result["faults"]:
+        fault, seconds = fault_named(row["name"]), row["seconds_to_alert"]
+        colour = "green" if row["seen"] == row["expected"] else "red"
+        alert_after = "" if seconds is None else _duration(timedelta(seconds=seconds))
+        faults.add_row(fault.story, row["expected"], f"[{colour}]{row['seen']}[/{colour}]", alert_after, fault.repair)
+    console.print(faults)
     scores = {
         name.replace("_", " ").replace("forced", "false positives"): ""
         if result[name] is None
@@ -149,9 +158,7 @@ def _figures(title: str, figures: Mapping[str, str]) -> Table:
 
 
 def _incidents_table(incidents: Iterable[Mapping[str, Any]]) -> Table:
-    table = Table(title="Incidents (New York time)", title_justify="left")
-    for heading in ("dataset", "category", "days", "detected", "lasted", "resolved", "caused by"):
-        table.add_column(heading)
+    table = Table(*INCIDENT_HEADINGS, title="Incidents (New York time)", title_justify="left")
     for incident in incidents:
         detected = datetime.fromisoformat(incident["detected_at"])
         resolved = datetime.fromisoformat(incident["resolved_at"]) if incident["resolved_at"] else None
@@ -172,23 +179,6 @@ def _days(window: str) -> str:
     start, end = (datetime.fromisoformat(instant) for instant in window.split("/"))
     first, last = PARTITIONING.at(start), PARTITIONING.at(end - timedelta(microseconds=1))
     return PARTITIONING.key(first) if first == last else f"{PARTITIONING.key(first)} to {PARTITIONING.key(last)}"
-
-
-def _faults(faults: Iterable[Mapping[str, Any]]) -> Table:
-    table = Table(title="Faults", title_justify="left")
-    for heading in ("what went wrong", "expected", "seen as", "alert after", "how it ended"):
-        table.add_column(heading)
-    for row in faults:
-        fault, seconds = fault_named(row["name"]), row["seconds_to_alert"]
-        colour = "green" if row["seen"] == row["expected"] else "red"
-        table.add_row(
-            fault.story,
-            row["expected"],
-            f"[{colour}]{row['seen']}[/{colour}]",
-            "" if seconds is None else _duration(timedelta(seconds=seconds)),
-            fault.repair,
-        )
-    return table
 
 
 def _duration(length: timedelta) -> str:

@@ -150,7 +150,11 @@ def scores_page(request: HttpRequest) -> HttpResponse:
     for scored in reported.groups:
         values = [part.data_quality for part in scored.parts]
         plot = small_plot(values, [value is not None and value < 1 for value in values])
-        rows.append({"group": scored, "plot": plot, "said": _plot_text(values)})
+        plot_text = gettext("no quality over time yet")  # for who cannot see the plot
+        if figures := [value for value in values if value is not None]:
+            ends = {"first": f"{figures[0]:.1%}", "last": f"{figures[-1]:.1%}", "worst": f"{min(figures):.1%}"}
+            plot_text = gettext("data quality over time: from %(first)s to %(last)s, at worst %(worst)s") % ends
+        rows.append({"group": scored, "plot": plot, "said": plot_text})
     context = {
         "here": "scores",
         "days": days,
@@ -163,15 +167,6 @@ def scores_page(request: HttpRequest) -> HttpResponse:
         "by_dataset": reported.worst,  # those that were bad for longest
     }
     return render(request, "web/scores.html", context)
-
-
-def _plot_text(values: list[float | None]) -> str:
-    """The plot in words, for who cannot see it."""
-    figures = [value for value in values if value is not None]
-    if not figures:
-        return gettext("no quality over time yet")
-    text = gettext("data quality over time: from %(first)s to %(last)s, at worst %(worst)s")
-    return text % {"first": f"{figures[0]:.1%}", "last": f"{figures[-1]:.1%}", "worst": f"{min(figures):.1%}"}
 
 
 @page

@@ -66,7 +66,6 @@ def columns_context(
     folded = [(test, {name.casefold() for name in test.columns}) for test in tests]
 
     def row(name: str) -> dict[str, Any]:
-        """What the newest profile says of a column, plots, and the tests that name it."""
         profile = profiles.get(name, {})
         return {
             "name": name,
@@ -81,24 +80,19 @@ def columns_context(
     alike = [name for name in names if name.casefold() == column.casefold()]
     chosen = column if column in alike else next(iter(alike), None)
     gap = dataset.gaps.filter(category=Category.NOVELTY, template="", closed_at=None).first()
+    last = f"{history.windows[-1].astimezone(zone(dataset.time_zone)):%Y-%m-%d %H:%M}" if history.windows else ""
     return {
         "page": column_page,
         "columns": [row(name) for name in column_page],
         "rows": _drawn(history, WHOLE_BATCH, "rows", marked),
         "windows": len(history.windows),
-        "last": _last_window(dataset, history),
+        "last": last.removesuffix(" 00:00"),
         "chosen": None if chosen is None else _chosen(history, row(chosen), statistic, marked),
         "unknown": column if chosen is None else "",
         "is_past_lost": history.is_past_lost,  # only the newest partitions are drawn
         "unprofiled": None if history.windows else _unprofiled(dataset, tests, history, has_gap=gap is not None),
         "gap": gap.reason if gap else "",
     }
-
-
-def _last_window(dataset: Dataset, history: ColumnHistory) -> str:
-    if not history.windows:
-        return ""
-    return f"{history.windows[-1].astimezone(zone(dataset.time_zone)):%Y-%m-%d %H:%M}".removesuffix(" 00:00")
 
 
 def _unprofiled(

@@ -1,6 +1,6 @@
 """The page of a dataset: what it promises, whether it may be used, its tests and incidents, and what its forms do."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from assay.access import Action
 from assay.catalog.selectors import latest_ended, slas, window_from_text
 from assay.config import config
 from assay.database.name_keys import name_key
-from assay.models import Category, Dataset
+from assay.models import Dataset
 from assay.time.durations import format_duration
 from assay.time.windows import INSTANT, Partitioning, UnableToPartition, UnableToReadWindow, Window, keys_of
 from execution_engine.models import Run, RunReason
@@ -170,7 +170,7 @@ def may_use(
     to_read = [ToRead(dataset=dataset, window=window, datacenter=replica) for replica in places]
     answers = dict(zip(places, foresee(to_read, now=now), strict=True))
     quality, answer = answers[place]
-    reasons = list(_shared_reasons([*folded(answer.reasons), *_faults_elsewhere(answers, place)], partitioning, place))
+    reasons = list(_shared_reasons(answers, place, partitioning))
     keys = keys_of(window, partitioning)
     return {
         "first": partitioning.key(partitioning.at(window.start)) if partitioning else "",
@@ -214,22 +214,19 @@ def _range(partitioning: Partitioning, first_key: str, last_key: str, span: int,
     return Window(start=first.start, end=last.end)
 
 
-def _faults_elsewhere(answers: Mapping[str, tuple[QualityAnswer, GateAnswer]], place: str) -> Iterator[Because]:
-    """What is wrong with the same partitions in another datacenter, and not here."""
-    here = {replace(reason, datacenter="") for reason in answers[place][1].reasons}
-    for other in answers:
-        if other != place:
-            faults = (reason for reason in folded(answers[other][1].reasons) if reason.kind not in NO_FAULT)
-            yield from (reason for reason in faults if replace(reason, datacenter="") not in here)
-
-
 def _shared_reasons(
-    reasons: Iterable[Because], partitioning: Partitioning | None, place: str
+    answers: Mapping[str, tuple[QualityAnswer, GateAnswer]], place: str, partitioning: Partitioning | None
 ) -> Iterator[dict[str, Any]]:
     """The reasons, faults first; those of several tests that say the same of the same partitions as one.
 
-    In each, ``place`` is that of another copy than the one asked about, ``place``; empty: of that one.
+    What is wrong with these partitions in another datacenter, and not in ``place``, is among them. In each, ``place``
+    is that of another copy than the one asked about; empty: of that one.
     """
+    own = answers[place][1].reasons
+    here = {replace(reason, datacenter="") for reason in own}
+    elsewhere = [folded(answer.reasons) for datacenter, (_, answer) in answers.items() if datacenter != place]
+    faults = (reason for reasons in elsewhere for reason in reasons if reason.kind not in NO_FAULT)
+    reasons = [*folded(own), *(reason for reason in faults if replace(reason, datacenter="") not in here)]
     alike: dict[Because, list[str]] = {}
     for reason in sorted(reasons, key=lambda reason: reason.kind in UNJUDGED):
         shared = replace(reason, test=None, category="") if reason.kind in UNJUDGED else reason
@@ -274,7 +271,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     tests = live_tests(dataset, veil)
     facts = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
     answer, replicas = judge(facts, RangeRequest()), dataset.replicas.all()
-    number = request.GET.get("test", "")
+    label, number, category = (request.GET.get(name, "") for name in ("day", "test", "category"))
     chosen = next((live.test for live in tests if str(live.test.pk) == number), tests[0].test if tests else None)
     context = {
         "dataset": dataset,
@@ -294,7 +291,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "legend": [
             (status, WORDS[status], MEANINGS[status]) for status in DisplayStatus if status is not DisplayStatus.NONE
         ],
-        "day": _day_asked(request, dataset, veil, now),
+        "day": day_results(dataset, label, category, veil, now=now),
         "incidents": incidents_of(dataset),
         "tests": tests,
         "chosen": chosen,
@@ -315,12 +312,13 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, Any]:
-    """What one may do with a dataset, and what was typed before."""
-    before = typed_before(request)
+    """What one may do with a dataset, and what was typed before, or what a link from an incident fills in."""
+    before, window, incident = typed_before(request), request.GET.get("override", ""), request.GET.get("incident", "")
+    reason = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
     return {
         "published": published_up_to(dataset),
         "overrides": lasting(dataset, now=now),
-        "override": before.get("override") or _override_asked(request),
+        "override": before.get("override") or ({"window": window, "reason": reason} if window or incident else {}),
         "usual_override": usual(dataset.tier) // HOUR,
         "longest_override": longest(dataset.tier) // HOUR,
         "may_override": may(request, Action.OVERRIDE, dataset),
@@ -328,22 +326,6 @@ def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, A
         "may_test": may(request, Action.TEST, dataset),
         "back_fill": back_fill_of(dataset, now) if may(request, Action.RUN, dataset) else None,
     }
-
-
-def _override_asked(request: HttpRequest) -> dict[str, str]:
-    """The form of an override as a link from an incident fills it; nothing without one."""
-    window, incident = request.GET.get("override", ""), request.GET.get("incident", "")
-    if not window and not incident:
-        return {}
-    reason = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
-    return {"window": window, "reason": reason}
-
-
-def _day_asked(request: HttpRequest, dataset: Dataset, veil: Veil, now: datetime) -> dict[str, Any] | None:
-    """The results of the day whose cell was chosen in the grid."""
-    label, category = request.GET.get("day", ""), request.GET.get("category", "")
-    chosen_category = category if category in Category.values else ""
-    return day_results(dataset, label, chosen_category, veil, now=now) if label else None
 
 
 @page

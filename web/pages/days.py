@@ -72,7 +72,16 @@ def bounds(tree: Assertion) -> PlotBounds:
         case Between(negated=False):
             return _bounds(tree.low, tree.high)
         case Comparison():
-            return _of_comparison(tree)
+            is_mirrored = _figure(tree.left) is not None
+            literal, measured = (tree.left, tree.right) if is_mirrored else (tree.right, tree.left)
+            if tree.comparator is Comparator.EQUAL:
+                return _bounds(literal, literal)
+            if tree.comparator in UPPER:
+                plot_bounds = _bounds(literal, None) if is_mirrored else _bounds(None, literal)
+                is_anomaly = isinstance(measured, History) and measured.function is HistoryFunction.ANOMALY
+                return replace(plot_bounds, widths=plot_bounds.high) if is_anomaly else plot_bounds
+            if tree.comparator in LOWER:
+                return _bounds(None, literal) if is_mirrored else _bounds(literal, None)
     return PlotBounds()
 
 
@@ -102,20 +111,6 @@ def _reckoned(value: Expression, bound: Expression, operand_values: Mapping[str,
         return None
     limit = of_known(compared, operand_values, zero=ZeroDivision.NULL).bound
     return None if limit is None else float(limit)
-
-
-def _of_comparison(tree: Comparison) -> PlotBounds:
-    is_mirrored = _figure(tree.left) is not None
-    literal, measured = (tree.left, tree.right) if is_mirrored else (tree.right, tree.left)
-    if tree.comparator is Comparator.EQUAL:
-        return _bounds(literal, literal)
-    if tree.comparator in UPPER:
-        plot_bounds = _bounds(literal, None) if is_mirrored else _bounds(None, literal)
-        is_anomaly = isinstance(measured, History) and measured.function is HistoryFunction.ANOMALY
-        return replace(plot_bounds, widths=plot_bounds.high) if is_anomaly else plot_bounds
-    if tree.comparator in LOWER:
-        return _bounds(None, literal) if is_mirrored else _bounds(literal, None)
-    return PlotBounds()
 
 
 def _bounds(low: Expression | None, high: Expression | None) -> PlotBounds:
@@ -157,20 +152,20 @@ def live_tests(dataset: Dataset, veil: Veil) -> list[DataTestSummary]:
     )
     joined = Standing.objects.select_related("revision", "data_test__dataset")
     standings = joined.in_bulk([pk for test in tests for pk in (test.troubled, test.newest) if pk])
-    live = [_live_test(test, standings.get(test.troubled or test.newest), veil) for test in tests]
-    return sorted(live, key=lambda test: RANK[test.status])
-
-
-def _live_test(test: DataTest, standing: Standing | None, veil: Veil) -> DataTestSummary:
-    tree = from_json(test.revision.tree) if test.revision else None
-    return DataTestSummary(
-        test=test,
-        standing=standing,
-        status=status_of(standing.state, standing.waiver_id is not None) if standing else DisplayStatus.PENDING,
-        sentence=sentence_of(standing, veil) if standing else "",
-        columns=columns_named(tree) if tree else (),
-        dimension=dimension_of(test.category, tree) if tree else "",
-    )
+    live = []
+    for test in tests:
+        standing = standings.get(test.troubled or test.newest)
+        tree = from_json(test.revision.tree) if test.revision else None
+        summary = DataTestSummary(
+            test=test,
+            standing=standing,
+            status=status_of(standing.state, standing.waiver_id is not None) if standing else DisplayStatus.PENDING,
+            sentence=sentence_of(standing, veil) if standing else "",
+            columns=columns_named(tree) if tree else (),
+            dimension=dimension_of(test.category, tree) if tree else "",
+        )
+        live.append(summary)
+    return sorted(live, key=lambda summary: RANK[summary.status])
 
 
 COLUMNS = 28
@@ -273,14 +268,14 @@ def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window]) -> 
 def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now: datetime) -> dict[str, Any] | None:
     """The runs over the partition (the day, where partitions are hours) with this key, the newest first.
 
-    Of one category, or of all. None where there can be none.
+    Of a category, or of all where it is none. None where there can be none.
     """
     partitioning = _day_partitioning(dataset.partitioning)
-    try:
-        column = partitioning.window(label) if partitioning else None
-    except UnableToPartition:
+    if not label or partitioning is None:
         return None
-    if column is None:
+    try:
+        column = partitioning.window(label)
+    except UnableToPartition:
         return None
     rows = Run.objects.filter(
         data_test__dataset=dataset,
@@ -289,6 +284,7 @@ def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now:
         window_end__gt=column.start,
         requested_at__lte=now,
     ).exclude(reason=RunReason.BACKTEST)
+    category = category if category in Category.values else ""
     if category:
         rows = rows.filter(data_test__category=category)
     joined = rows.select_related("revision", "data_test__dataset").order_by("-requested_at", "-pk")
@@ -317,7 +313,10 @@ def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
     Of freshness the value is how long the window took to be complete. What must not be told now has no value.
     """
     rows = _judged_runs(data_test).order_by("-window_start", "-measured_at", "-pk")[:LONGEST]
-    seen, took = list(reversed(rows)), _took(data_test)
+    seen, took = list(reversed(rows)), dict[datetime, float]()
+    if data_test.category == Category.FRESHNESS:
+        times = times_to_complete(data_test.dataset, data_test.datacenter, LONGEST)
+        took = {time.window.start: time.seconds for time in times if time.is_known}
     for run in seen:
         if veil.hides_run(run):
             run.value = None
@@ -351,14 +350,6 @@ def newest_groups(data_test: DataTest, veil: Veil) -> GroupSummary | None:
     """The groups of its newest window, where it is by columns and what it found may be told."""
     run = _judged_runs(data_test).order_by("-window_start", "-measured_at").first()
     return None if run is None or veil.hides_run(run) else groups_of(veil.findings(run))
-
-
-def _took(data_test: DataTest) -> dict[datetime, float]:
-    """The seconds that windows took, where the test asks for them and they are known."""
-    if data_test.category != Category.FRESHNESS:
-        return {}
-    times = times_to_complete(data_test.dataset, data_test.datacenter, LONGEST)
-    return {took.window.start: took.seconds for took in times if took.is_known}
 
 
 def expected_bounds(run: Run, limits: PlotBounds) -> PlotBounds:

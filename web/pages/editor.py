@@ -53,21 +53,25 @@ from web.api.data_tests import DataTests
 from web.rendering.status import DisplayStatus, in_english
 
 from .assertion_words import completions, datasets_of, describe_operands, groups_of, parts_of
-from .days import PlotBounds, bounds, bounds_with, expected_bounds, plotted_value
+from .days import bounds, bounds_with, expected_bounds, plotted_value
 from .page_policy import LengthFormField, NameField, View, complain, dataset_of, demand, form_of, page
 
 WIDTH, HEIGHT, MARGIN = 720.0, 180.0, 10.0
+BROKEN = (DisplayStatus.FAIL, DisplayStatus.WARN)
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PastPoint:
-    """One window: its value, None where there is none, and between which figures it had to lie."""
+class PastRow:
+    """One window as people read it: its value, None where there is none, and between which figures it had to lie."""
 
-    value: float | None
+    key: str
+    status: DisplayStatus
+    word: str
+    said: str = ""
+    value: float | None = None
     low: float | None = None
     high: float | None = None
-    broken: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,19 +86,19 @@ class PastPlot:
     high: float
 
 
-def past_plot(points: Sequence[PastPoint]) -> PastPlot | None:
+def past_plot(rows: Sequence[PastRow]) -> PastPlot | None:
     """The plot of windows at even steps; None where no value is known."""
     figures = [
         figure
-        for point in points
-        if point.value is not None and isfinite(point.value)
-        for figure in (point.value, point.low, point.high)
+        for row in rows
+        if row.value is not None and isfinite(row.value)
+        for figure in (row.value, row.low, row.high)
         if figure is not None and isfinite(figure)
     ]
     if not figures:
         return None
     low, high = min(figures), max(figures)
-    step = (WIDTH - 2 * MARGIN) / max(len(points) - 1, 1)
+    step = (WIDTH - 2 * MARGIN) / max(len(rows) - 1, 1)
 
     def at(place: int, figure: float | None) -> Point | None:
         if figure is None or not isfinite(figure):
@@ -102,18 +106,16 @@ def past_plot(points: Sequence[PastPoint]) -> PastPlot | None:
         share = (figure / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
         return round(MARGIN + place * step, 1), round(HEIGHT - MARGIN - share * (HEIGHT - 2 * MARGIN), 1)
 
-    values = [at(place, point.value) for place, point in enumerate(points)]
-    marked = [(point, spot) for point, spot in zip(points, values, strict=True) if spot is not None]
-    points_with_gaps = [point if spot else PastPoint(value=None) for point, spot in zip(points, values, strict=True)]
-    sides = (
-        [at(place, point.low) for place, point in enumerate(points_with_gaps)],
-        [at(place, point.high) for place, point in enumerate(points_with_gaps)],
-    )
+    values = [at(place, row.value) for place, row in enumerate(rows)]
+    marked = [(row.status in BROKEN, spot) for row, spot in zip(rows, values, strict=True) if spot is not None]
+    places = [(place, row, spot) for place, (row, spot) in enumerate(zip(rows, values, strict=True))]
+    low_side = [at(place, row.low if spot else None) for place, row, spot in places]
+    high_side = [at(place, row.high if spot else None) for place, row, spot in places]
     return PastPlot(
         lines=tuple(_polylines(values)),
-        bounds=tuple(line for side in sides for line in _polylines(side)),
-        held=tuple(spot for point, spot in marked if not point.broken),
-        broken=tuple(spot for point, spot in marked if point.broken),
+        bounds=(*_polylines(low_side), *_polylines(high_side)),
+        held=tuple(spot for is_broken, spot in marked if not is_broken),
+        broken=tuple(spot for is_broken, spot in marked if is_broken),
         low=low,
         high=high,
     )
@@ -128,20 +130,6 @@ def _polylines(points: Sequence[Point | None]) -> Iterator[str]:
 
 
 WINDOWS = 30
-BROKEN = (DisplayStatus.FAIL, DisplayStatus.WARN)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PastRow:
-    """One window as people read it."""
-
-    key: str
-    status: DisplayStatus
-    word: str
-    said: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
 
 
 def past_rows(
@@ -156,7 +144,6 @@ def past_rows(
     past_report = backtest(test, start=start, end=now, now=now, sustain=sustain, measure=measure)
     tree = from_json(test.revision.tree)
     rows = _rows(dataset, past_report, tree, hides=Veil(now).hides(test.revision, dataset))
-    points = [PastPoint(value=row.value, low=row.low, high=row.high, broken=row.status in BROKEN) for row in rows]
     names = [dataset.full_name, *datasets_of(tree)]
     scans = Scan.objects.filter(dataset__full_name__in=names, ended_at__isnull=True, window_start__gte=start)
     return {
@@ -164,7 +151,7 @@ def past_rows(
         "first": rows[0].key if rows else "",
         "last": rows[-1].key if rows else "",
         "found": past_report,
-        "plot": past_plot(points),
+        "plot": past_plot(rows),
         "is_duration": bounds(tree).is_duration,
         "reading": scans.count() if past_report.missing else 0,
         "measured": len(past_report.windows),
@@ -215,22 +202,15 @@ def _row(key: str, run: Run, tree: Assertion, *, is_failed: bool) -> PastRow:
             status, word = DisplayStatus.WARN, gettext("broken: WARN only")
         case _:
             return PastRow(key=key, status=DisplayStatus.LEARNING, word=gettext("not judged"), said=run.sentence)
-    limits = _limits(run, tree)
-    return PastRow(
-        key=key, status=status, word=word, said=run.sentence, value=plotted_value(run), low=limits.low, high=limits.high
-    )
-
-
-def _limits(run: Run, tree: Assertion) -> PlotBounds:
-    literal = bounds(tree)
-    if literal.widths is not None:  # of an anomaly: the interval of its metric, which its own bound is none of
-        return expected_bounds(run, literal)
-    then = bounds_with(tree, run.operands)
-    return replace(
-        literal,
-        low=then.low if literal.low is None else literal.low,
-        high=then.high if literal.high is None else literal.high,
-    )
+    limits = bounds(tree)
+    low, high = limits.low, limits.high
+    if limits.widths is not None:  # of an anomaly: the interval of its metric, which its own bound is none of
+        limits = expected_bounds(run, limits)
+        low, high = limits.low, limits.high
+    else:
+        measured = bounds_with(tree, run.operands)
+        low, high = measured.low if low is None else low, measured.high if high is None else high
+    return PastRow(key=key, status=status, word=word, said=run.sentence, value=plotted_value(run), low=low, high=high)
 
 
 def usual_scan(dataset: Dataset) -> Scan | None:
@@ -463,7 +443,12 @@ def _check_context(
     if not assertion.strip():
         return context
     try:
-        tried = _tried(dataset, test, assertion, typed)
+        if test is not None and test.revision is not None and test.revision.assertion == assertion:
+            tried = test  # so that its own results count
+        else:
+            tried = draft(dataset, assertion, category=typed.get("category") or Category.CUSTOM)
+            if typed.get("schedule") == "weekly" or (test is not None and test.scope == Scope.TABLE):
+                tried.scope = Scope.TABLE
         assert tried.revision is not None
         tree = from_json(tried.revision.tree)
         context |= {
@@ -482,16 +467,6 @@ def _check_context(
     except UnableToBacktest as unable:
         context["no_past"] = str(unable)
     return context
-
-
-def _tried(dataset: Dataset, test: DataTest | None, assertion: str, typed: Mapping[str, str]) -> DataTest:
-    """The written test where it asserts this already, so that its own results count; else a draft."""
-    if test is not None and test.revision is not None and test.revision.assertion == assertion:
-        return test
-    tried = draft(dataset, assertion, category=typed.get("category") or Category.CUSTOM)
-    if typed.get("schedule") == "weekly" or (test is not None and test.scope == Scope.TABLE):
-        tried.scope = Scope.TABLE
-    return tried
 
 
 def _save(request: HttpRequest, dataset: Dataset, test: DataTest | None, form: EditorForm) -> DataTest:

@@ -1,7 +1,7 @@
 """The pages of incidents: all of them, and one with what is spoilt and why, who was told, and what its forms do."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -26,7 +26,7 @@ from assay import clock
 from assay.access import Action, AllowedOn, Role, reach_of, refusal
 from assay.accounts import person_of
 from assay.catalog.selectors import owned, upstream_map
-from assay.models import Category, Dataset, DataTest, LineageEdge, Origin
+from assay.models import Category, Dataset, LineageEdge, Origin
 from assay.time.windows import keys_of
 from execution_engine.language.past import EXPECTED, NOVEL
 from execution_engine.models import Run, RunReason
@@ -40,6 +40,7 @@ from web.access.who import may, readable
 from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
 from web.rendering.findings import OF_GROUPS, GroupSummary, MovedStatistic, groups_of, moved
 from web.rendering.headline import WorstResult, headline, timeline_of
+from web.rendering.lineage import hops
 from web.rendering.status import plain
 
 from .page_policy import (
@@ -230,35 +231,32 @@ def _newest_bad(incidents: Sequence[Incident], veil: Veil) -> dict[int, list[Spo
 
 def _spoilt_windows(spoilt_rows: QuerySet[SpoiltWindow], veil: Veil) -> list[SpoiltShown]:
     rows = list(spoilt_rows.select_related("data_test__revision", "dataset"))
+    places = {row.pk: (row.data_test_id or 0, "table" if row.whole_table else row.window.text) for row in rows}
     joined = ("data_test__dataset", "revision", "last_run__revision", "last_run__data_test__dataset")
     standings = Standing.objects.select_related(*joined).filter(
-        data_test__in={row.data_test_id for row in rows if row.data_test_id},
-        window_key__in={_window_key(row) for row in rows},
+        data_test__in={test for test, _ in places.values() if test},
+        window_key__in={window_key for _, window_key in places.values()},
     )
     by_place = {(standing.data_test_id, standing.window_key): standing for standing in standings}
-    return [_spoilt_window(row, by_place.get((row.data_test_id or 0, _window_key(row))), veil) for row in rows]
-
-
-def _window_key(row: SpoiltWindow) -> str:
-    return "table" if row.whole_table else row.window.text
-
-
-def _spoilt_window(row: SpoiltWindow, standing: Standing | None, veil: Veil) -> SpoiltShown:
-    run = standing.last_run if standing else None
-    findings = veil.findings(run) if run else {}
-    return SpoiltShown(
-        row=row,
-        key=keys_of(row.window, None if row.whole_table else row.dataset.partitioning),
-        standing=standing,
-        sentence=sentence_of(standing, veil) if standing else "",
-        findings=tuple(
-            (name.replace("_", " "), _text(finding))
-            for name, finding in findings.items()
-            if name not in {EXPECTED, NOVEL, *OF_GROUPS}  # which the sentence says, and plots and tables show
-        ),
-        moved=tuple(moved(findings.get(NOVEL, []))),
-        groups=groups_of(findings),
-    )
+    windows = []
+    for row in rows:
+        standing = by_place.get(places[row.pk])
+        findings = veil.findings(standing.last_run) if standing and standing.last_run else {}
+        window = SpoiltShown(
+            row=row,
+            key=keys_of(row.window, None if row.whole_table else row.dataset.partitioning),
+            standing=standing,
+            sentence=sentence_of(standing, veil) if standing else "",
+            findings=tuple(
+                (name.replace("_", " "), _text(finding))
+                for name, finding in findings.items()
+                if name not in {EXPECTED, NOVEL, *OF_GROUPS}  # which the sentence says, and plots and tables show
+            ),
+            moved=tuple(moved(findings.get(NOVEL, []))),
+            groups=groups_of(findings),
+        )
+        windows.append(window)
+    return windows
 
 
 def _text(value: Any) -> str:
@@ -286,42 +284,33 @@ def headline_of(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) 
     """
     bad = [spoilt for spoilt in windows if spoilt.row.healed_at is None and spoilt.standing]
     others = len({spoilt.key for spoilt in (bad or windows) if spoilt.row.data_test_id}) - 1
-    if bad and not incident.resolved_at:
+    is_over = not bad or incident.resolved_at is not None
+    if is_over:
+        by_place = {(spoilt.row.data_test_id, spoilt.row.window_start): spoilt for spoilt in reversed(windows)}
+        tests, starts = {test for test, _ in by_place if test}, {start for _, start in by_place}
+        broken = Run.objects.filter(data_test__in=tests, window_start__in=starts, outcome=Outcome.BROKEN)
+        runs = broken.exclude(reason=RunReason.BACKTEST).select_related("revision", "data_test__dataset")
+        farthest_first = runs.order_by(F("excess").desc(nulls_last=True), "-measured_at")[:MOST_WINDOWS]
+        run = next((run for run in farthest_first if (run.data_test_id, run.window_start) in by_place), None)
+        if run is None:
+            return ""
+        worst, test = by_place[run.data_test_id, run.window_start], run.data_test
+        value = None if veil.hides_run(run) else run.value
+    else:
         worst = max(bad, key=lambda spoilt: (spoilt.standing is not None and spoilt.standing.excess) or 0.0)
         assert worst.standing is not None
-        value = None if is_hidden(worst.standing, veil) else worst.standing.value
-        return headline(_worst_result(worst.standing.data_test, worst, value), others=others, is_over=False)
-    by_place = {(spoilt.row.data_test_id, spoilt.row.window_start): spoilt for spoilt in reversed(windows)}
-    run = next((run for run in _broken_runs(windows) if (run.data_test_id, run.window_start) in by_place), None)
-    if run is None:
-        return ""
-    value = None if veil.hides_run(run) else run.value
-    worst = by_place[run.data_test_id, run.window_start]
-    return headline(_worst_result(run.data_test, worst, value), others=others, is_over=True)
-
-
-def _broken_runs(windows: Sequence[SpoiltShown]) -> Iterable[Run]:
-    """The broken runs of the tests over these windows, those that lay farthest beyond their bound first."""
-    if not windows:
-        return ()
-    tests = {spoilt.row.data_test_id for spoilt in windows if spoilt.row.data_test_id}
-    starts = {spoilt.row.window_start for spoilt in windows}
-    broken = Run.objects.filter(data_test__in=tests, window_start__in=starts, outcome=Outcome.BROKEN)
-    joined = broken.exclude(reason=RunReason.BACKTEST).select_related("revision", "data_test__dataset")
-    return joined.order_by(F("excess").desc(nulls_last=True), "-measured_at")[:MOST_WINDOWS]
-
-
-def _worst_result(test: DataTest, spoilt: SpoiltShown, value: float | None) -> WorstResult:
-    return WorstResult(
+        test, value = worst.standing.data_test, None if is_hidden(worst.standing, veil) else worst.standing.value
+    result = WorstResult(
         test=test.name,
         category=test.category,
         is_standard=test.origin == Origin.GENERATED and not test.template,
-        keys="" if spoilt.row.whole_table else spoilt.key,
+        keys="" if worst.row.whole_table else worst.key,
         value=value,
-        columns=tuple(dict.fromkeys(cause.column for cause in spoilt.moved if cause.column))[:MOST_COLUMNS],
+        columns=tuple(dict.fromkeys(cause.column for cause in worst.moved if cause.column))[:MOST_COLUMNS],
         datacenter=test.datacenter,
         spoils=test.spoils,
     )
+    return headline(result, others=others, is_over=is_over)
 
 
 def headlines_of(incidents: Sequence[Incident], veil: Veil) -> dict[int, str]:
@@ -439,7 +428,11 @@ def chain_of(incident: Incident) -> list[dict[str, Any]]:
     effects = list(root.effects.select_related("dataset", "incident").order_by("pk"))
     if not effects:
         return []
-    steps = _steps(root.dataset_id)
+    downstream = defaultdict[int, list[int]](list)
+    for below, above in upstream_map().items():
+        for upstream in above:
+            downstream[upstream].append(below)
+    steps = hops(root.dataset_id, downstream, 1, most=len(downstream))
     effects.sort(key=lambda alert: (steps.get(alert.dataset_id, 0), alert.dataset.full_name))
     return [
         {
@@ -450,19 +443,6 @@ def chain_of(incident: Incident) -> list[dict[str, Any]]:
         }
         for alert in (root, *effects)
     ]
-
-
-def _steps(dataset: int) -> dict[int, int]:
-    """How many steps downstream of a dataset the others lie, by id."""
-    downstream = defaultdict[int, list[int]](list)
-    for below, above in upstream_map().items():
-        for upstream in above:
-            downstream[upstream].append(below)
-    steps, reached = {dataset: 0}, [dataset]
-    while reached:
-        reached = list(dict.fromkeys(b for node in reached for b in downstream.get(node, ()) if b not in steps))
-        steps |= dict.fromkeys(reached, max(steps.values()) + 1)
-    return steps
 
 
 class AssignForm(forms.Form):
@@ -516,36 +496,29 @@ def act(request: HttpRequest, pk: int, action: str) -> HttpResponse:
         return complain(request, form, home)
     fields, author = form.cleaned_data, request.user.get_username()
     changes = {
-        field: value for field, value in fields.items() if action != "annotate" or _changes(incident, field, value)
+        field: value
+        for field, value in fields.items()
+        if action != "annotate" or field == "text" or value != getattr(incident, field)
     }
     before = incident.assigned_to, incident.acknowledged_by
     with changing(request, Incidents, name, key=pk, details=fields, refusal=services.UnableToResolve, home=home):
         result = service(incident, **changes, author=author, now=clock.now())
         is_same = before == (incident.assigned_to, incident.acknowledged_by)
-        if action == "assign":
-            messages.success(request, _assigned_text(incident, is_same=is_same, is_own=fields["to"] == author))
-        else:
-            messages.success(request, _done_text(action, incident, result))
+        text = _done_text(action, incident, result, is_same=is_same, is_own=fields.get("to") == author)
+        messages.success(request, text)
     return redirect("incident", pk)
 
 
-def _changes(incident: Incident, field: str, value: object) -> bool:
-    """Whether an annotation says something new."""
-    return field == "text" or value != getattr(incident, field)
-
-
-def _assigned_text(incident: Incident, *, is_same: bool, is_own: bool) -> str:
-    if is_same:
-        return "Nothing to change: it stands so already."
-    if is_own:
-        return "You are named as the person who works on it."
-    entry = incident.timeline.last()
-    return f"Saved: {entry.event} {entry.text}." if entry else "Saved."
-
-
-def _done_text(action: str, incident: Incident, result: Any) -> str:
+def _done_text(action: str, incident: Incident, result: Any, *, is_same: bool, is_own: bool) -> str:
     """What a form has done; of many windows a request closes only the first, so that Assay still has some to close."""
     match action:
+        case "assign" if is_same:
+            return "Nothing to change: it stands so already."
+        case "assign" if is_own:
+            return "You are named as the person who works on it."
+        case "assign":
+            entry = incident.timeline.last()
+            return f"Saved: {entry.event} {entry.text}." if entry else "Saved."
         case "acknowledge":
             return gettext("Acknowledged: you are named as the person who works on it.")
         case "rerun":

@@ -3,7 +3,7 @@
 What is sent, and to whom, is decided in ``alerting``.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -93,34 +93,24 @@ def silences_page(request: HttpRequest) -> HttpResponse:
         "now": now,
         "rows": [(row, row.ends_at > now and may(request, Action.SILENCE, row)) for row in readable(request, rows)],
         "categories": Category.values,
-        "typed": typed_before(request).get("new") or _prefill(request, now),
+        "typed": typed_before(request).get("new", {}),
         "may_silence": may(request, Action.SILENCE),
     }
-    return render(request, "web/silences.html", context | (_names(request) if context["may_silence"] else {}))
-
-
-def _prefill(request: HttpRequest, now: datetime) -> dict[str, str]:
-    """What mutes the incident that is asked for, for the usual time."""
-    pk = request.GET.get("incident", "")
-    incident = Incident.objects.select_related("dataset").filter(pk=pk).first() if pk.isdecimal() else None
-    if incident is None or not may(request, Action.READ, incident):
-        return {}
-    return {
-        "dataset": incident.dataset.full_name,
-        "category": incident.category,
-        "ends_at": f"{now + USUAL_MUTE:%Y-%m-%dT%H:%M}",
-        "reason": gettext("Incident %(id)s is known.") % {"id": incident.pk},
-    }
-
-
-def _names(request: HttpRequest) -> dict[str, list[str]]:
-    """The datasets and owners that the form suggests."""
-    rows = Dataset.objects.filter(missing_since__isnull=True).exclude(pk__in=hidden_datasets(request))
-    names, owners = rows.order_by("full_name"), rows.order_by("owner").distinct()
-    return {
-        "datasets": list(names.values_list("full_name", flat=True)[:MOST_SUGGESTED]),
-        "owners": list(owners.values_list("owner", flat=True)[:MOST_SUGGESTED]),
-    }
+    if not context["typed"] and (pk := request.GET.get("incident", "")).isdecimal():  # what mutes it for the usual time
+        incident = Incident.objects.select_related("dataset").filter(pk=pk).first()
+        if incident is not None and may(request, Action.READ, incident):
+            context["typed"] = {
+                "dataset": incident.dataset.full_name,
+                "category": incident.category,
+                "ends_at": f"{now + USUAL_MUTE:%Y-%m-%dT%H:%M}",
+                "reason": gettext("Incident %(id)s is known.") % {"id": incident.pk},
+            }
+    if context["may_silence"]:
+        datasets = Dataset.objects.filter(missing_since__isnull=True).exclude(pk__in=hidden_datasets(request))
+        names, owners = datasets.order_by("full_name"), datasets.order_by("owner").distinct()
+        context["datasets"] = list(names.values_list("full_name", flat=True)[:MOST_SUGGESTED])
+        context["owners"] = list(owners.values_list("owner", flat=True)[:MOST_SUGGESTED])
+    return render(request, "web/silences.html", context)
 
 
 @form_of("silences")

@@ -64,12 +64,25 @@ def reports_page(request: HttpRequest) -> HttpResponse:
     filters = InboxForm(request.GET).values()
     report_page = Paginator(_matching(request, filters), PAGE_SIZE).get_page(filters["page"])
     rows = list(report_page.object_list)
-    others = open_incidents_for(rows)
+    others = open_incidents_for(rows)  # what each may be joined to
+    summaries = []
+    for row in rows:
+        may_act = may(request, Action.ACT, row)
+        summary = {
+            "row": row,
+            "status": LOOKS.get(ReportState(row.state), DisplayStatus.UNTESTED),
+            "window": window_said(row),
+            "known": readable(request, row.joined.all()),
+            "others": readable(request, others.get(row.pk, [])) if may_act else [],
+            "may_act": may_act and row.state in UNSETTLED,
+            "may_test": may(request, Action.TEST, row.dataset),
+        }
+        summaries.append(summary)
     context = {
         "here": "reports",
         "now": clock.now(),
         "page": report_page,
-        "rows": [_report(request, row, others.get(row.pk, [])) for row in rows],
+        "rows": summaries,
         "states": STATES,
         "whose": MINE,
         "wanted": {**filters, "state": filters["state"] or UNDECIDED},
@@ -97,20 +110,6 @@ def _matching(request: HttpRequest, filters: Mapping[str, Any]) -> "QuerySet[Rep
     if dataset := filters.get("dataset"):
         rows = rows.filter(dataset__full_name__icontains=dataset)
     return rows
-
-
-def _report(request: HttpRequest, row: Report, others: list[Incident]) -> dict[str, Any]:
-    """One report as people read it, and whether whoever asks may decide of it; ``others``: what it may be joined to."""
-    may_act = may(request, Action.ACT, row)
-    return {
-        "row": row,
-        "status": LOOKS.get(ReportState(row.state), DisplayStatus.UNTESTED),
-        "window": window_said(row),
-        "known": readable(request, row.joined.all()),
-        "others": readable(request, others) if may_act else [],
-        "may_act": may_act and row.state in UNSETTLED,
-        "may_test": may(request, Action.TEST, row.dataset),
-    }
 
 
 def window_said(row: Report) -> str:
@@ -191,16 +190,15 @@ class ProblemForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """The fields, with the window that they say: a time, where one is given, before partitions."""
         values: dict[str, Any] = super().clean() or {}
-        start, end = values.get("start"), values.get("end")
-        if (start or end) and not self.errors:
+        if self.errors:
+            return values
+        start, end, first, last = (values[name] for name in ("start", "end", "first", "last"))
+        if start or end:
             if start is None or end is None:
                 raise forms.ValidationError(gettext("Say from when to when, or leave both empty."))
             if start >= end:
                 raise forms.ValidationError(gettext("The range must end after it starts."))
             return values | {"window": Window(start=start, end=end)}
-        return values if self.errors else values | {"window": self._of_partitions(values["first"], values["last"])}
-
-    def _of_partitions(self, first: str, last: str) -> Window:
         if self.partitioning is None or not (first or last):
             raise forms.ValidationError(gettext("Say of which time the data is bad."))
         try:
@@ -209,7 +207,7 @@ class ProblemForm(forms.Form):
             raise forms.ValidationError(in_english(str(unable))) from None
         if until.end <= begin.start:
             raise forms.ValidationError(gettext("The last bad partition must not be before the first."))
-        return Window(start=begin.start, end=until.end)
+        return values | {"window": Window(start=begin.start, end=until.end)}
 
 
 @page
@@ -222,7 +220,11 @@ def problem_page(request: HttpRequest, name: str) -> HttpResponse:
     last_day = {"start": f"{now - DAY:%Y-%m-%dT%H:%M}", "end": f"{now.astimezone(UTC):%Y-%m-%dT%H:%M}"}
     usual = {"first": keys[0], "last": keys[0]} if keys else last_day
     chosen = usual | {"saw": Saw.SOMETHING_ELSE.value} | request.GET.dict() | typed
-    form = ProblemForm(chosen, dataset.partitioning)
+    form, troubles = ProblemForm(chosen, dataset.partitioning), []
+    if form.is_valid():
+        fields, hidden = form.cleaned_data, hidden_datasets(request)
+        saw = fields["saw"] or Saw.SOMETHING_ELSE
+        troubles = likely_troubles(dataset, fields["window"], datacenter=fields["datacenter"], saw=saw, hidden=hidden)
     context = {
         "dataset": dataset,
         "now": now,
@@ -230,7 +232,7 @@ def problem_page(request: HttpRequest, name: str) -> HttpResponse:
         "typed": chosen,
         "saw": Saw.values,
         "replicas": dataset.replicas.all(),
-        "known": _matching_troubles(request, dataset, form),
+        "known": troubles,
     }
     if request.headers.get("HX-Request"):
         return render(request, "web/_known.html" if "part" in request.GET else "web/_problem.html", context)
@@ -249,6 +251,9 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
     fields = form.cleaned_data
     refusal = services.UnableToDecideReport
     with changing(request, Reports, "create", details=fields, refusal=refusal, home=home) as change:
+        incident = Incident.objects.select_related("dataset").filter(pk=pk).first() if (pk := fields["of"]) else None
+        if pk and (incident is None or not may(request, Action.READ, incident)):
+            raise services.UnableToDecideReport(f"There is no incident {pk}.")
         row = services.report(
             dataset=dataset,
             window=fields["window"],
@@ -256,7 +261,7 @@ def report(request: HttpRequest, name: str) -> HttpResponse:
             description=fields["description"].strip() or "No note was written.",
             saw=fields["saw"] or Saw.SOMETHING_ELSE,
             reporter=request.user.get_username(),
-            of=_named(request, fields["of"]),
+            of=incident,
             now=clock.now(),
         )
         change.key, thanks = row.pk, gettext("Thank you: report %(id)s is saved.") % {"id": row.pk}
@@ -272,27 +277,6 @@ def recent_keys(dataset: Dataset) -> list[str]:
         return []
     windows = partitioning.previous(partitioning.at(clock.now()), RECENT)
     return [partitioning.key(window) for window in reversed(windows)]
-
-
-def _matching_troubles(request: HttpRequest, dataset: Dataset, form: ProblemForm) -> list[Any]:
-    if not form.is_valid():
-        return []
-    fields = form.cleaned_data
-    return likely_troubles(
-        dataset,
-        fields["window"],
-        datacenter=fields["datacenter"],
-        saw=fields["saw"] or Saw.SOMETHING_ELSE,
-        hidden=hidden_datasets(request),
-    )
-
-
-def _named(request: HttpRequest, pk: int | None) -> Incident | None:
-    """The incident that the reporter says it is."""
-    incident = Incident.objects.select_related("dataset").filter(pk=pk).first() if pk else None
-    if pk and (incident is None or not may(request, Action.READ, incident)):
-        raise services.UnableToDecideReport(f"There is no incident {pk}.")
-    return incident
 
 
 def waiting(request: HttpRequest) -> dict[str, Callable[[], int]]:

@@ -178,21 +178,18 @@ def decide(request: HttpRequest, name: str, pk: int, action: str) -> HttpRespons
     with changing(request, Suggestions, action.replace("-", "_"), key=pk, refusal=refusal):
         if row is None:
             raise UnableToDecide("This suggestion is offered no more: the past was read again since.")
-        author, reason = request.user.get_username(), request.POST.get("reason", "")[:1000]
-        messages.success(request, _decide(row, action, reason, author, clock.now()))
+        author, now = request.user.get_username(), clock.now()
+        if action == "accept":
+            test = accept_suggestion(row, author=author, now=now)
+            text = gettext("Accepted: the soft test %(name)s runs from now on.") % {"name": test.name}
+        elif action == "reject":
+            reject_suggestion(row, reason=request.POST.get("reason", "")[:1000], author=author, now=now)
+            text = gettext("Rejected: it is not offered again until you take that back, below.")
+        else:
+            take_back_rejection(row, author=author, now=now)
+            text = gettext("Taken back: it is offered again.")
+        messages.success(request, text)
     return redirect("suggestions", name)
-
-
-def _decide(row: Offer, action: str, reason: str, author: str, now: datetime) -> str:
-    """Do it; what to say of it."""
-    if action == "accept":
-        name = accept_suggestion(row, author=author, now=now).name
-        return gettext("Accepted: the soft test %(name)s runs from now on.") % {"name": name}
-    if action == "reject":
-        reject_suggestion(row, reason=reason, author=author, now=now)
-        return gettext("Rejected: it is not offered again until you take that back, below.")
-    take_back_rejection(row, author=author, now=now)
-    return gettext("Taken back: it is offered again.")
 
 
 MOST_GAPS = 100

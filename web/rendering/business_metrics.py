@@ -18,6 +18,7 @@ from incident_manager.quality.now import statuses_now
 from incident_manager.quality.rules import QualityStatus
 
 NEWEST = 28  # windows
+VALUE_COLUMNS = ("window_start", "window_end", "value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,23 +44,22 @@ def business_metrics() -> QuerySet[Dataset]:
     """Those that a source tells of, by name, with their newest value."""
     values = Measurement.objects.filter(dataset=OuterRef("pk"), **_KNOWN).order_by("-window_start", "-measured_at")
     rows = Dataset.objects.filter(business_metric__isnull=False, missing_since__isnull=True)
-    newest = {f"newest_{name}": Subquery(values.values(name)[:1]) for name in ("window_start", "window_end", "value")}
+    newest = {f"newest_{name}": Subquery(values.values(name)[:1]) for name in VALUE_COLUMNS}
     return rows.annotate(**newest).prefetch_related("replicas").order_by("full_name")
 
 
 def metric_summaries(rows: Sequence[Dataset], veil: Veil, *, now: datetime) -> list[MetricSummary]:
     """Rows of ``business_metrics``, each with how it stands."""
     statuses = statuses_now({row.pk: row.full_name for row in rows}, now=now)
-    return [
-        MetricSummary(
-            dataset=row,
-            definition=definition,
-            status=statuses[row.pk],
-            newest=None if veil.hides_value_of(row) else _newest(row),
-        )
-        for row in rows
-        if (definition := definition_of(row))
-    ]
+    summaries = []
+    for row in rows:
+        if definition := definition_of(row):
+            start, end, value = (getattr(row, f"newest_{name}") for name in VALUE_COLUMNS)
+            is_hidden = veil.hides_value_of(row) or value is None
+            newest = None if is_hidden else _window_value(row, Window(start=start, end=end), value)
+            status = statuses[row.pk]
+            summaries.append(MetricSummary(dataset=row, definition=definition, status=status, newest=newest))
+    return summaries
 
 
 def sources_of(definition: BusinessMetricDefinition, hidden: Collection[int], *, now: datetime) -> list[dict[str, Any]]:
@@ -76,8 +76,8 @@ def newest_values(dataset: Dataset, veil: Veil) -> list[WindowValue]:
         return []
     rows = Measurement.objects.filter(dataset=dataset, datacenter=home(dataset).datacenter, **_KNOWN)
     values: dict[Window, float] = {}
-    columns = ("window_start", "window_end", "value")
-    for start, end, value in rows.order_by("-window_start", "-measured_at", "-pk").values_list(*columns).iterator():
+    newest_first = rows.order_by("-window_start", "-measured_at", "-pk").values_list(*VALUE_COLUMNS)
+    for start, end, value in newest_first.iterator():
         values.setdefault(Window(start=start, end=end), value)
         if len(values) > NEWEST:
             break
@@ -86,11 +86,6 @@ def newest_values(dataset: Dataset, veil: Veil) -> list[WindowValue]:
 
 
 _KNOWN = {"spec_text__startswith": f"{VALUE.name}(", "value__isnull": False, "measured_at__isnull": False}
-
-
-def _newest(row: Dataset) -> WindowValue | None:
-    start, end, value = (getattr(row, f"newest_{name}") for name in ("window_start", "window_end", "value"))
-    return None if value is None else _window_value(row, Window(start=start, end=end), value)
 
 
 def _window_value(dataset: Dataset, window: Window, value: float) -> WindowValue:

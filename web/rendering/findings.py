@@ -1,7 +1,7 @@
 """What a run found: its groups in rows, and what moved in a batch, each statistic with a small plot. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from math import isfinite
 from typing import Any
@@ -73,10 +73,24 @@ def groups_of(findings: Mapping[str, Any]) -> GroupSummary | None:
         for status, name in (("broken", "worst_groups"), ("unknown", "groups_not_judged"), ("held", "groups_that_hold"))
         for group in findings.get(name, ())
     ]
-    rows = [_row(status, group) for status, group in groups]
-    figures = [number for row in rows for number in (row.value, row.bound) if number is not None]
-    if figures and min(figures) >= 0 and (most := max(figures)) > 0:  # bars to one scale
-        rows = [row if row.value is None else replace(row, bar=_bar(row.value, row.bound, most)) for row in rows]
+    figures = [(_number(group.get("value")), _number(group.get("bound"))) for _, group in groups]
+    numbers = [number for pair in figures for number in pair if number is not None]
+    most = max(numbers) if numbers and min(numbers) >= 0 else 0.0  # bars to one scale
+    rows = []
+    for (status, group), (value, bound) in zip(groups, figures, strict=True):
+        key, bar = group["group"], None
+        if most > 0 and value is not None:
+            end = None if bound is None else round(bound / most * BAR_WIDTH, 1)
+            bar = Bar(length=round(value / most * BAR_WIDTH, 1), bound=end)
+        row = GroupRow(
+            key=[NULL if part is None else str(part) for part in key.values()],
+            status=status,
+            said=group["said"].removeprefix(f"{label(list(key), tuple(key.values()))}: "),
+            value=value,
+            bound=bound,
+            bar=bar,
+        )
+        rows.append(row)
     return GroupSummary(
         columns=list(groups[0][1]["group"]) if groups else [],
         rows=rows,
@@ -84,25 +98,9 @@ def groups_of(findings: Mapping[str, Any]) -> GroupSummary | None:
     )
 
 
-def _row(status: str, finding: Mapping[str, Any]) -> GroupRow:
-    group = finding["group"]
-    return GroupRow(
-        key=[NULL if value is None else str(value) for value in group.values()],
-        status=status,
-        said=finding["said"].removeprefix(f"{label(list(group), tuple(group.values()))}: "),
-        value=_number(finding.get("value")),
-        bound=_number(finding.get("bound")),
-    )
-
-
 def _number(stored: Any) -> float | None:
     number = None if stored is None else from_json(stored)
     return None if number is None or not isfinite(number) else float(number)
-
-
-def _bar(value: float, bound: float | None, most: float) -> Bar:
-    length, end = (None if number is None else round(number / most * BAR_WIDTH, 1) for number in (value, bound))
-    return Bar(length=length or 0.0, bound=end)
 
 
 WIDTH, HEIGHT = 280.0, 44.0

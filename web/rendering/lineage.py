@@ -72,10 +72,10 @@ def lineage(dataset: Dataset, *, now: datetime) -> Graph:
     return Graph(nodes=tuple(nodes), edges=inside)
 
 
-def hops(start: int, neighbours: Mapping[int, list[int]], direction: int) -> dict[int, int]:
-    """How many hops away each dataset lies that can be reached in three; a cycle ends where it began."""
-    columns, reached = {start: 0}, [start]
-    for hop in range(1, HOPS + 1):
-        reached = [next_ for node in reached for next_ in neighbours.get(node, []) if next_ not in columns]
+def hops(start: int, neighbours: Mapping[int, list[int]], direction: int, *, most: int = HOPS) -> dict[int, int]:
+    """How many hops away each dataset lies that can be reached in so many; a cycle ends where it began."""
+    columns, reached = {start: 0}, {start}
+    for hop in range(1, most + 1):
+        reached = {next_ for node in reached for next_ in neighbours.get(node, []) if next_ not in columns}
         columns |= dict.fromkeys(reached, hop * direction)
     return columns

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, UTC, date, datetime
-from functools import reduce
 
 from sqlglot import exp
 
@@ -67,7 +66,10 @@ class KeyRanges:
     def _start(self, operator: str, value: Value) -> datetime | None:
         """The first instant of what may lie above a value."""
         if isinstance(value, date):
-            return self._after(operator, value)
+            if not self._is_dated:
+                return None
+            start, end = self._holding(value)
+            return end if operator == ">" and self._is_exact(value) else start
         whole = self.order.whole
         if window := self._window(value):
             if not self.order.is_text:
@@ -81,7 +83,14 @@ class KeyRanges:
     def _end(self, operator: str, value: Value) -> datetime | None:
         """The instant where that ends which may lie below a value."""
         if isinstance(value, date):
-            return self._before(operator, value)
+            if not self._is_dated:
+                return None
+            start, end = self._holding(value)
+            if operator == "<" and self._is_exact(value):
+                return start
+            if operator == "<=" and not isinstance(value, datetime):  # hours of the day, where they are read as dates
+                return max(end, self._holding(_wall(value) + DAY - datetime.resolution)[1])
+            return end
         if window := self._window(value):
             if not self.order.is_text:
                 return None
@@ -105,22 +114,6 @@ class KeyRanges:
         if self.order.is_number and (isinstance(value, int) or value.isdigit()):
             number = int(value)
             yield self.order.first(lambda key: int(key) >= number)
-
-    def _after(self, operator: str, value: date) -> datetime | None:
-        if not self._is_dated:
-            return None
-        start, end = self._holding(value)
-        return end if operator == ">" and self._is_exact(value) else start
-
-    def _before(self, operator: str, value: date) -> datetime | None:
-        if not self._is_dated:
-            return None
-        start, end = self._holding(value)
-        if operator == "<" and self._is_exact(value):
-            return start
-        if operator == "<=" and not isinstance(value, datetime):  # hours of the day, where they are read as dates
-            return max(end, self._holding(_wall(value) + DAY - datetime.resolution)[1])
-        return end
 
     @property
     def _is_dated(self) -> bool:
@@ -314,13 +307,14 @@ class Comparing:
 
 def in_all(parts: Iterable[Intervals | None]) -> Intervals | None:
     """What lies in each of the parts; None is all there is."""
-    intervals = [part for part in parts if part is not None]
-    return reduce(_in_both, intervals) if intervals else None
-
-
-def _in_both(first: Intervals, other: Intervals) -> Intervals:
-    few, many = sorted((first, other), key=len)
-    return union(window for stretch in few for window in clip(many, stretch))
+    both: Intervals | None = None
+    for part in parts:
+        if part is not None and both is not None:
+            few, many = sorted((both, part), key=len)
+            both = union([window for stretch in few for window in clip(many, stretch)])
+        elif part is not None:
+            both = part
+    return both
 
 
 def _in_any(parts: Iterable[Intervals | None]) -> Intervals | None:

@@ -323,37 +323,28 @@ class _Places:
     def _relation(self, node: exp.Expr, level: SelectLevel) -> list[SelectSource]:
         """What stands between two joins, with the joins inside it."""
         inner = node.this if isinstance(node, exp.Subquery | exp.Lateral) else None
+        columns, alias = _columns_of(node), node.alias_or_name.lower()
         if isinstance(node, exp.Table):
-            made = [self._table(node, level)]
-        elif isinstance(node, exp.Subquery) and _is_relation(inner):
+            cte, schema = self.ctes[id(node)], "" if node.alias else node.db.lower()
+            is_plain = not _is_odd(node) and (cte is not None or not columns)
+            made = [SelectSource(select=level, alias=alias, schema=schema, columns=columns, is_plain=is_plain)]
+            if cte is not None:
+                result = self._result(cte.this)
+                result.readers += made
+                result.is_closed = result.is_closed or _is_inside(node, cte)
+            self.sources[id(node)] = made[0]
+        elif isinstance(node, exp.Subquery) and isinstance(node.unnest(), exp.Table):  # brackets around joins
             made = self._relation(node.this, level)
             for source in made if node.alias or _is_odd(node) else ():
                 source.alias, source.schema = node.alias.lower(), ""
-                source.is_plain = source.is_plain and len(made) == 1 and not _is_odd(node) and not _columns_of(node)
+                source.is_plain = source.is_plain and len(made) == 1 and not _is_odd(node) and not columns
         else:
             query = node if isinstance(node, exp.Subquery) else inner
             is_plain = isinstance(query, exp.Query) and not _is_odd(node)
-            alias, columns = node.alias_or_name.lower(), _columns_of(node)
             made = [SelectSource(select=level, alias=alias, columns=columns, is_plain=is_plain)]
             if query is not None:
                 self._result(query).readers += made
         return self._joined(made, node.args.get("joins") or (), level)
-
-    def _table(self, node: exp.Table, level: SelectLevel) -> SelectSource:
-        columns, cte = _columns_of(node), self.ctes[id(node)]
-        source = SelectSource(
-            select=level,
-            alias=node.alias_or_name.lower(),
-            schema="" if node.alias else node.db.lower(),
-            columns=columns,
-            is_plain=not _is_odd(node) and (cte is not None or not columns),
-        )
-        if cte is not None:
-            result = self._result(cte.this)
-            result.readers.append(source)
-            result.is_closed = result.is_closed or _is_inside(node, cte)
-        self.sources[id(node)] = source
-        return source
 
     def _joined(self, first: list[SelectSource], joins: Sequence[exp.Join], level: SelectLevel) -> list[SelectSource]:
         """All that is joined, each with the conditions of joins that its rows must pass to count."""
@@ -385,13 +376,6 @@ def _held(method: str, side: str, kind: str) -> tuple[bool, bool]:
     if kind not in JOINS or (kind == "OUTER" and not side):
         return False, False
     return side in ("", "RIGHT"), side in ("", "LEFT")
-
-
-def _is_relation(node: exp.Expr | None) -> bool:
-    """Whether brackets hold a table or joins rather than a query."""
-    while isinstance(node, exp.Subquery):
-        node = node.this
-    return isinstance(node, exp.Table)
 
 
 def _is_inside(node: exp.Expr | None, outer: exp.Expr) -> bool:

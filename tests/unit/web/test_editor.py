@@ -8,7 +8,8 @@ from execution_engine.language.parse import parse
 from execution_engine.metrics.registry import SIGNATURES
 from web.pages.assertion_words import call_of, completions, datasets_of, describe_operands, parts_of
 from web.pages.days import PlotBounds, bounds_with
-from web.pages.editor import HEIGHT, WIDTH, PastPoint, as_yaml, past_plot
+from web.pages.editor import HEIGHT, WIDTH, PastRow, as_yaml, past_plot
+from web.rendering.status import DisplayStatus
 
 FIGURES = st.floats(allow_nan=False, width=32) | st.none()
 
@@ -82,13 +83,20 @@ def test_a_bound_that_is_measured_too_is_what_it_was_then(
     assert bounds_with(parse(assertion), measured) == expected
 
 
+def past_row(
+    value: float | None, low: float | None = None, high: float | None = None, *, is_broken: bool = False
+) -> PastRow:
+    """A window with this value, which had to lie between these figures."""
+    status = DisplayStatus.FAIL if is_broken else DisplayStatus.PASS
+    return PastRow(key="", status=status, word="", value=value, low=low, high=high)
+
+
 def test_nothing_is_drawn_where_nothing_was_measured() -> None:
-    assert past_plot([PastPoint(value=None), PastPoint(value=None, low=3)]) is None
+    assert past_plot([past_row(None), past_row(None, low=3)]) is None
 
 
 def test_a_gap_cuts_the_line_and_a_broken_window_is_marked() -> None:
-    points = [PastPoint(value=1), PastPoint(value=2), PastPoint(value=None), PastPoint(value=5, broken=True)]
-    plot = past_plot(points)
+    plot = past_plot([past_row(1), past_row(2), past_row(None), past_row(5, is_broken=True)])
     assert plot is not None
     assert (len(plot.lines), len(plot.held), len(plot.broken)) == (1, 2, 1)
     assert (plot.low, plot.high) == (1, 5)
@@ -96,7 +104,7 @@ def test_a_gap_cuts_the_line_and_a_broken_window_is_marked() -> None:
 
 @given(st.lists(st.tuples(FIGURES, FIGURES, FIGURES, st.booleans()), min_size=1, max_size=40))
 def test_each_known_window_has_one_mark_inside_the_plot(rows: list[tuple[float | None, ...]]) -> None:
-    points = [PastPoint(value=value, low=low, high=high, broken=bool(broken)) for value, low, high, broken in rows]
+    points = [past_row(value, low, high, is_broken=bool(broken)) for value, low, high, broken in rows]
     known = [each for each in points if each.value is not None and abs(each.value) != float("inf")]
     plot = past_plot(points)
     if plot is None:

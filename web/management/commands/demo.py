@@ -30,7 +30,14 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Replay, and say what became of every fault."""
         conf = config()
-        _refuse_what_leaves_home()
+        addresses = {
+            "ASSAY_DATABASE_URL": conf.database_url,
+            "ASSAY_EMAIL_URL": conf.email_url,
+            "ASSAY_WEBHOOK_URL": conf.webhook_url,
+        }
+        # the demo's people do not exist, and its rows belong to nobody: neither must reach a real service
+        if named := [name for name, value in addresses.items() if value]:
+            raise UnableToRun(f"the demo keeps to its own folder: unset {', '.join(named)}")
         configure_logs(level="WARNING", as_json=conf.log_json)
         os.environ.setdefault("SPARK_SUBMIT_OPTS", SHORT_LIVED_JVM)
         try:
@@ -52,15 +59,3 @@ class Command(Base):
         show(console, result)
         console.print(f"Spark ran on {result['java']}.", soft_wrap=True)
         show_open(console, open_addresses(), f"ASSAY_HOME={config().home} {sys.argv[0]} up")
-
-
-def _refuse_what_leaves_home() -> None:
-    """The demo's people do not exist, and its rows belong to nobody: neither must reach a real service."""
-    conf = config()
-    addresses = {
-        "ASSAY_DATABASE_URL": conf.database_url,
-        "ASSAY_EMAIL_URL": conf.email_url,
-        "ASSAY_WEBHOOK_URL": conf.webhook_url,
-    }
-    if named := [name for name, value in addresses.items() if value]:
-        raise UnableToRun(f"the demo keeps to its own folder: unset {', '.join(named)}")

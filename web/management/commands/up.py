@@ -52,8 +52,14 @@ class Command(Base):
             raise UnableToRun(str(wrong)) from None
         server = _listening(options["host"], options["port"])
         _lead_links_here(options["host"], server.effective_port)
-        console = Console(stderr=True)
-        _welcome(console, options["host"], server.effective_port)
+        console, users = Console(stderr=True), get_user_model().objects
+        console.print(f"Assay is up at http://{options['host']}:{server.effective_port}/")
+        admin = users.filter(is_superuser=True).order_by("pk").first()
+        if admin is None:
+            password = secrets.token_urlsafe(12)
+            admin = users.create_superuser("admin", password=password)
+            console.print(f"Sign in as [bold]admin[/bold] with the password [bold]{password}[/bold] (shown only now).")
+        console.print(f"A new password for {admin}: assay changepassword {admin}")
         warm_up()
         if (standing := SimulatedClock.objects.first()) is None:
             begin_pruning(clock.now())
@@ -98,18 +104,6 @@ def _lead_links_here(host: str, port: int) -> None:
     except OSError as error:
         raise UnableToRun(f"cannot write {file}: {error.strerror}. Make room there, or correct ASSAY_HOME.") from None
     config.cache_clear()
-
-
-def _welcome(console: Console, host: str, port: int) -> None:
-    """Say where to go, and with which password the first time; later, how to set another one."""
-    user_model = get_user_model()
-    console.print(f"Assay is up at http://{host}:{port}/")
-    admin = user_model.objects.filter(is_superuser=True).order_by("pk").first()
-    if admin is None:
-        password = secrets.token_urlsafe(12)
-        admin = user_model.objects.create_superuser("admin", password=password)
-        console.print(f"Sign in as [bold]admin[/bold] with the password [bold]{password}[/bold] (shown only now).")
-    console.print(f"A new password for {admin}: assay changepassword {admin}")
 
 
 def _repeat(work: Callable[[], int], lane: Lane) -> None:
