@@ -155,7 +155,10 @@ def remove_source(name: str, *, now: datetime) -> Applied:
 
 
 def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: datetime) -> DataTest:
-    """The test as the source tells it; one that was retired lives again."""
+    """The test as the source tells it; one that was retired lives again.
+
+    A name that is a standard test's, or that of a live test which was written elsewhere, is refused.
+    """
     if dataset is None:
         raise UnableToWrite(f"the catalog has no dataset {custom.dataset!r}; tell of it first")
     row = DataTest.objects.filter(dataset=dataset, name=custom.name).select_related("dataset", "revision").first()
@@ -165,7 +168,16 @@ def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: 
         values |= {"name": custom.name, "category": custom.category}
         row = write_data_test(dataset=dataset, author=source, now=now, **values)
     else:
-        _refuse_others(row, source)
+        if row.origin == Origin.GENERATED:
+            raise UnableToWrite("that is the name of a standard test: give it another name")
+        is_free = row.retired_at is not None or row.missing_since is not None
+        if row.template and not is_free and RuleTemplate.objects.filter(name=row.template).exists():
+            raise UnableToWrite(f"the template {row.template!r} makes a test of that name: give it another name")
+        if row.source != source and not is_free:
+            where = f"in the source {row.source!r}" if row.source else "by page or API"
+            raise UnableToWrite(
+                f"a test of that name was written {where}: give it another name, or retire that one first"
+            )
         if row.category != custom.category:  # its standings and incidents are of the old one
             raise UnableToWrite(f"its category is {row.category} and stays so: give it another name")
         DataTest.objects.filter(pk=row.pk).update(retired_at=None, template="")
@@ -176,18 +188,6 @@ def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: 
             start(row, now=now)
     DataTest.objects.filter(pk=row.pk).update(source=source, missing_since=None)
     return row
-
-
-def _refuse_others(row: DataTest, source: str) -> None:
-    """Raise UnableToWrite for a name that is a standard test's, or that of a live test which was written elsewhere."""
-    if row.origin == Origin.GENERATED:
-        raise UnableToWrite("that is the name of a standard test: give it another name")
-    is_free = row.retired_at is not None or row.missing_since is not None
-    if row.template and not is_free and RuleTemplate.objects.filter(name=row.template).exists():
-        raise UnableToWrite(f"the template {row.template!r} makes a test of that name: give it another name")
-    if row.source != source and not is_free:
-        where = f"in the source {row.source!r}" if row.source else "by page or API"
-        raise UnableToWrite(f"a test of that name was written {where}: give it another name, or retire that one first")
 
 
 # A catalog in files: read with every mistake told at once, those of its assertions too, and written whole or not.
@@ -341,7 +341,7 @@ def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
             fault = removal_fault(applied.missing, applied.dataset_count)
             changed = Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas").order_by("full_name")
             made = {dataset.pk: changes_of(dataset) for dataset in changed}
-            of_tests = [part for row in changed for part in (*_generated(row, now), *_made(row, made[row.pk]))]
+            of_tests = [part for row in changed for part in _differences_of_tests(row, made[row.pk], now)]
             rows = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
             gaps: list[GapSpec] = []
             for row in rows.order_by("full_name"):
@@ -385,24 +385,20 @@ def _flat(dataset: Dataset) -> dict[str, Any]:
     return {**values, **inside, "columns": columns}
 
 
-def _made(dataset: Dataset, made_changes: MadeChanges) -> Iterable[Difference]:
-    """What becomes of the tests that templates make of a changed dataset."""
-    live = [row for row, _ in made_changes.take if not (row.is_retired or row.is_leaving)]
-    before = [row.made for row in (*live, *made_changes.leave)]
-    after = [*made_changes.make, *(made for _, made in made_changes.take)]
-    yield from differences(_pictures(dataset, before), _pictures(dataset, after))
-
-
-def _generated(dataset: Dataset, now: datetime) -> Iterable[Difference]:
-    """What becomes of the standard tests of a changed dataset, once the grace of what is gone is over."""
-    test_changes = changes(dataset, generate(dataset), now + RETIRE_GRACE)
-    before = [existing.definition for existing, _ in test_changes.revise if existing.definition]
-    gone = [test for test in test_changes.retire if test.definition]  # the others are in the pictures
-    after = [*test_changes.create, *(target for _, target in (*test_changes.revise, *test_changes.revive))]
+def _differences_of_tests(dataset: Dataset, made: MadeChanges, now: datetime) -> Iterator[Difference]:
+    """What becomes of a changed dataset's standard tests, once the grace of what is gone is over, and of templates'."""
+    standard = changes(dataset, generate(dataset), now + RETIRE_GRACE)
+    before = [existing.definition for existing, _ in standard.revise if existing.definition]
+    gone = [test for test in standard.retire if test.definition]  # the others are in the pictures
+    after = [*standard.create, *(target for _, target in (*standard.revise, *standard.revive))]
     yield from differences(
         {**_pictures(dataset, before), **{("test", f"{dataset}: {test.name}"): {} for test in gone}},
         _pictures(dataset, after),
     )
+    live = [row for row, _ in made.take if not (row.is_retired or row.is_leaving)]
+    before = [row.made for row in (*live, *made.leave)]
+    after = [*made.make, *(target for _, target in made.take)]
+    yield from differences(_pictures(dataset, before), _pictures(dataset, after))
 
 
 def _pictures(dataset: Dataset, tests: Iterable[DataTestSpec]) -> Picture:

@@ -82,7 +82,13 @@ class Verifier:
         try:
             groups: dict[tuple[bool, ForeignInputs], list[CopyTest]] = {}
             for test in tests:
-                groups.setdefault((self._asks_engine(test, path, moment), test.inputs), []).append(test)
+                if test.name not in self._needs_engine:
+                    try:
+                        self._verify([test], path, moment, _NoEngine(), joins=False)  # type: ignore[arg-type]
+                        self._needs_engine[test.name] = False
+                    except _NeedsEngine:
+                        self._needs_engine[test.name] = True
+                groups.setdefault((self._needs_engine[test.name], test.inputs), []).append(test)
             results: dict[str, ConstraintResult] = {}
             for group in groups.values():
                 results |= self._verify(group, path, moment, self.engine, joins=joins)
@@ -94,15 +100,6 @@ class Verifier:
         """The rows are part of the past from now on."""
         self.past.save(StoredMetrics(key=ResultKey.of(moment.at), values={"row_count()": rows.num_rows}))
         self.results([test for test in tests if test.has_past], rows, moment, joins=True)
-
-    def _asks_engine(self, test: CopyTest, path: Path, moment: Moment) -> bool:
-        if test.name not in self._needs_engine:
-            try:
-                self._verify([test], path, moment, _NoEngine(), joins=False)  # type: ignore[arg-type]
-                self._needs_engine[test.name] = False
-            except _NeedsEngine:
-                self._needs_engine[test.name] = True
-        return self._needs_engine[test.name]
 
     def _verify(
         self, tests: Sequence[CopyTest], path: Path, moment: Moment, engine: Engine, *, joins: bool

@@ -183,19 +183,19 @@ class Upstreams:
 
     def __call__(self, others: ForeignInputs, moment: Moment) -> Mapping[str, Table | Path]:
         """What an assertion reads beside the copy of a window; a dataset that has no rows there is left out."""
-        whole = {name: _files_named(name)[1] for name in others.whole}
-        windows = {name: self._window_of(name, moment) for name in others.windows}
-        return whole | {name: path for name, path in windows.items() if path is not None}
-
-    def _window_of(self, name: str, moment: Moment) -> Path | None:
-        if (name, moment.key) not in self._written:
-            dataset, table = _files_named(name)
-            try:
-                rows = rows_of(dataset, table, self.partitioning.window(moment.key))
-            except UnableToListFiles as error:
-                raise UnableToRun(str(error.failure.detail)) from None
-            path = self.folder / f"beside-{len(self._written)}.parquet"
-            if rows is not None:
-                pq.write_table(rows, path)
-            self._written[name, moment.key] = None if rows is None else path
-        return self._written[name, moment.key]
+        tables: dict[str, Table | Path] = {name: _files_named(name)[1] for name in others.whole}
+        for name in others.windows:
+            key = name, moment.key
+            if key not in self._written:
+                dataset, table = _files_named(name)
+                try:
+                    rows = rows_of(dataset, table, self.partitioning.window(moment.key))
+                except UnableToListFiles as error:
+                    raise UnableToRun(str(error.failure.detail)) from None
+                path = self.folder / f"beside-{len(self._written)}.parquet"
+                if rows is not None:
+                    pq.write_table(rows, path)
+                self._written[key] = None if rows is None else path
+            if (copy := self._written[key]) is not None:
+                tables[name] = copy
+        return tables

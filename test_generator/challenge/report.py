@@ -228,11 +228,22 @@ def show(console: Console, result: Mapping[str, Any]) -> None:
         heads = ["adds", "catches", "suggestion", "as", "false alarms"]
         table = Table(*heads, title=title, caption=_more(helpful))
         for row in helpful[:MOST_SHOWN]:
-            text, alarms = row["assertion"], str(row["false_alarms"] or "")
+            text, false_alarms = row["assertion"], str(row["false_alarms"] or "")
             text = text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
-            table.add_row(str(row["adds"]), str(row["catches"]), escape(text), escape(row["why"]), alarms)
+            table.add_row(str(row["adds"]), str(row["catches"]), escape(text), escape(row["why"]), false_alarms)
         console.print(table)
-    _show_alarms(console, result["windows"])
+    alarms = {
+        row["window"]: [*row["tests"], *row["suggestions"], *["novelty"] * bool(row["novel"])]
+        for row in result["windows"]
+    }
+    if any(alarms.values()):
+        console.print("False alarms, unless the window is wrong itself (its copies count as missed by these):")
+        lines = [escape(f"  {window}: {', '.join(names)}") for window, names in alarms.items() if names]
+        console.print("\n".join(lines), soft_wrap=True)
+    else:
+        console.print("No false alarm on the windows as they are.")
+    if any(row["novel"] is None for row in result["windows"]):
+        console.print("Novelty is still learning: it needs 8 windows before.")
     if result["not_judged"]:
         console.print("Not judged on copies:")
     for name, why in result["not_judged"].items():
@@ -256,20 +267,6 @@ def _kinds(result: Mapping[str, Any]) -> Table:
     table.add_section()
     table.add_row("all", *[""] * len(shares), cell(result["caught"]))
     return table
-
-
-def _show_alarms(console: Console, windows: Sequence[Mapping[str, Any]]) -> None:
-    alarms = [
-        (row["window"], [*row["tests"], *row["suggestions"], *["novelty"] * bool(row["novel"])]) for row in windows
-    ]
-    lines = [escape(f"  {window}: {', '.join(names)}") for window, names in alarms if names]
-    if lines:
-        console.print("False alarms, unless the window is wrong itself (its copies count as missed by these):")
-        console.print("\n".join(lines), soft_wrap=True)
-    else:
-        console.print("No false alarm on the windows as they are.")
-    if any(row["novel"] is None for row in windows):
-        console.print("Novelty is still learning: it needs 8 windows before.")
 
 
 def _more(rows: Sequence[Any]) -> str | None:

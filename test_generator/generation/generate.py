@@ -45,7 +45,15 @@ def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
     for row in users.select_related("dataset", "revision"):  # their columns may be declared otherwise by now
         with suppress(UnableToWrite):  # it does not fit the dataset any longer: its runs say so
             revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
-    _note_gaps(dataset, (*generation.gaps, *gaps), now)
+    open_gaps = Gap.objects.filter(dataset=dataset, closed_at__isnull=True)
+    rows = {(gap.category, gap.template, gap.reason): gap for gap in open_gaps}
+    by_key = {(gap.category, gap.template, gap.reason): gap for gap in (*generation.gaps, *gaps)}
+    closed = [row.pk for key, row in rows.items() if key not in by_key]
+    Gap.objects.filter(pk__in=closed).update(closed_at=now, next_report_at=None)
+    for key, gap in by_key.items():
+        if key not in rows:
+            next_report_at = now + REPORT_EVERY if gap.mendable else None
+            Gap.objects.create(**{**vars(gap), "dataset": dataset}, since=now, next_report_at=next_report_at)
     forget_sensitive(dataset)
     left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
     begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
@@ -97,24 +105,22 @@ def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
         ExistingTest(
             id=row.pk,
             name=row.name,
-            definition=_as_wanted(row) if row.origin == Origin.GENERATED else None,
+            definition=DataTestSpec(
+                name=row.name,
+                category=row.category,  # type: ignore[arg-type]
+                definition=Definition.of(row.revision),
+                datacenter=row.datacenter,
+                spoils=row.spoils,
+                scope=row.scope,  # type: ignore[arg-type]
+            )
+            if row.origin == Origin.GENERATED
+            else None,
             retired_at=row.retired_at,
             missing_since=row.missing_since if row.origin == Origin.USER else dataset.missing_since,
         )
         for row in rows
     ]
     return reconcile(existing, generation.tests, now=now, retire_grace=RETIRE_GRACE)
-
-
-def _as_wanted(row: DataTest) -> DataTestSpec:
-    return DataTestSpec(
-        name=row.name,
-        category=row.category,  # type: ignore[arg-type]
-        definition=Definition.of(row.revision),
-        datacenter=row.datacenter,
-        spoils=row.spoils,
-        scope=row.scope,  # type: ignore[arg-type]
-    )
 
 
 def apply(dataset: Dataset, changes: Changes, now: datetime) -> None:
@@ -128,16 +134,3 @@ def apply(dataset: Dataset, changes: Changes, now: datetime) -> None:
         rewrite(rows[existing.id], spec, author=AUTHOR, now=now)
     for existing in changes.retire:
         retire(rows[existing.id], now=now)
-
-
-def _note_gaps(dataset: Dataset, gaps: tuple[GapSpec, ...], now: datetime) -> None:
-    """Open a row for each new gap, and close the rows of gaps that are gone."""
-    open_gaps = Gap.objects.filter(dataset=dataset, closed_at__isnull=True)
-    rows = {(gap.category, gap.template, gap.reason): gap for gap in open_gaps}
-    by_key = {(gap.category, gap.template, gap.reason): gap for gap in gaps}
-    closed = [row.pk for key, row in rows.items() if key not in by_key]
-    Gap.objects.filter(pk__in=closed).update(closed_at=now, next_report_at=None)
-    for key, gap in by_key.items():
-        if key not in rows:
-            next_report_at = now + REPORT_EVERY if gap.mendable else None
-            Gap.objects.create(**{**vars(gap), "dataset": dataset}, since=now, next_report_at=next_report_at)

@@ -58,8 +58,7 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
         _duplicates(dataset),
         _consistency(dataset),
         _schema(dataset),
-        _inferred_schema(dataset),
-        _novelty(dataset),
+        _of_profiles(dataset),
     )
     return Generation.of(chain.from_iterable(rules))
 
@@ -86,24 +85,22 @@ def _freshness(dataset: DatasetProfile) -> Results:
 def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Results:
     """As many rows as each one-to-one upstream has, and the keys of samples of others."""
     for edge in upstreams:
-        if edge.one_to_one:
-            yield from _same_rows(dataset, edge.dataset)
+        if not edge.one_to_one:
+            continue
+        if reason := _obstacle(dataset, edge.dataset):
+            yield _gap(dataset, "completeness", reason)
+            continue
+        # partition by partition and in the whole table: too few are lost, too many were loaded twice
+        name, sla = edge.dataset.full_name, dataset.targets.completeness
+        bounds = f"{number(sla)} and {format(2 - _decimal(sla), 'f')}"
+        ratio = f"row_count() / row_count(dataset={text(name)})"
+        yield from _both_scopes(dataset, "completeness", f"completeness:{name}", f"{ratio} between {bounds}")
     for edge in upstreams:
         if edge.sampled:
             yield from _sample(dataset, edge)
     if not any(edge.one_to_one or edge.sampled for edge in upstreams):
         reason = "none of its upstreams is one-to-one or sampled" if upstreams else "it has no upstream"
         yield _gap(dataset, "completeness", f"{reason}, so there is nothing to compare its rows with.", mendable=False)
-
-
-def _same_rows(dataset: DatasetProfile, upstream: DatasetProfile) -> Results:
-    """Partition by partition and in the whole table: too few are lost, too many were loaded twice."""
-    if reason := _obstacle(dataset, upstream):
-        yield _gap(dataset, "completeness", reason)
-        return
-    ratio, sla = f"row_count() / row_count(dataset={text(upstream.full_name)})", dataset.targets.completeness
-    bounds = f"{number(sla)} and {format(2 - _decimal(sla), 'f')}"
-    yield from _both_scopes(dataset, "completeness", f"completeness:{upstream.full_name}", f"{ratio} between {bounds}")
 
 
 def _sample(dataset: DatasetProfile, upstream: Upstream) -> Results:
@@ -228,27 +225,24 @@ def _schema(dataset: DatasetProfile) -> Results:
         yield _test(dataset, "schema", "schema", f"schema_drift(of={text(OTHERS)}) = 0", severity="soft")
 
 
-def _inferred_schema(dataset: DatasetProfile) -> Results:
-    """Each partition keeps to the schema that those before it have in common; for those who ask for it. Soft."""
+def _of_profiles(dataset: DatasetProfile) -> Results:
+    """Each partition is like those before it and, where that is asked for, keeps to the schema that they share.
+
+    Soft: it says that something is unusual, not that it is wrong.
+    """
     if dataset.inferred_schema and dataset.partition is None:
         reason = "it has no partition key, so a schema cannot be inferred from earlier partitions."
         yield _gap(dataset, "schema", reason)
-    elif dataset.inferred_schema:
-        yield _of_profiles(dataset, "schema", "schema-inferred", "novelty(method='schema') <= 1")
-
-
-def _novelty(dataset: DatasetProfile) -> Results:
-    """Each partition is like those before it. Soft: it says that something is unusual, not that it is wrong."""
+    rules: list[tuple[StandardCategory, str, str]] = []
+    if dataset.partition is not None and dataset.inferred_schema:
+        rules.append(("schema", "schema-inferred", "novelty(method='schema') <= 1"))
     if dataset.partition is not None and dataset.targets.novelty:
-        yield _of_profiles(dataset, "novelty", "novelty", "novelty() <= 1")
-
-
-def _of_profiles(
-    dataset: DatasetProfile, category: StandardCategory, name: str, assertion: str
-) -> DataTestSpec | GapSpec:
-    if not dataset.replicas[0].is_in_lake:
-        return _gap(dataset, category, "it lies outside the lake, where no profile is taken.", mendable=False)
-    return _test(dataset, category, name, assertion, severity="soft")
+        rules.append(("novelty", "novelty", "novelty() <= 1"))
+    for category, name, assertion in rules:
+        if dataset.replicas[0].is_in_lake:
+            yield _test(dataset, category, name, assertion, severity="soft")
+        else:
+            yield _gap(dataset, category, "it lies outside the lake, where no profile is taken.", mendable=False)
 
 
 def business_metric_tests(metric: DatasetProfile) -> Generation:

@@ -215,7 +215,11 @@ class _Search:
             share = _share(groups, codes)
             broken = round((1 - share) * len(codes))
             if share >= self.least_share and expected >= max(self.least_expected, 100 * broken, 1e-9):
-                self._add(left, right, share, expected)
+                names, has_null = tuple(self.names[at] for at in left), any(self.has_null[at] for at in left)
+                self.results.append(Dependency(names, self.names[right], share, expected, has_null))
+                self._lefts_of.setdefault(right, []).append(frozenset(left))
+                if share == 1 and not self.has_null[right]:
+                    self._implied.append((frozenset(left), right))
 
     def _codes(self, at: int) -> Codes:
         """Of all rows."""
@@ -225,16 +229,17 @@ class _Search:
             self._whole[at] = codes_of(self.table.column(self.names[at]))
         return self._whole[at]
 
-    def _add(self, left: tuple[int, ...], right: int, share: float, expected: float) -> None:
-        names, has_null = tuple(self.names[at] for at in left), any(self.has_null[at] for at in left)
-        self.results.append(Dependency(names, self.names[right], share, expected, has_null))
-        self._lefts_of.setdefault(right, []).append(frozenset(left))
-        if share == 1 and not self.has_null[right]:
-            self._implied.append((frozenset(left), right))
-
     def _rights(self, left: tuple[int, ...]) -> Ints:
         """The columns that may follow from a left side, by the sample."""
-        rows, first = _repeated(self.sample[:, left])
+        # the rows that repeat the values of an earlier one, and the first one that has the same; NULL repeats nothing
+        values = self.sample[:, left]
+        rows = np.flatnonzero((values >= 0).all(axis=1))
+        groups = combined([column[rows].astype(np.int64) for column in values.T])
+        first_of = np.empty(int(groups.max(initial=-1)) + 1, np.int64)
+        first_of[groups[::-1]] = rows[::-1]
+        first = first_of[groups]
+        repeats = first != rows
+        rows, first = rows[repeats], first[repeats]
         if not len(rows):
             if not self.is_cut:
                 self._keys.append(frozenset(left))
@@ -249,16 +254,6 @@ class _Search:
         if self.is_cut:  # what few rows say may be by chance
             rights = rights[len(rows) * (1 - self.by_chance[rights]) >= min(self.least_expected, 10.0)]
         return rights
-
-
-def _repeated(values: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
-    """The rows that repeat the values of an earlier one, and the first one that has the same; NULL repeats nothing."""
-    rows = np.flatnonzero((values >= 0).all(axis=1))
-    groups = combined([column[rows].astype(np.int64) for column in values.T])
-    first = np.empty(int(groups.max(initial=-1)) + 1, np.int64)
-    first[groups[::-1]] = rows[::-1]
-    repeats = first[groups] != rows
-    return rows[repeats], first[groups[repeats]]
 
 
 def _share(groups: Codes, right: Codes) -> float:
@@ -315,12 +310,17 @@ def minimal_keys(table: pa.Table, most_columns: int = MOST_COLUMNS, most_keys: i
         for name, column in columns.items()
         if not (column.null_count or is_nested(column.type) or pa.types.is_floating(column.type))
     }
+    distinct = {name: int(column_codes.max()) + 1 for name, column_codes in codes.items()}
+    by_distinct = sorted((name for name in codes if distinct[name] > 1), key=lambda name: -distinct[name])
     rows = np.random.default_rng(0).permutation(table.num_rows)[:KEY_SAMPLE]
     sampled = {name: np.unique(column_codes[rows], return_inverse=True)[1] for name, column_codes in codes.items()}
     keys: list[tuple[str, ...]] = []
     looked_at = 0
     for size in range(1, most_columns + 1):
-        for names in _sets(codes, size, table.num_rows):
+        for chosen in combinations(by_distinct, size):  # those with the most different values first
+            if prod(distinct[name] for name in chosen) < table.num_rows:
+                continue
+            names = tuple(name for name in codes if name in chosen)
             looked_at += 1
             if looked_at > MOST_KEY_SETS or len(keys) == most_keys:
                 return keys
@@ -335,15 +335,6 @@ def is_key(table: pa.Table, names: Sequence[str]) -> bool:
     """Whether the columns are complete, and every row has values of its own in them."""
     columns = [table.column(name) for name in names]
     return not any(column.null_count for column in columns) and _is_unique(map(codes_of, columns))
-
-
-def _sets(codes: dict[str, Codes], size: int, rows: int) -> Iterator[tuple[str, ...]]:
-    """The sets of so many columns that may be keys, those with the most different values first."""
-    distinct = {name: int(column_codes.max()) + 1 for name, column_codes in codes.items()}
-    names = sorted((name for name in codes if distinct[name] > 1), key=lambda name: -distinct[name])
-    for chosen in combinations(names, size):
-        if prod(distinct[name] for name in chosen) >= rows:
-            yield tuple(name for name in codes if name in chosen)
 
 
 def _is_unique(columns: Iterable[Codes]) -> bool:

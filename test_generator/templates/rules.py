@@ -88,13 +88,9 @@ def making(templates: Iterable[TemplateProfile], dataset: DatasetProfile, fault_
                 reasons.append(why)
             else:
                 tests[test.name] = test
-        gaps += [_gap(dataset.full_name, template, reason) for reason in reasons]
+        of_template = {"category": template.category, "template": template.name, "mendable": False}  # see coverage
+        gaps += [GapSpec(dataset=dataset.full_name, reason=reason, **of_template) for reason in reasons]
     return Generation(tests=tuple(tests.values()), gaps=tuple(gaps))
-
-
-def _gap(dataset: str, template: TemplateProfile, reason: str) -> GapSpec:
-    """It counts against no coverage, which is that of standard tests."""
-    return GapSpec(dataset=dataset, category=template.category, reason=reason, mendable=False, template=template.name)
 
 
 def by_template(gaps: Iterable[GapSpec]) -> tuple[GapSpec, ...]:

@@ -124,8 +124,38 @@ def changes_of(dataset: Dataset) -> MadeChanges:
     """What turns the dataset's tests into those that the templates make of it, and what they lack."""
     templates = RuleTemplate.objects.order_by("name")
     rows = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("revision")
-    made = _made(dataset, [template_of(row) for row in templates]) if templates else Generation()
-    return made_changes([_standing(row) for row in rows], made, dataset.full_name)
+    made = Generation()
+    if templates and not dataset.missing_since and dataset.business_metric is None:  # templates are of tables
+        own = profile_of(dataset)
+
+        def fault_of(assertion: str) -> str | None:
+            try:
+                checked_tree(own, assertion, catalogued)
+            except UnableToWrite as error:
+                first, *_ = str(error).splitlines()
+                return first.removeprefix("Cannot accept the assertion: ")
+            return None
+
+        made = making([template_of(row) for row in templates], own, fault_of)
+    standing = [
+        StandingTest(
+            id=row.pk,
+            made=DataTestSpec(
+                template=row.template,
+                name=row.name,
+                category=cast(CategoryName, row.category),
+                definition=Definition.of(row.revision).as_written,
+                scope=row.scope,  # type: ignore[arg-type]
+                datacenter=row.datacenter,
+            ),
+            is_standard=row.origin == Origin.GENERATED,
+            source=row.source,
+            is_retired=row.retired_at is not None,
+            is_leaving=row.missing_since is not None,
+        )
+        for row in rows
+    ]
+    return made_changes(standing, made, dataset.full_name)
 
 
 def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[GapSpec, ...]:
@@ -141,42 +171,6 @@ def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[GapSpec, ...]:
         rewrite(rows[standing.id], made, source=source, author=source, now=now)
     DataTest.objects.filter(pk__in=[row.id for row in changes.leave]).update(missing_since=now)
     return by_template(changes.gaps)
-
-
-def _made(dataset: Dataset, templates: Sequence[TemplateProfile]) -> Generation:
-    if dataset.missing_since or dataset.business_metric is not None:  # templates are of tables
-        return Generation()
-    own = profile_of(dataset)
-
-    def fault_of(assertion: str) -> str | None:
-        try:
-            checked_tree(own, assertion, catalogued)
-        except UnableToWrite as error:
-            first, *_ = str(error).splitlines()
-            return first.removeprefix("Cannot accept the assertion: ")
-        return None
-
-    return making(templates, own, fault_of)
-
-
-def _standing(row: DataTest) -> StandingTest:
-    revision = row.revision
-    assert revision is not None
-    return StandingTest(
-        id=row.pk,
-        made=DataTestSpec(
-            template=row.template,
-            name=row.name,
-            category=cast(CategoryName, row.category),
-            definition=Definition.of(revision).as_written,
-            scope=row.scope,  # type: ignore[arg-type]
-            datacenter=row.datacenter,
-        ),
-        is_standard=row.origin == Origin.GENERATED,
-        source=row.source,
-        is_retired=row.retired_at is not None,
-        is_leaving=row.missing_since is not None,
-    )
 
 
 # The templates there are, each with how many datasets, tests and gaps it has.

@@ -35,15 +35,41 @@ class Heard:
 def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
     """Write what the event tells of known datasets. An edge that is known keeps its flags."""
     datasets = by_names(_names(event))
-    touched = _apply_edges(event, datasets) | _apply_metadata(event, datasets, now)
+    touched = _apply_edges(event, datasets)
+    for name, dataset in datasets.items():  # only where there is none yet: a catalog provider knows better
+        columns = [{"name": column.name, "type": column.type} for column in event.columns.get(name, ())]
+        values: dict[str, Any] = {"columns": columns, "owner": event.owners.get(name, "")}
+        news = {field: value for field, value in values.items() if value and not getattr(dataset, field)}
+        if "columns" in news:
+            news["declared"] = declared_since(columns, now=now)
+        if news:
+            Dataset.objects.filter(pk=dataset.pk).update(**news)
+            touched.add(name)
     ended = _end_aged_edges(event, datasets, now)
     dropped = Dataset.objects.filter(name_key__in=name_keys(event.dropped), missing_since__isnull=True)
     # a job ends no limits: only the catalog file that gives a dataset readers or marks may leave it out
     dropped.filter(readers="", is_limited=False).update(missing_since=now)
     mark_changed(touched | ended | {name for name in event.dropped if name in datasets}, now)
+    completions = 0
+    for part in event.completed:
+        completed, window = datasets.get(part.dataset), part.window
+        if completed and window is None and completed.partitioning:  # the partition that was last to end
+            window = completed.partitioning.previous(completed.partitioning.at(event.at))[0]
+        if completed and window and completed.business_metric is None:  # a metric follows its sources
+            record_completion(
+                dataset=completed,
+                datacenter=home(completed).datacenter,
+                window=window,
+                pipeline=event.job[:LONGEST_JOB],
+                run=event.run[:LONGEST_RUN],
+                rows=part.rows,
+                mode=WriteMode.OVERWRITE if part.overwrites else "",
+                now=now,
+            )
+            completions += 1
     return Heard(
         edges=len(touched),
-        completions=_complete(event, datasets, now),
+        completions=completions,
         unknown=tuple(sorted(_names(event) - datasets.keys())),
     )
 
@@ -107,40 +133,3 @@ def _end_aged_edges(event: LineageEvent, datasets: dict[str, Dataset], now: date
     most = max(1, int(MOST_SHARE_AGED * LineageEdge.objects.filter(source=OPENLINEAGE).count()))
     LineageEdge.objects.filter(pk__in=[pk for pk, _ in aged[:most]]).delete()
     return {name for _, name in aged[:most]}
-
-
-def _apply_metadata(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) -> set[str]:
-    """Write columns where a dataset has none yet, and owners likewise: a catalog provider knows better."""
-    touched = set()
-    for name, dataset in datasets.items():
-        columns = [{"name": column.name, "type": column.type} for column in event.columns.get(name, ())]
-        values: dict[str, Any] = {"columns": columns, "owner": event.owners.get(name, "")}
-        news = {field: value for field, value in values.items() if value and not getattr(dataset, field)}
-        if "columns" in news:
-            news["declared"] = declared_since(columns, now=now)
-        if news:
-            Dataset.objects.filter(pk=dataset.pk).update(**news)
-            touched.add(name)
-    return touched
-
-
-def _complete(event: LineageEvent, datasets: dict[str, Dataset], now: datetime) -> int:
-    """Record the completed windows; without one, the partition that was last to end."""
-    count = 0
-    for part in event.completed:
-        dataset, window = datasets.get(part.dataset), part.window
-        if dataset and window is None and dataset.partitioning:
-            window = dataset.partitioning.previous(dataset.partitioning.at(event.at))[0]
-        if dataset and window and dataset.business_metric is None:  # a metric follows its sources
-            record_completion(
-                dataset=dataset,
-                datacenter=home(dataset).datacenter,
-                window=window,
-                pipeline=event.job[:LONGEST_JOB],
-                run=event.run[:LONGEST_RUN],
-                rows=part.rows,
-                mode=WriteMode.OVERWRITE if part.overwrites else "",
-                now=now,
-            )
-            count += 1
-    return count

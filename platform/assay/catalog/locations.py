@@ -333,7 +333,34 @@ def place_of(storage: str, location: str, options: Mapping[str, str], environ: M
         location = environ[name]
     if storage == "table":
         return Place(system="table", steps=steps_of_table(location))
-    return _table_of_database(location, options) if storage == "sql" else _folder_place(location)
+    if storage == "sql":
+        from sqlalchemy.engine import make_url  # large, and wanted only where there are databases
+
+        url = make_url(location)
+        family, table = _family(url), _plain(options.get("table", ""))
+        if family == "sqlite":
+            path = os.path.realpath(url.database or "")
+            try:  # a file by what it is, so that hard links to it are the same; by its path where it is not there
+                status = os.stat(path)
+                path = f"{status.st_dev}:{status.st_ino}"
+            except OSError:
+                pass
+            return Place(system="sql sqlite", steps=(path, table))
+        database, schema = _plain(url.database or ""), _plain(options.get("schema", ""))
+        names = (schema or database,) if family == "mysql" else (database, schema)
+        return Place(system=f"sql {family}", host=_host(url.host or "localhost"), steps=(*names, table))
+    scheme, rest = location.split("://", 1) if "://" in location else ("file", location)
+    if scheme == "file":
+        real = os.path.realpath(unquote(rest) if "://" in location else rest)
+        return Place(system="file", steps=_steps(real), path=real)
+    for _ in range(_DEEPEST_ESCAPE):
+        rest = unquote(rest)
+    authority, _, path = rest.partition("/")
+    system, steps = _SYSTEMS.get(scheme, scheme), _steps(path)
+    if system == "abfs":  # container@account, and the account may be left out
+        container, _, account = authority.partition("@")
+        return Place(system=system, host=_plain(container), steps=(_plain(account.partition(".")[0]), *steps))
+    return Place(system=system, host=_host(authority), steps=steps)
 
 
 def overlap(place: Place, other: Place) -> bool:
@@ -365,39 +392,6 @@ def _is_in_warehouse(table: Place, folder: Place) -> bool:
         for at, step in enumerate(folder.steps)
         for database, name in tables
     )
-
-
-def _folder_place(location: str) -> Place:
-    scheme, rest = location.split("://", 1) if "://" in location else ("file", location)
-    if scheme == "file":
-        real = os.path.realpath(unquote(rest) if "://" in location else rest)
-        return Place(system="file", steps=_steps(real), path=real)
-    for _ in range(_DEEPEST_ESCAPE):
-        rest = unquote(rest)
-    authority, _, path = rest.partition("/")
-    system, steps = _SYSTEMS.get(scheme, scheme), _steps(path)
-    if system == "abfs":  # container@account, and the account may be left out
-        container, _, account = authority.partition("@")
-        return Place(system=system, host=_plain(container), steps=(_plain(account.partition(".")[0]), *steps))
-    return Place(system=system, host=_host(authority), steps=steps)
-
-
-def _table_of_database(location: str, options: Mapping[str, str]) -> Place:
-    from sqlalchemy.engine import make_url  # large, and wanted only where there are databases
-
-    url = make_url(location)
-    family, table = _family(url), _plain(options.get("table", ""))
-    if family == "sqlite":
-        path = os.path.realpath(url.database or "")
-        try:  # a file by what it is, so that hard links to it are the same; by its path where it is not there
-            status = os.stat(path)
-            path = f"{status.st_dev}:{status.st_ino}"
-        except OSError:
-            pass
-        return Place(system="sql sqlite", steps=(path, table))
-    database, schema = _plain(url.database or ""), _plain(options.get("schema", ""))
-    names = (schema or database,) if family == "mysql" else (database, schema)
-    return Place(system=f"sql {family}", host=_host(url.host or "localhost"), steps=(*names, table))
 
 
 def _host(authority: str) -> str:

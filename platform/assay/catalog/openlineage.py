@@ -72,6 +72,13 @@ def read_event(event: object) -> LineageEvent:
     }
     dropped = tuple(name for name, state in states.items() if state == "DROP")
     window, counts = _nominal_window(run), _row_counts(body)
+    owners: dict[str, str] = {}
+    for name, facets in facets_by_name.items():
+        owned = [owner for owner in _facet(facets, "ownership").get("owners") or [] if isinstance(owner, dict)]
+        # of several the first of type OWNER
+        owned.sort(key=lambda owner: str(owner.get("type")).upper() != "OWNER")
+        if owned and (owner := _name(str(owned[0].get("name") or ""), "an owner")):
+            owners[name] = owner
     return LineageEvent(
         job=_full_name(job, "job"),
         at=_instant(body.get("eventTime"), "eventTime"),
@@ -85,7 +92,7 @@ def read_event(event: object) -> LineageEvent:
             if upstream != downstream
         ),
         columns={name: columns for name, facets in facets_by_name.items() if (columns := _columns(facets))},
-        owners={name: owner for name, facets in facets_by_name.items() if (owner := _owner(facets))},
+        owners=owners,
         dropped=dropped if kind == "COMPLETE" else (),
         completed=tuple(
             JobCompletion(dataset=name, window=window, rows=counts.get(name), overwrites=state in REPLACING)
@@ -126,13 +133,6 @@ def _columns(facets: Mapping[str, Any]) -> tuple[Column, ...]:
             type_ = type_ if isinstance(type_, str) and is_column_type(type_) else ""
             columns.append(Column(name=_name(field_["name"], "a field"), type=type_))
     return tuple(columns)
-
-
-def _owner(facets: Mapping[str, Any]) -> str:
-    """The first owner, and of several the one of type OWNER."""
-    owners = [owner for owner in _facet(facets, "ownership").get("owners") or [] if isinstance(owner, dict)]
-    owners.sort(key=lambda owner: str(owner.get("type")).upper() != "OWNER")
-    return _name(str(owners[0].get("name") or ""), "an owner") if owners else ""
 
 
 def _row_counts(body: Mapping[str, Any]) -> dict[str, int]:

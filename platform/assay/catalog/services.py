@@ -287,7 +287,20 @@ def _apply_dataset(profile: DatasetProfile, source: str, now: datetime) -> tuple
         for name, value in changed.items():
             setattr(dataset, name, value)
         dataset.save(update_fields=[*changed])
-    return is_new, _apply_replicas(dataset, profile) or bool(changed)
+    fields = ("position", "storage", "location", "options")
+    replicas = {
+        replica.datacenter: dict(
+            zip(fields, (at, replica.storage, replica.location, dict(replica.options)), strict=True)
+        )
+        for at, replica in enumerate(profile.replicas)
+    }
+    rows = dataset.replicas.all()
+    is_moved = replicas != {row.datacenter: {name: getattr(row, name) for name in fields} for row in rows}
+    if is_moved:
+        dataset.replicas.exclude(datacenter__in=replicas).delete()
+        for datacenter, values in replicas.items():
+            Replica.objects.update_or_create(dataset=dataset, datacenter=datacenter, defaults=values)
+    return is_new, is_moved or bool(changed)
 
 
 def tell_again(dataset: Dataset, profile: DatasetProfile, *, now: datetime) -> None:
@@ -319,22 +332,6 @@ def _columns_of(profile: DatasetProfile) -> dict[str, Any]:
         "first_partition": (part.first or "") if part else "",
         "business_metric": profile.business_metric.to_json() if profile.business_metric else None,
     }
-
-
-def _apply_replicas(dataset: Dataset, profile: DatasetProfile) -> bool:
-    names = ("position", "storage", "location", "options")
-    replicas = {
-        replica.datacenter: dict(
-            zip(names, (at, replica.storage, replica.location, dict(replica.options)), strict=True)
-        )
-        for at, replica in enumerate(profile.replicas)
-    }
-    if replicas == {row.datacenter: {name: getattr(row, name) for name in names} for row in dataset.replicas.all()}:
-        return False
-    dataset.replicas.exclude(datacenter__in=replicas).delete()
-    for datacenter, values in replicas.items():
-        Replica.objects.update_or_create(dataset=dataset, datacenter=datacenter, defaults=values)
-    return True
 
 
 def _apply_lineage(edges: tuple[LineageProfile, ...], *, source: str, full: bool) -> set[str]:

@@ -258,7 +258,12 @@ def work_together(
         if len(rows) > 1:
             if in_one_transaction(name, partial(handle, rows, now), rows=len(rows)):
                 continue
-            rows = _still_held(name, rows)
+            # read anew, but for those that were claimed again since, and so are held by another worker
+            fresh = type(rows[0])._default_manager.in_bulk([row.pk for row in rows])
+            held = [fresh[row.pk] for row in rows if row.pk in fresh and fresh[row.pk].epoch == row.epoch]
+            if lost := sorted({row.pk for row in rows} - {row.pk for row in held}):
+                log.warning("lease lost", stage=name, rows=lost)
+            rows = held
             _fetch(rows, prefetch)
         for row in rows:
             # a copy for each try: what a try that was rolled back has changed in memory is not true
@@ -272,15 +277,6 @@ def _fetch(rows: Sequence[Any], prefetch: Sequence[Related]) -> None:
             path(rows)
         else:
             prefetch_related_objects(rows, path)
-
-
-def _still_held(name: str, rows: Sequence[Any]) -> list[Any]:
-    """The rows read anew, but for those that were claimed again since, and so are held by another worker."""
-    fresh = type(rows[0])._default_manager.in_bulk([row.pk for row in rows])
-    held = [fresh[row.pk] for row in rows if row.pk in fresh and fresh[row.pk].epoch == row.epoch]
-    if lost := sorted({row.pk for row in rows} - {row.pk for row in held}):
-        log.warning("lease lost", stage=name, rows=lost)
-    return held
 
 
 def in_one_transaction(name: str, body: Callable[[], object], **counts: int) -> bool:
@@ -309,12 +305,10 @@ def attempt(name: str, row: Claimable, now: datetime, handle: Callable[[Any, dat
             log.exception("stage failed", row=row.pk, attempts=row.attempts)
 
 
-def _is_retriable(error: BaseException) -> bool:
-    return isinstance(error, OperationalError) and bool(error.args) and error.args[0] in RETRIABLE
-
-
 @retry(
-    retry=retry_if_exception(_is_retriable),
+    retry=retry_if_exception(
+        lambda error: isinstance(error, OperationalError) and not RETRIABLE.isdisjoint(error.args[:1])
+    ),
     stop=stop_after_attempt(5),
     wait=wait_random_exponential(multiplier=0.05, max=2),
     reraise=True,

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from threading import Thread
 from typing import Any
 
 import structlog
 from celery.signals import task_success
-from kombu import Connection
 from kombu.exceptions import ChannelError, OperationalError
 
 from assay import clock
@@ -41,8 +41,12 @@ def sweep(*, unless_told_within: float = 0.0) -> int:
     with app.connection_for_write() as broker:
         lost: tuple[type[BaseException], ...] = (OperationalError, *broker.connection_errors, *broker.channel_errors)
         try:
-            room = {queue: _has_room(broker, queue) for queue in {queue_name(*place) for place in claimable}}
-            hints = [place for place in claimable if room[queue_name(*place)]]
+            full = set()
+            for queue in {queue_name(*place) for place in claimable}:
+                with suppress(ChannelError):  # nothing was ever sent to it
+                    declared = broker.default_channel.queue_declare(queue=queue, passive=True)  # type: ignore[attr-defined]
+                    full |= {queue} if declared.message_count >= MOST_WAITING else set()
+            hints = [place for place in claimable if queue_name(*place) not in full]
             for stage, datacenter in hints:
                 hint(stage, datacenter)
                 hint_times[stage.name, datacenter] = time.monotonic()
@@ -60,15 +64,6 @@ def _claimable(now: datetime, real_now: datetime) -> Iterator[tuple[Stage, str]]
             yield from ((stage, place) for place in rows.order_by().values_list("datacenter", flat=True).distinct())
         elif rows.exists():
             yield stage, ""
-
-
-def _has_room(broker: Connection, queue: str) -> bool:
-    """Whether a queue can take another hint."""
-    try:
-        declared = broker.default_channel.queue_declare(queue=queue, passive=True)  # type: ignore[attr-defined]
-    except ChannelError:  # nothing was ever sent to it
-        return True
-    return bool(declared.message_count < MOST_WAITING)
 
 
 @task_success.connect

@@ -124,22 +124,23 @@ class ReplicaPart(YamlPart):
     def _can_be_read(self) -> "ReplicaPart":
         if self.storage == "sql":
             if not self.location.startswith(PREFIX):
-                self._check_url()
+                from sqlalchemy.engine import make_url  # large, and needed by few of those who import this
+                from sqlalchemy.exc import ArgumentError
+
+                try:
+                    url = make_url(self.location)
+                except (ArgumentError, ValueError):
+                    raise ValueError(
+                        "a sql location is an SQLAlchemy URL such as sqlite:////data/x.db, or env:NAME"
+                    ) from None
+                if url.password:
+                    raise ValueError(
+                        "the location holds a password: put the URL in the environment and write env:NAME here"
+                    )
             if not self.options.get("table"):
                 raise ValueError("a sql replica needs the name of its table: add options: {table: …}")
         check_options(self.storage, self.options)
         return self
-
-    def _check_url(self) -> None:
-        from sqlalchemy.engine import make_url  # large, and needed by few of those who import this
-        from sqlalchemy.exc import ArgumentError
-
-        try:
-            url = make_url(self.location)
-        except (ArgumentError, ValueError):
-            raise ValueError("a sql location is an SQLAlchemy URL such as sqlite:////data/x.db, or env:NAME") from None
-        if url.password:
-            raise ValueError("the location holds a password: put the URL in the environment and write env:NAME here")
 
 
 class SlaPart(YamlPart):
@@ -286,12 +287,11 @@ class SelectorPart(YamlPart):
         return self
 
 
-def _as_written(value: object) -> object:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if is_number else value
-
-
-ParameterValue = Annotated[str, BeforeValidator(_as_written), StringConstraints(min_length=1, max_length=400)]
+ParameterValue = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value),
+    StringConstraints(min_length=1, max_length=400),
+]
 Parameters = dict[ParameterName, ParameterValue]
 
 

@@ -34,7 +34,6 @@ from .parts import (
     CustomPart,
     DatasetPart,
     LineagePart,
-    ReplicaPart,
     TemplatePart,
     YamlPart,
 )
@@ -245,11 +244,30 @@ def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogPro
             LineageProfile(**_values(part), place=place("lineage", number)) for number, part in parts.lineage.items()
         ),
         custom=tuple(
-            CustomProfile(**_custom_values(part, parts), place=place("tests", number, "assertion"))
+            CustomProfile(
+                **{
+                    **dict(part),
+                    "assertion": part.assertion.strip(),
+                    "schedule": part.schedule
+                    or ("partition" if parts.partitioned.get(part.dataset.lower()) else "weekly"),
+                },
+                place=place("tests", number, "assertion"),
+            )
             for number, part in parts.tests.items()
         ),
         templates=tuple(
-            _template(part, place("templates", number, "assertion")) for number, part in parts.templates.items()
+            TemplateProfile(
+                **{
+                    **_values(part),
+                    "assertion": part.assertion.strip(),
+                    "selector": Selector(
+                        **{**_values(selector), "columns": columns and ColumnSelector(**_values(columns))}
+                    ),
+                },
+                place=place("templates", number, "assertion"),
+            )
+            for number, part in parts.templates.items()
+            for selector, columns in ((part.selector, part.selector.columns),)
         ),
         bindings=tuple(
             BindingProfile(**dict(part), place=place("bindings", number)) for number, part in parts.bindings.items()
@@ -273,16 +291,15 @@ def _dataset(part: DatasetPart, folder: Path, place: str) -> DatasetProfile:
         Column(name=name, **({"type": column} if isinstance(column, str) else dict(column)))
         for name, column in part.columns.items()
     )
-    values["replicas"] = tuple(
-        ReplicaProfile(**{**dict(replica), "location": _location(replica, folder)}) for replica in part.replicas
-    )
+    replicas = []
+    for replica in part.replicas:
+        location = replica.location
+        if replica.storage in FILES and "://" not in location and not location.startswith("env:"):
+            location = str((folder / location).resolve())
+        replicas.append(ReplicaProfile(**{**dict(replica), "location": location}))
+    values["replicas"] = tuple(replicas)
     values["partition"] = PartitionProfile(**dict(part.partition)) if part.partition else None
     return DatasetProfile(**{**values, "slas": SlaProfile(**dict(part.slas))}, place=place)
-
-
-def _location(replica: ReplicaPart, folder: Path) -> str:
-    is_relative = "://" not in replica.location and not replica.location.startswith("env:")
-    return str((folder / replica.location).resolve()) if replica.storage in FILES and is_relative else replica.location
 
 
 def business_metric(part: BusinessMetricPart, place: str = "") -> DatasetProfile:
@@ -295,15 +312,3 @@ def business_metric(part: BusinessMetricPart, place: str = "") -> DatasetProfile
     values["business_metric"] = BusinessMetricDefinition(**definition, canonical="")
     values["slas"] = SlaProfile(freshness=values.pop("freshness"))
     return DatasetProfile(**values, replicas=(), place=place)
-
-
-def _custom_values(part: CustomPart, parts: YamlParts) -> dict[str, Any]:
-    usual = "partition" if parts.partitioned.get(part.dataset.lower()) else "weekly"
-    return {**dict(part), "assertion": part.assertion.strip(), "schedule": part.schedule or usual}
-
-
-def _template(part: TemplatePart, place: str) -> TemplateProfile:
-    selector, columns = _values(part.selector), part.selector.columns
-    selector["columns"] = ColumnSelector(**_values(columns)) if columns else None
-    values = {**_values(part), "assertion": part.assertion.strip(), "selector": Selector(**selector)}
-    return TemplateProfile(**values, place=place)

@@ -41,7 +41,18 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """What was asked for."""
-        return ExitCode.HELD, {"create": _create, "list": _list, "revoke": _revoke}[options["do"]](options)
+        if options["do"] == "create":
+            return ExitCode.HELD, _create(options)
+        rows = AccessToken.objects.order_by("-created")
+        if options["do"] == "list":
+            rows = rows.filter(user__username=options["user"]) if options["user"] else rows
+        else:
+            rows = rows.filter(token_key=options["id"])
+            if not rows:
+                raise UnableToRun(f"No token has the id {options['id']!r}; `assay token list` shows them.")
+            for row in rows:
+                revoke_token(row, origin=command_origin())
+        return ExitCode.HELD, {"tokens": [token_as_json(row) for row in rows]}
 
     def show(self, console: Console, result: Any) -> None:
         """The token by itself, or a table."""
@@ -65,18 +76,3 @@ def _create(options: dict[str, Any]) -> dict[str, Any]:
     scopes, origin = options["scopes"], command_origin()
     row, token = make_token(user, name=options["name"][:100], scopes=scopes, life=life, origin=origin)
     return {**token_as_json(row), "token": token}
-
-
-def _list(options: dict[str, Any]) -> dict[str, Any]:
-    rows = AccessToken.objects.order_by("-created")
-    rows = rows.filter(user__username=options["user"]) if options["user"] else rows
-    return {"tokens": [token_as_json(row) for row in rows]}
-
-
-def _revoke(options: dict[str, Any]) -> dict[str, Any]:
-    rows = list(AccessToken.objects.filter(token_key=options["id"]))
-    if not rows:
-        raise UnableToRun(f"No token has the id {options['id']!r}; `assay token list` shows them.")
-    for row in rows:
-        revoke_token(row, origin=command_origin())
-    return {"tokens": [token_as_json(row) for row in rows]}
