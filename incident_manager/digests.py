@@ -1,6 +1,6 @@
 """The digest of a team's week, and the stage *digest*: once a day it tells the teams whose day it is of theirs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
@@ -58,6 +58,14 @@ def figures_of(team: str, *, now: datetime) -> WeekFigures:
     gaps = Gap.objects.filter(dataset__team=team, closed_at__isnull=True, mendable=True).select_related("dataset")
     flips = Flip.objects.filter(data_test__dataset__team=team, new=State.FAIL, waived=False, at__gte=start, at__lt=now)
     names = ("data_test__dataset__full_name", "data_test__name")
+    slow_tables: list[tuple[str, str, float]] = []
+    for dataset in Dataset.objects.filter(team=team, missing_since__isnull=True).prefetch_related("replicas"):
+        home = dataset.replicas.first()
+        took = times_to_complete(dataset, home.datacenter, WINDOWS_LOOKED_AT) if home else ()
+        if of_week := [time for time in took if time.window.end >= start and time.is_known]:
+            worst = max(of_week, key=lambda time: time.seconds)
+            share_of_sla = worst.seconds / worst.allowed.total_seconds() if worst.allowed else 0.0
+            slow_tables.append((dataset.full_name, worst.text, share_of_sla))
     noisy = flips.values(*names).annotate(failed=Count("pk")).filter(failed__gte=2).order_by("-failed", *names)
     return WeekFigures(
         team=team,
@@ -70,7 +78,7 @@ def figures_of(team: str, *, now: datetime) -> WeekFigures:
         incidents=list(incidents.order_by("tier", "detected_at", "pk")),
         coverage=[tier for tier in coverage_by_tier(now=now, team=team) if tier.datasets],
         gaps=list(gaps.order_by("dataset__tier", "dataset__full_name", "category")),
-        slowest=sorted(_slow_tables(team, start), key=lambda table: (-table[2], table[0]))[:MOST_SHOWN],
+        slowest=sorted(slow_tables, key=lambda table: (-table[2], table[0]))[:MOST_SHOWN],
         noisy=list(noisy.values_list(*names, "failed")[:MOST_SHOWN]),
         url=f"{config().public_url}/scores",
     )
@@ -80,17 +88,6 @@ def teams() -> list[str]:
     """The teams that have datasets, by name."""
     rows = Dataset.objects.filter(missing_since__isnull=True).exclude(team="")
     return sorted(set(rows.values_list("team", flat=True)))
-
-
-def _slow_tables(team: str, start: datetime) -> Iterator[tuple[str, str, float]]:
-    for dataset in Dataset.objects.filter(team=team, missing_since__isnull=True).prefetch_related("replicas"):
-        if (home := dataset.replicas.first()) is None:
-            continue
-        took = times_to_complete(dataset, home.datacenter, WINDOWS_LOOKED_AT)
-        if of_week := [time for time in took if time.window.end >= start and time.is_known]:
-            worst = max(of_week, key=lambda time: time.seconds)
-            share_of_sla = worst.seconds / worst.allowed.total_seconds() if worst.allowed else 0.0
-            yield dataset.full_name, worst.text, share_of_sla
 
 
 # The digest as text, and as HTML for mail readers; no name can forge a line, and what comes from data is escaped.

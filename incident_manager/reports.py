@@ -423,9 +423,12 @@ def remind_report(row: Report, now: datetime) -> None:
 
     A confirmed one is fixed once its missing test holds on all that it claims.
     """
-    if row.state == ReportState.CONFIRMED and row.offered_id is not None and not _holds(row):
-        finish(row, next_step_at=now + LOOKED_AT_EVERY)
-    elif row.state == ReportState.CONFIRMED and row.offered_id is not None:
+    if row.state == ReportState.CONFIRMED and row.offered_id is not None:
+        claimed = _claimed(row)
+        passed = Standing.objects.filter(data_test=row.offered_id, state=State.PASS.value)
+        passed = passed.filter(window_start__lt=claimed[-1].end, window_end__gt=claimed[0].start)
+        if subtract(claimed, [standing.window for standing in passed]):
+            return finish(row, next_step_at=now + LOOKED_AT_EVERY)
         fix_report(row, author="assay", now=now)
         finish(row, next_step_at=None)
     elif row.state != ReportState.OPEN:
@@ -437,13 +440,6 @@ def remind_report(row: Report, now: datetime) -> None:
     else:
         _tell(row, [row.dataset.team or row.dataset.owner], "Nobody has answered this report for a week.", "team", now)
         finish(row, next_step_at=row.created_at + WITHDRAWN_AFTER)
-
-
-def _holds(row: Report) -> bool:
-    claimed = _claimed(row)
-    passed = Standing.objects.filter(data_test=row.offered_id, state=State.PASS.value)
-    passed = passed.filter(window_start__lt=claimed[-1].end, window_end__gt=claimed[0].start)
-    return not subtract(claimed, [standing.window for standing in passed])
 
 
 def _claimed(row: Report) -> Intervals:

@@ -41,8 +41,13 @@ def check_standing(standing: Standing, now: datetime) -> None:
         finish(standing, next_check_at=None, attempt=0)
         return
     occasion = f"{row.attempt}:{row.next_check_at:%Y%m%dT%H%M%S.%f}"
-    is_to_run = is_live(row.data_test) and not _is_range(row)
-    requests = [(row.data_test, row.window, now)] if is_to_run else []
+    partitioning, window = row.data_test.dataset.partitioning, row.window
+    is_range = (  # a test of partitions was once run over many as one: each of them is judged by itself now
+        partitioning is not None
+        and row.data_test.scope != Scope.TABLE
+        and len(partitioning.between(window.start, window.end, 2)) > 1
+    )
+    requests = [(row.data_test, window, now)] if is_live(row.data_test) and not is_range else []
     if not request_runs(
         requests, reason=RunReason.CHECK, occasion=occasion, now=now
     ):  # beyond retention, retired, or many partitions as one: nobody will ever know
@@ -58,14 +63,6 @@ def check_standing(standing: Standing, now: datetime) -> None:
         next_check_at=after_check(row, row.data_test, attempt=row.attempt + 1, t0=t0, now=now, cost=cost),
         attempt=row.attempt + 1,
     )
-
-
-def _is_range(row: Standing) -> bool:
-    """Whether a test of a partition was once run over many as one: each of them is judged by itself now."""
-    partitioning = row.data_test.dataset.partitioning
-    if row.data_test.scope == Scope.TABLE or partitioning is None:
-        return False
-    return len(partitioning.between(row.window.start, row.window.end, 2)) > 1
 
 
 def _count_waived_anew(row: Standing, now: datetime) -> None:
@@ -155,7 +152,13 @@ def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
 
     A run that is due and waits serves this change too.
     """
-    tests = _live({test for test, _ in readers})
+    ids = {test for test, _ in readers}
+    rows = DataTest.objects.filter(pk__in=ids, retired_at=None, revision__isnull=False)
+    erred = Q(state=State.PENDING) & ~Q(error_reason="")
+    unsettled = Standing.objects.filter(Q(state__in=TROUBLED) | erred, data_test__in=ids).values("data_test")
+    # tests of whole tables follow only while they are broken or without a verdict
+    following = rows.filter(Q(scope=Scope.PARTITION) | Q(pk__in=unsettled)).select_related("dataset", "revision")
+    tests = {row.pk: row for row in following}
     readers = {reader for reader in readers if reader[0] in tests}
     if not readers:
         return
@@ -166,16 +169,6 @@ def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
         is_soon = is_fingerprint and (test, window) in last
         requests.append((tests[test], window, last[test, window] + AT_MOST_EVERY if is_soon else now))
     request_runs(requests, reason=RunReason.TRIGGER, occasion=f"{OCCASION}:{change.pk}", now=now)
-
-
-def _live(ids: set[int]) -> dict[int, DataTest]:
-    """The live tests among them that follow changes: those of whole tables only while broken or without a verdict."""
-    rows = DataTest.objects.filter(pk__in=ids, retired_at=None, revision__isnull=False).select_related(
-        "dataset", "revision"
-    )
-    erred = Q(state=State.PENDING) & ~Q(error_reason="")
-    unsettled = Standing.objects.filter(Q(state__in=TROUBLED) | erred, data_test__in=ids).values("data_test")
-    return {row.pk: row for row in rows.filter(Q(scope=Scope.PARTITION) | Q(pk__in=unsettled))}
 
 
 def _earlier(

@@ -6,12 +6,12 @@ the stage *prune* goes through all of them, with pauses in which others may have
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -367,11 +367,6 @@ def _reduce_profiles(keys: Collection[int]) -> int:
 # What work has left behind it: scans, changes and watches of data, notices, look-ups, states of partitions.
 
 
-def _unmeasured_scans(rows: Sequence[Row], keeping: Keeping) -> set[int]:
-    keys = all_of(rows, keeping)
-    return keys - set(Measurement.objects.filter(scan__in=keys).values_list("scan_id", flat=True))
-
-
 def _of_closed_alerts(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     """Those of open alerts say who has been told."""
     alerts = {row["alert_id"] for row in rows} - {None}
@@ -387,17 +382,18 @@ def _unused_parts(rows: Sequence[Row], keeping: Keeping) -> set[int]:
     """Those of datasets that keep no states any longer, and of partitions that are not kept any longer."""
     datasets = Dataset.objects.in_bulk({row["dataset_id"] for row in rows})
     unused = datasets.keys() - keeping_states(datasets)
-    return {row["pk"] for row in rows if row["dataset_id"] in unused or _is_gone(row, datasets, keeping)}
-
-
-def _is_gone(row: Row, datasets: dict[int, Dataset], keeping: Keeping) -> bool:
-    dataset = datasets[row["dataset_id"]]
-    if not row["key"] or dataset.partitioning is None:
-        return False
-    try:
-        return is_expired(dataset, dataset.partitioning.window(row["key"]), keeping.now)
-    except UnableToPartition:  # a key of an earlier format, which no wider window will ask for
-        return True
+    gone = {row["pk"] for row in rows if row["dataset_id"] in unused}
+    for row in rows:
+        dataset = datasets[row["dataset_id"]]
+        if dataset.pk in unused or not row["key"] or dataset.partitioning is None:
+            continue
+        try:
+            is_over = is_expired(dataset, dataset.partitioning.window(row["key"]), keeping.now)
+        except UnableToPartition:  # a key of an earlier format, which no wider window will ask for
+            is_over = True
+        if is_over:
+            gone.add(row["pk"])
+    return gone
 
 
 PROFILE_ROWS = Measurement.objects.filter(HAS_STATE, spec_text__startswith=f"{PROFILE.name}(").values(
@@ -455,7 +451,12 @@ TABLES: Sequence[PrunedTable | StateFiles] = (
         goes_on=True,
     ),
     PrunedTable(
-        name="scans", rows=Scan.objects.values("pk", "ended_at"), instants=("ended_at",), going=_unmeasured_scans
+        name="scans",
+        rows=Scan.objects.values("pk", "ended_at"),
+        instants=("ended_at",),
+        going=lambda rows, keeping: all_of(rows, keeping).difference(
+            Measurement.objects.filter(scan__in=all_of(rows, keeping)).values_list("scan_id", flat=True)
+        ),
     ),
     PrunedTable(name="suspects", rows=Suspect.objects.values("pk", "last_at"), instants=("last_at",)),
     PrunedTable(
@@ -507,7 +508,14 @@ def read_kept() -> Exemptions:
     tests: defaultdict[int, list[Window]] = defaultdict(list)
     datasets: defaultdict[int, list[Window]] = defaultdict(list)
     tables: set[int] = set()
-    for test, window in _troubles():
+    related = ("data_test__dataset", "data_test__revision")
+    wrong = (Q(state__in=TROUBLED), Q(waiver__isnull=False))  # two indexes, so two statements
+    standings = (Standing.objects.filter(which).select_related(*related).iterator() for which in wrong)
+    spoilt = SpoiltWindow.objects.filter(healed_at__isnull=True, data_test__isnull=False)
+    rows: Iterable[Standing | SpoiltWindow] = chain(*standings, spoilt.select_related(*related).iterator())
+    for row in rows:
+        test, window = row.data_test, row.window
+        assert test is not None
         if test.scope == Scope.TABLE:
             tables.add(test.pk)
         else:
@@ -515,17 +523,6 @@ def read_kept() -> Exemptions:
             tests[test.pk].append(Window(start=window.start - reach, end=window.end + reach))
             datasets[test.dataset_id].append(window)
     return Exemptions(tests=tests, tables=tables, datasets=datasets)
-
-
-def _troubles() -> Iterator[tuple[DataTest, Window]]:
-    related = ("data_test__dataset", "data_test__revision")
-    for wrong in (Q(state__in=TROUBLED), Q(waiver__isnull=False)):  # two indexes, so two statements
-        for standing in Standing.objects.filter(wrong).select_related(*related).iterator():
-            yield standing.data_test, standing.window
-    spoilt = SpoiltWindow.objects.filter(healed_at__isnull=True, data_test__isnull=False)
-    for row in spoilt.select_related(*related).iterator():
-        assert row.data_test is not None
-        yield row.data_test, row.window
 
 
 def reaches(now: datetime) -> dict[Metric, HistoryReach]:

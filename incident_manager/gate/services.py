@@ -323,32 +323,32 @@ def complete(pipeline: str, written: Sequence[WrittenWindow], *, run: str = "", 
 
 def unjudged(changes: Iterable[DataChange], *, now: datetime) -> list[str]:
     """What the completions wait for: a sentence for each window and test that is to be judged; empty: all is judged."""
-    return [reason for change in changes for reason in _unjudged_tests(change, now)]
+    reasons = []
+    for change in changes:
+        dataset, window = change.dataset, change.window
+        if DataChange.objects.filter(pk=change.pk, followed_at=None).exists():
+            reasons.append(f"{dataset.full_name} {window.text}: no worker has asked for its tests yet")
+            continue
+        left = Run.objects.filter(  # also those that were requested before it: one that waits serves it too
+            data_test__dataset=dataset,
+            window_start__lt=window.end,
+            window_end__gt=window.start,
+            reason__in=(RunReason.TRIGGER, RunReason.REVISION),  # by another revision where the test changed meanwhile
+            judged_at=None,
+            due_at__lte=now,
+        )
+        for run in left.select_related("data_test").order_by("pk"):
+            if run.planned_at is None:
+                stage = "no worker has planned its run yet"
+            elif run.ready_at is None:
+                stage = f"its data in {run.data_test.datacenter} is not read yet"
+            else:
+                stage = "its result is in, and not judged yet"
+            reasons.append(f"{dataset.full_name}/{run.data_test.name} {run.window.text}: {stage}")
+    return reasons
 
 
 def answer_on(changes: Iterable[DataChange], *, pipeline: str, now: datetime) -> GateAnswer:
     """The gate's answer on what was completed."""
     to_read = [ToRead(dataset=change.dataset, window=change.window, datacenter=change.datacenter) for change in changes]
     return gate_of(to_read, pipeline=pipeline, now=now)
-
-
-def _unjudged_tests(change: DataChange, now: datetime) -> Iterator[str]:
-    if DataChange.objects.filter(pk=change.pk, followed_at=None).exists():
-        yield f"{change.dataset.full_name} {change.window.text}: no worker has asked for its tests yet"
-        return
-    left = Run.objects.filter(  # also those that were requested before it: one that waits serves it too
-        data_test__dataset=change.dataset,
-        window_start__lt=change.window_end,
-        window_end__gt=change.window_start,
-        reason__in=(RunReason.TRIGGER, RunReason.REVISION),  # by another revision where the test changed meanwhile
-        judged_at=None,
-        due_at__lte=now,
-    )
-    for run in left.select_related("data_test").order_by("pk"):
-        if run.planned_at is None:
-            stage = "no worker has planned its run yet"
-        elif run.ready_at is None:
-            stage = f"its data in {run.data_test.datacenter} is not read yet"
-        else:
-            stage = "its result is in, and not judged yet"
-        yield f"{change.dataset.full_name}/{run.data_test.name} {run.window.text}: {stage}"

@@ -131,8 +131,11 @@ def end_piece(ending: Ending, now: datetime) -> None:
         _waive(ending, of_tables, now, Q(last_outcome=Outcome.BROKEN))
         windows += of_tables
     is_whole = is_last and ending.epoch == 0
-    if not is_whole:
-        _note_ended(ending, windows, now)
+    for incident, own in () if is_whole else by_incident(windows):  # one line in each, with the last of its own
+        all_own = ending.windows.filter(incident=incident)
+        if not all_own.filter(healed_at__isnull=True).exclude(pk__in=[window.pk for window in own]).exists():
+            count = all_own.filter(how=ending.how).count() + len(own)
+            note(incident, "healed", now=now, actor=ending.author, text=f"{count:,} windows: {ending.how.word}")
     heal(windows, ending.how, now=now, actor=ending.author, noted=is_whole)
     finish(ending, ended_at=now if is_last else None)
 
@@ -167,16 +170,6 @@ def _end(
     end_piece(ending, now)
     incident.refresh_from_db()
     return incident
-
-
-def _note_ended(ending: Ending, windows: list[SpoiltWindow], now: datetime) -> None:
-    """One line for all windows that ended in pieces, in each incident with the last of its own."""
-    for incident, own in by_incident(windows):
-        all_own = ending.windows.filter(incident=incident)
-        if not all_own.filter(healed_at__isnull=True).exclude(pk__in=[window.pk for window in own]).exists():
-            count = all_own.filter(how=ending.how).count() + len(own)
-            text = f"{count:,} windows: {ending.how.word}"
-            note(incident, "healed", now=now, actor=ending.author, text=text)
 
 
 def _waive(ending: Ending, windows: list[SpoiltWindow], now: datetime, which: Q) -> None:
@@ -265,8 +258,14 @@ def assign(incident: Incident, *, to: str, author: str, now: datetime) -> Incide
     if to == author:
         if locked.acknowledged_by != author:
             _take_up(incident, author, now)
-    elif to != locked.assigned_to:
-        _hand_over(locked, to, author, now)
+    elif to != locked.assigned_to:  # whoever is given it has not taken it up yet, even if somebody had
+        Incident.objects.filter(pk=incident.pk).update(assigned_to=to, acknowledged_by="", acknowledged_at=None)
+        channels = _ask(locked, to, author, now)
+        how = f"told by {', '.join(channels)}" if channels else "not told: no address is known"
+        if to:
+            note(locked, "assigned", now=now, actor=author, text=f"to {to}, {how}")
+        else:
+            note(locked, "unassigned", now=now, actor=author, text=f"{locked.assigned_to} works on it no more")
     incident.refresh_from_db()
     return incident
 
@@ -276,17 +275,6 @@ def _take_up(incident: Incident, author: str, now: datetime) -> None:
     note(incident, "acknowledged", now=now, actor=author)
     if incident.alert is not None:
         acknowledge_alert(incident.alert, author=author, now=now)
-
-
-def _hand_over(incident: Incident, to: str, author: str, now: datetime) -> None:
-    """Whoever is given it has not taken it up yet, even if somebody had."""
-    Incident.objects.filter(pk=incident.pk).update(assigned_to=to, acknowledged_by="", acknowledged_at=None)
-    channels = _ask(incident, to, author, now)
-    if not to:
-        note(incident, "unassigned", now=now, actor=author, text=f"{incident.assigned_to} works on it no more")
-        return
-    how = f"told by {', '.join(channels)}" if channels else "not told: no address is known"
-    note(incident, "assigned", now=now, actor=author, text=f"to {to}, {how}")
 
 
 def _ask(incident: Incident, to: str, author: str, now: datetime) -> tuple[str, ...]:

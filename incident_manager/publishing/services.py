@@ -34,7 +34,6 @@ from incident_manager.quality.rules import (
     Facts,
     QualityAnswer,
     RangeRequest,
-    StandingFact,
     concerning,
     judge,
 )
@@ -97,25 +96,21 @@ def _audited(
 ) -> AuditedTest:
     check = next((check for check in facts.checks if check.test.id == test.id), None)
     says = "; ".join(reason.text for reason in answer.reasons if reason.test == test.name) or "no test has judged it"
+    excused = ""  # why it need not hold; the data that somebody accepted as bad has no excuse
+    if check is not None and check.waived is not None:
+        excused = f"waived: {check.waived}"
+    elif check is not None and check.state is State.LEARNING:
+        excused = "learning: not enough history yet"
+    elif test.declared_from is not None and window.start < test.declared_from:  # nobody can ask for its run
+        excused = UNDECLARED
     return AuditedTest(
         id=test.id,
         name=test.name,
         holds=not subtract([window], facts.held.get(test.id, ())),
         fingerprints=frozenset(_read_by(standing)) if standing else frozenset(),
         says=says,
-        excused=_excuse(test, check, window),
+        excused=excused,
     )
-
-
-def _excuse(test: DataTestFact, check: StandingFact | None, window: Window) -> str:
-    """Why a test need not hold; the data that somebody accepted as bad has no excuse."""
-    if check is not None and check.waived is not None:
-        return f"waived: {check.waived}"
-    if check is not None and check.state is State.LEARNING:
-        return "learning: not enough history yet"
-    if test.declared_from is not None and window.start < test.declared_from:  # nobody can ask for its run
-        return UNDECLARED
-    return ""
 
 
 def _read_by(standing: Standing) -> Iterator[str]:
@@ -234,7 +229,9 @@ def _go_on(
 ) -> Publication | Refuse:
     """Bring a publication to its end, from wherever it is."""
     while True:
-        changes = _changes(row, request, now())
+        result = audit(request.dataset, request.window, now=now())
+        is_other = result.stored.fingerprint != row.fingerprint
+        changes = result.refusals or (["the data was written again after it was audited"] if is_other else [])
         points_here = pointer.says() == row.document[CHECKSUM]
         step = next_step(PublicationState(row.state), holds=not changes, points_here=points_here)
         log.info("publication", id=row.pk, partition=row.partition, pointer=row.pointer, step=step)
@@ -253,13 +250,6 @@ def _go_on(
                 return (
                     row if row.state == PublicationState.PUBLISHED else Refuse(reasons=tuple(row.why_not.split("\n")))
                 )
-
-
-def _changes(row: Publication, request: ToPublish, now: datetime) -> list[str]:
-    """Why the data is no longer what was audited, or holds no more; empty where it is, and does."""
-    result = audit(request.dataset, request.window, now=now)
-    is_other = result.stored.fingerprint != row.fingerprint
-    return result.refusals or (["the data was written again after it was audited"] if is_other else [])
 
 
 def _intend(request: ToPublish, result: PartitionAudit, origin: RequestOrigin, now: datetime) -> Publication:

@@ -55,9 +55,16 @@ def statuses_now(datasets: Mapping[int, str], *, now: datetime) -> dict[int, Qua
     wrong = _wrong(dataset_ids, _not_passing(now), "data_test__dataset", bad=broken & ~untold)
     wrong |= _wrong(dataset_ids, _unhealed(), "dataset", bad=~claimed)
     bad = {id_ for id_, is_bad in wrong if is_bad}
-    to_judge = {
-        id_: datasets[id_] for id_ in {id_ for id_, _ in wrong} | _waiting_or_told(dataset_ids, now) if id_ not in bad
-    }
+    # ``judge`` could find a reason though nothing is wrong: a dataset waits, or its sources tell it
+    due = Q(next_due_at__isnull=True) | Q(next_due_at__lte=now)
+    overdue_tests = of_datasets(dataset_ids, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
+    requested = of_datasets(dataset_ids, _unjudged(), "data_test__dataset")
+    computed = of_datasets(dataset_ids, Replica.objects.filter(storage=COMPUTED), "dataset")
+    id_rows = overdue_tests.values_list("dataset").union(
+        requested.values_list("data_test__dataset"), computed.values_list("dataset")
+    )
+    unsettled = {id_ for id_, _ in wrong} | {id_ for (id_,) in id_rows if id_ in dataset_ids}
+    to_judge = {id_: datasets[id_] for id_ in unsettled - bad}
     statuses = dict.fromkeys(bad, QualityStatus.BAD)
     statuses |= {id_: judge(facts, RangeRequest()).status for id_, facts in facts_now(to_judge, now=now).items()}
     passing = Standing.objects.filter(data_test=OuterRef("pk"), state=State.PASS)
@@ -73,18 +80,6 @@ def _wrong(dataset_ids: Set[int], rows: QuerySet[Any], dataset: str, *, bad: Q) 
     flag = Case(When(bad, then=Value(True)), default=Value(False), output_field=BooleanField())
     pairs = of_datasets(dataset_ids, rows, dataset).annotate(bad=flag).values_list(dataset, "bad").distinct()
     return {(id_, is_bad) for id_, is_bad in pairs if id_ in dataset_ids}
-
-
-def _waiting_or_told(dataset_ids: Set[int], now: datetime) -> set[int]:
-    """The datasets of which ``judge`` could find a reason though nothing is wrong: it waits, or its sources tell it."""
-    due = Q(next_due_at__isnull=True) | Q(next_due_at__lte=now)
-    overdue_tests = of_datasets(dataset_ids, DataTest.objects.filter(LIVE, OF_EACH_PARTITION, due), "dataset")
-    requested = of_datasets(dataset_ids, _unjudged(), "data_test__dataset")
-    computed = of_datasets(dataset_ids, Replica.objects.filter(storage=COMPUTED), "dataset")
-    id_rows = overdue_tests.values_list("dataset").union(
-        requested.values_list("data_test__dataset"), computed.values_list("dataset")
-    )
-    return {id_ for (id_,) in id_rows if id_ in dataset_ids}
 
 
 def of_datasets(dataset_ids: Collection[int], rows: QuerySet[Any], dataset: str) -> QuerySet[Any]:

@@ -298,30 +298,23 @@ def concerning(facts: Facts, request: RangeRequest) -> Facts:
         for fact in facts.spoilt
         if concerns(request, fact.datacenter, fact.bad)
     ]
+    checks = []
+    for check in facts.checks:
+        windows, bad = check.windows, parts.get(check.test.id)
+        if not _is_here(request, check.test.datacenter) or (bad and not _is_then(request, bad)):
+            continue
+        if not bad and request.window is not None:  # of a whole table the parts that are bad decide
+            windows = [window for window in windows if window.overlaps(request.window)]
+        if windows:
+            checks.append(replace(check, windows=windows))
     return replace(
         facts,
         tests=tests,
-        checks=sorted(_checks_concerning(facts.checks, request, parts), key=lambda check: check.windows[0].start),
+        checks=sorted(checks, key=lambda check: check.windows[0].start),
         held={id_: windows for id_, windows in facts.held.items() if id_ in test_ids},
         spoilt=sorted(spoilt, key=lambda spoilt: spoilt.windows[0].start),
         claims=[claim for claim in facts.claims if concerns(request, claim.datacenter, [claim.window])],
     )
-
-
-def _checks_concerning(
-    checks: Iterable[StandingFact], request: RangeRequest, parts: Mapping[int | None, Sequence[Window]]
-) -> Iterator[StandingFact]:
-    """The checks with those of their windows that are asked of; of a whole table the parts that are bad decide."""
-    for check in checks:
-        if not _is_here(request, check.test.datacenter):
-            continue
-        windows, bad = check.windows, parts.get(check.test.id)
-        if bad and not _is_then(request, bad):
-            continue
-        if not bad and request.window is not None:
-            windows = [window for window in windows if window.overlaps(request.window)]
-        if windows:
-            yield replace(check, windows=windows)
 
 
 def _of_source(source: SourceFacts, metric: str, request: RangeRequest) -> Iterator[AnswerReason]:

@@ -294,7 +294,13 @@ def groups_of(group: Group, facts: ScoreFacts, span: Window) -> Groups:
         case Group.DIMENSION:
             return _dimensions(facts)
         case Group.PIPELINE:
-            return _pipelines(facts, span)
+            completed = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=span.start, at__lt=span.end)
+            pairs = completed.exclude(pipeline="").order_by().values_list("pipeline", "dataset").distinct()
+            wrote: dict[int, set[str]] = defaultdict(set)
+            for pipeline, dataset in pairs:
+                wrote[dataset].add(pipeline)
+            datasets, of_spell = np.unique(facts.spells.dataset, return_inverse=True)
+            return [wrote.get(dataset, ()) for dataset in datasets.tolist()], of_spell
         case _:
             return _people(group, facts)
 
@@ -332,16 +338,6 @@ def _dimensions(facts: ScoreFacts) -> Groups:
             of_spell[spell] = len(groups)
             groups.append(dimensions)
     return groups, of_spell
-
-
-def _pipelines(facts: ScoreFacts, span: Window) -> Groups:
-    """Those that completed in the range: all datasets that each of them wrote."""
-    completed = DataChange.objects.filter(kind=ChangeKind.COMPLETED, at__gte=span.start, at__lt=span.end)
-    wrote: dict[int, set[str]] = defaultdict(set)
-    for pipeline, dataset in completed.exclude(pipeline="").order_by().values_list("pipeline", "dataset").distinct():
-        wrote[dataset].add(pipeline)
-    datasets, of_spell = np.unique(facts.spells.dataset, return_inverse=True)
-    return [wrote.get(dataset, ()) for dataset in datasets.tolist()], of_spell
 
 
 def _people(group: Group, facts: ScoreFacts) -> Groups:

@@ -250,28 +250,26 @@ def business_metric_tests(metric: DatasetProfile) -> Generation:
 
     It is there, in time, within its band, and its break-downs add up.
     """
-    return Generation.of(_business_metric_tests(metric))
-
-
-def _business_metric_tests(metric: DatasetProfile) -> Results:
     definition = metric.business_metric
     assert definition is not None
     options = ", ".join(
         f"{name}={written_literal(value) if isinstance(value, str) else number_text(float(value))}"
         for name, value in {"last": LAST, **definition.band}.items()
     )
-    yield _test(metric, "metric", "value", "has_value() = 1")
-    yield _test(metric, "metric", "freshness", f"sources_freshness() < {format_duration(metric.targets.freshness)}")
+    freshness = f"sources_freshness() < {format_duration(metric.targets.freshness)}"
     band = f"anomaly(value(), {options}) <= 1"
-    yield _test(metric, "metric", "band", band, severity="soft")  # unusual is not yet wrong
+    tests = [
+        _test(metric, "metric", "value", "has_value() = 1"),
+        _test(metric, "metric", "freshness", freshness),
+        _test(metric, "metric", "band", band, severity="soft"),  # unusual is not yet wrong
+    ]
     if not definition.dimensions and not definition.served:
-        return
+        return Generation.of(tests)
     tree = expression_of(definition.canonical)
     if (why := not_additive(tree)) is not None:
         names = ", ".join(definition.dimensions)
         reason = f"its parts by {names} do not add up to the whole, so nothing is compared: {why}"
-        yield _gap(metric, "metric", reason[:500], mendable=False)
-        return
+        return Generation.of([*tests, _gap(metric, "metric", reason[:500], mendable=False)])
     parts = {f"dimension:{name}": only_where(tree, f"{written(name)} is not null") for name in definition.dimensions}
     for table in definition.served:
         where = f"{written(table.dimension)} is not null"
@@ -281,7 +279,8 @@ def _business_metric_tests(metric: DatasetProfile) -> Results:
     whole = Metric(spec=MetricSpec(name=VALUE.name))
     for name, part in parts.items():
         ratio = to_text(Arithmetic(operator=Operator.DIVIDE, left=part, right=whole))
-        yield _test(metric, "metric", name[:LONGEST_NAME], f"{ratio} between {low} and {high}")
+        tests.append(_test(metric, "metric", name[:LONGEST_NAME], f"{ratio} between {low} and {high}"))
+    return Generation.of(tests)
 
 
 def _both_scopes(

@@ -1,6 +1,7 @@
 """``assay backtest``: what a test would have raised over the past."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -15,7 +16,7 @@ from assay.command_line.command import BARE_DATE, UnableToRun, end_of_range, len
 from assay.command_line.command import Command as Base
 from assay.command_line.exit_codes import ExitCode
 from assay.config import config
-from assay.models import Category, Dataset, DataTest, Severity
+from assay.models import Category, DataTest, Severity
 from assay.queue.drain import drain
 from assay.time.durations import format_duration
 from assay.time.windows import place_end
@@ -90,7 +91,11 @@ class Command(Base):
             f"{result['unjudged']} could not be judged, {len(result['not_measured'])} were never measured, "
             f"{len(result['cannot_be_known'])} cannot be known"
         )
-        console.print(_figures(result))
+        console.print(
+            f"{_counted(result['alerts'], 'incident')} ({_number(result['alerts_a_week'])} a week), "
+            f"{result['notices']} told ({_number(result['notices_a_week'])} a week), "
+            f"precision {_share(result['precision'])}, recall {_share(result['recall'])}"
+        )
         for incident in result["incidents"]:
             console.print(f"  {_incident(incident)}", soft_wrap=True)
         if result["test"]:
@@ -101,7 +106,14 @@ class Command(Base):
             console.print(escape(f"  {window['key']} {window['outcome']}: {window['sentence']}{marks}"), soft_wrap=True)
         if result["bounds"]:
             console.print(_bounds(result))
-        _show_missing(console, result)
+        if result["not_measured"]:
+            lasts = "" if result["seconds_needed"] is None else f", about {result['seconds_needed']:.0f} s"
+            console.print(
+                f"{_counted(len(result['not_measured']), 'window')} never measured: --measure reads what is missing "
+                f"({_counted(result['scans_needed'], 'scan')}{lasts})"
+            )
+        for why, count in Counter(result["cannot_be_known"].values()).items():
+            console.print(escape(f"{_counted(count, 'window')} cannot be known: {why}"), soft_wrap=True)
 
 
 def _await(test: DataTest, request: Mapping[str, Any], timeout: timedelta) -> Backtest:
@@ -125,26 +137,6 @@ def _await(test: DataTest, request: Mapping[str, Any], timeout: timedelta) -> Ba
     return report
 
 
-def _show_missing(console: Console, result: Mapping[str, Any]) -> None:
-    if result["not_measured"]:
-        lasts = "" if result["seconds_needed"] is None else f", about {result['seconds_needed']:.0f} s"
-        console.print(
-            f"{_counted(len(result['not_measured']), 'window')} never measured: --measure reads what is missing "
-            f"({_counted(result['scans_needed'], 'scan')}{lasts})"
-        )
-    for why in dict.fromkeys(result["cannot_be_known"].values()):
-        count = list(result["cannot_be_known"].values()).count(why)
-        console.print(escape(f"{_counted(count, 'window')} cannot be known: {why}"), soft_wrap=True)
-
-
-def _figures(row: Mapping[str, Any]) -> str:
-    return (
-        f"{_counted(row['alerts'], 'incident')} ({_number(row['alerts_a_week'])} a week), {row['notices']} told "
-        f"({_number(row['notices_a_week'])} a week), "
-        f"precision {_share(row['precision'])}, recall {_share(row['recall'])}"
-    )
-
-
 def _bounds(result: Mapping[str, Any]) -> Table:
     table = Table("with another bound", "", "broke", "incidents", "told", "told a week", "precision", "recall")
     for row in result["bounds"]:
@@ -158,12 +150,9 @@ def _bounds(result: Mapping[str, Any]) -> Table:
 def _incident(incident: Mapping[str, Any]) -> str:
     windows = incident["windows"]
     of = windows[0] if len(windows) == 1 else f"{len(windows)} windows from {windows[0]}"
-    notice = f"told {incident['told_at']}" if incident["told_at"] else f"told nobody{_because(incident)}"
+    because = f"as {incident['muted_by']} explained it" if incident["muted_by"] else "as it was over before"
+    notice = f"told {incident['told_at']}" if incident["told_at"] else f"told nobody, {because}"
     return f"incident {incident['opened_at']} to {incident['resolved_at'] or 'now'}: {of}, {notice}"
-
-
-def _because(incident: Mapping[str, Any]) -> str:
-    return f", as {incident['muted_by']} explained it" if incident["muted_by"] else ", as it was over before"
 
 
 def _counted(count: int, what: str) -> str:
@@ -185,16 +174,12 @@ def _test(options: Mapping[str, Any]) -> DataTest:
     if options["revision"] is not None and options["test"] is None:
         raise UnableToRun("--revision is of a written test: give its name")
     if options["test"] is not None:
-        return _written(dataset, options["test"])
+        tests = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("dataset", "revision")
+        if (data_test := tests.filter(name=options["test"]).first()) is not None:
+            return data_test
+        names = ", ".join(sorted(tests.values_list("name", flat=True))) or "none"
+        raise UnableToRun(f"{dataset.full_name} has no test {options['test']!r}: take one of {names}")
     try:
         return draft(dataset, options["assertion"], category=options["category"], severity=options["severity"])
     except UnableToWrite as error:
         raise UnableToRun(str(error)) from None
-
-
-def _written(dataset: Dataset, name: str) -> DataTest:
-    tests = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("dataset", "revision")
-    if (data_test := tests.filter(name=name).first()) is not None:
-        return data_test
-    names = ", ".join(sorted(tests.values_list("name", flat=True))) or "none"
-    raise UnableToRun(f"{dataset.full_name} has no test {name!r}: take one of {names}")

@@ -53,7 +53,16 @@ class Command(Base):
         """The decision and every reason."""
         if options["poll"] and not options["wait"]:
             raise UnableToRun("--poll says how often to ask while waiting: give --wait, such as --wait 30m")
-        requests = _parse_datasets(options)
+        datasets, now = [named_dataset(name) for name in options["datasets"]], clock.now()
+        try:
+            windows = (
+                [latest_ended(dataset, now) for dataset in datasets]
+                if options["window"] is None
+                else parse_windows(datasets, options["window"], now)
+            )
+        except UnableToReadWindow as error:
+            raise UnableToRun(str(error)) from None
+        requests = list(zip(datasets, windows, strict=True))
         for dataset, _ in requests:
             if why_not := unreadable_in(dataset, options["datacenter"]):
                 raise UnableToRun(why_not)
@@ -65,16 +74,6 @@ class Command(Base):
     def show(self, console: Console, result: Any) -> None:
         """The decision, then a line per reason."""
         show_answer(console, result)
-
-
-def _parse_datasets(options: dict[str, Any]) -> list[tuple[Dataset, Window]]:
-    datasets, now = [named_dataset(name) for name in options["datasets"]], clock.now()
-    if options["window"] is None:
-        return [(dataset, latest_ended(dataset, now)) for dataset in datasets]
-    try:
-        return list(zip(datasets, parse_windows(datasets, options["window"], now), strict=True))
-    except UnableToReadWindow as error:
-        raise UnableToRun(str(error)) from None
 
 
 def _wait(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:

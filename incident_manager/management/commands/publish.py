@@ -50,7 +50,7 @@ class Command(Base):
             outcome = wait_for(
                 lambda: _publish(request),
                 is_settled=lambda outcome: isinstance(outcome, Publication),
-                describe=lambda outcome: f"{dataset} {request.partition}: {'; '.join(_reasons(outcome))}",
+                describe=lambda outcome: f"{dataset} {request.partition}: {'; '.join(getattr(outcome, 'reasons', ()))}",
                 longest=options["wait"] or timedelta(0),
                 poll=options["poll"],
             )
@@ -76,10 +76,6 @@ class Command(Base):
         console.print("[bold]refused[/bold]")
         for reason in result["reasons"]:
             console.print(escape(f"  {reason}"), soft_wrap=True)
-
-
-def _reasons(answer: Publication | Refuse) -> tuple[str, ...]:
-    return answer.reasons if isinstance(answer, Refuse) else ()
 
 
 def _publish(request: ToPublish) -> Publication | Refuse:

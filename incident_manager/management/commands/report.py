@@ -18,7 +18,7 @@ from assay.models import Category, Dataset
 from assay.time.windows import place_end
 from incident_manager.quality.now import facts_now, of_category
 from incident_manager.quality.rules import QualityStatus, RangeRequest, judge
-from incident_manager.scores.metric_reporter import USUAL_RANGE, ScoreRow, scores
+from incident_manager.scores.metric_reporter import USUAL_RANGE, scores
 from incident_manager.scores.rules import Score
 
 MOST_REASONS = 5  # of one dataset, that are printed
@@ -54,7 +54,14 @@ class Command(Base):
             "from": report.start.isoformat(),
             "to": report.end.isoformat(),
             "total": _figures(report.total),
-            "rows": [_row(row) for row in report.rows],
+            "rows": [
+                {
+                    "dataset": row.dataset,
+                    **_figures(row.score),
+                    "categories": [{"category": name, **_figures(score)} for name, score in row.by_category.items()],
+                }
+                for row in report.rows
+            ],
             "query_quality": report.queries.quality,
             "query_quality_without_forced": report.queries.quality_without_forced,
             "unknown": _unknown(options, now),
@@ -97,11 +104,6 @@ def _unknown(options: Mapping[str, Any], now: datetime) -> list[dict[str, Any]]:
             reason_rows = [{"test": reason.test, "text": reason.text, "windows": reason.count} for reason in reasons]
             rows.append({"dataset": answer.dataset, "reasons": reason_rows})
     return rows
-
-
-def _row(row: ScoreRow) -> dict[str, Any]:
-    categories = [{"category": category, **_figures(score)} for category, score in row.by_category.items()]
-    return {"dataset": row.dataset, **_figures(row.score), "categories": categories}
 
 
 def _shares(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Work every stage in this process until nothing is pending: the embedded set-up, replays and tests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -109,9 +109,18 @@ def drain() -> int:
     now, total = clock.now(), 0
     look_for_leaps(now, in_replay=clock.is_held())
     with rounds():
-        while worked := _work(stages_with_work(now)):
-            total += worked
-            now = clock.now()
+        while stages := stages_with_work(now):
+            names, worked = {stage.name for stage in stages}, 0
+            for stage in STAGES:
+                if stage.name in names and (row_count := import_string(stage.task)() or 0):
+                    worked += row_count
+                    if (
+                        len(stages) == 1
+                    ):  # those follow that it leads to: another, which might ask for them, has no work
+                        names.update(stage.leads_to)
+            if not worked:
+                break
+            total, now = total + worked, clock.now()
     return total
 
 
@@ -138,19 +147,6 @@ def advance(
     clock.simulate(until)
     with clock.held(until):
         settle()
-
-
-def _work(stages: Sequence[Stage]) -> int:
-    """Work these; how many rows were worked.
-
-    If only one has work, those follow that it leads to: another, which might ask for the same, has none.
-    """
-    names, is_alone, total = {stage.name for stage in stages}, len(stages) == 1, 0
-    for stage in STAGES:
-        if stage.name in names and (worked := import_string(stage.task)() or 0):
-            total += worked
-            names.update(stage.leads_to if is_alone else ())
-    return total
 
 
 # How much waits in each stage: for ``doctor``, readiness and metrics.

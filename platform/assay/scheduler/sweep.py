@@ -1,9 +1,7 @@
 """Find what is pending and unclaimed, and tell the workers to look; what a lost message left is found here."""
 
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime
 from threading import Thread
 from typing import Any
 
@@ -34,7 +32,15 @@ def sweep(*, unless_told_within: float = 0.0) -> int:
     Where the broker is away, or full, the rows wait in the database for the next sweep.
     """
     before = time.monotonic() - unless_told_within
-    places = _claimable(clock.now(), clock.database_now())
+    now, real_now = clock.now(), clock.database_now()
+    places: list[tuple[Stage, str]] = []  # with the datacenter of the rows where that matters
+    for stage in stages_with_work(now):
+        rows = pending(stage, now).filter(unleased(real_now))
+        if stage.by_datacenter:
+            datacenters = rows.order_by().values_list("datacenter", flat=True).distinct()
+            places += [(stage, datacenter) for datacenter in datacenters]
+        elif rows.exists():
+            places.append((stage, ""))
     claimable = [(stage, place) for stage, place in places if hint_times.get((stage.name, place), 0.0) <= before]
     if not claimable:
         return 0
@@ -54,16 +60,6 @@ def sweep(*, unless_told_within: float = 0.0) -> int:
         except lost as error:
             log.warning("hints not sent", stages=[stage.name for stage, _ in claimable], why=str(error))
             return 0
-
-
-def _claimable(now: datetime, real_now: datetime) -> Iterator[tuple[Stage, str]]:
-    """The stages with rows that a worker could claim, each with the datacenter of the rows where that matters."""
-    for stage in stages_with_work(now):
-        rows = pending(stage, now).filter(unleased(real_now))
-        if stage.by_datacenter:
-            yield from ((stage, place) for place in rows.order_by().values_list("datacenter", flat=True).distinct())
-        elif rows.exists():
-            yield stage, ""
 
 
 @task_success.connect

@@ -78,15 +78,7 @@ class YamlParts:
 
 def cross_check(parts: YamlParts) -> Iterator[Finding]:
     """Everything that is wrong between parts: where, and a sentence that says how to mend it."""
-    first: dict[str, int] = {}
-    for number, dataset in parts.datasets.items():
-        if (earlier := first.setdefault(dataset.name.lower(), number)) != number:
-            place, name = parts.place("datasets", earlier), parts.datasets[earlier].name
-            how = "again" if name == dataset.name else f"beside {name!r}, and names are one without regard to case"
-            sentence = f"found {dataset.name!r} {how}, first at {place}: keep one of the two."
-            yield ("datasets", number, "name"), sentence
-    for number, dataset in parts.datasets.items():
-        yield from ((("datasets", number, *path), sentence) for path, sentence in _check_dataset(dataset))
+    yield from _datasets(parts)
     yield from _lineage(parts)
     yield from _custom(parts)
     yield from _templates(parts)
@@ -94,27 +86,35 @@ def cross_check(parts: YamlParts) -> Iterator[Finding]:
     yield from _business_metrics(parts)
 
 
-def _check_dataset(dataset: DatasetPart) -> Iterator[Finding]:
-    datacenters = [replica.datacenter for replica in dataset.replicas]
-    for index, datacenter in enumerate(datacenters):
-        if datacenter in datacenters[:index]:
-            sentence = f"found a second replica in {datacenter!r}: a datacenter holds one replica."
-            yield ("replicas", index, "datacenter"), sentence
-    holds = dataset.partition.holds if dataset.partition else Holds.KEY
-    for replica in dataset.replicas:  # only databases are asked for ranges of time; the lake has partitions with keys
-        if holds is not Holds.KEY and replica.storage != "sql":
-            yield (
-                ("partition", "holds"),
-                f"found {holds.value!r}, but the replica in {replica.datacenter!r} is stored as "
-                f"{replica.storage}, and only a sql table is cut by ranges of time: name the column, or Hive folder, "
-                "that holds the partition's key, or tell of the copy as a dataset of its own.",
-            )
-    if not dataset.columns:
-        return
-    key = dataset.partition.column if dataset.partition else None  # may be a folder's name, and no declared column
-    for index, column in enumerate(dataset.primary_key):
-        if column not in dataset.columns and column != key:
-            yield ("primary_key", index), _unknown("column", column, list(dataset.columns), "columns")
+def _datasets(parts: YamlParts) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for number, dataset in parts.datasets.items():
+        if (earlier := first.setdefault(dataset.name.lower(), number)) != number:
+            place, name = parts.place("datasets", earlier), parts.datasets[earlier].name
+            how = "again" if name == dataset.name else f"beside {name!r}, and names are one without regard to case"
+            sentence = f"found {dataset.name!r} {how}, first at {place}: keep one of the two."
+            yield ("datasets", number, "name"), sentence
+        datacenters = [replica.datacenter for replica in dataset.replicas]
+        for index, datacenter in enumerate(datacenters):
+            if datacenter in datacenters[:index]:
+                sentence = f"found a second replica in {datacenter!r}: a datacenter holds one replica."
+                yield ("datasets", number, "replicas", index, "datacenter"), sentence
+        holds = dataset.partition.holds if dataset.partition else Holds.KEY
+        for (
+            replica
+        ) in dataset.replicas:  # only databases are asked for ranges of time; the lake has partitions with keys
+            if holds is not Holds.KEY and replica.storage != "sql":
+                yield (
+                    ("datasets", number, "partition", "holds"),
+                    f"found {holds.value!r}, but the replica in {replica.datacenter!r} is stored as "
+                    f"{replica.storage}, and only a sql table is cut by ranges of time: name the column, or Hive "
+                    "folder, that holds the partition's key, or tell of the copy as a dataset of its own.",
+                )
+        key = dataset.partition.column if dataset.partition else None  # may be a folder's name, and no declared column
+        for index, column in enumerate(dataset.primary_key if dataset.columns else ()):
+            if column not in dataset.columns and column != key:
+                sentence = _unknown("column", column, list(dataset.columns), "columns")
+                yield ("datasets", number, "primary_key", index), sentence
 
 
 def _lineage(parts: YamlParts) -> Iterator[Finding]:
@@ -201,27 +201,26 @@ def _templates(parts: YamlParts) -> Iterator[Finding]:
             for name in parameters.keys() - template.parameters.keys():
                 sentence = _unknown("parameter", name, template.parameters, "parameters")
                 yield ("templates", number, "overrides", dataset, name), sentence
-        for path, sentence in _placeholders(template):
-            yield ("templates", number, *path), sentence
-
-
-def _placeholders(template: TemplatePart) -> Iterator[Finding]:
-    """Every name between braces means something, and everything that is declared is used."""
-    used = placeholders(template.assertion)
-    if COLUMN in template.parameters:
-        yield ("parameters", COLUMN), f"found {COLUMN!r}, which stands for each selected column: take another name."
-    for name in used:
-        if name != COLUMN and name not in template.parameters:
-            yield ("assertion",), _unknown("parameter", f"{{{name}}}", template.parameters, "parameters")
-    for name in template.parameters:
-        if name not in used:
-            yield ("parameters", name), f"found {name!r}, and the assertion has no {{{name}}}: use it, or remove it."
-    if COLUMN in used and template.selector.columns is None:
-        sentence = "found {column}, and the selector selects no columns: add columns: {names: ['*']} or kinds to it."
-        yield ("assertion",), sentence
-    if COLUMN not in used and template.selector.columns is not None:
-        sentence = "found columns, and the assertion has no {column}: write it where the name of a column belongs."
-        yield ("selector", "columns"), sentence
+        # every name between braces means something, and everything that is declared is used
+        at, own, used = ("templates", number), template.parameters, placeholders(template.assertion)
+        if COLUMN in own:
+            sentence = f"found {COLUMN!r}, which stands for each selected column: take another name."
+            yield (*at, "parameters", COLUMN), sentence
+        for name in used:
+            if name != COLUMN and name not in own:
+                yield (*at, "assertion"), _unknown("parameter", f"{{{name}}}", own, "parameters")
+        for name in own:
+            if name not in used:
+                sentence = f"found {name!r}, and the assertion has no {{{name}}}: use it, or remove it."
+                yield (*at, "parameters", name), sentence
+        if COLUMN in used and template.selector.columns is None:
+            sentence = (
+                "found {column}, and the selector selects no columns: add columns: {names: ['*']} or kinds to it."
+            )
+            yield (*at, "assertion"), sentence
+        if COLUMN not in used and template.selector.columns is not None:
+            sentence = "found columns, and the assertion has no {column}: write it where the name of a column belongs."
+            yield (*at, "selector", "columns"), sentence
 
 
 def _unknown(kind: str, name: str, names: Sequence[str] | Mapping[str, str], section: str) -> str:

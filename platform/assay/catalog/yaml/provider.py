@@ -2,7 +2,7 @@
 
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -90,8 +90,20 @@ def read(path: Path, elsewhere: Callable[[str], Mapping[str, bool]] = lambda sou
     ``elsewhere`` gives the datasets that are not of the source that the files name, as ``YamlParts`` has them.
     """
     files, problems = _parsed(Path(path))
-    sources, wrong = _sources(files)
-    source = next(iter(sources), "")
+    names: dict[str, Path] = {}  # that the files give their source: all the same one
+    wrong = []
+    for file in files:
+        if not isinstance(file.text.content, dict) or "source" not in file.text.content:
+            continue
+        name = file.text.content["source"]
+        if fault := source_fault(name):
+            wrong.append(file.problem((("source",), f"found {reprlib.repr(name)}: {fault}.")))
+        elif names and name not in names:
+            (other, place), *_ = names.items()
+            wrong.append(file.problem((("source",), f"found {name!r}, and {place} says {other!r}: keep one.")))
+        else:
+            names[name] = file.path
+    source = next(iter(names), "")
     parts, findings = _read_parts(files, elsewhere(source))
     problems += [(file.path, doubled) for file in files for doubled in file.text.doubled_keys]
     for finding in cross_check(parts):
@@ -136,24 +148,6 @@ def _file_at(files: list[_File], section: str, number: int) -> _File:
     return next(file for file in reversed(files) if file.first[section] <= number)
 
 
-def _sources(files: list[_File]) -> tuple[set[str], list[tuple[Path, YamlProblem]]]:
-    """The name that the files give their source, and what is wrong with it."""
-    names: dict[str, Path] = {}
-    problems = []
-    for file in files:
-        if not isinstance(file.text.content, dict) or "source" not in file.text.content:
-            continue
-        name = file.text.content["source"]
-        if fault := source_fault(name):
-            problems.append(file.problem((("source",), f"found {reprlib.repr(name)}: {fault}.")))
-        elif names and name not in names:
-            (other, path), *_ = names.items()
-            problems.append(file.problem((("source",), f"found {name!r}, and {path} says {other!r}: keep one.")))
-        else:
-            names[name] = file.path
-    return set(names), problems
-
-
 def source_fault(name: object) -> str | None:
     """What is wrong with the name of a source, if anything is."""
     if not isinstance(name, str) or not _SOURCE.fullmatch(name):
@@ -167,8 +161,17 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Yaml
     read: dict[str, dict[int, Any]] = {section: {} for section in PARTS}
     places: dict[tuple[str | int, ...], str] = {}
     for file in files:
-        findings += [(file, finding) for finding in _misplaced(file.text.content)]
+        content = file.text.content
+        if not isinstance(content, dict):
+            sentence = f"found {reprlib.repr(content)}: write a mapping with the keys {', '.join(PARTS)}."
+            findings.append((file, ((), sentence)))
+            continue
+        for key in content:
+            if key not in (*PARTS, "source"):
+                findings.append((file, ((str(key),), _unknown_key(str(key), [*PARTS, "source"]))))
         for section, part in PARTS.items():
+            if (items := content.get(section) or []) and not isinstance(items, list):
+                findings.append((file, ((section,), f"found {reprlib.repr(items)}: {_HINTS['list_type']}.")))
             for at, item in enumerate(file.items(section)):
                 number = file.first[section] + at
                 places[section, number] = f"{file.path}:{file.text.line((section, at))}"
@@ -183,19 +186,6 @@ def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[Yaml
     items = [item for file in files for section in NAMED for item in file.items(section) if isinstance(item, dict)]
     names = [item["name"] for item in items if isinstance(item.get("name"), str)]
     return YamlParts(**read, names=names, places=places, elsewhere=elsewhere), findings
-
-
-def _misplaced(content: Any) -> Iterator[Finding]:
-    """What is wrong with a file before its parts are looked at."""
-    if not isinstance(content, dict):
-        yield (), f"found {reprlib.repr(content)}: write a mapping with the keys {', '.join(PARTS)}."
-        return
-    for key in content:
-        if key not in (*PARTS, "source"):
-            yield (str(key),), _unknown_key(str(key), [*PARTS, "source"])
-    for section in PARTS:
-        if (items := content.get(section) or []) and not isinstance(items, list):
-            yield (section,), f"found {reprlib.repr(items)}: {_HINTS['list_type']}."
 
 
 def sentence_of(details: ErrorDetails, part: type[YamlPart]) -> str:
