@@ -95,10 +95,10 @@ def test_what_is_told_again_changes_nothing_and_keeps_its_place_in_the_schedule(
 def test_a_dataset_may_be_told_with_its_tests_and_what_changed_is_returned() -> None:
     told = dataset("raw.trips")
     applied = synced(fares(assertion="row_count() >= 1"), datasets=(told,))
-    assert (applied.created, applied.changed, applied.missing, applied.known) == (("raw.trips",), (), (), 0)
+    assert (applied.created, applied.changed, applied.missing, applied.dataset_count) == (("raw.trips",), (), (), 0)
     assert DataTest.objects.get().dataset.source == "trips"
     again = synced(fares(assertion="row_count() >= 1"), datasets=(dataset("raw.trips", owner="rita"),), now=LATER)
-    assert (again.created, again.changed, again.known) == ((), ("raw.trips",), 1)
+    assert (again.created, again.changed, again.dataset_count) == ((), ("raw.trips",), 1)
     assert changed() == {("raw.trips", LATER)}
 
 
