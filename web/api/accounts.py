@@ -1,7 +1,6 @@
 """Who may ask: tokens, members, and the audit of what they changed."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -234,35 +233,31 @@ class Audit(Rows):
     queryset = AuditEntry.objects.order_by("-pk")
 
     def get_paginated_response(self, data: Any) -> Response:
-        """One page, without the content of entries on datasets that whoever asks may not see."""
-        if hidden := hidden_datasets(self.request):
-            _blank(data, hidden)
+        """One page, without the content of entries on datasets that whoever asks may not see.
+
+        Of a row that is gone nobody can tell whose it was: its entries are without content too.
+        """
+        if not (hidden := hidden_datasets(self.request)):
+            return super().get_paginated_response(data)
+        names = [name.casefold() for name in Dataset.objects.filter(pk__in=hidden).values_list("full_name", flat=True)]
+        keys = defaultdict[str, set[str]](set)
+        for entry in data:
+            keys[entry["kind"]].add(entry["key"])
+        visible: dict[str, set[str]] = {}
+        for kind in keys.keys() & BY_KIND.keys():
+            resource = BY_KIND[kind]
+            assert resource.queryset is not None
+            rows = resource.queryset.all().filter(pk__in=[key for key in keys[kind] if key.isdecimal()])
+            rows = rows.exclude(**{f"{resource.dataset_path}__in": hidden})
+            visible[kind] = {str(pk) for pk in rows.values_list("pk", flat=True)}
+        for entry in data:
+            kind, key = entry["kind"], entry["key"]
+            if kind in visible:
+                is_hidden = key not in visible[kind]
+            elif kind == Datasets.kind:
+                is_hidden = key.casefold() in names
+            else:  # backtests and pipelines have no rows of their own: what was given names the datasets
+                is_hidden = any(name in str(entry["given"]).casefold() for name in names)
+            if is_hidden:
+                entry |= {"before": None, "after": None, "given": {}}
         return super().get_paginated_response(data)
-
-
-def _blank(entries: Sequence[dict[str, Any]], hidden: Sequence[int]) -> None:
-    """Take the content out of entries on hidden datasets, in a statement for each kind.
-
-    Of a row that is gone nobody can tell whose it was: its entries are without content too.
-    """
-    names = [name.casefold() for name in Dataset.objects.filter(pk__in=hidden).values_list("full_name", flat=True)]
-    keys = defaultdict[str, set[str]](set)
-    for entry in entries:
-        keys[entry["kind"]].add(entry["key"])
-    visible: dict[str, set[str]] = {}
-    for kind in keys.keys() & BY_KIND.keys():
-        resource = BY_KIND[kind]
-        assert resource.queryset is not None
-        rows = resource.queryset.all().filter(pk__in=[key for key in keys[kind] if key.isdecimal()])
-        rows = rows.exclude(**{f"{resource.dataset_path}__in": hidden})
-        visible[kind] = {str(pk) for pk in rows.values_list("pk", flat=True)}
-    for entry in entries:
-        kind, key = entry["kind"], entry["key"]
-        if kind in visible:
-            is_hidden = key not in visible[kind]
-        elif kind == Datasets.kind:
-            is_hidden = key.casefold() in names
-        else:  # backtests and pipelines have no rows of their own: what was given names the datasets
-            is_hidden = any(name in str(entry["given"]).casefold() for name in names)
-        if is_hidden:
-            entry |= {"before": None, "after": None, "given": {}}

@@ -53,7 +53,22 @@ class StrictJSONParser(JSONParser):
             raise ParseError(f"JSON nested more than {DEEPEST} deep.") from None
         except ValueError as error:  # UnicodeDecodeError and too many digits are such too
             raise ParseError(f"JSON parse error - {error}") from None
-        _demand_sound(value)
+        level, depth = [value], 0
+        while level:
+            depth += 1
+            if depth > DEEPEST:
+                raise ParseError(f"JSON nested more than {DEEPEST} deep.")
+            inner: list[Any] = []
+            for item in level:
+                if isinstance(item, dict):
+                    inner += [*item.keys(), *item.values()]
+                elif isinstance(item, list):
+                    inner += item
+                elif isinstance(item, str) and UNSOUND.search(item):
+                    raise ParseError("a text holds a NUL or half of a character pair")
+                elif isinstance(item, float) and isinf(item):
+                    raise ParseError("a number is beyond what a double holds")
+            level = inner
         return value
 
 
@@ -67,26 +82,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ValueError(f"the name {twice[:80]!r} is there twice")
     return members
-
-
-def _demand_sound(value: Any) -> None:
-    """Nothing where the value is of bounded depth, its texts are texts and its numbers are finite."""
-    level, depth = [value], 0
-    while level:
-        depth += 1
-        if depth > DEEPEST:
-            raise ParseError(f"JSON nested more than {DEEPEST} deep.")
-        inner: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                inner += [*item.keys(), *item.values()]
-            elif isinstance(item, list):
-                inner += item
-            elif isinstance(item, str) and UNSOUND.search(item):
-                raise ParseError("a text holds a NUL or half of a character pair")
-            elif isinstance(item, float) and isinf(item):
-                raise ParseError("a number is beyond what a double holds")
-        level = inner
 
 
 class Pages(LimitOffsetPagination):

@@ -21,7 +21,7 @@ from assay.time.windows import Window
 from incident_manager.intervals import START
 from incident_manager.models import Incident
 from incident_manager.quality.rules import AnswerReason, Facts, QualityStatus, RangeRequest, judge, worst
-from incident_manager.services import LookUpAnswer, ToRead, look_up, look_ups
+from incident_manager.services import LookUpAnswer, ToRead, look_up, look_ups, unreadable_in
 from web.access.who import need_of, owned, person_of, unreadable
 from web.sql.narrowing import PartitionColumn, ranges
 from web.sql.tables import DIALECTS, TableUse, UnableToReadQuery, table_uses
@@ -313,10 +313,13 @@ class BulkQuality(Api):
         datasets = by_names({question["dataset"] for question in questions})
         answers: list[dict[str, Any] | None] = []
         look_up_requests: list[ToRead] = []
+        person, need = person_of(request), need_of(self, "POST")
         for question in questions:
             if (dataset := datasets.get(question["dataset"])) is None:
                 answers.append(_unknown_table(question["dataset"]))
-            elif why_not := self._why_not(dataset, question["datacenter"]):
+                continue
+            refusal = unreadable(person, need, owned(dataset))
+            if why_not := refusal.text if refusal else unreadable_in(dataset, question["datacenter"]):
                 reason = {
                     **{"status": QualityStatus.UNKNOWN, "text": why_not, "category": None, "test": None, "hard": False},
                     **{"windows": [question["range"].text], "more_windows": 0, "incident": None, "report": None},
@@ -332,13 +335,3 @@ class BulkQuality(Api):
         looked_up = iter(look_ups(look_up_requests, now=clock.now()))
         whole = [answer or quality_as_json(next(looked_up), most=MOST_BULK_WINDOWS) for answer in answers]
         return Response({"status": worst(QualityStatus(answer["status"]) for answer in whole), "answers": whole})
-
-    def _why_not(self, dataset: Dataset, datacenter: str) -> str:
-        """Why a dataset that is known cannot be looked up; empty: it can."""
-        if refusal := unreadable(person_of(self.request), need_of(self, "POST"), owned(dataset)):
-            return refusal.text
-        try:
-            demand_replica(dataset, datacenter)
-        except Wrong as wrong:
-            return str(wrong.detail)
-        return ""

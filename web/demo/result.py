@@ -12,6 +12,7 @@ from alerting.models import Flip, Notice, Standing
 from alerting.state import State
 from assay.config import config
 from assay.models import Dataset, DataTest
+from assay.time.windows import INSTANT, Window
 from execution_engine.models import Run, Scan
 from incident_manager.models import EntryKind, Incident, Resolution
 from incident_manager.scores.metric_reporter import NONE, scores
@@ -160,25 +161,20 @@ def _figures(title: str, figures: Mapping[str, str]) -> Table:
 def _incidents_table(incidents: Iterable[Mapping[str, Any]]) -> Table:
     table = Table(*INCIDENT_HEADINGS, title="Incidents (New York time)", title_justify="left")
     for incident in incidents:
+        windows = map(Window.parse, incident["windows"])
+        spans = [(window.start, window.end - INSTANT) for window in windows]  # in a day, or from the first to the last
         detected = datetime.fromisoformat(incident["detected_at"])
         resolved = datetime.fromisoformat(incident["resolved_at"]) if incident["resolved_at"] else None
         table.add_row(
             incident["dataset"],
             incident["category"],
-            ", ".join(map(_days, incident["windows"])),
+            ", ".join(" to ".join(dict.fromkeys(map(PARTITIONING.key, map(PARTITIONING.at, ends)))) for ends in spans),
             f"{detected.astimezone(ZONE):%d %b %H:%M}",
             _duration(resolved - detected) if resolved else "open",
             plain(incident["resolution"] or ""),
             incident["cause"] or ("a user's report" if incident["kind"] == "reported" else ""),
         )
     return table
-
-
-def _days(window: str) -> str:
-    """One day, or the first and the last of several."""
-    start, end = (datetime.fromisoformat(instant) for instant in window.split("/"))
-    first, last = PARTITIONING.at(start), PARTITIONING.at(end - timedelta(microseconds=1))
-    return PARTITIONING.key(first) if first == last else f"{PARTITIONING.key(first)} to {PARTITIONING.key(last)}"
 
 
 def _duration(length: timedelta) -> str:

@@ -119,24 +119,21 @@ def _drawn(history: ColumnHistory, name: str, statistic: str, marked: Sequence[b
     figures = [value for value in values if value is not None]
     if not figures:
         return None
-    meaning = STATISTICS[statistic]
+    meaning, newest = STATISTICS[statistic], figures[-1]
+    words = gettext(meaning.words)
+    short = str(DRAWN_SMALL.get(statistic, words))
     if statistic == "mean" and history.kinds.get(name) is ValueKind.TIME:
-        words, last = gettext("mean, from the start of the partition"), f"{figures[-1] / 3600:,.1f}\u00a0h"
-        short = gettext("mean, since its start")
+        words, short = gettext("mean, from the start of the partition"), gettext("mean, since its start")
+        last = f"{newest / 3600:,.1f}\u00a0h"
+    elif meaning.notation is Notation.SHARE:
+        last = "100\u00a0%" if newest >= 1 else f"{min(newest, 0.9999) * 100:.3g}\u00a0%"
     else:
-        words, last = gettext(meaning.words), _figure(figures[-1], meaning.notation)
-        short = str(DRAWN_SMALL.get(statistic, words))
+        last = f"{newest:,.0f}" if meaning.notation is Notation.COUNT or abs(newest) >= 1000 else f"{newest:.4g}"
     return {"said": _of_column(words, name), "short": short, "last": last, "plot": small_plot(values, marked)}
 
 
 def _of_column(words: str, name: str) -> str:
     return gettext("%(statistic)s of %(column)s") % {"statistic": words, "column": name}
-
-
-def _figure(value: float, form: Notation) -> str:
-    if form is Notation.SHARE:
-        return "100\u00a0%" if value >= 1 else f"{min(value, 0.9999) * 100:.3g}\u00a0%"
-    return f"{value:,.0f}" if form is Notation.COUNT or abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _chosen(history: ColumnHistory, column: dict[str, Any], statistic: str, marked: Sequence[bool]) -> dict[str, Any]:

@@ -64,9 +64,7 @@ from .suggestions import foretold
 
 def published_up_to(dataset: Dataset) -> list[Publication]:
     """The publication of the last partition that each pointer names, by the pointer."""
-    last: dict[str, Publication] = {}
-    for row in published(dataset).order_by("window_end", "pk"):
-        last[row.pointer] = row
+    last = {row.pointer: row for row in published(dataset).order_by("window_end", "pk")}
     return [last[pointer] for pointer in sorted(last)]
 
 

@@ -15,7 +15,6 @@ from assay import clock
 from assay.access import Action
 from assay.config import config
 from assay.database.name_keys import name_key
-from assay.models import Dataset, DataTest
 from execution_engine.runs.shown_results import Veil
 from incident_manager.scores.metric_reporter import data_qualities
 from web.access.logins import LoginPage
@@ -79,6 +78,15 @@ def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
     (metric,) = metric_summaries([dataset], veil, now=now)
     tests = live_tests(dataset, veil)
     band = next((live.test for live in tests if live.test.name == "band"), None)
+    # the values as history.js draws them, each with the band of its window where the past was long enough
+    values, judged = newest_values(dataset, veil), history(band, veil) if band else {"start": []}
+    places = {start: place for place, start in enumerate(judged["start"])}
+    starts = [int(point.window.start.timestamp()) for point in values]
+    of_band = {
+        name: [judged[name][places[start]] if start in places else otherwise for start in starts]
+        for name, otherwise in {"was": None, "outcome": "not judged", "low": None, "high": None}.items()
+    }
+    figures = {"key": [point.key for point in values], "start": starts, "value": [point.value for point in values]}
     context = {
         "here": "business-metrics",
         "now": now,
@@ -91,20 +99,6 @@ def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
         "incidents": incidents_of(dataset),
-        "history": _metric_history(dataset, band, veil),
+        "history": {"test": "value()", "duration": False, **figures, **of_band},
     }
     return render(request, "web/business_metric.html", context)
-
-
-def _metric_history(dataset: Dataset, band: DataTest | None, veil: Veil) -> dict[str, Any]:
-    """The values as ``history.js`` draws them, each with the band of its window where the past was long enough."""
-    values = newest_values(dataset, veil)
-    judged = history(band, veil) if band else {"start": []}
-    places = {start: place for place, start in enumerate(judged["start"])}
-    starts = [int(point.window.start.timestamp()) for point in values]
-    of_band = {
-        name: [judged[name][places[start]] if start in places else otherwise for start in starts]
-        for name, otherwise in {"was": None, "outcome": "not judged", "low": None, "high": None}.items()
-    }
-    figures = {"key": [point.key for point in values], "start": starts, "value": [point.value for point in values]}
-    return {"test": "value()", "duration": False, **figures, **of_band}

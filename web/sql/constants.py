@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -175,6 +175,12 @@ ADDED = (exp.DateAdd, exp.TimestampAdd, exp.DatetimeAdd)
 SUBTRACTED = (exp.DateSub, exp.TimestampSub, exp.DatetimeSub)
 ARITHMETIC: dict[type[exp.Expr], Callable[[int, int], int]] = {exp.Add: add, exp.Sub: sub, exp.Mul: mul}
 TIMES = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.DATETIME}
+CASTS: Sequence[tuple[Collection[exp.DType], Callable[[Value], Value | None]]] = (
+    ((exp.DType.DATE, exp.DType.DATE32), as_date),
+    (TIMES, as_time),
+    (exp.DataType.TEXT_TYPES, as_text),
+    (exp.DataType.INTEGER_TYPES, as_number),
+)
 LETTERS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}  # of Java's patterns
 
 
@@ -228,7 +234,10 @@ class Folding:
     def _converted(self, node: exp.Expr) -> Constant | None:
         """Casts, and the functions that do the same."""
         if isinstance(node, exp.Cast):
-            return self._cast(node)
+            to, inner = node.to.this, self.fold(node.this)
+            change = next((change for types, change in CASTS if to in types), None)
+            is_cut = change is as_text and bool(node.to.expressions)  # to so many letters
+            return inner.map_ends(change) if inner and change and not is_cut else None
         if isinstance(node, TO_DATE + TO_TIME + PARSED) and set(argument_names(node)) <= {"this", "format", "safe"}:
             form, inner = node.args.get("format"), self.fold(node.this)
             if inner and form is not None:
@@ -243,18 +252,6 @@ class Folding:
             numbers = [part.low for part in parts if part and isinstance(part.low, int)]
             return exactly(0).map_ends(lambda _: date(*numbers)) if len(numbers) == 3 else None
         return None
-
-    def _cast(self, node: exp.Cast) -> Constant | None:
-        inner, to = self.fold(node.this), node.to.this
-        if inner is None:
-            return None
-        if to in (exp.DType.DATE, exp.DType.DATE32):
-            return inner.map_ends(as_date)
-        if to in TIMES:
-            return inner.map_ends(as_time)
-        if to in exp.DataType.TEXT_TYPES and not node.to.expressions:
-            return inner.map_ends(as_text)
-        return inner.map_ends(as_number) if to in exp.DataType.INTEGER_TYPES else None
 
     def _moved(self, node: exp.Expr) -> Constant | None:
         """Arithmetic of dates, times and numbers."""

@@ -17,7 +17,7 @@ from assay.time.windows import Granularity, Partitioning, UnableToPartition, Win
 from incident_manager.intervals import Intervals, clip, union
 
 from .constants import DAY, TIMES, Constant, Folding, KeyOrder, Value, argument_names, as_time, exactly
-from .tables import Conjuncts, Name, SelectLevel, SelectSource, TableUse
+from .tables import Name, SelectLevel, SelectSource, TableUse
 
 LOOSE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?!\d)", re.ASCII)
 DATED = ("%Y%m%d", "%Y-%m", "%F")  # and all that begin with %Y-%m-%d: keys that are read as dates
@@ -395,7 +395,7 @@ class _Narrowing:
 
     comparing: Comparing
     intervals_by_column: dict[tuple[int, Name], Intervals | None] = field(default_factory=dict)
-    bare: dict[tuple[int, Name], Intervals | None] = field(default_factory=dict)
+    bare: dict[tuple[int, Name], Intervals | None] = field(default_factory=dict)  # by conditions that name no table
 
     def of(self, use: TableUse, column: Name) -> Intervals | None:
         """What a use reads; None: all of it, as of one whose conditions are nested too deep to be looked through."""
@@ -417,7 +417,15 @@ class _Narrowing:
     def _inside(self, source: SelectSource, column: Name) -> Intervals | None:
         """What the conditions of the place's own select leave."""
         same = source.select.same_columns(source, column)
-        parts = [self._bare(conjuncts, column) for conjuncts, is_open in source.held if is_open]
+        parts = []
+        for conjuncts in (conjuncts for conjuncts, is_open in source.held if is_open):
+            key = (id(conjuncts), column)
+            if key not in self.bare:
+                self.bare[key] = in_all(
+                    self.comparing.left_by(part, lambda node, _: not node.table and node.name.lower() == column)
+                    for part in conjuncts.naming("", column)
+                )
+            parts.append(self.bare[key])
         alike = {(of, name) for of, name in same if name == column}  # others may be of a type that sorts otherwise
         seen = set[int]()
         for part, is_open in (conjunct for of, name in same for conjunct in source.conjuncts(of, name)):
@@ -430,16 +438,6 @@ class _Narrowing:
 
                 parts.append(self.comparing.left_by(part, is_column))
         return in_all(parts)
-
-    def _bare(self, conjuncts: Conjuncts, column: Name) -> Intervals | None:
-        """What conditions that name no table leave, of each place that has such a column."""
-        key = (id(conjuncts), column)
-        if key not in self.bare:
-            self.bare[key] = in_all(
-                self.comparing.left_by(part, lambda node, _: not node.table and node.name.lower() == column)
-                for part in conjuncts.naming("", column)
-            )
-        return self.bare[key]
 
     def _outside(self, source: SelectSource, column: Name, depth: int) -> Intervals | None:
         """What the queries around it leave, where each row of the place goes into rows that show its column."""

@@ -275,7 +275,12 @@ def _uses(tree: exp.Expr, dialect: str) -> Iterator[TableUse]:
     for table in tables:
         cte = ctes[id(table)]
         is_told_apart = dialect == "mysql" and cte is not None and table.name != cte.alias  # it may tell cases apart
-        if (cte is None or is_told_apart) and id(table) not in targets and (name := _name_of(table)):
+        name, arguments = "", table.this.expressions if isinstance(table.this, exp.Anonymous) else []
+        if all(isinstance(part, exp.Identifier) for part in table.parts):
+            name = ".".join(part.name for part in table.parts)
+        elif table.name.lower() == "identifier" and len(arguments) == 1 and isinstance(arguments[0], exp.Literal):
+            name = arguments[0].name  # any other function gives rows of its own
+        if name and (cte is None or is_told_apart) and id(table) not in targets:
             yield TableUse(name=name, source=places.sources.get(id(table)) if cte is None else None)
 
 
@@ -331,7 +336,10 @@ class _Places:
             if cte is not None:
                 result = self._result(cte.this)
                 result.readers += made
-                result.is_closed = result.is_closed or _is_inside(node, cte)
+                around: exp.Expr | None = node
+                while around is not None and around is not cte:
+                    around = around.parent
+                result.is_closed = result.is_closed or around is cte
             self.sources[id(node)] = made[0]
         elif isinstance(node, exp.Subquery) and isinstance(node.unnest(), exp.Table):  # brackets around joins
             made = self._relation(node.this, level)
@@ -378,12 +386,6 @@ def _held(method: str, side: str, kind: str) -> tuple[bool, bool]:
     return side in ("", "RIGHT"), side in ("", "LEFT")
 
 
-def _is_inside(node: exp.Expr | None, outer: exp.Expr) -> bool:
-    while node is not None and node is not outer:
-        node = node.parent
-    return node is outer
-
-
 def _is_odd(node: exp.Expr) -> bool:
     """Whether columns become others on the way, or rows depend on the others."""
     sample = node.args.get("sample")
@@ -395,13 +397,3 @@ def _columns_of(node: exp.Expr) -> Sequence[Name] | None:
     alias = node.args.get("alias")
     columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
     return [column.name.lower() for column in columns] if columns else None
-
-
-def _name_of(node: exp.Table) -> str:
-    """The name as it is written; empty for a function that gives rows."""
-    if all(isinstance(part, exp.Identifier) for part in node.parts):
-        return ".".join(part.name for part in node.parts)
-    arguments = (
-        node.this.expressions if isinstance(node.this, exp.Anonymous) and node.name.lower() == "identifier" else []
-    )
-    return arguments[0].name if len(arguments) == 1 and isinstance(arguments[0], exp.Literal) else ""
