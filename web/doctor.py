@@ -312,7 +312,10 @@ def redis() -> Finding:
     try:
         with app.connection_for_write() as connection:
             connection.ensure_connection(max_retries=1, timeout=3)
-            return redis_finding(settings(connection.default_channel.client))  # type: ignore[attr-defined]
+            redis_settings = settings(connection.default_channel.client)  # type: ignore[attr-defined]
+            return settle(
+                "redis", list(wrong_redis_settings(redis_settings)), "it evicts nothing, and outlives a restart"
+            )
     except (OperationalError, OSError, RedisError) as error:
         return ill("redis", f"it does not tell its settings: {error}", "start it, or let its user run INFO")
 
@@ -324,11 +327,6 @@ def settings(client: Any) -> dict[str, Any]:
         return {**values, **client.config_get("save")}
     except RedisError:
         return values
-
-
-def redis_finding(redis_settings: Mapping[str, Any]) -> Finding:
-    """What the settings of a Redis mean."""
-    return settle("redis", list(wrong_redis_settings(redis_settings)), "it evicts nothing, and outlives a restart")
 
 
 def wrong_redis_settings(redis_settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

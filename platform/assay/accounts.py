@@ -111,9 +111,10 @@ def person_called(name: str) -> Person:
 
 
 def person_of(user: User) -> Person:
-    """A user with their role and teams."""
+    """A user with their teams and their role; a viewer's, if nobody gave one that is known."""
     is_now = member_as_json(user)
-    return Person(name=is_now["name"], role=Role(is_now["role"]), teams=frozenset(is_now["teams"]))
+    role = Role(is_now["role"]) if is_now["role"] in set(Role) else Role.VIEWER
+    return Person(name=is_now["name"], role=role, teams=frozenset(is_now["teams"]))
 
 
 def member_as_json(user: User) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Who asks, and whose a row is: what the rules of ``assay.access`` are asked with."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any, TypeVar
 
@@ -12,9 +13,10 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 
 from alerting.models import Silence
-from assay.access import AccessRefusal, Action, Owned, Person, Role, may_read, refusal
+from assay import accounts
+from assay.access import AccessRefusal, Action, Owned, Person, may_read, refusal
 from assay.catalog import selectors
-from assay.models import AccessToken, Dataset, DataTest, Member
+from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.models import Run, Suspect
 from incident_manager.models import GateOverride, Incident, Publication, Report
 from test_generator.models import Offer
@@ -24,21 +26,10 @@ T = TypeVar("T")
 
 def person_of(request: Request | HttpRequest) -> Person:
     """Who sends this request, and what their token is for, if they sent one."""
-    user, token = request.user, getattr(request, "auth", None)
-    member = getattr(user, "member", None)
-    return Person(
-        name=user.get_username(),
-        role=role_of(user, member),
-        teams=frozenset(member.teams) if member else frozenset(),
-        scopes=frozenset(token.scopes) if isinstance(token, AccessToken) else None,
-    )
-
-
-def role_of(user: Any, member: Member | None) -> Role:
-    """The user's role; a viewer's, if nobody gave one that is known."""
-    if user.is_superuser:
-        return Role.ADMIN
-    return Role(member.role) if member is not None and member.role in set(Role) else Role.VIEWER
+    user: Any = request.user
+    token = getattr(request, "auth", None)
+    scopes = frozenset(token.scopes) if isinstance(token, AccessToken) else None
+    return replace(accounts.person_of(user), scopes=scopes)
 
 
 def way_of(request: Request | HttpRequest) -> str:

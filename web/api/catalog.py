@@ -165,23 +165,22 @@ class Datasets(Rows, RetrieveModelMixin):
 
         The body is the dataset as in a catalog file (docs/catalog.md), as JSON. That writes its standard tests anew.
         """
-        part, errors = _read_part(DatasetPart, request.data, name, "dataset")
-        if part is not None:
-            parts = YamlParts(datasets={0: part}, lineage={}, tests={}, names=[part.name])
-            errors = [(".".join(map(str, path[2:])), message) for path, message in cross_check(parts)]
-            if name_key(part.name) != name_key(name):
-                errors.append(("name", f"is {part.name!r}, and the address says {name!r}"))
-            errors += [
-                ("replicas", f"{replica.location!r} must be absolute")
-                for replica in part.replicas
-                if replica.storage in FILES
-                and not replica.location.startswith(("/", "env:"))
-                and "://" not in replica.location
-            ]
-        if part is None or errors:
+        part = _read_part(DatasetPart, request.data, name, "dataset")
+        parts = YamlParts(datasets={0: part}, lineage={}, tests={}, names=[part.name])
+        errors = [(".".join(map(str, path[2:])), message) for path, message in cross_check(parts)]
+        if name_key(part.name) != name_key(name):
+            errors.append(("name", f"is {part.name!r}, and the address says {name!r}"))
+        errors += [
+            ("replicas", f"{replica.location!r} must be absolute")
+            for replica in part.replicas
+            if replica.storage in FILES
+            and not replica.location.startswith(("/", "env:"))
+            and "://" not in replica.location
+        ]
+        if errors:
             text, where = errors_text(errors)
             raise Wrong(text, where=where)
-        profile = to_profile(YamlParts(datasets={0: part}, lineage={}, tests={}, names=[name]), lambda _: NOWHERE)
+        profile = to_profile(parts, lambda _: NOWHERE)
         with (
             refusing(UnableToApply, where="replicas"),
             refusing(UnableToShare, mend="Change the dataset in its own source.", code=409),
@@ -194,14 +193,16 @@ class Datasets(Rows, RetrieveModelMixin):
 Part = TypeVar("Part", bound=BaseModel)
 
 
-def _read_part(part_class: type[Part], data: object, name: str, what: str) -> tuple[Part | None, list[tuple[str, str]]]:
-    """What a body describes, or every error with its place."""
+def _read_part(part_class: type[Part], data: object, name: str, what: str) -> Part:
+    """What a body describes; raises Wrong with every error at its place."""
     if not isinstance(data, dict):
         raise Wrong("The body is no JSON object.", mend=f"Write the {what} as in a catalog file, as JSON.")
     try:
-        return part_class.model_validate({"name": name, **data}), []
+        return part_class.model_validate({"name": name, **data})
     except ValidationError as error:
-        return None, [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
+        errors = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
+    text, where = errors_text(errors)
+    raise Wrong(text, where=where)
 
 
 class KnownValueRow(serializers.Serializer[Any]):
@@ -305,10 +306,7 @@ class BusinessMetrics(Rows, RetrieveModelMixin):
         The body is the business metric as in a catalog file (docs/business-metrics.md), as JSON. That writes the
         tests of the metric anew.
         """
-        part, errors = _read_part(BusinessMetricPart, request.data, name, "business metric")
-        if part is None:
-            text, where = errors_text(errors)
-            raise Wrong(text, where=where)
+        part = _read_part(BusinessMetricPart, request.data, name, "business metric")
         if name_key(part.name) != name_key(name):
             raise Wrong(f"name is {part.name!r}, and the address says {name!r}.", where="name")
         if unknown := [table.dimension for table in part.served if table.dimension not in part.dimensions]:

@@ -65,7 +65,7 @@ class QualityIncident(serializers.Serializer[Any]):
     more_windows = serializers.IntegerField()
 
 
-class KnownQuality(serializers.Serializer[Any]):
+class QualityFields(serializers.Serializer[Any]):
     """The quality of a table."""
 
     dataset = serializers.CharField()
@@ -75,7 +75,7 @@ class KnownQuality(serializers.Serializer[Any]):
     reports = serializers.ListField(child=serializers.IntegerField(), help_text="reports that nobody has decided")
 
 
-class RangeQuality(Spanned, KnownQuality):
+class RangeQuality(Spanned, QualityFields):
     """The quality of a range of a dataset in one datacenter."""
 
     datacenter = serializers.CharField()

@@ -148,12 +148,6 @@ ASKS_AFTER = timedelta(hours=9)  # the analyst's report runs at nine
 Deed = tuple[datetime, Callable[[datetime], object]]  # when, and what somebody does then
 
 
-def enrol() -> None:
-    """Give everybody their role; nobody of them has a password."""
-    for name, role in ROLES.items():
-        Member.objects.create(user=User.objects.create_user(name), role=role)
-
-
 def deeds(catalog: Path) -> list[Deed]:
     """All that anybody does; ``catalog`` is the file that the demo began with."""
 
@@ -314,7 +308,8 @@ def replay(
     clock.simulate(BEGINS_AT)
     with clock.held(BEGINS_AT):
         sync(load_catalog(catalog), source=SOURCE, now=BEGINS_AT)
-        enrol()
+        for name, role in ROLES.items():  # nobody of them has a password
+            Member.objects.create(user=User.objects.create_user(name), role=role)
         for at, act in happenings(catalog, lake):
             if at <= until:
                 advance(at, seen=seen, settle=settle)

@@ -55,8 +55,7 @@ def parts_of(message: str) -> list[tuple[bool, str]]:
 
 def datasets_of(tree: Assertion) -> frozenset[str]:
     """The other datasets that it names as ``dataset=``."""
-    metrics = [metric_of(each) for each in operands(tree)]
-    return frozenset(metric.dataset for metric in metrics if metric.dataset)
+    return frozenset(metric.dataset for metric in map(metric_of, operands(tree)) if metric.dataset)
 
 
 def _describe(operand: Metric | History) -> Iterator[str]:

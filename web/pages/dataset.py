@@ -29,7 +29,7 @@ from execution_engine.runs.shown_results import Veil
 from execution_engine.services import UnableToRequest, cost_of, last_partitions, request_all
 from incident_manager.gate.rules import UNJUDGED, Because, GateAnswer, GateDecision, longest, usual
 from incident_manager.gate.services import lasting
-from incident_manager.models import GateOverride, Incident, Publication
+from incident_manager.models import GateOverride, Incident
 from incident_manager.publishing.services import published
 from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import QualityAnswer, QualityStatus, RangeRequest, ReasonKind, judge
@@ -60,12 +60,6 @@ from .page_policy import (
     query_without_page,
 )
 from .suggestions import foretold
-
-
-def published_up_to(dataset: Dataset) -> list[Publication]:
-    """The publication of the last partition that each pointer names, by the pointer."""
-    last = {row.pointer: row for row in published(dataset).order_by("window_end", "pk")}
-    return [last[pointer] for pointer in sorted(last)]
 
 
 def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
@@ -313,8 +307,9 @@ def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, A
     """What one may do with a dataset, and what was typed before, or what a link from an incident fills in."""
     before, window, incident = typed_before(request), request.GET.get("override", ""), request.GET.get("incident", "")
     reason = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
+    last = {row.pointer: row for row in published(dataset).order_by("window_end", "pk")}
     return {
-        "published": published_up_to(dataset),
+        "published": [last[pointer] for pointer in sorted(last)],
         "overrides": lasting(dataset, now=now),
         "override": before.get("override") or ({"window": window, "reason": reason} if window or incident else {}),
         "usual_override": usual(dataset.tier) // HOUR,

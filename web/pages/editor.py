@@ -213,12 +213,6 @@ def _row(key: str, run: Run, tree: Assertion, *, is_failed: bool) -> PastRow:
     return PastRow(key=key, status=status, word=word, said=run.sentence, value=plotted_value(run), low=low, high=high)
 
 
-def usual_scan(dataset: Dataset) -> Scan | None:
-    """The newest scan of the dataset that took anything: how long it took, and whether Spark did it."""
-    ended = Scan.objects.filter(dataset=dataset, ended_at__isnull=False, taken__gt=0)
-    return ended.order_by("-ended_at").first()
-
-
 SCHEDULES = ("partition", "weekly")
 FIELDS = ("name", "assertion", "category", "severity", "schedule", "sustain")
 LONGEST = 4096  # characters of an assertion
@@ -451,12 +445,13 @@ def _check_context(
                 tried.scope = Scope.TABLE
         assert tried.revision is not None
         tree = from_json(tried.revision.tree)
+        scans = Scan.objects.filter(dataset=dataset, ended_at__isnull=False, taken__gt=0)
         context |= {
             "told": describe_operands(tree),
             "groups": groups_of(tree),
             "columns": columns_named(tree),
             "cost": cost_of(assertion),
-            "scan": usual_scan(dataset),
+            "scan": scans.order_by("-ended_at").first(),
         }
         sustain = parse_duration(typed["sustain"]) if typed.get("sustain", "").strip() else None
         context |= {"past": past_rows(dataset, tried, sustain=sustain, now=now, measure=measure)}

@@ -25,11 +25,6 @@ class LineageNode:
     column: int
     row: int
 
-    @property
-    def word(self) -> str:
-        """Its status in a word."""
-        return str(WORDS[self.status])
-
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
@@ -43,7 +38,7 @@ class Graph:
         nodes = [
             {
                 **{"id": node.id, "name": node.name, "tier": node.tier, "status": LOOKS.get(node.status, node.status)},
-                **{"word": node.word, "x": node.column, "y": node.row},
+                **{"word": str(WORDS[node.status]), "x": node.column, "y": node.row},
             }
             for node in self.nodes
         ]
