@@ -286,23 +286,18 @@ def selects(requests: Sequence[StatisticRequest], *, together: bool) -> list[Sel
         return list(_cut(distinct, together=together))
     # statistics that are in the mask's groups anyway cost nothing there without a clause
     masked = [request for request in distinct if request.statistic in statistics]
-    plain = [request for request in distinct if request.statistic not in statistics]
-    return [*_masked(masked), *_cut(plain, together=together)]
-
-
-def _masked(requests: Sequence[StatisticRequest]) -> Iterator[Select]:
-    clauses = list(dict.fromkeys(request.where for request in requests if request.where is not None))
+    clauses = list(dict.fromkeys(request.where for request in masked if request.where is not None))
+    planned: list[Select] = []
     for at in range(0, len(clauses), MOST_CLAUSES):
-        clause_batch = tuple(clauses[at : at + MOST_CLAUSES])
-        batch_requests = [
-            request for request in requests if request.where in clause_batch or (request.where is None and at == 0)
-        ]
-        gathered = list(dict.fromkeys(StatisticRequest(statistic=request.statistic) for request in batch_requests))
+        batch = tuple(clauses[at : at + MOST_CLAUSES])
+        counted = [request for request in masked if request.where in batch or (request.where is None and at == 0)]
+        gathered = list(dict.fromkeys(StatisticRequest(statistic=request.statistic) for request in counted))
         for select in _cut(gathered, together=False):
             here = {request.statistic for request in select.requests}
-            yield Select(
-                requests=tuple(request for request in batch_requests if request.statistic in here), clauses=clause_batch
-            )
+            own = tuple(request for request in counted if request.statistic in here)
+            planned.append(Select(requests=own, clauses=batch))
+    plain = [request for request in distinct if request.statistic not in statistics]
+    return [*planned, *_cut(plain, together=together)]
 
 
 def _cut(requests: Sequence[StatisticRequest], *, together: bool) -> Iterator[Select]:

@@ -1,22 +1,14 @@
 """The engine of the lake in a process that can be killed: no query outlives its deadline, however it hangs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from threading import Lock
 from time import monotonic
 from typing import Any
 
 from assay.catalog.profile import FILES
-from execution_engine.engines.files.listing import (
-    UnableToListFiles,
-    list_partitions,
-    read_fingerprint,
-    read_fingerprints,
-    read_fingerprints_by_key,
-    read_written_at,
-)
+from execution_engine.engines.files.listing import ListedFiles, UnableToListFiles, list_partitions
 from execution_engine.engines.protocol import (
     CallAnswer,
     FailingRows,
@@ -42,7 +34,7 @@ START_SECONDS = 180.0
 TRIES = 3
 
 
-class BoundedEngine(ABC):
+class BoundedEngine(ListedFiles, ABC):
     """The engine of the lake, whose calls have a deadline; files are listed here, and without Spark."""
 
     name = "spark"
@@ -84,22 +76,6 @@ class BoundedEngine(ABC):
             return sample
         except UnableToAnswer as error:
             return none_failing(specs, error.failure)
-
-    def fingerprint(self, table: Table, part: Part) -> str | None:
-        """Of the paths, sizes and modification times of the files; None for catalog tables."""
-        return read_fingerprint(table, part)
-
-    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
-        """Those of each part, from one listing where the table's partitions have folders of their own."""
-        return read_fingerprints(table, parts)
-
-    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
-        """Of the partitions that have folders of their own."""
-        return read_fingerprints_by_key(table, part)
-
-    def written_at(self, table: Table, part: Part) -> datetime | None:
-        """By the modification times of the files."""
-        return read_written_at(table, part)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else by Spark from the column; None where unreadable."""

@@ -55,7 +55,20 @@ class Host:
 
     def take(self, id_: int, method: str, args: tuple[Any, ...]) -> None:
         """Begin a call."""
-        self._threads.submit(self._serve, id_, method, args)
+
+        def serve() -> None:
+            try:
+                with self.running.running(id_):
+                    result = getattr(self._engine, method)(*args)
+                if not (failed_for(Reason.ENGINE_UNREACHABLE, result) and self._has_java_ended()):
+                    self.send("result", id_, result)
+            except Exception as error:
+                is_of_memory = isinstance(error, MemoryError)
+                if is_of_memory or not self._has_java_ended():
+                    description = f"the engine failed: {type(error).__name__}: {error}"[:1000]
+                    self.send("raised", id_, (description, is_of_memory))
+
+        self._threads.submit(serve)
 
     def close(self) -> None:
         """Take leave of Spark, unless that takes long."""
@@ -90,18 +103,6 @@ class Host:
     def _has_java_ended(self) -> bool:
         """Whether Java is gone; its connections end a moment before it does, and that end tells more than they do."""
         return self._java_ended.wait(SETTLE_SECONDS)
-
-    def _serve(self, id_: int, method: str, args: tuple[Any, ...]) -> None:
-        try:
-            with self.running.running(id_):
-                result = getattr(self._engine, method)(*args)
-            if not (failed_for(Reason.ENGINE_UNREACHABLE, result) and self._has_java_ended()):
-                self.send("result", id_, result)
-        except Exception as error:
-            is_of_memory = isinstance(error, MemoryError)
-            if is_of_memory or not self._has_java_ended():
-                description = f"the engine failed: {type(error).__name__}: {error}"[:1000]
-                self.send("raised", id_, (description, is_of_memory))
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from pathlib import Path
 from queue import SimpleQueue
@@ -79,21 +79,19 @@ class MemoryWatch:
     """
 
     def __init__(self, leader: int, bound: int, overflow: Callable[[], None]) -> None:
-        self._leader = leader
-        self._bound = max(bound, LEAST)
-        self._overflow = overflow
         self._ended = Event()
-        Thread(target=self._watch, name=f"memory of Spark child {leader}", daemon=True).start()
+
+        def watch() -> None:
+            while not self._ended.wait(INTERVAL):
+                if memory_of(leader, but="java") > max(bound, LEAST):
+                    overflow()
+                    return
+
+        Thread(target=watch, name=f"memory of Spark child {leader}", daemon=True).start()
 
     def end(self) -> None:
         """Stop looking; to be called before the processes are buried."""
         self._ended.set()
-
-    def _watch(self) -> None:
-        while not self._ended.wait(INTERVAL):
-            if memory_of(self._leader, but="java") > self._bound:
-                self._overflow()
-                return
 
 
 # The environment of a Spark child: what Spark needs and nothing else, so that user SQL finds no secret in it.
@@ -166,32 +164,27 @@ class Death:
 
 def failure_of_death(death: Death, memory: str) -> Failure:
     """What a scan that was in the child, or waited for it to start, is told; the latter is never to blame."""
-    failure = _failure(death, memory)
-    return failure if death.was_ready else replace(failure, reason=Reason.ENGINE_UNREACHABLE)
-
-
-def _failure(death: Death, memory: str) -> Failure:
+    reason = Reason.OUT_OF_MEMORY
     if death.overflowed:
         detail = (
             f"Spark's Python held more than {memory}; make the query or the key smaller, or raise ASSAY_SPARK_MEMORY"
         )
-        return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
-    if death.ordered:
-        return Failure(
-            reason=Reason.ENGINE_UNREACHABLE, detail=f"Spark was restarted: {death.ordered}; this is tried again"
-        )
-    if death.java == JAVA_OUT_OF_MEMORY:
+    elif death.ordered:
+        reason, detail = Reason.ENGINE_UNREACHABLE, f"Spark was restarted: {death.ordered}; this is tried again"
+    elif death.java == JAVA_OUT_OF_MEMORY:
         detail = f"Spark used up its memory of {memory}; make the query or the key smaller, or raise ASSAY_SPARK_MEMORY"
-        return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
-    if -SIGKILL in (death.java, death.python) and death.kernel_kills:
+    elif -SIGKILL in (death.java, death.python) and death.kernel_kills:
         detail = (
             f"the kernel killed Spark as the machine ran out of memory; lower ASSAY_SPARK_MEMORY (now {memory}), "
             "run fewer workers here, or make the query smaller"
         )
-        return Failure(reason=Reason.OUT_OF_MEMORY, detail=detail)
-    is_stopped = SIGTERM in (-(death.java or 0), -(death.python or 0))
-    reason = Reason.ENGINE_UNREACHABLE if is_stopped else Reason.CRASHED
-    return Failure(reason=reason, detail=f"{_describe(death)}; Spark is restarted by the next scan")
+    else:
+        is_stopped = SIGTERM in (-(death.java or 0), -(death.python or 0))
+        reason = Reason.ENGINE_UNREACHABLE if is_stopped else Reason.CRASHED
+        who, status = ("Spark's Java", death.java) if death.java is not None else ("the Spark child", death.python)
+        end = f"was killed by signal {-status}" if status and status < 0 else f"ended with status {status}"
+        detail = f"{who} {'went away' if status is None else end}; Spark is restarted by the next scan"
+    return Failure(reason=reason if death.was_ready else Reason.ENGINE_UNREACHABLE, detail=detail)
 
 
 def kernel_kills() -> int:
@@ -201,13 +194,6 @@ def kernel_kills() -> int:
     except (OSError, ValueError):
         return 0
     return int(lines.get("oom_kill", 0))
-
-
-def _describe(death: Death) -> str:
-    who, status = ("Spark's Java", death.java) if death.java is not None else ("the Spark child", death.python)
-    if status is None:
-        return f"{who} went away"
-    return f"{who} was killed by signal {-status}" if status < 0 else f"{who} ended with status {status}"
 
 
 SPARK = "execution_engine.engines.spark.engine:SparkEngine"

@@ -320,18 +320,14 @@ def with_fields(columns: Mapping[str, str]) -> dict[str, str]:
         name, type_ = waiting.pop()
         flat[name] = type_
         if type_.startswith(_STRUCT):
-            fields = [_field(part) for part in parts_of(type_[len(_STRUCT) : -1])]
-            waiting.extend((f"{name}.{written(field)}", kind) for field, kind in reversed(fields))
+            for part in reversed(list(parts_of(type_[len(_STRUCT) : -1]))):
+                if part.startswith("`"):
+                    end = part.index("`:", 1)
+                    field, kind = part[1:end].replace("``", "`"), part[end + 2 :]
+                else:
+                    field, _, kind = part.partition(":")
+                waiting.append((f"{name}.{written(field)}", kind))
     return flat
-
-
-def _field(part: str) -> tuple[str, str]:
-    """The name and type of ``a:int`` or of ```b c`:int``; the name without its backticks."""
-    if not part.startswith("`"):
-        name, _, type_ = part.partition(":")
-        return name, type_
-    end = part.index("`:", 1)
-    return part[1:end].replace("``", "`"), part[end + 2 :]
 
 
 # How far the columns of a table have drifted from the declared ones, whoever reads it.

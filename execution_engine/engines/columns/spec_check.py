@@ -44,14 +44,16 @@ def _condition(text: str, columns: Collection[str]) -> str:
         tree = read_condition(text).tree
     except UnableToAllow:
         return text
-    meant = tree.transform(lambda node: _column(node, columns) if isinstance(node, exp.Column) else node)
+
+    def settle(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column):
+            return node
+        path = tuple(part.name for part in node.parts)
+        meant_path = path_of(resolved(written(*path), columns))
+        return node if meant_path == path else exp.column(exp.to_identifier(meant_path[0], quoted=True))
+
+    meant = tree.transform(settle)
     return text if meant == tree else write(meant)
-
-
-def _column(node: exp.Column, columns: Collection[str]) -> exp.Column:
-    path = tuple(part.name for part in node.parts)
-    resolved_path = path_of(resolved(written(*path), columns))
-    return node if resolved_path == path else exp.column(exp.to_identifier(resolved_path[0], quoted=True))
 
 
 Kinds = Mapping[str, ColumnKind | None]  # of each column; ANY: not known; None: of none of them, such as a boolean
@@ -70,13 +72,24 @@ def check_spec(spec: MetricSpec, columns: Kinds, table: str, *, engine: str) -> 
         return Failure(reason=Reason.INVALID, detail=f"there is no metric {spec.name}; there are {', '.join(METRICS)}")
     if engine == "sql" and not definition.portable:
         return Failure(reason=Reason.INVALID, detail=f"{spec.name} is measured in the lake only; {table} is outside")
-    unknown = check_columns((*spec.columns, *spec.by), tuple(columns), table)
-    return (
-        unknown
-        or _check_arguments(spec)
-        or kind_problem(spec, METRICS[spec.name].signature.column_kind, columns, table)
-        or _check_conditions(spec, tuple(columns), table)
-    )
+    if unknown := check_columns((*spec.columns, *spec.by), tuple(columns), table):
+        return unknown
+    signature = definition.signature
+    most = signature.max_columns
+    if most is None or definition.of_primary_key:  # its call may be meant by columns that nobody writes
+        most = len(spec.columns)
+    if not signature.min_columns <= len(spec.columns) <= most or len(spec.arguments) != len(signature.arguments):
+        return Failure(reason=Reason.INVALID, detail=f"{spec.text} has too many or too few columns or arguments")
+    if definition.problem and (fault := definition.problem(spec)) is not None:
+        return Failure(reason=Reason.INVALID, detail=f"{spec.text}: {fault}")
+    if problem := kind_problem(spec, signature.column_kind, columns, table):
+        return problem
+    try:
+        paths = [path for text in conditions_of(spec) for path in read_condition(text).paths]
+    except UnableToAllow as error:
+        return error.failure
+    missing = [path for path in paths if check_columns([written(path[0])], tuple(columns), table)]
+    return check_columns([written(*path) for path in missing], tuple(columns), table)
 
 
 def check_columns(names: Collection[str], columns: Collection[str], table: str) -> Failure | None:
@@ -106,18 +119,6 @@ def sifted(
     return [item for item in meant if item.key not in refused], refused
 
 
-def _check_arguments(spec: MetricSpec) -> Failure | None:
-    signature = METRICS[spec.name].signature
-    most = signature.max_columns
-    if most is None or METRICS[spec.name].of_primary_key:  # its call may be meant by columns that nobody writes
-        most = len(spec.columns)
-    if not signature.min_columns <= len(spec.columns) <= most or len(spec.arguments) != len(signature.arguments):
-        return Failure(reason=Reason.INVALID, detail=f"{spec.text} has too many or too few columns or arguments")
-    problem = METRICS[spec.name].problem
-    fault = problem(spec) if problem else None
-    return None if fault is None else Failure(reason=Reason.INVALID, detail=f"{spec.text}: {fault}")
-
-
 def kind_problem(spec: MetricSpec, target_kind: ColumnKind, columns: Kinds, table: str) -> Failure | None:
     """The failure of a metric over a column that is of another kind than ``target_kind``, or None."""
     if target_kind is ColumnKind.ANY:
@@ -142,12 +143,3 @@ def conditions_of(spec: MetricSpec) -> list[str]:
     """The conditions of Spark SQL in it; a query is none."""
     conditions = METRICS[spec.name].signature.texts(ArgumentType.SQL, spec.arguments)
     return [*conditions, *([spec.where] if spec.where else [])]
-
-
-def _check_conditions(spec: MetricSpec, columns: tuple[str, ...], table: str) -> Failure | None:
-    try:
-        paths = [path for text in conditions_of(spec) for path in read_condition(text).paths]
-    except UnableToAllow as error:
-        return error.failure
-    missing = [path for path in paths if check_columns([written(path[0])], columns, table)]
-    return check_columns([written(*path) for path in missing], columns, table)

@@ -103,12 +103,8 @@ def spark_type_of(type_: pa.DataType, int96: bool = False) -> str | None:
     if types.is_list(type_) or types.is_large_list(type_):
         element = spark_type_of(type_.value_type)
         return None if element in (None, NANOSECONDS) else f"array<{element}>"
-    if types.is_map(type_) or types.is_struct(type_):
-        return _nested(type_)
-    return _SIMPLE.get(type_)
-
-
-def _nested(type_: pa.DataType) -> str | None:
+    if not types.is_map(type_) and not types.is_struct(type_):
+        return _SIMPLE.get(type_)
     parts = [type_.key_type, type_.item_type] if types.is_map(type_) else [field.type for field in type_]
     inner = [spark_type_of(part) for part in parts]
     if None in inner or NANOSECONDS in inner:
@@ -185,8 +181,24 @@ def footer_statistics(listing: Listing, names: Collection[str] | None = None) ->
     """
     if len(listing.files) > MOST_FOOTERS:
         return None
-    newest = listing.newest if listing.files else None
-    return merged_footers([_of_file(listing, file, file is newest, names) for file in listing.files])
+    footers = []
+    for file in listing.files:
+        try:
+            metadata = listing.footer if file is listing.newest else read_footer(listing.root.filesystem, file)
+            groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+            paths = (metadata.schema.column(at).path for at in range(metadata.num_columns))
+            places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
+            columns = {
+                name: bounds
+                for at, name in places
+                if (names is None or name in names)
+                and (bounds := _bounds([(group.column(at), group.num_rows) for group in groups])) is not None
+            }
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(listing.root, file, error) from error
+        rows = tuple(group.num_rows for group in groups)
+        footers.append(FooterStatistics(rows=metadata.num_rows, columns=columns, groups={file.path: rows}))
+    return merged_footers(footers)
 
 
 def merged_footers(footers: Sequence[FooterStatistics]) -> FooterStatistics:
@@ -197,24 +209,6 @@ def merged_footers(footers: Sequence[FooterStatistics]) -> FooterStatistics:
     columns = {name: _merged([footer.columns[name] for footer in footers]) for name in names}
     groups = {path: rows for footer in footers for path, rows in footer.groups.items()}
     return FooterStatistics(rows=sum(footer.rows for footer in footers), columns=columns, groups=groups)
-
-
-def _of_file(listing: Listing, file: FileInfo, is_newest: bool, names: Collection[str] | None) -> FooterStatistics:
-    try:
-        metadata = listing.footer if is_newest else read_footer(listing.root.filesystem, file)
-        groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-        paths = (metadata.schema.column(at).path for at in range(metadata.num_columns))
-        places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
-        columns = {
-            name: bounds
-            for at, name in places
-            if (names is None or name in names)
-            and (bounds := _bounds([(group.column(at), group.num_rows) for group in groups])) is not None
-        }
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable(listing.root, file, error) from error
-    rows = tuple(group.num_rows for group in groups)
-    return FooterStatistics(rows=metadata.num_rows, columns=columns, groups={file.path: rows})
 
 
 def _bounds(chunks: Iterable[tuple[Any, int]]) -> FooterBounds | None:
@@ -228,25 +222,19 @@ def _bounds(chunks: Iterable[tuple[Any, int]]) -> FooterBounds | None:
             return None
         if not 0 <= statistics.null_count <= rows:
             raise pa.ArrowInvalid(f"its footer claims {statistics.null_count} nulls in {rows} rows")
-        low, high = _exact(statistics)
+        low: int | Decimal | None = None
+        high: int | Decimal | None = None
+        kind = statistics.logical_type.type
+        # not of floats, where a NaN would hide, nor of texts, which may be cut; others are not looked at, as pyarrow
+        # imports all of pandas for an instant
+        if kind in _EXACT_TYPES and statistics.has_min_max and isinstance(statistics.min, int | Decimal):
+            is_unsigned = statistics.physical_type == "INT64" and kind == "INT"
+            if is_unsigned and not loads(statistics.logical_type.to_json()).get("isSigned", True):
+                low, high = Decimal(statistics.min), Decimal(statistics.max)  # of 64 bits: a decimal to Spark
+            elif not isinstance(statistics.min, bool):
+                low, high = statistics.min, statistics.max
         parts.append(FooterBounds(count=chunk.num_values - statistics.null_count, least=low, greatest=high))
     return _merged(parts)
-
-
-def _exact(statistics: Any) -> tuple[Any, Any]:
-    """Whole numbers and decimals; not floats, where a NaN would hide, nor texts, which may be cut.
-
-    Others are not looked at, as pyarrow imports all of pandas for an instant.
-    """
-    kind = statistics.logical_type.type
-    if kind not in _EXACT_TYPES:
-        return None, None
-    if not statistics.has_min_max or not isinstance(statistics.min, int | Decimal) or isinstance(statistics.min, bool):
-        return None, None
-    has_sign_told = statistics.physical_type == "INT64" and kind == "INT"
-    if has_sign_told and not loads(statistics.logical_type.to_json()).get("isSigned", True):
-        return Decimal(statistics.min), Decimal(statistics.max)  # of 64 bits, which are a decimal to Spark
-    return statistics.min, statistics.max
 
 
 def _merged(parts: Sequence[FooterBounds]) -> FooterBounds:
@@ -274,8 +262,20 @@ def columns_of_files(listing: Listing, storage: str) -> tuple[SeenColumns, ...]:
     Where files hold several partitions, it is the newest alone: nothing says in which file a partition's rows are.
     """
     newest = sorted(listing.files, key=lambda file: file.mtime_ns, reverse=True)
-    files = newest[: 1 if listing.filtered else MOST_FOOTERS]
-    return tuple(_seen(listing.root, file, _types(listing.root, file, storage)) for file in files)
+    seen = []
+    for file in newest[: 1 if listing.filtered else MOST_FOOTERS]:
+        try:
+            with listing.root.filesystem.open_input_file(file.path) as opened:
+                if storage == "orc":
+                    columns = {field.name: _named(field.type) for field in orc.ORCFile(opened).schema}
+                else:
+                    with pq.ParquetFile(opened) as parquet:
+                        int96, fields = _int96(parquet.schema), parquet.schema_arrow
+                        columns = {field.name: _named(field.type, field.name in int96) for field in fields}
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(listing.root, file, error) from error
+        seen.append(_seen(listing.root, file, columns))
+    return tuple(seen)
 
 
 def columns_by_name(listing: Listing, names: Mapping[str, str]) -> tuple[SeenColumns, ...]:
@@ -288,18 +288,6 @@ def _seen(root: Root, file: FileInfo, columns: Mapping[str, str | None]) -> Seen
     place = file.path[len(root.path) :].lstrip("/") or file.base_name
     folders = [unquote(name.split("=", 1)[0]) for name in place.split("/")[:-1] if "=" in name]
     return SeenColumns(place=place, columns={**columns, **dict.fromkeys(folders)})
-
-
-def _types(root: Root, file: FileInfo, storage: str) -> dict[str, str]:
-    try:
-        with root.filesystem.open_input_file(file.path) as opened:
-            if storage == "orc":
-                return {field.name: _named(field.type) for field in orc.ORCFile(opened).schema}
-            with pq.ParquetFile(opened) as parquet:
-                int96 = _int96(parquet.schema)
-                return {field.name: _named(field.type, field.name in int96) for field in parquet.schema_arrow}
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable(root, file, error) from error
 
 
 def _named(type_: pa.DataType, is_int96: bool = False) -> str:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -308,6 +308,15 @@ def _files_by_key(table: Table, part: Part) -> tuple[Root, dict[str, list[FileIn
     return listing.root, files
 
 
+class ListedFiles:
+    """What an engine of files answers by listing them."""
+
+    fingerprint = staticmethod(read_fingerprint)
+    fingerprints = staticmethod(read_fingerprints)
+    fingerprints_by_key = staticmethod(read_fingerprints_by_key)
+    written_at = staticmethod(read_written_at)
+
+
 def newest_file(table: Table) -> FileInfo | None:
     """Any recent file of the table, to learn its columns from; None where it has none."""
     root = root_of(table)
@@ -324,40 +333,30 @@ def _list_keys(root: Root, table: Table, keys: Sequence[str]) -> Listing:
         raise UnableToListFiles(
             Failure(reason=Reason.NO_PARTITION_COLUMN, detail=f"{table.name} has no partition key; add one to it")
         )
-    present = _folders_of(root, column, dict.fromkeys(keys))
+    start = _start(column)
+    distinct = dict.fromkeys(keys)
+    usual = [f"{root.path}/{start}{escape_key(key)}" for key in distinct]
+    present = [info.path for info in root.filesystem.get_file_info(usual) if info.type is FileType.Directory]
+    if len(present) < len(usual) and any(map(_is_odd, distinct)):
+        # writers differ in what they escape: Hive leaves a space as it is, pyarrow does not
+        names = (name for name in _names(root) if name.startswith(start) and unquote(name[len(start) :]) in distinct)
+        present = list(dict.fromkeys([*present, *(f"{root.path}/{name}" for name in names)]))
     if present:
         return Listing(root=root, files=tuple(file for path in sorted(present) for file in _files_below(root, path)))
-    return _list_without_folder(root, column, keys)
-
-
-def _folders_of(root: Root, column: str, keys: Collection[str]) -> list[str]:
-    """The folders of partitions at the first level, found by their names; those of odd keys by reading all names."""
-    usual = [f"{root.path}/{_start(column)}{escape_key(key)}" for key in keys]
-    present = [info.path for info in root.filesystem.get_file_info(usual) if info.type is FileType.Directory]
-    if len(present) == len(usual) or not any(_is_odd(key) for key in keys):
-        return present
-    start = _start(column)  # writers differ in what they escape: Hive leaves a space as it is, pyarrow does not
-    names = (name for name in _names(root) if name.startswith(start) and unquote(name[len(start) :]) in keys)
-    return list(dict.fromkeys([*present, *(f"{root.path}/{name}" for name in names)]))
+    # no folder of its own at the first level: the partition is missing, lies deeper, or is a column in the files
+    if any(name.startswith(start) for name in _names(root)):
+        return Listing(root=root, files=())
+    files = _files_below(root, root.path)
+    if not any(f"/{start}" in file.path[len(root.path) :] for file in files):
+        return Listing(root=root, files=files, filtered=bool(files))
+    folders = {f"{column}={key}" for key in keys}
+    own = tuple(file for file in files if not folders.isdisjoint(map(unquote, file.path.split("/"))))
+    return Listing(root=root, files=own)
 
 
 def _is_odd(key: str) -> bool:
     """Whether one writer may escape it in another way than Hive does."""
     return quote(key, safe="") != key
-
-
-def _list_without_folder(root: Root, column: str, keys: Sequence[str]) -> Listing:
-    """No folder of its own at the first level: the partition is missing, lies deeper, or is a column in the files."""
-    names = _names(root)
-    if any(name.startswith(_start(column)) for name in names):
-        return Listing(root=root, files=())
-    files = _files_below(root, root.path)
-    if not any(f"/{_start(column)}" in file.path[len(root.path) :] for file in files):
-        return Listing(root=root, files=files, filtered=bool(files))
-    folder_names = {f"{column}={key}" for key in keys}
-    return Listing(
-        root=root, files=tuple(file for file in files if folder_names & set(map(unquote, file.path.split("/"))))
-    )
 
 
 def _start(column: str) -> str:

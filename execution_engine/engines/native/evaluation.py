@@ -128,8 +128,14 @@ def _met(node: Node, batch: RowBatch) -> Met:
             if values.family is not Family.DOUBLE:
                 raise UnableToTell(f"isnan of {values.family} is Spark's to answer")
             return Met(yes=_met_without_null(np.isnan(values.whole), values.null).yes)
+        case Compared(left=Literal() as left, right=Literal() as right):
+            return _with_literal(node.by, _of_literal(left, batch.rows), right)
+        case Compared(left=Literal() as left):
+            return _with_literal(_MIRRORED.get(node.by, node.by), batch.values(node.right), left)
+        case Compared(right=Literal() as right):
+            return _with_literal(node.by, batch.values(node.left), right)
         case Compared():
-            return _compared(node, batch)
+            return _with_values(node.by, batch.values(node.left), batch.values(node.right))
         case IsIn():
             return _is_in(batch.values(node.of), node.among)
         case RegexMatch():
@@ -193,17 +199,6 @@ def _valid_texts(values: Values, why: str) -> Values:
     if values.family is not Family.TEXT or not is_valid_text(values.array):
         raise UnableToTell(why)
     return values
-
-
-def _compared(node: Compared, batch: RowBatch) -> Met:
-    left, right, by = node.left, node.right, node.by
-    if isinstance(left, Literal) and isinstance(right, Literal):
-        return _with_literal(by, _of_literal(left, batch.rows), right)
-    if isinstance(left, Literal):
-        return _with_literal(_MIRRORED.get(by, by), batch.values(right), left)
-    if isinstance(right, Literal):
-        return _with_literal(by, batch.values(left), right)
-    return _with_values(by, batch.values(left), batch.values(right))
 
 
 def _with_literal(by: Compare, values: Values, literal: Literal) -> Met:

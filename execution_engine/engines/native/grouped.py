@@ -178,22 +178,20 @@ def _extreme(sign: int, places: Numbers, groups: int, values: Values) -> Parts:
 def _products(places: Numbers, groups: int, *columns: Values) -> Parts:
     """Of one column its mean and squares; of two their means, the squares of each, and the products of both."""
     times = np.bincount(places, minlength=groups)
-    means, off = zip(*(_centred(places, times, column.doubles()) for column in columns), strict=True)
+    means: list[Doubles] = []
+    off: list[Doubles] = []  # how far each number is from its mean: what is always the same by nothing
+    for column in columns:
+        numbers, samples = column.doubles(), np.zeros(groups)
+        samples[places] = numbers
+        is_same = (np.bincount(places, numbers != samples[places], groups) == 0) & np.isfinite(samples)
+        mean = np.where(is_same, samples, np.bincount(places, numbers, groups) / np.maximum(times, 1))
+        means.append(mean)
+        off.append(numbers - mean[places])
     pairs = ((off[i], off[j]) for i, j in _PAIRS[len(off)])
     return times, *means, *(np.bincount(places, deviation * other, groups) for deviation, other in pairs)
 
 
 _PAIRS = {1: ((0, 0),), 2: ((0, 0), (1, 1), (0, 1))}  # of columns, whose products are added up
-
-
-def _centred(places: Numbers, times: Numbers, numbers: Doubles) -> tuple[Doubles, Doubles]:
-    """The mean of each group, and how far each number is from its own; what is always the same is off by nothing."""
-    groups = len(times)
-    samples = np.zeros(groups)
-    samples[places] = numbers
-    is_same = (np.bincount(places, numbers != samples[places], groups) == 0) & np.isfinite(samples)
-    mean = np.where(is_same, samples, np.bincount(places, numbers, groups) / np.maximum(times, 1))
-    return mean, numbers - mean[places]
 
 
 REDUCTIONS: Mapping[str, Callable[..., Parts]] = {

@@ -51,33 +51,31 @@ def hashes(columns: Sequence[Values]) -> Words:
     words = np.full(len(columns[0].array), SEED, dtype=np.uint64)
     for column in columns:
         before = words.copy() if column.null is not None else None
-        if column.family in (Family.TEXT, Family.BYTES):
-            _hash_texts(column.array, words)
-        elif column.family is Family.EXACT and column.digits > LONG_DIGITS and column.is_decimal:
-            _hash_texts(_as_bytes(column.whole), words)
-        else:
-            _in_slices(*_mixed_in(column, words))
+        match column.family:
+            case Family.TEXT | Family.BYTES:
+                _hash_texts(column.array, words)
+            case Family.EXACT if column.is_decimal and column.digits > LONG_DIGITS:
+                # as ``BigInteger.toByteArray``: the fewest bytes that hold number and sign, the high ones first
+                numbers = column.whole.tolist()
+                lengths = ((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers)
+                parts = zip(numbers, lengths, strict=True)
+                content = [number.to_bytes(length, "big", signed=True) for number, length in parts]
+                _hash_texts(texts_of(content, pa.binary()), words)
+            case Family.DOUBLE if pa.types.is_float32(column.array.type):
+                singles = _bits(column.whole.astype(np.float32), np.uint32)
+                _in_slices(_hash_ints, words, singles.astype(np.uint64))
+            case Family.DOUBLE if pa.types.is_float64(column.array.type):
+                _in_slices(_hash_longs, words, _bits(column.whole, np.uint64))
+            case Family.DOUBLE:
+                raise UnableToTell(f"{column.array.type} is Spark's to hash")
+            case Family.EXACT | Family.DATE | Family.TRUTH if not column.is_decimal and column.digits <= _INT_DIGITS:
+                _in_slices(_hash_ints, words, column.whole.astype(np.int32).view(np.uint32).astype(np.uint64))
+            case _:
+                _in_slices(_hash_longs, words, column.whole.view(np.uint64))
         if before is not None:
             assert column.null is not None
             np.copyto(words, before, where=column.null)
     return words
-
-
-def _mixed_in(column: Values, words: Words) -> tuple[Callable[[Words, Words], None], Words, Words]:
-    """How the column is mixed into the words, and the bits of each value."""
-    array = column.array
-    match column.family:
-        case Family.DOUBLE if pa.types.is_float32(array.type):
-            return _hash_ints, words, _bits(column.whole.astype(np.float32), np.uint32).astype(np.uint64)
-        case Family.DOUBLE if pa.types.is_float64(array.type):
-            return _hash_longs, words, _bits(column.whole, np.uint64)
-        case Family.EXACT if column.is_decimal or column.digits > _INT_DIGITS:
-            return _hash_longs, words, column.whole.view(np.uint64)
-        case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
-            return _hash_longs, words, column.whole.view(np.uint64)
-        case Family.EXACT | Family.DATE | Family.TRUTH:
-            return _hash_ints, words, column.whole.astype(np.int32).view(np.uint32).astype(np.uint64)
-    raise UnableToTell(f"{array.type} is Spark's to hash")
 
 
 def _bits(numbers: npt.NDArray[Any], type_: Any) -> npt.NDArray[Any]:
@@ -160,13 +158,6 @@ def _hash_texts(array: pa.Array, words: Words) -> None:
         for at in range(0, len(array), AT_ONCE):
             bounds = offsets[at : at + AT_ONCE + 1].astype(np.int64)
             _hash_bytes(data, bounds[:-1], np.diff(bounds), words[at : at + AT_ONCE])
-
-
-def _as_bytes(numbers: Numbers) -> pa.Array:
-    """As ``BigInteger.toByteArray``: the fewest bytes that hold the number and its sign, the high ones first."""
-    lengths = ((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers.tolist())
-    content = [number.to_bytes(length, "big", signed=True) for number, length in zip(numbers, lengths, strict=True)]
-    return texts_of(content, pa.binary())
 
 
 def _hash_bytes(data: Bytes, starts: Places, lengths: Places, words: Words) -> None:
@@ -321,7 +312,8 @@ def _coupons_of_texts(array: pa.Array) -> OfColumn:
 
 def _coupons_of_bytes(data: Bytes, starts: Places, lengths: Places) -> Coupons:
     first, second = np.full(len(starts), COUPON_SEED), np.full(len(starts), COUPON_SEED)
-    words, blocks = unaligned(data, np.uint64), lengths // _BLOCK
+    words = unaligned(data if len(data) >= _WORD else np.pad(data, (0, _WORD)), np.uint64)
+    blocks = lengths // _BLOCK
     for block in range(int(blocks[-1])):
         has = int(np.searchsorted(blocks, block + 1))
         at = starts[has:] + _BLOCK * block
@@ -338,17 +330,11 @@ def _coupons_of_bytes(data: Bytes, starts: Places, lengths: Places) -> Coupons:
         other += _N2
     tails, rest = starts + _BLOCK * blocks, lengths % _BLOCK
     for mix, half, begins in ((_mix_second, second, _WORD), (_mix_first, first, 0)):
-        mix(half, _tail(data, tails + begins, np.clip(rest - begins, 0, _WORD)))
+        # up to eight bytes as one word, 0 where there are none: a word of 0 mixes nothing in
+        begin = np.minimum(tails + begins, len(words) - 1)  # not behind the last whole word
+        beyond = ((tails + begins - begin) * 8).astype(np.uint64)
+        mix(half, (words[begin] >> beyond) & _OF_BYTES[np.clip(rest - begins, 0, _WORD)])
     return _finished(first, second, lengths.astype(np.uint64))
-
-
-def _tail(data: Bytes, at: Places, lengths: Places) -> Words:
-    """Up to eight bytes as one word, 0 where there are none: a word of 0 mixes nothing in."""
-    words = unaligned(data if len(data) >= _WORD else np.pad(data, (0, _WORD)), np.uint64)
-    begin = np.minimum(at, len(words) - 1)  # not behind the last whole word
-    beyond = ((at - begin) * 8).astype(np.uint64)
-    tail: Words = (words[begin] >> beyond) & _OF_BYTES[lengths]
-    return tail
 
 
 def _mix_first(half: Words, words: Words) -> None:

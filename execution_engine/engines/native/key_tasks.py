@@ -56,37 +56,32 @@ def canonical(values: Values) -> Values:
             if not ((np.abs(numbers) < bound) & (numbers == np.floor(numbers))).all():
                 raise UnableToTell("doubles that are no whole numbers are written by Spark")  # in Java's shortest text
             return as_texts(array_of(numbers.astype(np.int64), pa.int64()).cast(pa.string()), values.null)
-        case Family.BYTES:
-            return as_texts(_in_hexadecimal(unpacked(values.array)), values.null)
+        case Family.BYTES:  # in hexadecimal
+            data, offsets = bytes_of(unpacked(values.array))
+            first, last = int(offsets[0]), int(offsets[-1])
+            ends = (offsets.astype(np.int64) - first) * 2
+            buffers = [None, pa.py_buffer(ends), pa.py_buffer(_DIGITS[data[first:last]])]
+            return as_texts(pa.Array.from_buffers(pa.large_binary(), len(values.array), buffers), values.null)
         case Family.EXACT if values.scale:
             return as_texts(without_zeros(as_string(values).array), values.null)
     return as_string(values)
 
 
-def _in_hexadecimal(array: pa.Array) -> pa.Array:
-    data, offsets = bytes_of(array)
-    first, last = int(offsets[0]), int(offsets[-1])
-    ends = (offsets.astype(np.int64) - first) * 2
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(_DIGITS[data[first:last]])]
-    return pa.Array.from_buffers(pa.large_binary(), len(array), buffers)
-
-
 def joined(texts: Sequence[Values]) -> pa.Array:
     """The texts of each row as one that ``key_text.decode`` reads; UnableToTell of texts that are no UTF-8."""
-    parts = [_behind_length(text) for text in texts]
+    parts = []
+    for text in texts:
+        if not is_valid_text(text.array):
+            raise UnableToTell("the length of a text that is no UTF-8 is Spark's to tell")
+        array = unpacked(text.array)
+        array = array if array.type == pa.string() else array.cast(pa.string())
+        part = pc.binary_join_element_wise(pc.utf8_length(array).cast(pa.string()), array, texts_of([_BEHIND])[0])
+        if text.null is not None:
+            bits = pa.py_buffer(np.packbits(text.null, bitorder="little"))
+            nulls = pa.Array.from_buffers(pa.bool_(), len(text.null), [None, bits])
+            part = pc.if_else(nulls, texts_of([_NULL])[0], part)
+        parts.append(part)
     return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, texts_of([_NOTHING])[0])
-
-
-def _behind_length(text: Values) -> pa.Array:
-    if not is_valid_text(text.array):
-        raise UnableToTell("the length of a text that is no UTF-8 is Spark's to tell")
-    array = unpacked(text.array)
-    array = array if array.type == pa.string() else array.cast(pa.string())
-    part = pc.binary_join_element_wise(pc.utf8_length(array).cast(pa.string()), array, texts_of([_BEHIND])[0])
-    if text.null is None:
-        return part
-    bits = pa.py_buffer(np.packbits(text.null, bitorder="little"))
-    return pc.if_else(pa.Array.from_buffers(pa.bool_(), len(text.null), [None, bits]), texts_of([_NULL])[0], part)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ but the one to doubles, so that nothing can raise or overflow on one row and not
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -233,10 +233,6 @@ def _plain_node(tree: exp.Expr) -> Node:
         case exp.And() | exp.Or():
             both = Conjunction if isinstance(tree, exp.And) else Disjunction
             return both(left=_node(tree.this), right=_node(tree.expression))
-        case exp.Boolean():
-            return Truth(value=tree.this)
-        case exp.Column():
-            return ColumnNode(name=tree.name.lower())
         case exp.Is():
             if not isinstance(tree.expression, exp.Null):
                 raise UnableToTell("IS of anything but NULL is Spark's to answer")
@@ -246,9 +242,39 @@ def _plain_node(tree: exp.Expr) -> Node:
             low = Compared(by=Compare.GE, left=of, right=_node(tree.args["low"]))
             return Conjunction(left=low, right=Compared(by=Compare.LE, left=of, right=_node(tree.args["high"])))
         case exp.In():
-            return _in(tree)
+            of, among = _node(tree.this), list(map(_node, tree.expressions))
+            if among and all(isinstance(node, Literal) for node in among):
+                return IsIn(of=of, among=tuple(among))  # type: ignore[arg-type]
+            if among and all(isinstance(node, Truth) for node in among):
+                same = (Compared(by=Compare.EQ, left=of, right=node) for node in among)
+                return reduce(lambda left, right: Disjunction(left=left, right=right), same)  # type: ignore[arg-type, return-value]
+            raise UnableToTell("IN of anything but a list of literals is Spark's to answer")
+        case exp.Like():
+            of, pattern = _node(tree.this), _pattern(tree)
+            text = pattern.strip("%")
+            if any(sign in text for sign in "%_\\"):
+                return RegexMatch(of=of, pattern=_checked(re2_of_like(pattern)))
+            # bytes are compared ten times faster than patterns are looked for
+            return TextContainment(of=of, text=text, starts=not pattern.startswith("%"), ends=not pattern.endswith("%"))
+        case exp.RegexpLike():
+            pattern, ends = re2_of(_pattern(tree))
+            return RegexMatch(of=_node(tree.this), pattern=_checked(pattern), ends=ends)
+    if (by := _COMPARES.get(type(tree))) is not None:
+        return Compared(by=by, left=_node(tree.this), right=_node(tree.expression))
+    return _value_node(tree)
+
+
+def _value_node(tree: exp.Expr) -> Node:
+    match tree:
+        case exp.Boolean():
+            return Truth(value=tree.this)
+        case exp.Column():
+            return ColumnNode(name=tree.name.lower())
         case exp.Anonymous():
-            return _call(tree.name.lower(), [_node(argument) for argument in tree.expressions])
+            name, arguments = tree.name.lower(), [_node(argument) for argument in tree.expressions]
+            if (call := _CALLS.get(name)) is None or len(arguments) != 1:
+                raise UnableToTell(f"{name} is Spark's to answer")
+            return call(of=arguments[0])
         case exp.Case():
             (branch, *branches) = tree.args["ifs"]
             if branches:
@@ -259,42 +285,17 @@ def _plain_node(tree: exp.Expr) -> Node:
                 raise UnableToTell("arithmetic is Spark's")
             return AsDouble(of=_node(tree.this))
         case exp.Neg():
-            return _negative(_node(tree.this))
+            match _node(tree.this):
+                case Literal(value=Decimal() as number) as literal:
+                    return replace(literal, value=number.copy_negate())  # - rounds to 28 digits
+                case Literal(value=int() | float() as number) as literal:
+                    return replace(literal, value=-number)
+            raise UnableToTell("arithmetic is Spark's")
         case exp.Cast() | exp.TryCast():
             return _cast(tree)
         case exp.Literal():
             return _literal(tree)
-        case exp.Like():
-            return _like(_node(tree.this), _pattern(tree))
-        case exp.RegexpLike():
-            pattern, ends = re2_of(_pattern(tree))
-            return RegexMatch(of=_node(tree.this), pattern=_checked(pattern), ends=ends)
-    if (by := _COMPARES.get(type(tree))) is None:
-        raise UnableToTell(f"{type(tree).__name__} is Spark's to answer")
-    return Compared(by=by, left=_node(tree.this), right=_node(tree.expression))
-
-
-def _call(name: str, arguments: list[Node]) -> Node:
-    if (call := _CALLS.get(name)) is None or len(arguments) != 1:
-        raise UnableToTell(f"{name} is Spark's to answer")
-    return call(of=arguments[0])
-
-
-def _in(tree: exp.Expr) -> Node:
-    of, among = _node(tree.this), list(map(_node, tree.expressions))
-    if among and all(isinstance(node, Literal) for node in among):
-        return IsIn(of=of, among=tuple(among))  # type: ignore[arg-type]
-    if among and all(isinstance(node, Truth) for node in among):
-        same = (Compared(by=Compare.EQ, left=of, right=node) for node in among)
-        return reduce(lambda left, right: Disjunction(left=left, right=right), same)  # type: ignore[arg-type, return-value]
-    raise UnableToTell("IN of anything but a list of literals is Spark's to answer")
-
-
-def _negative(node: Node) -> Node:
-    if not isinstance(node, Literal) or isinstance(node.value, str):
-        raise UnableToTell("arithmetic is Spark's")
-    value = node.value.copy_negate() if isinstance(node.value, Decimal) else -node.value  # - rounds to 28 digits
-    return Literal(kind=node.kind, value=value, digits=node.digits, scale=node.scale)
+    raise UnableToTell(f"{type(tree).__name__} is Spark's to answer")
 
 
 def _cast(tree: exp.Expr) -> Node:
@@ -332,14 +333,6 @@ def _literal(tree: exp.Expr) -> Node:
         return Literal(kind=LiteralKind.EXACT, value=number, digits=max(len(digits), -exponent), scale=-exponent)
     widest = 10 if number < _INT else 20 if number < _LONG else len(digits)
     return Literal(kind=LiteralKind.EXACT, value=number, digits=max(len(digits), widest))
-
-
-def _like(of: Node, pattern: str) -> Node:
-    text = pattern.strip("%")
-    if any(sign in text for sign in "%_\\"):
-        return RegexMatch(of=of, pattern=_checked(re2_of_like(pattern)))
-    # bytes are compared ten times faster than patterns are looked for
-    return TextContainment(of=of, text=text, starts=not pattern.startswith("%"), ends=not pattern.endswith("%"))
 
 
 def _pattern(tree: exp.Expr) -> str:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -148,9 +148,18 @@ def _translated(
     counted: dict[Keyed, Counted] = {}
     for request in requests:
         with _leaving(left, request):
-            if not request.statistic.merges and not alone:
+            statistic, gather = request.statistic, request.statistic.gather.value
+            if not statistic.merges and not alone:
                 raise UnableToTell("exact quantiles of large tables are Spark's")
-            gathered[request] = _gathered_of(request, gathers)
+            if gather not in GATHERS:
+                raise UnableToTell(f"{gather} is Spark's to gather")
+            if gather not in gathers:
+                raise UnableToTell(f"{gather} of each group is Spark's to gather")
+            of = tuple(map(compiled, statistic.of))
+            if statistic.gather is Gather.HLL:
+                of = tuple(map(_column_of, of))
+            where = None if request.where is None else compiled(request.where)
+            gathered[request] = Gathered(gather=gather, of=of, where=where, argument=statistic.argument)
     for key_request in keyed:
         with _leaving(left, key_request):
             if rows > MOST_KEYED:
@@ -185,22 +194,6 @@ def _leaving(left: dict[Request, Left], request: Request) -> Iterator[None]:
         yield
     except UnableToTell as error:
         left[request] = Left(kind=FallbackKind.UNKNOWN, why=str(error))
-
-
-def _gathered_of(request: StatisticRequest, gathers: Container[str]) -> Gathered:
-    statistic = request.statistic
-    gather = statistic.gather.value
-    if gather not in GATHERS:
-        raise UnableToTell(f"{gather} is Spark's to gather")
-    if gather not in gathers:
-        raise UnableToTell(f"{gather} of each group is Spark's to gather")
-    of = tuple(map(compiled, statistic.of))
-    return Gathered(
-        gather=gather,
-        of=tuple(map(_column_of, of)) if statistic.gather is Gather.HLL else of,
-        where=None if request.where is None else compiled(request.where),
-        argument=statistic.argument,
-    )
 
 
 def _column_of(node: Node) -> ColumnNode:
@@ -369,7 +362,9 @@ def _merged_groups(draft: Draft, tasks_: Sequence[GroupsOfTask]) -> tuple[GroupR
             gather = grouped.statistics[at].gather
             every = [spread(task.parts[at], own, len(numbers)) for task, own in placed]
             scale = next((task.scales[at] for task, _ in placed if at in task.scales), None)
-            statistics[request] = by_groups.values(gather, _merged_parts(gather, every), scale) if every else []
+            with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
+                parts = reduce(partial(by_groups.merged, gather), every) if every else ()
+            statistics[request] = by_groups.values(gather, parts, scale) if every else []
     for at, key_request in enumerate(draft.keyed):
         if len(draft.requests) + at not in unable:
             tallies = []
@@ -379,14 +374,6 @@ def _merged_groups(draft: Draft, tasks_: Sequence[GroupsOfTask]) -> tuple[GroupR
             counted[key_request] = _summaries(tallies, len(numbers))
     results = GroupResults(keys=[keys[at] for at in order], statistics=statistics, counted=counted)
     return results, _left_by_rows((*draft.requests, *draft.keyed), unable)
-
-
-def _merged_parts(gather: str, every: Sequence[by_groups.Parts]) -> by_groups.Parts:
-    parts, *others = every
-    with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
-        for other in others:
-            parts = by_groups.merged(gather, parts, other)
-    return parts
 
 
 def _summaries(tallies: Sequence[Tally], groups: int) -> list[Summary]:

@@ -142,16 +142,14 @@ class Partials:
                 except UnableToTell as error:
                     self._leave([at for places in clauses.values() for at in places], error)
                     continue
-                flags = [self._flags(clause, places, rows) for clause, places in clauses.items()]
+                flags: list[Flags | None] = []
+                for clause, places in clauses.items():
+                    try:
+                        flags.append(rows.of_clause(clause))
+                    except UnableToTell as error:  # it has no rows where Spark must tell which
+                        self._leave(places, error)
+                        flags.append(np.zeros(batch.rows, dtype=np.bool_))
                 self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
-
-    def _flags(self, clause: Clause, places: Sequence[int], rows: BatchRows) -> Flags | None:
-        """The rows that count; None for all, and none where Spark must tell which."""
-        try:
-            return rows.of_clause(clause)
-        except UnableToTell as error:
-            self._leave(places, error)
-            return np.zeros(rows.batch.rows, dtype=np.bool_)
 
     def _leave(self, places: Sequence[int], error: UnableToTell) -> None:
         self.unable.update({len(self.statistics) + at: str(error) for at in places})
@@ -266,17 +264,14 @@ def of_batches(statistic: Gathered, values: Sequence[Value]) -> Sequence[Value]:
         return [merged(values).to_bytes()]
     if statistic.gather == PERCENTILE:
         present = [value for value in values if value is not None]
-        return [_percentile(present, statistic.argument or 0.0)] if present else []
+        if not present:
+            return []
+        ordered = np.sort(np.concatenate(present))  # between neighbours as Spark's Percentile weighs them
+        position = (len(ordered) - 1) * (statistic.argument or 0.0)
+        low, high = floor(position), ceil(position)
+        lower, higher = float(ordered[low]), float(ordered[high])
+        return [lower if lower == higher else lower + (position - low) * (higher - lower)]
     return values
-
-
-def _percentile(numbers: Sequence[Numbers], share: float) -> float:
-    """Of numbers in several arrays, between neighbours as Spark's Percentile weighs them."""
-    ordered = np.sort(np.concatenate(numbers))
-    position = (len(ordered) - 1) * share
-    low, high = floor(position), ceil(position)
-    lower, higher = float(ordered[low]), float(ordered[high])
-    return lower if lower == higher else lower + (position - low) * (higher - lower)
 
 
 # Keys.

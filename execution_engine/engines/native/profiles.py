@@ -1,10 +1,9 @@
 """Profiles of small parquet files: their rows as Arrow reads them, without a job of Spark's."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +16,6 @@ from execution_engine.engines.files.listing import Listing, Root, UnableToListFi
 from execution_engine.engines.files.sound_footers import sound_footer
 from execution_engine.engines.protocol import SMALL_BYTES, Measured, MeasurementRequest, Part, Table
 from execution_engine.metrics.definitions.profile import PROFILE, profiled, start_of
-from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import TableProfile
@@ -46,8 +44,13 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
     for file in listing.files:
         keys = listing.folder_values(file)
         try:
-            for batch in _READERS[table.storage](listing.root, file, table.options):
-                yield _with_keys(batch, keys)
+            for batch in _batches_in(table, listing.root, file):
+                for name, key in keys.items():
+                    if name not in batch.schema.names:
+                        rows = batch.num_rows
+                        values = pa.nulls(rows, pa.string()) if key is None else pa.repeat(key, rows)
+                        batch = batch.append_column(name, values)
+                yield batch
         except (pa.ArrowException, OSError, ValueError) as error:
             detail = f"{file.path} cannot be read: {table.redact_error(error)}"
             raise UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail)) from error
@@ -55,23 +58,33 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
             read(file)
 
 
-def _parquet(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
-    with root.filesystem.open_input_file(file.path) as opened:
-        parquet = pq.ParquetFile(opened)
-        sound_footer(parquet.metadata, file.size)
-        yield _nothing(parquet.schema_arrow)
-        yield from parquet.iter_batches(ROWS)
+def _batches_in(table: Table, root: Root, file: FileInfo) -> Batches:
+    match table.storage:
+        case "parquet":
+            with root.filesystem.open_input_file(file.path) as opened:
+                parquet = pq.ParquetFile(opened)
+                sound_footer(parquet.metadata, file.size)
+                yield _nothing(parquet.schema_arrow)
+                yield from parquet.iter_batches(ROWS)
+        case "orc":
+            with root.filesystem.open_input_file(file.path) as opened:
+                stripes = orc.ORCFile(opened)
+                yield _nothing(stripes.schema)
+                for number in range(stripes.nstripes):
+                    yield stripes.read_stripe(number)
+        case "json":
+            _check_known("JSON", table.options, JSON_OPTIONS)
+            is_loose = table.options.get("multiLine", "").lower() == "true"
+            with root.filesystem.open_input_stream(file.path) as opened:
+                options = json.ParseOptions(newlines_in_values=is_loose)
+                yield from json.read_json(opened, parse_options=options).to_batches(ROWS)
+        case "csv":
+            rows = _csv(root, file, table.options)
+            yield _nothing(rows.schema)
+            yield from rows.to_batches(ROWS)
 
 
-def _orc(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
-    with root.filesystem.open_input_file(file.path) as opened:
-        stripes = orc.ORCFile(opened)
-        yield _nothing(stripes.schema)
-        for number in range(stripes.nstripes):
-            yield stripes.read_stripe(number)
-
-
-def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
+def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> pa.Table:
     """Types by all of the file's rows, where they agree; else every column is of texts.
 
     The options are Spark's. A record that does not fit is refused in both modes.
@@ -96,30 +109,23 @@ def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
         timestamp_parsers=[*formats, csv.ISO8601] if formats else None,
     )
     with root.filesystem.open_input_stream(file.path) as opened:
-        table = csv.read_csv(_without_comments(opened, options.get("comment")), reading, parsing, converting)
-    table = _trimmed(table, options)
-    yield _nothing(table.schema)
-    yield from table.to_batches(ROWS)
-
-
-def _json(root: Root, file: FileInfo, options: Mapping[str, str]) -> Batches:
-    _check_known("JSON", options, JSON_OPTIONS)
-    parsing = json.ParseOptions(newlines_in_values=options.get("multiLine", "").lower() == "true")
-    with root.filesystem.open_input_stream(file.path) as opened:
-        yield from json.read_json(opened, parse_options=parsing).to_batches(ROWS)
+        content = opened
+        if mark := options.get("comment", "").encode():
+            lines = opened.read().splitlines(keepends=True)
+            content = pa.BufferReader(b"".join(line for line in lines if not line.startswith(mark)))
+        table = csv.read_csv(content, reading, parsing, converting)
+    # the space around texts that the options leave out
+    sides = {"ignoreLeadingWhiteSpace": pc.utf8_ltrim_whitespace, "ignoreTrailingWhiteSpace": pc.utf8_rtrim_whitespace}
+    for side in [trim for name, trim in sides.items() if options.get(name, "").lower() == "true"]:
+        for at, column in enumerate(table.schema):
+            if pa.types.is_string(column.type):
+                table = table.set_column(at, column, side(table.column(at)))
+    return table
 
 
 def _check_known(kind: str, options: Mapping[str, str], option_names: Sequence[str]) -> None:
     if unknown := sorted(set(options) - set(option_names)):
         raise ValueError(f"a profile of {kind} takes {', '.join(option_names)}, not {unknown[0]}")
-
-
-def _without_comments(opened: pa.NativeFile, mark: str | None) -> Any:
-    """The file without the lines that begin with the mark."""
-    if not mark:
-        return opened
-    lines = opened.read().splitlines(keepends=True)
-    return pa.BufferReader(b"".join(line for line in lines if not line.startswith(mark.encode())))
 
 
 def _strptime(pattern: str) -> str:
@@ -130,35 +136,9 @@ def _strptime(pattern: str) -> str:
     return written.replace("'T'", "T")
 
 
-def _trimmed(table: pa.Table, options: Mapping[str, str]) -> pa.Table:
-    """Texts without the space around them that the options leave out."""
-    sides = {"ignoreLeadingWhiteSpace": pc.utf8_ltrim_whitespace, "ignoreTrailingWhiteSpace": pc.utf8_rtrim_whitespace}
-    for side in [trim for name, trim in sides.items() if options.get(name, "").lower() == "true"]:
-        for at, column in enumerate(table.schema):
-            if pa.types.is_string(column.type):
-                table = table.set_column(at, column, side(table.column(at)))
-    return table
-
-
-_READERS: Mapping[str, Callable[[Root, FileInfo, Mapping[str, str]], Batches]] = {
-    "parquet": _parquet,
-    "orc": _orc,
-    "csv": _csv,
-    "json": _json,
-}
-
-
 def _nothing(schema: pa.Schema) -> pa.RecordBatch:
     """The columns of a file that may have no rows."""
     return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
-
-
-def _with_keys(batch: pa.RecordBatch, keys: Mapping[str, str | None]) -> pa.RecordBatch:
-    for name, key in keys.items():
-        if name not in batch.schema.names:
-            values = pa.nulls(batch.num_rows, pa.string()) if key is None else pa.repeat(key, batch.num_rows)
-            batch = batch.append_column(name, values)
-    return batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +151,11 @@ class MeasuredProfiles:
 
 def profiles_told(table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> MeasuredProfiles:
     """The profiles among what is wanted; none where the part is large, has no files of its own, or cannot be read."""
-    profile_requests = [item for item in requests if item.spec.name == PROFILE.name and _is_plain(item.spec)]
+    profile_requests = [  # of rows that need no SQL
+        item
+        for item in requests
+        if item.spec.name == PROFILE.name and item.spec.where is None and not item.spec.columns
+    ]
     if not profile_requests or table.storage != "parquet":
         return MeasuredProfiles()
     try:
@@ -180,10 +164,11 @@ def profiles_told(table: Table, part: Part, requests: Sequence[MeasurementReques
         if not listing.files or footers is None or listing.size >= SMALL_BYTES or footers.rows > MOST_ROWS:
             return MeasuredProfiles()
         batches = [batch for batch in batches_of(table, listing) if batch.num_rows]
-        return MeasuredProfiles(
-            measured={item.key: measured_profile(_gathered(batches, item.spec)) for item in profile_requests},
-            fingerprint=listing.fingerprint,
-        )
+        measured = {}
+        for item in profile_requests:
+            own = [batch.select(profiled(item.spec, batch.schema.names)) for batch in batches]
+            measured[item.key] = measured_profile(gathered_profile(own, start_of(item.spec)))
+        return MeasuredProfiles(measured=measured, fingerprint=listing.fingerprint)
     except (UnableToListFiles, pa.ArrowException, OSError):  # the engine says what is wrong with them
         return MeasuredProfiles()
 
@@ -191,13 +176,3 @@ def profiles_told(table: Table, part: Part, requests: Sequence[MeasurementReques
 def measured_profile(profile: TableProfile) -> Measured:
     """The number of rows, with the profile as state."""
     return Measured(value=float(profile.all_rows), state=to_bytes(profile))
-
-
-def _is_plain(spec: MetricSpec) -> bool:
-    """Whether the rows need no SQL."""
-    return spec.where is None and not spec.columns
-
-
-def _gathered(batches: Iterable[pa.RecordBatch], spec: MetricSpec) -> TableProfile:
-    column_batches = (batch.select(profiled(spec, batch.schema.names)) for batch in batches)
-    return gathered_profile(column_batches, start_of(spec))

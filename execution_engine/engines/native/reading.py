@@ -73,11 +73,19 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
             chunks = {name: [group.column(places[name]) for group in groups] for name in own.values()}
             texts = [name for key, name in own.items() if columns[key].spark == "string"]
             packed = [name for name in texts if _is_packed(chunks[name])]
-            longest = _longest(opened, metadata, piece.groups, _unpacked(chunks, columns, own, packed))
-            rows = _rows_at_once(sum(group.num_rows for group in groups), chunks, longest)
-            largest = max(
-                (chunk.total_compressed_size for column_chunks in chunks.values() for chunk in column_chunks), default=0
-            )
+            # texts and bytes that come without the dictionary which some of their pages have
+            loose = [
+                name
+                for key, name in own.items()
+                if columns[key].spark in ("string", "binary") and name not in packed
+                if any(chunk.has_dictionary_page for chunk in chunks[name])
+            ]
+            longest = _longest(opened, metadata, piece.groups, loose)
+            every = [chunk for column_chunks in chunks.values() for chunk in column_chunks]
+            all_rows = max(sum(group.num_rows for group in groups), 1)
+            row_bytes = sum(chunk.total_uncompressed_size for chunk in every) / all_rows + longest
+            rows = min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(row_bytes, 1))))  # as many as are worth it
+            largest = max((chunk.total_compressed_size for chunk in every), default=0)
             buffered = BUFFER if largest > MOST_BYTES else 0  # bytes of a column at once: all of a group is quicker
             with pq.ParquetFile(
                 opened, metadata=metadata, read_dictionary=packed, pre_buffer=False, buffer_size=buffered
@@ -135,14 +143,6 @@ def _is_packed(chunks: Sequence[Any]) -> bool:
     )
 
 
-def _unpacked(
-    chunks: Mapping[str, Sequence[Any]], columns: Mapping[str, Stored], own: Mapping[str, str], packed: Sequence[str]
-) -> list[str]:
-    """Texts and bytes that come without the dictionary which some of their pages have."""
-    texts = [name for key, name in own.items() if columns[key].spark in ("string", "binary") and name not in packed]
-    return [name for name in texts if any(chunk.has_dictionary_page for chunk in chunks[name])]
-
-
 def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> int:
     """The bytes that a row may have, unpacked, of the dictionaries of these columns: a bit may stand for a long text.
 
@@ -158,12 +158,6 @@ def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[
                 if pa.types.is_dictionary(column.type) and len(column.dictionary):
                     bytes_[name] = max(bytes_[name], int(of_texts(column.dictionary, pc.binary_length).max()))
     return sum(bytes_.values())
-
-
-def _rows_at_once(rows: int, chunks: Mapping[str, Sequence[Any]], longest: int) -> int:
-    """As many rows as are worth it, fewer where they are large; ``longest``: bytes of a row that no footer tells."""
-    unpacked = sum(chunk.total_uncompressed_size for column_chunks in chunks.values() for chunk in column_chunks)
-    return min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(unpacked / max(rows, 1) + longest, 1))))
 
 
 def _columns_of(

@@ -112,10 +112,8 @@ def glean(program: Program, pieces: Sequence[Piece]) -> TaskResult:
             return TaskResult(failed=str(error))
         except UnableToTell as error:
             return TaskResult(unable={0: str(error)})
-    partials_, groups = (
-        Partials(statistics=program.statistics, counted=program.counted),
-        list(map(Gathering, program.grouped)),
-    )
+    partials_ = Partials(statistics=program.statistics, counted=program.counted)
+    groups = list(map(Gathering, program.grouped))
     bins: list[Numbers] = [np.zeros(histogram.bins + 1, dtype=np.int64) for histogram in program.binned]
     try:
         for piece in pieces:
@@ -148,16 +146,14 @@ def task_result(partials_: Partials, groups: Sequence[GroupsOfTask] = (), bins: 
             for at, own in partials_.values_by_place.items()
             if at not in unable
         },
-        keys={number: _together(keys) for number, keys in partials_.keys.items()},
+        keys={
+            number: (of_parts([whole for whole, _ in keys]), of_parts([without for _, without in keys]))
+            for number, keys in partials_.keys.items()
+        },
         unable=unable,
         groups=groups,
         bins=bins,
     )
-
-
-def _together(keys: Sequence[Keys]) -> Keys:
-    whole, without = (of_parts(parts) for parts in zip(*keys, strict=True))
-    return whole, without
 
 
 def of_parts(parts: Sequence[Part]) -> Part:

@@ -4,11 +4,10 @@ A job of its own for each of a thousand small tables would cost a thousand times
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
@@ -48,16 +47,9 @@ class Opened:
     source: SparkSource
 
 
-class Session(Protocol):
-    """What has a Spark session."""
-
-    @property
-    def session(self) -> SparkSession:
-        """The session, started if need be."""
-        ...
-
-
-def scan_shared(engine: Session, units: Sequence[Unit], *, native: bool = True) -> dict[int, ScanReport]:
+def scan_shared(
+    session: Callable[[], SparkSession], units: Sequence[Unit], *, native: bool = True
+) -> dict[int, ScanReport]:
     """The reports, by the numbers of the units, of those that could share a job; the others are left to their own.
 
     ``native``: by the kernels, where these can tell all that is asked. Where a job fails there is none of its units, as
@@ -68,15 +60,15 @@ def scan_shared(engine: Session, units: Sequence[Unit], *, native: bool = True) 
         for at, unit in enumerate(units if len(units) > 1 else ()):
             with suppress(UnableToListFiles):
                 if unit.table.storage == "parquet":
-                    opened.append(Opened(at=at, unit=unit, source=open_source(engine.session, unit.table, unit.part)))
+                    opened.append(Opened(at=at, unit=unit, source=open_source(session(), unit.table, unit.part)))
     except (UnableToFindJava, *SPARK_ERRORS):
         return {}
     reports: dict[int, ScanReport] = {}
     for batch in batches(opened):
         started = monotonic()
         try:
-            with counting_jobs(engine.session, f"scan of {len(batch)} tables or windows") as count:
-                taken = measure_together(engine.session, batch, native=native)
+            with counting_jobs(session(), f"scan of {len(batch)} tables or windows") as count:
+                taken = measure_together(session(), batch, native=native)
         except SPARK_ERRORS:
             continue
         seconds = (monotonic() - started) / len(batch)

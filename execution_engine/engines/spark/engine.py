@@ -1,9 +1,8 @@
 """The engine of the lake: parquet folders and catalog tables, read by Spark, classic or Connect alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from threading import Lock
 from time import monotonic
 
@@ -11,14 +10,7 @@ from pyspark.sql import SparkSession
 
 from assay.catalog.profile import FILES
 from execution_engine.engines.columns.column_types import quote
-from execution_engine.engines.files.listing import (
-    UnableToListFiles,
-    list_partitions,
-    read_fingerprint,
-    read_fingerprints,
-    read_fingerprints_by_key,
-    read_written_at,
-)
+from execution_engine.engines.files.listing import ListedFiles, UnableToListFiles, list_partitions
 from execution_engine.engines.native.local_scan import report_of_small_part
 from execution_engine.engines.native.profiles import profiles_told
 from execution_engine.engines.protocol import (
@@ -46,7 +38,7 @@ from .scan import measure
 from .sources import listed_keys, open_source
 
 
-class SparkEngine:
+class SparkEngine(ListedFiles):
     """One shared session, started by the first scan; scans may run in several threads at once."""
 
     name = "spark"
@@ -92,7 +84,7 @@ class SparkEngine:
             )
             for at, part_profiles in zip(rest, profiles, strict=True)
         ]
-        shared = scan_shared(self, left, native=self._options.native)
+        shared = scan_shared(lambda: self.session, left, native=self._options.native)
         for number, (at, unit, part_profiles) in enumerate(zip(rest, left, profiles, strict=True)):
             report = shared.get(number) or self._scan_alone(unit)
             if (
@@ -128,29 +120,21 @@ class SparkEngine:
         except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS) as error:
             return none_failing(specs, _failure(error, table.name))
 
-    def fingerprint(self, table: Table, part: Part) -> str | None:
-        """Of the paths, sizes and modification times of the files; None for catalog tables and what is unreadable."""
-        return read_fingerprint(table, part)
-
-    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
-        """Those of each part, from one listing where the table's partitions have folders of their own."""
-        return read_fingerprints(table, parts)
-
-    def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
-        """Of the partitions that have folders of their own."""
-        return read_fingerprints_by_key(table, part)
-
-    def written_at(self, table: Table, part: Part) -> datetime | None:
-        """By the modification times of the files."""
-        return read_written_at(table, part)
-
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else from the column; None where neither can."""
         if table.partition_column is None:
             return None
         try:
-            keys = list_partitions(table) if table.storage in FILES else None
-            return keys if keys is not None else self._distinct_keys(table, table.partition_column)
+            if table.storage in FILES and (keys := list_partitions(table)) is not None:
+                return keys
+            column = table.partition_column
+            if table.storage == "table" and (keys := listed_keys(self.session, table.location, column)) is not None:
+                return keys
+            source = open_source(self.session, table, WHOLE)
+            if written(column).lower() not in {name.lower() for name in source.columns}:
+                return None
+            rows = source.frame.selectExpr(f"cast({quote(column)} as string) as k").distinct().collect()
+            return tuple(sorted({HIVE_NULL if row["k"] is None else row["k"] for row in rows}))
         except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS):
             return None
 
@@ -176,15 +160,6 @@ class SparkEngine:
             measured = {item.key: failure for item in unit.requests}
         seconds = monotonic() - started
         return ScanReport(measured=measured, spark_jobs=jobs, seconds=seconds, fingerprint=fingerprint, read_by=by)
-
-    def _distinct_keys(self, table: Table, column: str) -> tuple[str, ...] | None:
-        if table.storage == "table" and (keys := listed_keys(self.session, table.location, column)) is not None:
-            return keys
-        source = open_source(self.session, table, WHOLE)
-        if written(column).lower() not in {name.lower() for name in source.columns}:
-            return None
-        rows = source.frame.selectExpr(f"cast({quote(column)} as string) as k").distinct().collect()
-        return tuple(sorted({HIVE_NULL if row["k"] is None else row["k"] for row in rows}))
 
 
 def _failure(error: Exception, where: str) -> Failure:

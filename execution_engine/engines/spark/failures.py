@@ -15,7 +15,6 @@ from typing import TypeVar
 from uuid import uuid4
 
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
@@ -78,8 +77,20 @@ _TYPE = re.compile(r'[\w"<>,:() ]{1,60}')
 def failure_of(error: Exception, where: str) -> Failure:
     """The failure behind an error of Spark's; ``where`` names the table or the metric."""
     text = " ".join(str(error).split("\nJVM stacktrace", 1)[0].split())
-    description = _of_file(text) or f"{_redact_error(error, text)}{_fragment(error)}"
-    return Failure(reason=_reason(error, text), detail=f"{where}: {description}")
+    description = _of_file(text)
+    if description is None:
+        description = _redact_error(error, text)
+        with suppress(Exception):  # clients and kinds of errors differ in what they can say
+            contexts = error.getQueryContext() if isinstance(error, PySparkException) else []
+            if contexts and not isinstance(error, AnalysisException) and (part := contexts[0].fragment()):
+                description += f", in {part[:100]}"  # the part of the test's own text that failed
+    condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
+    by_condition = (reason for start, reason in _BY_CONDITION if condition.startswith(start))
+    by_text = (reason for part, reason in _BY_TEXT if part in text)
+    reason = next(by_condition, None) or next(by_text, Reason.QUERY_FAILED)
+    if isinstance(error, Py4JNetworkError | ConnectionError):
+        reason = Reason.ENGINE_UNREACHABLE
+    return Failure(reason=reason, detail=f"{where}: {description}")
 
 
 def _of_file(text: str) -> str | None:
@@ -119,24 +130,6 @@ def _redact_error(error: Exception, text: str) -> str:
     return f"Spark could not do it ({', '.join(names) or type(error).__name__})"
 
 
-def _fragment(error: Exception) -> str:
-    """The part of the test's own text that failed."""
-    with suppress(Exception):  # clients and kinds of errors differ in what they can say
-        contexts = error.getQueryContext() if isinstance(error, PySparkException) else []
-        if contexts and not isinstance(error, AnalysisException) and (part := contexts[0].fragment()):
-            return f", in {part[:100]}"
-    return ""
-
-
-def _reason(error: Exception, text: str) -> Reason:
-    if isinstance(error, Py4JNetworkError | ConnectionError):
-        return Reason.ENGINE_UNREACHABLE
-    condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
-    by_condition = (reason for start, reason in _BY_CONDITION if condition.startswith(start))
-    by_text = (reason for part, reason in _BY_TEXT if part in text)
-    return next(by_condition, None) or next(by_text, Reason.QUERY_FAILED)
-
-
 # Counting the Spark jobs of one scan, the cost that sharing a scan is meant to save.
 
 POOLS = 16
@@ -168,7 +161,11 @@ def counting_jobs(session: SparkSession, description: str) -> Iterator[JobCount]
     try:
         yield count
     finally:
-        count.jobs = _jobs_of(context, group)
+        # the tracker hears of a job a moment late: it is given time to know of the last
+        deadline, tracker = monotonic() + PATIENCE, context.statusTracker()
+        while len(jobs := tracker.getJobIdsForGroup(group)) < _ended.actions and monotonic() < deadline:
+            sleep(0.002)
+        count.jobs = len(jobs)
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
@@ -177,14 +174,6 @@ def action(run: Callable[[], T], *, rows: int | None) -> T:
     result = run()
     _ended.actions = getattr(_ended, "actions", 0) + (rows != 0)
     return result
-
-
-def _jobs_of(context: SparkContext, group: str) -> int:
-    """How many jobs the group had. The tracker hears of a job a moment late: it is given time to know of the last."""
-    deadline = monotonic() + PATIENCE
-    while len(jobs := context.statusTracker().getJobIdsForGroup(group)) < _ended.actions and monotonic() < deadline:
-        sleep(0.002)
-    return len(jobs)
 
 
 def is_connect(session: SparkSession) -> bool:

@@ -72,8 +72,19 @@ def columns_in(session: SparkSession, table: Table, listing: Listing) -> dict[st
     """
     if table.storage == "parquet":
         return read_columns(listing)
+    options = reading_options(table)
+    if table.storage == "csv" and options["header"].lower() != "true" and table.columns:
+        folder = (table.partition_column or "").lower() if listing.folder_columns else None
+        seen = {name: type_ for name, type_ in _declared(table).items() if name.lower() != folder}
+    else:
+        infers = not table.columns and table.storage != "orc"
+        if table.storage == "json":
+            options["mode"] = "PERMISSIVE"  # only to learn the columns: the reason of a failure is told later
+        if table.storage == "csv" and infers:
+            options["inferSchema"] = "true"
+        urls = listing.urls if infers else [listing.root.url(listing.newest.path)]
+        seen = types_in(read_as(session.read.options(**options), table.storage, urls))
     folders = {name.lower() for name in listing.folder_columns}
-    seen = _columns_seen(session, table, listing)
     inside = {name: type_ for name, type_ in seen.items() if name.lower() not in folders}
     detail = f"{listing.root.url(listing.files[-1].path)} names no columns; give it a header"
     if inside and table.storage == "json":
@@ -88,21 +99,6 @@ def columns_in(session: SparkSession, table: Table, listing: Listing) -> dict[st
         return inside
     declared = {name.lower(): spark_type(type_) for name, type_ in table.columns.items()}
     return {name: declared.get(name.lower()) or type_ for name, type_ in inside.items()}
-
-
-def _columns_seen(session: SparkSession, table: Table, listing: Listing) -> dict[str, str]:
-    newest = max(listing.files, key=lambda file: file.mtime_ns)
-    infers = not table.columns and table.storage != "orc"
-    urls = listing.urls if infers else [listing.root.url(newest.path)]
-    options = reading_options(table)
-    if table.storage == "csv" and options["header"].lower() != "true" and table.columns:
-        folder = (table.partition_column or "").lower() if listing.folder_columns else None
-        return {name: type_ for name, type_ in _declared(table).items() if name.lower() != folder}
-    if table.storage == "json":
-        options["mode"] = "PERMISSIVE"  # only to learn the columns: the reason of a failure is told later
-    if table.storage == "csv" and infers:
-        options["inferSchema"] = "true"
-    return types_in(read_as(session.read.options(**options), table.storage, urls))
 
 
 def _declared(table: Table) -> dict[str, str]:

@@ -142,7 +142,8 @@ def _open_database(table: Table) -> Database:
             detail = f"there is no file {table.location_label or url.database}"
             raise UnableToOpenSource(table, detail, Reason.ENGINE_UNREACHABLE)
         database = create_engine(url, poolclass=NullPool)
-        event.listen(database, "connect", _with_rank)
+        # SQLite has no hash function of its own to draw samples by
+        event.listen(database, "connect", lambda new, _: new.create_function(RANK, -1, rank, deterministic=True))
         return database
     try:
         arguments = {"connect_timeout": CONNECT_SECONDS} | SEND_NO_FILES.get(url.get_dialect().driver, {})
@@ -153,11 +154,6 @@ def _open_database(table: Table) -> Database:
     if url.get_backend_name() in MYSQL:
         event.listen(database, "connect", _in_utc)
     return database
-
-
-def _with_rank(connection: Any, _: object) -> None:
-    """SQLite has no hash function of its own to draw samples by."""
-    connection.create_function(RANK, -1, rank, deterministic=True)
 
 
 def _in_utc(connection: Any, _: object) -> None:
@@ -183,7 +179,13 @@ def measure(source: SqlSource, requests: Sequence[MeasurementRequest]) -> dict[s
     aggregates: list[MeasurementRequest] = []
     for item in (replace(item, spec=settled(item.spec, source.columns)) for item in requests):
         definition = METRICS[item.spec.name]
-        if (failure := _check(source, item.spec)) is not None:
+        failure = check_spec(item.spec, source.columns, source.name, engine="sql")
+        try:  # the database must be told each condition, too
+            for text in () if failure else conditions_of(item.spec):
+                source.write.condition(text)
+        except UnableToAllow as error:
+            failure = error.failure
+        if failure is not None:
             results[item.key] = Measured(failure=failure)
         elif definition.kind is MetricKind.AGGREGATE:
             aggregates.append(item)
@@ -197,18 +199,6 @@ def measure(source: SqlSource, requests: Sequence[MeasurementRequest]) -> dict[s
     planned = plan(aggregates, source.write)
     gathered = _gather(source, planned.statistic_requests)
     return results | {item.key: measured_of(item, planned, gathered, {}) for item in aggregates}
-
-
-def _check(source: SqlSource, spec: MetricSpec) -> Failure | None:
-    """What can be said against it before anything is asked: also a condition that the database cannot be told."""
-    if wrong := check_spec(spec, source.columns, source.name, engine="sql"):
-        return wrong
-    try:
-        for text in conditions_of(spec):
-            source.write.condition(text)
-    except UnableToAllow as error:
-        return error.failure
-    return None
 
 
 def _gather(source: SqlSource, requests: Sequence[StatisticRequest]) -> dict[StatisticRequest, Value | Failure]:

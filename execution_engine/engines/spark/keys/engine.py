@@ -4,7 +4,7 @@ Hashes are pulled into the driver up to a cap, which is the cheapest way: numpy 
 second, and no row crosses to another worker. Above it workers fill filters, and send back what they miss.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from execution_engine.engines.native.key_metrics import (
     NAMED_KEYS,
     MissedKeys,
     Pulled,
+    Take,
     filter_of_pulled,
     missed_of_pulled,
     pulled_of,
@@ -75,31 +76,6 @@ LOOKED_UP = Left(kind=FallbackKind.UNKNOWN, why="so many keys, or pybloom_live's
 # Workers need numpy and pyarrow, but not this package.
 cloudpickle.register_pickle_by_value(bits)
 cloudpickle.register_pickle_by_value(workers)
-
-
-def take_digest(source: SparkSource, item: MeasurementRequest) -> Measured:
-    """The digest of the distinct keys as state; the value is their number, exactly."""
-    return measures.take_digest(SparkKeys(source=source), item)
-
-
-def build_filter(source: SparkSource, item: MeasurementRequest) -> Measured:
-    """A filter of the distinct keys as state; the value is their number."""
-    return measures.build_filter(SparkKeys(source=source), item)
-
-
-def probe_filter(source: SparkSource, item: MeasurementRequest) -> Measured:
-    """How many distinct keys are in the shipped filter; the detail counts and names those that are not."""
-    return measures.probe_filter(SparkKeys(source=source), item)
-
-
-def take_sample(source: SparkSource, item: MeasurementRequest) -> Measured:
-    """A sample of the keys as state; the value is its size."""
-    return measures.take_sample(SparkKeys(source=source), item)
-
-
-def find_sample(source: SparkSource, item: MeasurementRequest) -> Measured:
-    """How many keys of the sample are among the rows; exact."""
-    return measures.find_sample(SparkKeys(source=source), item)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,3 +229,15 @@ def fill(frame: DataFrame, task: Task, shape: FilterShape, rows: int | None) -> 
 
 def _tasks(shape: FilterShape) -> int:
     return max(1, min(MAX_TASKS, FILTERS_IN_FLIGHT_BYTES // shape.body_bytes))
+
+
+# The metrics of keys, as their definitions name them.
+
+
+def _of_source(take: Take) -> Callable[[SparkSource, MeasurementRequest], Measured]:
+    return lambda source, item: take(SparkKeys(source=source), item)
+
+
+take_digest, build_filter = _of_source(measures.take_digest), _of_source(measures.build_filter)
+probe_filter = _of_source(measures.probe_filter)
+take_sample, find_sample = _of_source(measures.take_sample), _of_source(measures.find_sample)

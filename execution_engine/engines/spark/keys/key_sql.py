@@ -70,8 +70,13 @@ def text_of(expressions: Sequence[str]) -> str:
 def digest_of(shape: FilterShape, expressions: Sequence[str]) -> str:
     """The SHA-2, in hexadecimal, of pybloom_live's salt and the key's text: in bytes, as joining strings costs more."""
     algorithm = _algorithm(shape)
-    salt = f"X'{algorithm(pack('I', 0)).hexdigest()}', "
-    parts = [_bytes_of(canonical(expression), "" if at else salt) for at, expression in enumerate(expressions)]
+    salt, parts = f"X'{algorithm(pack('I', 0)).hexdigest()}', ", []
+    for expression in expressions:  # the bytes of the text behind its length, as ``length_prefixed`` writes it
+        text = canonical(expression)
+        length = f"cast(cast(char_length({text}) as string) as binary)"
+        whole = f"concat({salt}{length}, X'3A', cast({text} as binary))"
+        parts.append(f"coalesce({whole}, concat({salt}cast('{NULL}' as binary)))")
+        salt = ""
     return f"sha2(concat({', '.join(parts)}), {algorithm().digest_size * 8})"
 
 
@@ -111,12 +116,6 @@ def canonical(expression: str) -> str:
     )
 
 
-def _bytes_of(text: str, salt: str) -> str:
-    """The bytes of the text behind its length, as ``length_prefixed`` writes it, behind the salt."""
-    length = f"cast(cast(char_length({text}) as string) as binary)"
-    return f"coalesce(concat({salt}{length}, X'3A', cast({text} as binary)), concat({salt}cast('{NULL}' as binary)))"
-
-
 def _algorithm(shape: FilterShape) -> Callable[..., Any]:
     """pybloom_live's choice: 7 or 10 words of 32 bits."""
     return sha256 if shape.slices * 4 <= sha256().digest_size else sha384
@@ -148,7 +147,15 @@ def gathered(keys: KeysOf, take: Take, most: int | None = None) -> list[Any] | N
     source = keys.source
     if source.rows == 0:
         return []
-    results = _why_all(source) or _of_job(keys, take, most)
+    condition = None if keys.where is None else source.write.condition(keys.where)
+    program = _why_all(source) or key_program(keys.columns, condition, take, stored_in(source))
+    results: list[Any] | Left
+    if isinstance(program, Left):
+        results = program
+    else:
+        pieces = tasks(pieces_in(source), source.rows or 0, most)
+        of_tasks = glean_in_tasks(source, program, pieces)
+        results = parts_of(of_tasks) if of_tasks else FAILED
     if isinstance(results, Left):
         leave(source, results)
         return None
@@ -163,13 +170,3 @@ def leave(source: SparkSource, why: Left) -> None:
 
 def _why_all(source: SparkSource) -> Left | None:
     return why_not_here(source) if source.reading.native else OFF
-
-
-def _of_job(keys: KeysOf, take: Take, most: int | None) -> list[Any] | Left:
-    source = keys.source
-    condition = None if keys.where is None else source.write.condition(keys.where)
-    program = key_program(keys.columns, condition, take, stored_in(source))
-    if isinstance(program, Left):
-        return program
-    results = glean_in_tasks(source, program, tasks(pieces_in(source), source.rows or 0, most))
-    return parts_of(results) if results else FAILED

@@ -10,7 +10,6 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
@@ -25,7 +24,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from sqlglot import exp
 
 from execution_engine.guard.sql_tree import Plain
-from execution_engine.metrics.keys.bits import Bits, Hashes, Mask, are_among, are_in, places_of_hashes
+from execution_engine.metrics.keys.bits import Hashes, are_among, are_in, places_of_hashes
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes, filter_of_parts
 from execution_engine.metrics.keys.filter_shape import HELD, Format, largest_shape, shape_for
@@ -84,14 +83,11 @@ class _Functions:
         for name in self._names:
             self._session.sql(f"drop temporary function if exists {name}")
 
-    def _register(self, function: Callable[..., Any], returns: str) -> str:
+    def _call(self, function: Callable[..., Any], returns: str, keys: Sequence[exp.Expr]) -> exp.Expr:
         name = f"assay_{uuid4().hex}"
         self._session.udf.register(name, arrow_udf(function, returns))  # type: ignore[call-overload]  # by its hints
         self._names.append(name)
-        return name
-
-    def _call(self, function: Callable[..., Any], returns: str, keys: Sequence[exp.Expr]) -> exp.Expr:
-        return exp.Anonymous(this=self._register(function, returns), expressions=[self._hash(keys)])
+        return exp.Anonymous(this=name, expressions=[self._hash(keys)])
 
     def _hash(self, keys: Sequence[exp.Expr]) -> exp.Expr:
         name = f"assay_{uuid4().hex}"
@@ -113,7 +109,15 @@ class _Functions:
         query = argument.this.copy()
         if tree.args.get("with_") is not None and query.args.get("with_") is None:
             query.set("with_", tree.args["with_"].copy())
-        return self._build_by_workers(query) if _only_builds(query) else self._filter_of_query(query)
+        clauses, selects = {name for name, value in query.args.items() if value}, query.selects
+        is_plain = clauses <= {"expressions", "from_", "where", "joins", "with_", "kind"} and len(selects) == 1
+        if is_plain and _is_call(selects[0].unalias(), BUILD):  # it does nothing but build
+            return self._build_by_workers(query)
+        is_ours = bool(_calls(query, BUILD))
+        rows = self._session.sql(self.expanded(query)).limit(2).collect()
+        if len(rows) != 1 or len(rows[0]) != 1 or not isinstance(rows[0][0], str):
+            raise UnableToReadKeys(f"the subquery of {USE} must give one filter: {query.sql(Plain):.80}")
+        return _read(rows[0][0], None if is_ours else self._key)
 
     def _build_by_workers(self, query: exp.Select) -> KeyFilter:
         """Of a query that only builds: by all workers."""
@@ -128,14 +132,6 @@ class _Functions:
         shape = shape_for(min(rows, largest_shape().capacity), format_=Format.XXHASH)
         task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
         return filter_of_parts(shape, KEYS, fill(frame, task, shape, rows))
-
-    def _filter_of_query(self, query: exp.Select) -> KeyFilter:
-        """Of any other: what its one row says."""
-        is_ours = bool(_calls(query, BUILD))
-        rows = self._session.sql(self.expanded(query)).limit(2).collect()
-        if len(rows) != 1 or len(rows[0]) != 1 or not isinstance(rows[0][0], str):
-            raise UnableToReadKeys(f"the subquery of {USE} must give one filter: {query.sql(Plain):.80}")
-        return _read(rows[0][0], None if is_ours else self._key)
 
 
 def _read(text: str, key: bytes | None) -> KeyFilter:
@@ -156,33 +152,19 @@ def _build(head_format: bytes) -> Callable[[Iterator[pa.Array]], str]:
 
 
 def _use(key_filter: KeyFilter) -> Callable[[pa.Array], pa.Array]:
-    has = (
-        partial(are_among, key_filter.hashes)
-        if key_filter.shape.format is Format.HASHES
-        else partial(_is_in, key_filter.bits)
-    )
+    is_exact = key_filter.shape.format is Format.HASHES
+    content: Any = key_filter.hashes if is_exact else key_filter.bits  # all that workers need of the filter
 
     def use(batch: pa.Array) -> pa.Array:
-        return pa.array(has(_hashes(batch)))
+        hashes = _hashes(batch)
+        return pa.array(are_among(content, hashes) if is_exact else are_in(content, places_of_hashes(hashes)))
 
     return use
-
-
-def _is_in(bits: Bits, hashes: Hashes) -> Mask:
-    return are_in(bits, places_of_hashes(hashes))
 
 
 def _hashes(batch: pa.Array | pa.ChunkedArray) -> Hashes:
     hashes: Hashes = batch.to_numpy(zero_copy_only=False).view(np.uint64)
     return hashes
-
-
-def _only_builds(query: exp.Select) -> bool:
-    """Whether the query is ``select build_bloom_filter(…) from … where …`` and nothing else."""
-    clauses = {name for name, value in query.args.items() if value}
-    selected = query.selects
-    plain = clauses <= {"expressions", "from_", "where", "joins", "with_", "kind"}
-    return plain and len(selected) == 1 and _is_call(selected[0].unalias(), BUILD)
 
 
 def _calls(tree: exp.Expr, *names: str) -> list[exp.Anonymous]:

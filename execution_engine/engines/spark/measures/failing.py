@@ -30,17 +30,14 @@ def failing_rows(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -
     Keys that are repeated are found first, all of them by one job more.
     """
     meant = {settled(spec, source.columns): spec.text for spec in specs}
-    result = _failing(source, list(meant), limit)
-    texts = {spec.text: text for spec, text in meant.items()}  # as they were asked for
-    rows = tuple(replace(row, breaks=tuple(texts[text] for text in row.breaks)) for row in result.rows)
-    return replace(result, rows=rows, failures={texts[text]: failure for text, failure in result.failures.items()})
-
-
-def _failing(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
-    wrong = {spec.text: failure for spec in specs if (failure := _refused(source, spec)) is not None}
-    sound = [spec for spec in specs if spec.text not in wrong]
-    if source.rows == 0:
-        return FailingRows(columns=_top(source), failures=wrong)
+    wrong: dict[str, Failure] = {}
+    for spec in meant:
+        if (failure := check_spec(spec, source.kinds, source.name, engine="spark")) is not None:
+            wrong[spec.text] = failure
+        elif not METRICS[spec.name].is_of_rows:
+            detail = f"{spec.text} is of all rows together: no single row breaks it"
+            wrong[spec.text] = Failure(reason=Reason.INVALID, detail=detail)
+    sound = [spec for spec in meant if spec.text not in wrong and source.rows != 0]
     outcomes = _repeated(source, [spec for spec in sound if METRICS[spec.name].repeats_break])
     wrong |= {text: outcome for text, outcome in outcomes.items() if isinstance(outcome, Failure)}
     conditions = {text: outcome for text, outcome in outcomes.items() if isinstance(outcome, str)}
@@ -49,14 +46,10 @@ def _failing(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -> Fa
             breaks = METRICS[spec.name].breaks
             assert breaks is not None
             conditions[spec.text] = _with_where(source, spec, breaks(spec, source.write))
-    return _isolated(source, conditions, max(0, min(limit, MOST_ROWS)), wrong)
-
-
-def _refused(source: SparkSource, spec: MetricSpec) -> Failure | None:
-    failure = check_spec(spec, source.kinds, source.name, engine="spark")
-    if failure is not None or METRICS[spec.name].is_of_rows:
-        return failure
-    return Failure(reason=Reason.INVALID, detail=f"{spec.text} is of all rows together: no single row breaks it")
+    result = _isolated(source, conditions, max(0, min(limit, MOST_ROWS)), wrong)
+    texts = {spec.text: text for spec, text in meant.items()}  # as they were asked for
+    rows = tuple(replace(row, breaks=tuple(texts[text] for text in row.breaks)) for row in result.rows)
+    return replace(result, rows=rows, failures={texts[text]: failure for text, failure in result.failures.items()})
 
 
 def _repeated(source: SparkSource, specs: Sequence[MetricSpec]) -> dict[str, str | Failure]:
@@ -67,18 +60,20 @@ def _repeated(source: SparkSource, specs: Sequence[MetricSpec]) -> dict[str, str
         assert groupings is not None
         keyed[spec] = Keyed(grouping=groupings(spec)[0], where=condition_of(spec, source.write))
     counted = pulled(source, list(dict.fromkeys(keyed.values()))) if keyed else {}
-    return {spec.text: _among_repeated(source, spec, counted[grouping]) for spec, grouping in keyed.items()}
-
-
-def _among_repeated(source: SparkSource, spec: MetricSpec, counted: object) -> str | Failure:
-    if isinstance(counted, Failure):
-        return counted
-    if not isinstance(counted, Frequencies):
-        detail = f"{source.name} has too many rows to name those whose keys are repeated; ask for fewer partitions"
-        return Failure(reason=Reason.INVALID, detail=detail)
-    keys = [*counted.whole.repeated, *(counted.with_nulls.repeated if METRICS[spec.name].counts is Keys.ALL else ())]
-    key_list = ", ".join(str(int(key)) for key in keys[:MOST_KEYS]) or "null"
-    return _with_where(source, spec, f"{source.write.hash_of(spec.columns)} in ({key_list})")
+    outcomes: dict[str, str | Failure] = {}
+    for spec, grouping in keyed.items():
+        match counted[grouping]:
+            case Failure() as failure:
+                outcomes[spec.text] = failure
+            case Frequencies(whole=whole, with_nulls=with_nulls):
+                keys = [*whole.repeated, *(with_nulls.repeated if METRICS[spec.name].counts is Keys.ALL else ())]
+                key_list = ", ".join(str(int(key)) for key in keys[:MOST_KEYS]) or "null"
+                broken = f"{source.write.hash_of(spec.columns)} in ({key_list})"
+                outcomes[spec.text] = _with_where(source, spec, broken)
+            case _:
+                why = "has too many rows to name those whose keys are repeated; ask for fewer partitions"
+                outcomes[spec.text] = Failure(reason=Reason.INVALID, detail=f"{source.name} {why}")
+    return outcomes
 
 
 def _with_where(source: SparkSource, spec: MetricSpec, broken: str) -> str:
@@ -88,9 +83,19 @@ def _with_where(source: SparkSource, spec: MetricSpec, broken: str) -> str:
 
 def _isolated(source: SparkSource, conditions: Conditions, limit: int, wrong: Mapping[str, Failure]) -> FailingRows:
     """All in one job; if it fails, without those that fail by themselves."""
-    columns = _top(source)
+    columns, texts = tuple(source.frame.columns), list(conditions)
+    if not conditions:
+        return FailingRows(columns=columns, failures=wrong)
+    flags = ", ".join(f"case when {condition} then {at} end" for at, condition in enumerate(conditions.values()))
+    values = [
+        f"substring(cast({quote(name)} as string), 1, {MOST_CHARACTERS}) as c{at}" for at, name in enumerate(columns)
+    ]
     try:
-        rows = _rows(source, columns, conditions, limit) if conditions else ()
+        frame = source.frame.selectExpr(*values, f"filter(array({flags}), flag -> flag is not null) as broken")
+        results = action(frame.where("size(broken) > 0").limit(limit).collect, rows=source.rows)
+        rows = tuple(
+            FailingRow(values=tuple(row[:-1]), breaks=tuple(texts[at] for at in row[len(columns)])) for row in results
+        )
         return FailingRows(columns=columns, rows=rows, failures=wrong)
     except SPARK_ERRORS as error:
         failure = failure_of(error, source.name)
@@ -101,21 +106,3 @@ def _isolated(source: SparkSource, conditions: Conditions, limit: int, wrong: Ma
     return _isolated(
         source, sound, limit, {**wrong, **{k: v for failures in alone.values() for k, v in failures.items()}}
     )
-
-
-def _rows(source: SparkSource, columns: Sequence[str], conditions: Conditions, limit: int) -> tuple[FailingRow, ...]:
-    texts = list(conditions)
-    flags = ", ".join(f"case when {condition} then {at} end" for at, condition in enumerate(conditions.values()))
-    values = [
-        f"substring(cast({quote(name)} as string), 1, {MOST_CHARACTERS}) as c{at}" for at, name in enumerate(columns)
-    ]
-    frame = source.frame.selectExpr(*values, f"filter(array({flags}), flag -> flag is not null) as broken")
-    results = action(frame.where("size(broken) > 0").limit(limit).collect, rows=source.rows)
-    return tuple(
-        FailingRow(values=tuple(row[:-1]), breaks=tuple(texts[at] for at in row[len(columns)])) for row in results
-    )
-
-
-def _top(source: SparkSource) -> tuple[str, ...]:
-    """The columns of a row, fields of structs left out."""
-    return tuple(source.frame.columns)

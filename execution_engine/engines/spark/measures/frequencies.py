@@ -103,7 +103,12 @@ def pulled(source: SparkSource, requests: Sequence[Keyed]) -> dict[Keyed, KeyFre
     except SPARK_ERRORS as error:
         return dict.fromkeys(requests, failure_of(error, source.name))
     if rows > PULLED_ROWS:
-        return {keyed: _grouped(source, keyed) for keyed in requests}
+        for keyed in requests:
+            try:
+                results[keyed] = _summaries(source, (), keyed)[()]
+            except SPARK_ERRORS as error:
+                results[keyed] = failure_of(error, source.name)
+        return results
     for batch in batches(requests, rows):
         results |= zip(batch, results_by_halves(source, batch, partial(_pull, source)), strict=True)
     return results
@@ -139,23 +144,6 @@ def _pull(source: SparkSource, requests: Sequence[Keyed]) -> list[KeyFrequencies
             met = (arrays[f"w{column}"] & (1 << bit)) != 0
         results.append(frequencies_of(arrays[hashes[keyed.grouping]], keyed.grouping, null, met))
     return results
-
-
-def _grouped(source: SparkSource, keyed: Keyed) -> KeyFrequencies:
-    """The summary, by a shuffle of the hashes."""
-    null = f"({keyless(source, keyed.grouping)})"
-    conditions = [f"not ({any_null(source, keyed.grouping.present)})", *([keyed.where] if keyed.where else [])]
-    try:
-        rows = source.frame.where(" and ".join(conditions))
-        counted = (
-            rows.selectExpr(f"{source.write.hash_of(keyed.grouping.columns)} as h", f"{null} as n")
-            .groupBy("h", "n")
-            .count()
-        )
-        (row,) = action(selected(counted, SUMMARY).collect, rows=source.rows)
-    except SPARK_ERRORS as error:
-        return failure_of(error, source.name)
-    return summary_of(row)
 
 
 def summary_of(row: Sequence[Any]) -> Summary:
@@ -201,8 +189,17 @@ def measure_by(source: SparkSource, requests: Sequence[MeasurementRequest]) -> d
         for item, result in zip(aggregated, results, strict=True):
             measured[item.key] = Measured(failure=result) if isinstance(result, Failure) else result
         for item in alike:
-            if item not in aggregated:
-                measured[item.key] = _by_keys(source, by, item)
+            if item in aggregated:
+                continue
+            try:  # the keys of each group are counted, then summed up
+                keyed = plan([item], source.write).groupings[item.key]
+                summaries = [_summaries(source, by, grouping) for grouping in keyed]
+            except SPARK_ERRORS as error:
+                measured[item.key] = Measured(failure=failure_of(error, source.name))
+                continue
+            keys = list(summaries[0])
+            own = [(keys[at], tuple(groups.get(keys[at], Summary()) for groups in summaries)) for at in in_order(keys)]
+            measured[item.key] = of_summaries(item, own)
     return measured
 
 
@@ -232,18 +229,8 @@ def _by_statistics(source: SparkSource, by: Sequence[str], requests: Sequence[Me
     return measured
 
 
-def _by_keys(source: SparkSource, by: Sequence[str], item: MeasurementRequest) -> Measured:
-    """A grouping in each group: the keys of each are counted, then summed up."""
-    try:
-        summaries = [_summaries(source, by, grouping) for grouping in plan([item], source.write).groupings[item.key]]
-    except SPARK_ERRORS as error:
-        return Measured(failure=failure_of(error, source.name))
-    keys = list(summaries[0])
-    own = ((keys[at], tuple(by_group.get(keys[at], Summary()) for by_group in summaries)) for at in in_order(keys))
-    return of_summaries(item, own)
-
-
 def _summaries(source: SparkSource, by: Sequence[str], keyed: Keyed) -> dict[GroupKey, Summary]:
+    """Of each group, or by no columns of all rows, by a shuffle of the hashes."""
     if source.rows == 0:
         return {}
     null = f"({keyless(source, keyed.grouping)})"
@@ -270,7 +257,21 @@ def take_histogram(source: SparkSource, item: MeasurementRequest) -> Measured:
     if source.rows == 0:
         return NOTHING
     bins = bins_of(item.spec)
-    return _of_values(source, item) if bins is None else _of_bins(source, item, bins)
+    if bins is None:
+        return _of_values(source, item)
+    if problem := kind_problem(item.spec, ColumnKind.NUMERIC, source.kinds, source.name):
+        return Measured(failure=problem)
+    # two jobs: the least and the greatest number, then how many lie in each bin; the last bin has both its ends
+    number = source.write.number(item.spec.columns[0])
+    rows = rows_of(source, condition_of(item.spec, source.write)).selectExpr(f"{number} as x")
+    ((least, greatest),) = action(rows.selectExpr("min(x)", "max(x)").collect, rows=source.rows)
+    bounds = bins_between(item, source.name, least, greatest, bins)
+    if not isinstance(bounds, Bins):
+        return bounds
+    place = f"least(floor((x - {bounds.low!r}D) / {bounds.width!r}D), {bins - 1})"
+    at = f"case when x is not null then cast({place} as int) end"  # least() alone would put the nulls there too
+    counted = action(rows.selectExpr(f"{at} as at").groupBy("at").count().collect, rows=source.rows)
+    return of_bins(bounds, {row["at"]: row["count"] for row in counted})
 
 
 def _of_values(source: SparkSource, item: MeasurementRequest) -> Measured:
@@ -287,21 +288,3 @@ def _of_values(source: SparkSource, item: MeasurementRequest) -> Measured:
     rows = results[0]["rows"]
     bins = [{"value": row["value"], "count": row["count"], "ratio": row["count"] / rows} for row in results]
     return Measured(value=float(results[0]["values"]), detail={"rows": rows, "bins": bins})
-
-
-def _of_bins(source: SparkSource, item: MeasurementRequest, bins: int) -> Measured:
-    """Two jobs: the least and the greatest number, then how many lie in each bin; the last bin has both its ends."""
-    if problem := kind_problem(item.spec, ColumnKind.NUMERIC, source.kinds, source.name):
-        return Measured(failure=problem)
-    number = source.write.number(item.spec.columns[0])
-    rows = rows_of(source, condition_of(item.spec, source.write)).selectExpr(f"{number} as x")
-    (ends,) = action(rows.selectExpr("min(x)", "max(x)").collect, rows=source.rows)
-    least, greatest = ends
-    bounds = bins_between(item, source.name, least, greatest, bins)
-    if not isinstance(bounds, Bins):
-        return bounds
-    last = bins - 1  # least() alone would put the nulls there too
-    place = f"least(floor((x - {bounds.low!r}D) / {bounds.width!r}D), {last})"
-    at = f"case when x is not null then cast({place} as int) end"
-    counted = action(rows.selectExpr(f"{at} as at").groupBy("at").count().collect, rows=source.rows)
-    return of_bins(bounds, {row["at"]: row["count"] for row in counted})

@@ -30,16 +30,22 @@ def aggregates(statistic: Statistic, where: str | None = None) -> list[str]:
     match statistic.gather:
         case Gather.MOMENTS:
             return [f"count({of[0]})", f"avg({of[0]})", f"var_pop({of[0]})"]
-        case Gather.COMOMENTS:
-            return _of_pairs(*of)
+        case Gather.COMOMENTS:  # of the rows where both are there
+            x, y = of
+            left, right = f"case when {y} is not null then {x} end", f"case when {x} is not null then {y} end"
+            pairs = f"count(case when {x} is not null and {y} is not null then 1 end)"
+            means, variances = [f"avg({left})", f"avg({right})"], [f"var_pop({left})", f"var_pop({right})"]
+            return [pairs, *means, *variances, f"covar_pop({left}, {right})"]
         case Gather.HLL:
             return [f"hll_sketch_agg({of[0]}, {hll.LOG2_BUCKETS})"]
         case Gather.KLL:
             return [f"kll_sketch_agg_double({of[0]}, {KLL_SIZE})"]
         case Gather.KEYS:
             return [f"collect_list({of[0]})"]
-        case Gather.LONG_SUM:
-            return [f"sum({piece})" for piece in _pieces(of[0])]
+        case Gather.LONG_SUM:  # of high, middle and low bits: sums of decimals cost several times as much
+            low = (1 << PIECE_BITS) - 1
+            high, rest = f"shiftright({of[0]}, {2 * PIECE_BITS})", f"shiftright({of[0]}, {PIECE_BITS})"
+            return [f"sum({high})", f"sum(({rest} & {low}))", f"sum(({of[0]} & {low}))"]
         case Gather.PERCENTILE:
             return [f"percentile({of[0]}, {statistic.argument!r}D)"]
     return [f"{statistic.gather.value}({of[0]})"]
@@ -49,29 +55,6 @@ def values(statistics: Sequence[Statistic], results: Sequence[Any]) -> list[Valu
     """The values of the statistics from the results of their aggregates, one after the other."""
     waiting = iter(results)
     return [_value(statistic, waiting) for statistic in statistics]
-
-
-def _pieces(number: str) -> list[str]:
-    """High, middle and low bits: sums of decimals would be exact too, at several times the cost."""
-    mask = (1 << PIECE_BITS) - 1
-    return [
-        f"shiftright({number}, {2 * PIECE_BITS})",
-        f"(shiftright({number}, {PIECE_BITS}) & {mask})",
-        f"({number} & {mask})",
-    ]
-
-
-def _of_pairs(x: str, y: str) -> list[str]:
-    """Of the rows where both are there."""
-    left, right = f"case when {y} is not null then {x} end", f"case when {x} is not null then {y} end"
-    return [
-        f"count(case when {x} is not null and {y} is not null then 1 end)",
-        f"avg({left})",
-        f"avg({right})",
-        f"var_pop({left})",
-        f"var_pop({right})",
-        f"covar_pop({left}, {right})",
-    ]
 
 
 def _value(statistic: Statistic, results: Iterator[Any]) -> Value:

@@ -2,7 +2,7 @@
 
 from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.gathering import condition_of
-from execution_engine.engines.native.key_metrics import NAMED_KEYS, NamedKey, named
+from execution_engine.engines.native.key_metrics import NAMED_KEYS, named
 from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import hash_of, rows_of, text_of
@@ -25,9 +25,25 @@ def find_references(source: SparkSource, item: MeasurementRequest) -> Measured:
         return Measured(failure=other)
     if unknown := check_columns(there(item.spec), tuple(other.columns), other.name):
         return Measured(failure=unknown)
-    matches, missing, lost = _joined(source, other, item)
+    # the keys are compared as texts, as types may differ
+    own = [source.write.column(name) for name in item.spec.columns]
+    chosen = rows_of(source, condition_of(item.spec, source.write))
+    whole = chosen.where(f"not ({any_null(source, item.spec.columns)})")
+    keys = whole.selectExpr(f"{hash_of(own)} as h", f"{text_of(own)} as k").groupBy("h", "k").count()
+    theirs = [other.write.column(name) for name in there(item.spec)]
+    referred = other.frame.selectExpr(f"{hash_of(theirs)} as h", f"{text_of(theirs)} as k", "true as known").distinct()
+    marked = keys.join(referred, ["h", "k"], "left").selectExpr("k", "count", "known is not null as known")
+    (row,) = action(
+        marked.selectExpr(
+            "sum(case when known then count else 0 end)",
+            "sum(case when known then 0 else count end)",
+            f"slice(array_sort(collect_list(case when not known then k end)), 1, {NAMED_KEYS})",
+        ).collect,
+        rows=source.rows,
+    )
+    matches, missing = row[0] or 0, row[1] or 0
     rows = matches + missing
-    detail = {"rows": rows, "missing": missing, "lost": lost}
+    detail = {"rows": rows, "missing": missing, "lost": named(row[2], item.spec.columns)}
     return Measured(value=matches / rows if rows else None, detail=detail)
 
 
@@ -41,26 +57,6 @@ def other_table(source: SparkSource, item: MeasurementRequest) -> SparkSource | 
         detail = f"{name} lies outside the lake, where its rows cannot be joined; compare with a copy in the lake"
         return Failure(reason=Reason.INVALID, detail=detail)
     return open_beside(source, table)
-
-
-def _joined(source: SparkSource, other: SparkSource, item: MeasurementRequest) -> tuple[int, int, list[NamedKey]]:
-    """Rows whose key is there, rows whose key is not, and keys of the latter; texts, as types may differ."""
-    where = condition_of(item.spec, source.write)
-    own = [source.write.column(name) for name in item.spec.columns]
-    whole = rows_of(source, where).where(f"not ({any_null(source, item.spec.columns)})")
-    keys = whole.selectExpr(f"{hash_of(own)} as h", f"{text_of(own)} as k").groupBy("h", "k").count()
-    theirs = [other.write.column(name) for name in there(item.spec)]
-    referred = other.frame.selectExpr(f"{hash_of(theirs)} as h", f"{text_of(theirs)} as k", "true as known").distinct()
-    marked = keys.join(referred, ["h", "k"], "left").selectExpr("k", "count", "known is not null as known")
-    (row,) = action(
-        marked.selectExpr(
-            "sum(case when known then count else 0 end)",
-            "sum(case when known then 0 else count end)",
-            f"slice(array_sort(collect_list(case when not known then k end)), 1, {NAMED_KEYS})",
-        ).collect,
-        rows=source.rows,
-    )
-    return row[0] or 0, row[1] or 0, named(row[2], item.spec.columns)
 
 
 # Records against their source in Spark: each belongs to the one record there that has its key, and should equal it.
@@ -95,7 +91,13 @@ def compare_records(source: SparkSource, item: MeasurementRequest) -> Measured:
     for side in (source, other):
         if unknown := check_columns(names, tuple(side.columns), side.name):
             return Measured(failure=unknown)
-    counted, twice = _counted(source, other, item)
+    own = rows_of(source, condition_of(item.spec, source.write)).selectExpr(*_record(source, item), "true as mine")
+    theirs = other.frame.selectExpr(*_record(other, item), "false as mine")
+    by_key = selected(own.union(theirs), _BY_KEY, ("k",)).toDF("k", "own", "others", "v", "theirs")
+    by_kind = by_key.selectExpr(_KIND, "own").groupBy("kind").agg({"own": "sum", "*": "count"})
+    rows_by_kind = {row["kind"]: row for row in action(by_kind.collect, rows=source.rows)}
+    sides = {_TWICE_HERE: source.name, _TWICE_THERE: other.name}
+    twice = {name: rows_by_kind[kind]["count(1)"] for kind, name in sides.items() if kind in rows_by_kind}
     if twice:
         description = " and ".join(f"{count} twice or more in {name}" for name, count in twice.items())
         on = ", ".join(names_in(item.spec, "on"))
@@ -103,23 +105,9 @@ def compare_records(source: SparkSource, item: MeasurementRequest) -> Measured:
             f"of the keys of {on} are {description}: name columns by on= that tell the rows apart, or mend the keys"
         )
         return Measured(failure=Failure(reason=Reason.UNDEFINED, detail=detail))
+    counted = {kind: rows_by_kind[kind]["sum(own)"] if kind in rows_by_kind else 0 for kind in KINDS}
     rows = sum(counted.values())
     return Measured(value=counted["equal"] / rows if rows else None, detail={"rows": rows, **counted})
-
-
-def _counted(
-    source: SparkSource, other: SparkSource, item: MeasurementRequest
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Own rows by kind, and the keys that are twice, by the name of the side; of one aggregate over both sides."""
-    where = condition_of(item.spec, source.write)
-    own = rows_of(source, where).selectExpr(*_record(source, item), "true as mine")
-    theirs = other.frame.selectExpr(*_record(other, item), "false as mine")
-    by_key = selected(own.union(theirs), _BY_KEY, ("k",)).toDF("k", "own", "others", "v", "theirs")
-    by_kind = by_key.selectExpr(_KIND, "own").groupBy("kind").agg({"own": "sum", "*": "count"})
-    rows_by_kind = {row["kind"]: row for row in action(by_kind.collect, rows=source.rows)}
-    counted = {kind: rows_by_kind[kind]["sum(own)"] if kind in rows_by_kind else 0 for kind in KINDS}
-    sides = {_TWICE_HERE: source.name, _TWICE_THERE: other.name}
-    return counted, {name: rows_by_kind[kind]["count(1)"] for kind, name in sides.items() if kind in rows_by_kind}
 
 
 def _record(side: SparkSource, item: MeasurementRequest) -> list[str]:

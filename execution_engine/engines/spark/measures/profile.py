@@ -42,20 +42,16 @@ def take_profile(source: SparkSource, item: MeasurementRequest) -> Measured:
     selected = [f"{sql} as c{at}" for at, sql in enumerate(written.values())]  # no dots: Spark takes them for fields
     is_large = where is None and source.rows is not None and source.rows > SAMPLED_ROWS
     drawn_from = source.rows if is_large else None  # whose rows are sampled
-    chosen = spread_rows_of(source, where if drawn_from is None else _chance(SAMPLED_ROWS / drawn_from))
-    rows = chosen.selectExpr(*(selected or ["true as c"]))
+    if drawn_from is not None:
+        # true of about such a share of the rows, whatever is in them, and of the same rows in each scan of the same
+        # files: every n-th row would be a bad sample of rows that come in turns, a block one of rows in order
+        bound = round((2 * SAMPLED_ROWS / drawn_from - 1) * 2**63)
+        where = f"xxhash64(monotonically_increasing_id()) < {bound}L"
+    rows = spread_rows_of(source, where).selectExpr(*(selected or ["true as c"]))
     parts = action(rows.mapInArrow(_task(list(written), start), PART).collect, rows=source.rows)
     profiles = [from_bytes(bytes(part["profile"])) for part in parts]
     profile = merged_profiles(profiles) if profiles else TableProfile(rows=0, start=start)
     return measured_profile(replace(profile, drawn_from=drawn_from))
-
-
-def _chance(share: float) -> str:
-    """True of about such a share of the rows, whatever is in them; of the same rows in each scan of the same files.
-
-    Every n-th row would be a bad sample of rows that come in turns, and a block of rows one of rows in order.
-    """
-    return f"xxhash64(monotonically_increasing_id()) < {round((2 * share - 1) * 2**63)}L"
 
 
 def _written(source: SparkSource, spec: MetricSpec) -> dict[str, str]:
@@ -63,12 +59,13 @@ def _written(source: SparkSource, spec: MetricSpec) -> dict[str, str]:
     whole = [path_of(name)[0] for name in source.columns if len(path_of(name)) == 1]
     types = {name.lower(): type_ for name, type_ in source.columns.items()}
     names = list(spec.columns) or [name for name in source.columns if path_of(name)[0] in profiled(spec, whole)]
-    paths = {name: path_of(name) for name in names if spec.columns or len(path_of(name)) == 1}
-    return {".".join(path): _as_told(column(name), types[name.lower()]) for name, path in paths.items()}
-
-
-def _as_told(sql: str, type_: str) -> str:
-    return f"case when {sql} is not null then array(true) end" if type_.startswith(NESTED) else sql
+    expressions = {}
+    for name in names:
+        if spec.columns or len(path_of(name)) == 1:
+            sql, is_nested = column(name), types[name.lower()].startswith(NESTED)
+            there = f"case when {sql} is not null then array(true) end"
+            expressions[".".join(path_of(name))] = there if is_nested else sql
+    return expressions
 
 
 def _task(names: Sequence[str], start: float | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

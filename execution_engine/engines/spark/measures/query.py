@@ -27,7 +27,12 @@ def measure_query(source: SparkSource, item: MeasurementRequest) -> Measured:
     """The number in the one row of the query; NULL where it gives no row."""
     what = f"{item.spec.text:.200}"
     text = str(item.spec.arguments[0])
-    columns = {name for table in item.tables.values() for name in _names_in(source, table, text)}
+    columns: set[str] = set()  # and the fields of structs
+    for table in item.tables.values():
+        is_told = table.columns or "`" not in text  # else the text quotes columns of which the catalog tells none
+        types = table.columns if is_told else types_in(open_beside(source, table).frame)
+        columns.update(name for column in with_fields(types) for name in path_of(column))
+        columns.update([table.partition_column] if table.partition_column else [])
     try:
         query = read_query(text, item.tables, columns)
     except UnableToAllow as error:
@@ -46,15 +51,6 @@ def measure_query(source: SparkSource, item: MeasurementRequest) -> Measured:
     if len(rows) > 1:
         return failed(Reason.QUERY_FAILED, f"{what} gives more than one row; aggregate it to one")
     return measured_number(rows[0][0] if rows else None, what)
-
-
-def _names_in(source: SparkSource, table: Table, text: str) -> Iterator[str]:
-    """The table's columns and the fields of its structs; looked up, where a text quotes and the catalog tells none."""
-    types = table.columns if table.columns or "`" not in text else types_in(open_beside(source, table).frame)
-    for column in with_fields(types):
-        yield from path_of(column)
-    if table.partition_column:
-        yield table.partition_column
 
 
 @contextmanager
@@ -103,11 +99,17 @@ def examples(source: SparkSource, item: MeasurementRequest) -> tuple[list[Exampl
     observed = rows_of(source, where).where(f"not ({any_null(source, (target,))})")
     rows = source.rows if source.rows is not None else action(observed.count, rows=None)
     bucket_limit = BUCKETS if rows <= MOST_ROWS else max(1, BUCKETS * MOST_ROWS // rows)
+    words = []  # each behind the number of its column, so that equal words of two stay apart
+    for at, name in enumerate(item.spec.columns[1:]):
+        text = f"lower(cast({source.write.column(name)} as string))"
+        pattern = "'\\\\s+'" if source.write.type_of(name) == "string" else "'$^'"  # only texts have words
+        parts = f"filter(split({text}, {pattern}), word -> word != '')"
+        words.append(f"coalesce(transform({parts}, word -> concat('{at}=', word)), array())")
     top = [written(name) for name in source.frame.columns]
     bucket = f"pmod({source.write.hash_of(top)}, {BUCKETS * HELD_OUT})"
     frame = observed.selectExpr(
         f"cast({source.write.column(target)} as string) as target",
-        f"{_words(source, item.spec.columns[1:])} as words",
+        f"concat({', '.join(words)}) as words",
         f"{bucket} as bucket",
     ).where(f"bucket div {HELD_OUT} < {bucket_limit}")
     counted = frame.selectExpr("target", "words", f"bucket % {HELD_OUT} = 0 as held").groupBy("target", "words", "held")
@@ -119,15 +121,3 @@ def _examples(rows: Sequence[Any], *, held: bool) -> list[Example]:
     part_rows = [row for row in rows if row["held"] is held]
     examples_ = [Example(target=row["target"], words=tuple(row["words"]), rows=row["count"]) for row in part_rows]
     return sorted(examples_, key=lambda example: (example.target, example.words))
-
-
-def _words(source: SparkSource, columns: Sequence[str]) -> str:
-    """The words of all columns, each behind the number of its column, so that equal words of two stay apart."""
-    return f"concat({', '.join(_words_of(source, name, at) for at, name in enumerate(columns))})"
-
-
-def _words_of(source: SparkSource, name: str, at: int) -> str:
-    text = f"lower(cast({source.write.column(name)} as string))"
-    pattern = "'\\\\s+'" if source.write.type_of(name) == "string" else "'$^'"  # only texts have words
-    words = f"filter(split({text}, {pattern}), word -> word != '')"
-    return f"coalesce(transform({words}, word -> concat('{at}=', word)), array())"

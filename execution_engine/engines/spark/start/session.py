@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2s
 from importlib.util import find_spec
@@ -114,24 +115,18 @@ def _bundled(environment: Mapping[str, str]) -> Path | None:
     name = f"java-{blake2s(bytes(java), digest_size=6).hexdigest()}"
     home = environment.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     for folder in (Path(sys.prefix) / "share" / "assay", Path(home) / "assay"):
-        try:
-            return _write_program(folder / name / "bin" / "java", wrapper)
-        except OSError:
-            continue
+        path = folder / name / "bin" / "java"
+        with suppress(OSError):
+            if path.is_file() and path.read_text() == wrapper and os.access(path, os.X_OK):
+                return path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(wrapper)
+            os.chmod(temporary, 0o755)
+            os.replace(temporary, path)  # in one step, so that others never see half of it
+            return path
     return None
-
-
-def _write_program(path: Path, text: str) -> Path:
-    """The path of an executable file holding ``text``, replaced in one step so that others never see half of it."""
-    if path.is_file() and path.read_text() == text and os.access(path, os.X_OK):
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    os.chmod(temporary, 0o755)
-    os.replace(temporary, path)
-    return path
 
 
 CONNECT_PORT = 15002  # Spark's default
@@ -176,8 +171,13 @@ def start_session(options: SparkOptions) -> SparkSession:
     if options.is_local:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it prints what we return as a failure
-    if not options.is_local and options.remote:
-        _check_reachable(options.remote)
+    if not options.is_local and options.remote:  # the client itself would go on trying for ten minutes
+        address = urlsplit(options.remote.split(";", 1)[0])
+        place = (address.hostname or "localhost", address.port or CONNECT_PORT)
+        try:
+            socket.create_connection(place, CONNECT_SECONDS).close()
+        except OSError as error:
+            raise ConnectionError(f"no Spark Connect server answers at {address.netloc}: {error}") from error
     builder: SparkSession.Builder = SparkSession.builder
     builder = builder.remote(options.remote) if options.remote else builder.master(options.master)
     for name, value in settings_of(options).items():
@@ -188,16 +188,6 @@ def start_session(options: SparkOptions) -> SparkSession:
     if options.remote:  # a lost server is told within seconds; when to try again is not for the client to say
         session.client.set_retry_policies([DefaultPolicy(max_retries=MAX_RETRIES, max_backoff=2000)])
     return session
-
-
-def _check_reachable(remote: str) -> None:
-    """ConnectionError if nobody listens; the client itself would go on trying for ten minutes."""
-    address = urlsplit(remote.split(";", 1)[0])
-    place = (address.hostname or "localhost", address.port or CONNECT_PORT)
-    try:
-        socket.create_connection(place, CONNECT_SECONDS).close()
-    except OSError as error:
-        raise ConnectionError(f"no Spark Connect server answers at {address.netloc}: {error}") from error
 
 
 def settings_of(options: SparkOptions) -> dict[str, str]:
