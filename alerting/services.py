@@ -27,36 +27,3 @@ from alerting.standings.judge_runs import (
 from alerting.standings.refold import after_check, is_checked, last_cost, put_off, withdraw
 
 from .emissions import emit_due
-
-__all__ = [
-    "UnableToSilence",
-    "acknowledge_alert",
-    "adopt_run",
-    "after_check",
-    "age_standing",
-    "ask",
-    "assign_alert",
-    "close_alert",
-    "decide_alert",
-    "emit_due",
-    "end_silence",
-    "end_waivers",
-    "is_checked",
-    "judge_runs",
-    "judge_what_waivers_reach",
-    "last_cost",
-    "look_after_scheduler",
-    "open_alert",
-    "put_off",
-    "release_after",
-    "report_gap",
-    "send_due",
-    "silence",
-    "silences_of",
-    "tell",
-    "tell_of_pull",
-    "update_alert",
-    "waive",
-    "wake",
-    "withdraw",
-]

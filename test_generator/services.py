@@ -14,25 +14,3 @@ from .offers import (
     take_back_rejection,
 )
 from .sync import pull_due, remove_source, sync, sync_files
-
-__all__ = [
-    "UnableToDecide",
-    "UnableToSuggest",
-    "UnableToWrite",
-    "accept_adjusted",
-    "accept_suggestion",
-    "ask_for_suggestions",
-    "draft",
-    "not_edited",
-    "pull_due",
-    "reconcile_dataset",
-    "reject_suggestion",
-    "remove_source",
-    "retire",
-    "revise",
-    "suggest_due",
-    "sync",
-    "sync_files",
-    "take_back_rejection",
-    "write_data_test",
-]

@@ -22,21 +22,6 @@ from .slack import SlackChannel
 from .teams import TeamsChannel
 from .webhook import WebhookChannel
 
-__all__ = [
-    "Channel",
-    "ChannelMessage",
-    "NoticePart",
-    "Reach",
-    "TransportError",
-    "channel",
-    "channels",
-    "check_routes",
-    "is_addressed",
-    "is_reachable",
-    "reached_by",
-    "reached_on",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:

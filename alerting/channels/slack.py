@@ -25,7 +25,23 @@ def blocks_of(parts: Sequence[NoticePart]) -> list[Block]:
     """A header, the text and buttons for each notice; what does not fit is counted in a last line."""
     most = MOST_BLOCKS // BLOCKS_OF_A_PART
     visible_parts = parts if len(parts) <= most else parts[: most - 1]
-    blocks = [block for part in visible_parts for block in _part(part)]
+    blocks: list[Block] = []
+    for part in visible_parts:
+        header = {"type": "plain_text", "text": cut(part.title, LONGEST_HEADER) or "…", "emoji": False}
+        blocks.append({"type": "header", "text": header})
+        if part.text.strip():
+            blocks.append(_literal(part.text.strip()))
+        if buttons := [
+            {
+                "type": "button",
+                "action_id": f"open-{number}",
+                "text": {"type": "plain_text", "text": name[:75], "emoji": False},
+                "url": url,
+            }
+            for number, (name, url) in enumerate(part.links.items())
+            if len(url) <= LONGEST_URL and url.startswith(("https://", "http://"))
+        ]:
+            blocks.append({"type": "actions", "elements": buttons[:25]})
     if more := len(parts) - len(visible_parts):
         blocks.append(_literal(f"and {more} more"))
     return blocks
@@ -44,25 +60,6 @@ def escaped(text: str) -> str:
 def cut(text: str, most: int) -> str:
     """The text, cut where it is longer."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _part(part: NoticePart) -> list[Block]:
-    header = {"type": "plain_text", "text": cut(part.title, LONGEST_HEADER) or "…", "emoji": False}
-    blocks: list[Block] = [{"type": "header", "text": header}]
-    if part.text.strip():
-        blocks.append(_literal(part.text.strip()))
-    if buttons := [
-        {
-            "type": "button",
-            "action_id": f"open-{number}",
-            "text": {"type": "plain_text", "text": name[:75], "emoji": False},
-            "url": url,
-        }
-        for number, (name, url) in enumerate(part.links.items())
-        if len(url) <= LONGEST_URL and url.startswith(("https://", "http://"))
-    ]:
-        blocks.append({"type": "actions", "elements": buttons[:25]})
-    return blocks
 
 
 def _literal(text: str) -> Block:

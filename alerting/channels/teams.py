@@ -42,7 +42,15 @@ class TeamsChannel(NamedChannel):
 
 def message_of(parts: Sequence[NoticePart]) -> dict[str, Any]:
     """The message with one card, as many notices in it as fit; the others are counted."""
-    containers = [_container(part) for part in parts]
+    containers = []
+    for part in parts:
+        items: list[dict[str, Any]] = [_literal(part.title, weight="Bolder", size="Medium")]
+        items += [_literal(line) for line in part.text[:LONGEST_TEXT].splitlines() if line.strip()]
+        urls = {name: url for name, url in part.links.items() if url.startswith(("https://", "http://"))}
+        if actions := [{"type": "Action.OpenUrl", "title": name, "url": url} for name, url in urls.items()]:
+            items.append({"type": "ActionSet", "actions": actions})
+        style = STYLES.get(str(part.facts.get("event")), "default")
+        containers.append({"type": "Container", "style": style, "separator": True, "items": items})
     for count in range(max(len(parts), 1), 0, -1):
         more = [_literal(f"and {len(parts) - count} more")] if count < len(parts) else []
         card = {
@@ -57,16 +65,6 @@ def message_of(parts: Sequence[NoticePart]) -> dict[str, Any]:
         if len(json.dumps(message)) <= MOST_BYTES:
             break
     return message
-
-
-def _container(part: NoticePart) -> dict[str, Any]:
-    items: list[dict[str, Any]] = [_literal(part.title, weight="Bolder", size="Medium")]
-    items += [_literal(line) for line in part.text[:LONGEST_TEXT].splitlines() if line.strip()]
-    urls = {name: url for name, url in part.links.items() if url.startswith(("https://", "http://"))}
-    if actions := [{"type": "Action.OpenUrl", "title": name, "url": url} for name, url in urls.items()]:
-        items.append({"type": "ActionSet", "actions": actions})
-    style = STYLES.get(str(part.facts.get("event")), "default")
-    return {"type": "Container", "style": style, "separator": True, "items": items}
 
 
 def _literal(text: str, **how: str) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from string import punctuation
 from urllib.parse import quote
 
 from assay.edge.destination import DestinationRules, UnableToCall
-from assay.edge.outbound import call, judge
+from assay.edge.outbound import call
 
-from .base import TEMPORARY, Channel, ChannelMessage, TransportError
+from .base import TEMPORARY, Channel, ChannelMessage, JsonCalls, TransportError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +45,7 @@ class WebhookChannel(Channel):
 
     def try_out(self) -> None:
         """Whether the URL is permitted, and its name leads where it may; nothing is posted."""
-        try:
-            judge(self.url, self.rules)
-        except UnableToCall as unable:
-            raise TransportError(f"webhook: {unable}", permanent=False) from unable
+        JsonCalls(service=self.name, rules=self.rules).try_out(self.url)
 
 
 def payload(message: ChannelMessage) -> bytes:

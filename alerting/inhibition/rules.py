@@ -309,29 +309,22 @@ def decide(
     """The decision for one failing alert: silent only where a cause explains every one of its failed spots."""
     troubles = tuple(troubles)
     spots = tuple(spot for spot in effect.spots if spot.failed) or effect.spots
-    decisions = (_decide_spot(effect, spot, troubles, upstreams, terms, now) for spot in spots)
+    decisions = []
+    for spot in spots:
+        decision = _decide_by_cause(effect, spot, troubles, upstreams, terms, now)
+        if decision.action is AlertAction.NOTIFY:
+            same = twin(effect, spot, troubles)
+            decisions.append(replace(decision, twin_id=same.id if same else None))
+            continue
+        instants = [decision.until]
+        if effect.category in MISSING:  # rows that are late: again when they will be lost
+            late = (narrowed(t, spot) for t in troubles if t.dataset == effect.dataset and t.category == FRESHNESS)
+            instants += [own.lost_at for trouble in late if trouble for own in trouble.spots if not own.lost]
+        until = min((instant for instant in instants if instant is not None), default=None)
+        decisions.append(replace(decision, until=until))
     return min(
         decisions, key=lambda decision: (LOUDNESS[decision.action], decision.twin_id is not None, decision.until or now)
     )
-
-
-def _decide_spot(
-    effect: Trouble,
-    spot: Spot,
-    troubles: tuple[Trouble, ...],
-    upstreams: Mapping[str, frozenset[str]],
-    terms: EffectTerms,
-    now: datetime,
-) -> Decision:
-    decision = _decide_by_cause(effect, spot, troubles, upstreams, terms, now)
-    if decision.action is AlertAction.NOTIFY:
-        same = twin(effect, spot, troubles)
-        return replace(decision, twin_id=same.id if same else None)
-    instants = [decision.until]
-    if effect.category in MISSING:  # rows that are late: again when they will be lost
-        late = (narrowed(t, spot) for t in troubles if t.dataset == effect.dataset and t.category == FRESHNESS)
-        instants += [own.lost_at for trouble in late if trouble for own in trouble.spots if not own.lost]
-    return replace(decision, until=min((instant for instant in instants if instant is not None), default=None))
 
 
 def _decide_by_cause(

@@ -116,13 +116,22 @@ def around(dataset_id: int, now: datetime) -> Around:
     rows = Standing.objects.filter(
         data_test__dataset__in=reached, data_test__retired_at__isnull=True, state__in=BROKEN, waiver__isnull=True
     )
+    homes = dict(Replica.objects.filter(dataset__in=reached, position=0).values_list("dataset_id", "datacenter"))
     standings: dict[Place, list[Standing]] = defaultdict(list)
+    spots: dict[Place, list[Spot]] = defaultdict(list)
     for row in rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk"):
-        standings[row.data_test.dataset_id, row.data_test.category].append(row)
+        test = row.data_test
+        spot = Spot(
+            window=row.window,
+            datacenter=spoilt_place(test, homes.get(test.dataset_id, "")) or None,
+            failed=row.state == State.FAIL,
+            since=row.broken_since or row.since,
+            size=size_of_run(broken_run(row), category=test.category, tree=row.revision.tree),
+        )
+        standings[test.dataset_id, test.category].append(row)
+        spots[test.dataset_id, test.category].append(spot)
     open_alerts = Alert.objects.filter(dataset__in=reached, closed_at__isnull=True)
     alerts = {(alert.dataset_id, alert.category): alert for alert in open_alerts}
-    homes = dict(Replica.objects.filter(dataset__in=reached, position=0).values_list("dataset_id", "datacenter"))
-    spots = {place: [_spot(row, homes.get(place[0], "")) for row in rows] for place, rows in standings.items()}
     for (dataset, category), place_standings in standings.items():
         if category == Category.FRESHNESS:
             judges = [spot for other in MISSING for spot in spots.get((dataset, other), ())]
@@ -151,13 +160,6 @@ def closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
         edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in dataset_ids]
         dataset_ids.update(edge)
     return dataset_ids
-
-
-def _spot(row: Standing, home: str) -> Spot:
-    place = spoilt_place(row.data_test, home) or None
-    since = row.broken_since or row.since
-    size = size_of_run(broken_run(row), category=row.data_test.category, tree=row.revision.tree)
-    return Spot(window=row.window, datacenter=place, failed=row.state == State.FAIL, since=since, size=size)
 
 
 def size_of_run(run: Run | None, *, category: str, tree: Any) -> Size:

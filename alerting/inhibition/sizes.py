@@ -77,7 +77,17 @@ def size_of(result: BrokenResult) -> Size:
             causes = [cause for verdict in result.findings.get(NOVEL, ()) for cause in verdict["causes"]]
             columns = frozenset(names | {cause["column"].lower() for cause in causes if cause.get("column")})
             return Size(touched=1.0 if columns else 0.0, columns=columns or None)
-    moves = _moves(result)
+    moves = [_Move()]  # of several comparisons, or of groups, nothing is known
+    if not isinstance(result.tree, By) and only_predicate(result.tree) is not None:
+        values = operands(result.tree)
+        if novel := result.findings.get(NOVEL):
+            moves = [_move_of_statistic(cause) for verdict in novel for cause in verdict["causes"]] or moves
+        elif expected := result.findings.get(EXPECTED):
+            metrics = {value.metric.call: value.metric for value in values if isinstance(value, History)}
+            moves = [_move_of_anomaly(anomaly, metrics[anomaly["metric"]]) for anomaly in expected]
+        else:
+            compared = [value if isinstance(value, Metric) else value.metric for value in values]
+            moves = [_move_of_comparison(result, compared)]
     reads = tuple(move.reads for move in moves if move.reads is not None)
     return Size(touched=max(move.off for move in moves), moved=max(move.back for move in moves), reads=reads)
 
@@ -93,19 +103,6 @@ def _touched_by_ratio(result: BrokenResult) -> float:
     if result.category == "duplicates":
         return _within(value if value > bound else 1 - value)
     return _within(1 - value if value <= 1 else 1 - 1 / value)
-
-
-def _moves(result: BrokenResult) -> list[_Move]:
-    """Each value that moved; of several comparisons, or of groups, nothing is known."""
-    if isinstance(result.tree, By) or only_predicate(result.tree) is None:
-        return [_Move()]
-    if novel := result.findings.get(NOVEL):
-        return [_move_of_statistic(cause) for verdict in novel for cause in verdict["causes"]] or [_Move()]
-    values = operands(result.tree)
-    if expected := result.findings.get(EXPECTED):
-        metrics = {value.metric.call: value.metric for value in values if isinstance(value, History)}
-        return [_move_of_anomaly(anomaly, metrics[anomaly["metric"]]) for anomaly in expected]
-    return [_move_of_comparison(result, [value if isinstance(value, Metric) else value.metric for value in values])]
 
 
 def _move_of_comparison(result: BrokenResult, metrics: Sequence[Metric]) -> _Move:

@@ -165,10 +165,16 @@ def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ..
     for address in dict.fromkeys(alert.downstream):
         opening = _opening(alert, Event.DOWNSTREAM, address, now)
         openings.append(_suppressed(opening, Hush.ALREADY_TOLD) if address.recipient in owners else opening)
-    planned = [*_once_per_place(openings), *_once_per_place(_additions(alert, now))]
-    if alert.closed_at is not None:
-        planned += _once_per_place(_closings(alert, alert.closed_at))
-    return tuple(planned)
+    if alert.closed_at is None:
+        return (*_once_per_place(openings), *_once_per_place(_additions(alert, now)))
+    # one closing per address: sent to all who were told and only to them, silence or not, after quiet hours
+    event = Event.WITHDRAWN if alert.withdrawn else Event.RECOVERED
+    notified = alert.addressees | alert.assignees
+    closings = []
+    for address in dict.fromkeys((*alert.owner, *alert.downstream, *sorted(notified, key=str))):
+        closing = _notice(alert, event, address, _audible_at(alert, address, alert.closed_at))
+        closings.append(closing if address in notified else _suppressed(closing, Hush.NEVER_TOLD))
+    return (*_once_per_place(openings), *_once_per_place(closings))
 
 
 def _once_per_place(notices: Iterable[PlannedNotice]) -> Iterator[PlannedNotice]:
@@ -211,7 +217,7 @@ def _additions(alert: AlertFacts, now: datetime) -> Iterator[PlannedNotice]:
     """To each of the owner's addresses that were told: the tests that have begun to fail since."""
     for address in dict.fromkeys(alert.owner):
         new = alert.new_tests.get(address)
-        if new is None or address not in alert.addressees or alert.closed_at is not None:
+        if new is None or address not in alert.addressees:
             continue
         due_at, reason = _due(alert, address, new.since)
         digest = blake2s("\n".join(sorted(new.tests)).encode(), digest_size=8).hexdigest()
@@ -236,15 +242,6 @@ def _due(alert: AlertFacts, address: Address, since: datetime) -> tuple[datetime
 def _audible_at(alert: AlertFacts, address: Address, at: datetime) -> datetime:
     """From when on an address may be told: a soft notice waits till its quiet hours end, a hard one never."""
     return address.quiet.heard(at, tier=alert.tier) if address.quiet and alert.is_soft else at
-
-
-def _closings(alert: AlertFacts, closed_at: datetime) -> Iterator[PlannedNotice]:
-    """One closing per address: sent to all who were told and only to them, silence or not, after quiet hours."""
-    event = Event.WITHDRAWN if alert.withdrawn else Event.RECOVERED
-    notified = alert.addressees | alert.assignees
-    for address in dict.fromkeys((*alert.owner, *alert.downstream, *sorted(notified, key=str))):
-        closing = _notice(alert, event, address, _audible_at(alert, address, closed_at))
-        yield closing if address in notified else _suppressed(closing, Hush.NEVER_TOLD)
 
 
 def _notice(alert: AlertFacts, event: Event, address: Address, due_at: datetime, of: str = "") -> PlannedNotice:

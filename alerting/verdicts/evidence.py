@@ -106,7 +106,10 @@ class RunEvidence:
 
 
 def evidence_of(test: DataTest, window: Window) -> RunEvidence:
-    """All that counts of a window; of a whole table all, without what was accepted or forced of its partitions."""
+    """All that counts of a window; of a whole table all, without what was accepted or forced of its partitions.
+
+    There a broken result that the waived windows explain counts as held.
+    """
     if test.scope != Scope.TABLE:
         rows = evaluated(test).filter(window_start=window.start, window_end=window.end)
         return evidence(rows.order_by("pk"))
@@ -114,7 +117,21 @@ def evidence_of(test: DataTest, window: Window) -> RunEvidence:
     whole = evidence(reversed(newest))
     if all(result.outcome is not Outcome.BROKEN for result in whole.results):
         return whole
-    return _without(whole, test, waived_counts(test))
+    assert test.revision is not None
+    tree, waived = from_json(test.revision.tree), waived_counts(test)
+    results, sentences = list(whole.results), {}
+    for place, (run, result) in enumerate(zip(whole.runs, whole.results, strict=True)):
+        if result.outcome is not Outcome.BROKEN:
+            continue
+        inside = [counts for part, counts in waived.items() if run.window.contains(part)]
+        counts_of_run = {text: number(value) for text, value in run.operands.items()}
+        if (left := holds_without(tree, counts_of_run, inside)) is not None:
+            value = None if left.value is None else float(left.value)
+            results[place] = replace(result, outcome=Outcome.HELD, value=value, excess=0.0)
+            windows = "1 window that was" if len(inside) == 1 else f"{len(inside)} windows that were"
+            text = f"without {windows} accepted or called a false positive: {left.sentence}"
+            sentences[run.pk] = f"{run.sentence}; {text}"
+    return replace(whole, results=tuple(results), sentences=sentences)
 
 
 def evidence(runs: Iterable[Run]) -> RunEvidence:
@@ -154,24 +171,6 @@ def waived_counts(test: DataTest) -> dict[Window, Counts]:
         for test_id, start, end, operands in runs.order_by("measured_at", "pk").values_list(*columns)
         if (test_id, start, end) in places
     }
-
-
-def _without(evidence: RunEvidence, test: DataTest, waived: Mapping[Window, Counts]) -> RunEvidence:
-    """The evidence in which a broken result that the waived windows explain counts as held."""
-    assert test.revision is not None
-    tree, results, sentences = from_json(test.revision.tree), list(evidence.results), {}
-    for place, (run, result) in enumerate(zip(evidence.runs, evidence.results, strict=True)):
-        inside = [counts for window, counts in waived.items() if run.window.contains(window)]
-        if result.outcome is not Outcome.BROKEN:
-            continue
-        whole = {text: number(value) for text, value in run.operands.items()}
-        if (left := holds_without(tree, whole, inside)) is not None:
-            value = None if left.value is None else float(left.value)
-            results[place] = replace(result, outcome=Outcome.HELD, value=value, excess=0.0)
-            windows = "1 window that was" if len(inside) == 1 else f"{len(inside)} windows that were"
-            text = f"without {windows} accepted or called a false positive: {left.sentence}"
-            sentences[run.pk] = f"{run.sentence}; {text}"
-    return replace(evidence, results=tuple(results), sentences=sentences)
 
 
 # The verdict of a standing by all that is stored of its window, and the place that its data is in.

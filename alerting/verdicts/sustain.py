@@ -159,11 +159,19 @@ def _step(track: Track, result: SeenRun, terms: SustainTerms) -> Track:
 
 
 def _judge(track: Track, terms: SustainTerms, now: datetime) -> Verdict:
-    state, since = _state_by_results(track, terms, now)
+    warms_up = track.error is not None and track.error.reason is Reason.WARMING_UP
+    state, since = State.PENDING, None  # by what was seen, as if no silence were too long
+    if track.failed_at is not None:
+        state, since = State.FAIL, track.failed_at
+    elif track.t0 is not None:
+        state, since = (State.PENDING, None) if now < terms.due_at else (State.WARN, track.t0)
+    elif track.latest is not None:
+        state, since = State.PASS, track.held_since
+    elif warms_up:
+        state, since = State.LEARNING, track.erring_since
     silent_at = _unknown_at(track, terms)
     if silent_at is not None and silent_at <= now and state in (State.PENDING, State.WARN, State.PASS):
-        learning = track.t0 is None and track.error is not None and track.error.reason is Reason.WARMING_UP
-        state, since = State.LEARNING if learning else State.UNKNOWN, silent_at
+        state, since = State.LEARNING if track.t0 is None and warms_up else State.UNKNOWN, silent_at
     latest, newest = track.latest, track.latest or track.error
     early_broken = state is State.PENDING and track.t0 is not None
     changes = [*([terms.due_at] if early_broken else []), *([silent_at] if silent_at else [])]
@@ -183,19 +191,6 @@ def _judge(track: Track, terms: SustainTerms, now: datetime) -> Verdict:
         ever_failed=track.ever_failed,
         next_change_at=min((at for at in changes if at > now), default=None),
     )
-
-
-def _state_by_results(track: Track, terms: SustainTerms, now: datetime) -> tuple[State, datetime | None]:
-    """The state by what was seen, as if no silence were too long."""
-    if track.failed_at is not None:
-        return State.FAIL, track.failed_at
-    if track.t0 is not None:
-        return (State.PENDING, None) if now < terms.due_at else (State.WARN, track.t0)
-    if track.latest is not None:
-        return State.PASS, track.held_since
-    if track.error is not None and track.error.reason is Reason.WARMING_UP:
-        return State.LEARNING, track.erring_since
-    return State.PENDING, None
 
 
 def _unknown_at(track: Track, terms: SustainTerms) -> datetime | None:

@@ -97,7 +97,12 @@ class Command(Base):
             f"precision {_share(result['precision'])}, recall {_share(result['recall'])}"
         )
         for incident in result["incidents"]:
-            console.print(f"  {_incident(incident)}", soft_wrap=True)
+            windows, muted_by = incident["windows"], incident["muted_by"]
+            of = windows[0] if len(windows) == 1 else f"{len(windows)} windows from {windows[0]}"
+            because = f"as {muted_by} explained it" if muted_by else "as it was over before"
+            notice = f"told {incident['told_at']}" if incident["told_at"] else f"told nobody, {because}"
+            lasted = f"{incident['opened_at']} to {incident['resolved_at'] or 'now'}"
+            console.print(f"  incident {lasted}: {of}, {notice}", soft_wrap=True)
         if result["test"]:
             live = _counted(len(result["live_incidents"]), "incident")
             console.print(f"live, this test had {live} in this time")
@@ -145,14 +150,6 @@ def _bounds(result: Mapping[str, Any]) -> Table:
         counts = (str(row["broken"]), str(row["alerts"]), str(row["notices"]), _number(row["notices_a_week"]))
         table.add_row(escape(row["assertion"]), kind, *counts, *shares)
     return table
-
-
-def _incident(incident: Mapping[str, Any]) -> str:
-    windows = incident["windows"]
-    of = windows[0] if len(windows) == 1 else f"{len(windows)} windows from {windows[0]}"
-    because = f"as {incident['muted_by']} explained it" if incident["muted_by"] else "as it was over before"
-    notice = f"told {incident['told_at']}" if incident["told_at"] else f"told nobody, {because}"
-    return f"incident {incident['opened_at']} to {incident['resolved_at'] or 'now'}: {of}, {notice}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -8,7 +8,7 @@ Severity = Literal["hard", "soft"]
 CatchUp = Literal["latest", "all", "none"]  # which slots that an outage swallowed are run after it
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Tier:
     """The defaults of one tier. Shares run from 0 to 1."""
 
@@ -26,44 +26,15 @@ class Tier:
     novelty: bool  # whether each partition is compared with those before, without a rule
 
 
-def _tier(
-    level: int,
-    freshness_hours: int,
-    completeness: float,
-    duplicates: float,
-    consistency: float,
-    sustain_hours: int,
-    grace_minutes: int,
-    severity: Severity,
-    catch_up: CatchUp,
-    coverage: float,
-    fail_closed: bool,
-    novelty: bool,
-) -> Tier:
-    return Tier(
-        level=level,
-        freshness=timedelta(hours=freshness_hours),
-        completeness=completeness,
-        duplicates=duplicates,
-        consistency=consistency,
-        sustain=timedelta(hours=sustain_hours),
-        grace=timedelta(minutes=grace_minutes),
-        severity=severity,
-        catch_up=catch_up,
-        coverage=coverage,
-        fail_closed=fail_closed,
-        novelty=novelty,
-    )
-
-
+H, M = timedelta(hours=1), timedelta(minutes=1)
 # fmt: off
 TIERS = (
-    #  tier  fresh h  complete  duplic.  consist.  sustain h  grace min  severity  catch-up   coverage   closed novelty
-    _tier(0,       2,    0.999,   0.0,     0.999,         0,        15,   "hard",     "all",     1.0,    True,    True),
-    _tier(1,       4,    0.999,   0.0,     0.999,         1,        30,   "hard",     "all",     1.0,    True,    True),
-    _tier(2,       6,    0.995,   0.001,   0.995,         4,        60,   "hard",  "latest",     0.9, False,    True),
-    _tier(3,      12,    0.99,    0.001,   0.99,          4,       120,   "soft",  "latest",     0.8, False,    True),
-    _tier(4,      24,    0.98,    0.005,   0.98,         24,       240,   "soft",  "latest",     0.5, False,    True),
-    _tier(5,      48,    0.95,    0.01,    0.95,         24,       240,   "soft",  "latest",     0.0, False,   False),
+    # tier  fresh complete duplic. consist.  sustain    grace  severity  catch-up coverage closed novelty
+    Tier(0,  2 * H,  0.999,  0.0,    0.999,   0 * H,  15 * M,  "hard",     "all",     1.0,   True,   True),
+    Tier(1,  4 * H,  0.999,  0.0,    0.999,   1 * H,  30 * M,  "hard",     "all",     1.0,   True,   True),
+    Tier(2,  6 * H,  0.995,  0.001,  0.995,   4 * H,  60 * M,  "hard",  "latest",     0.9,  False,   True),
+    Tier(3, 12 * H,  0.99,   0.001,  0.99,    4 * H, 120 * M,  "soft",  "latest",     0.8,  False,   True),
+    Tier(4, 24 * H,  0.98,   0.005,  0.98,   24 * H, 240 * M,  "soft",  "latest",     0.5,  False,   True),
+    Tier(5, 48 * H,  0.95,   0.01,   0.95,   24 * H, 240 * M,  "soft",  "latest",     0.0,  False,  False),
 )
 # fmt: on

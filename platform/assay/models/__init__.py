@@ -7,33 +7,3 @@ from .access import AccessToken, AuditEntry, Member
 from .catalog import Binding, ChangeKind, DataChange, Dataset, LineageEdge, Replica, Strength, WriteMode
 from .data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
 from .operation import Beat, Claimable, DigestRound, Pruning, Pull, SimulatedClock, Source, Tallied, Tally
-
-__all__ = [
-    "AccessToken",
-    "AuditEntry",
-    "Beat",
-    "Binding",
-    "CatchUp",
-    "Category",
-    "ChangeKind",
-    "Claimable",
-    "DataChange",
-    "DataTest",
-    "Dataset",
-    "DigestRound",
-    "LineageEdge",
-    "Member",
-    "Origin",
-    "Pruning",
-    "Pull",
-    "Replica",
-    "Revision",
-    "Scope",
-    "Severity",
-    "SimulatedClock",
-    "Source",
-    "Strength",
-    "Tallied",
-    "Tally",
-    "WriteMode",
-]

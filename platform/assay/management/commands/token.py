@@ -42,7 +42,16 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """What was asked for."""
         if options["do"] == "create":
-            return ExitCode.HELD, _create(options)
+            name, days = options["user"], options["days"]
+            user = User.objects.filter(username=name, is_active=True).first()
+            if user is None:
+                raise UnableToRun(f"No active user is called {name!r}; `assay member {name} --role producer` adds one.")
+            if not 1 <= days <= config().token_days:
+                raise UnableToRun(f"--days must be from 1 to {config().token_days} (ASSAY_TOKEN_DAYS).")
+            scopes, origin = options["scopes"], command_origin()
+            life = timedelta(days=days)
+            row, token = make_token(user, name=options["name"][:100], scopes=scopes, life=life, origin=origin)
+            return ExitCode.HELD, {**token_as_json(row), "token": token}
         rows = AccessToken.objects.order_by("-created")
         if options["do"] == "list":
             rows = rows.filter(user__username=options["user"]) if options["user"] else rows
@@ -63,16 +72,3 @@ class Command(Base):
         for row in result["tokens"]:
             table.add_row(*(" ".join(row[name]) if name == "scopes" else str(row[name]) for name in COLUMNS))
         console.print(table)
-
-
-def _create(options: dict[str, Any]) -> dict[str, Any]:
-    user = User.objects.filter(username=options["user"], is_active=True).first()
-    if user is None:
-        name = options["user"]
-        raise UnableToRun(f"No active user is called {name!r}; `assay member {name} --role producer` adds one.")
-    if not 1 <= options["days"] <= config().token_days:
-        raise UnableToRun(f"--days must be from 1 to {config().token_days} (ASSAY_TOKEN_DAYS).")
-    life = timedelta(days=options["days"])
-    scopes, origin = options["scopes"], command_origin()
-    row, token = make_token(user, name=options["name"][:100], scopes=scopes, life=life, origin=origin)
-    return {**token_as_json(row), "token": token}
