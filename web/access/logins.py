@@ -1,4 +1,4 @@
-"""Passwords, and how many may be guessed: by name and address together, by address, and by name."""
+"""Logging in and out: passwords, and how many may be guessed by name and address together, by address, by name."""
 
 from contextlib import suppress
 from hashlib import blake2s
@@ -10,15 +10,16 @@ from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, LogoutView
 from django.core.cache import cache
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 from rest_framework.exceptions import Throttled
 
 from assay.edge.rates import parse_rate
 
-from .throttles import address_of, too_many
+from .throttles import SAFE, address_of, too_many
 from .typed import keep_after_login
 
 FREE_GUESSES = 3  # from each address while too many of a name came from elsewhere
@@ -74,6 +75,15 @@ class LoginPage(LoginView):
         answer = super().form_valid(form)
         keep_after_login(self.request, self.request.POST.get("typed", ""))
         return answer
+
+
+login = LoginPage.as_view()
+log_out = LogoutView.as_view(next_page="login")
+
+
+def logout(request: HttpRequest) -> HttpResponseBase:
+    """Log out, by the button alone: whoever opens the address is sent to the catalogue."""
+    return redirect("catalogue") if request.method in SAFE else log_out(request)
 
 
 def _digest(text: str) -> str:

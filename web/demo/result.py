@@ -161,14 +161,16 @@ def _figures(title: str, figures: Mapping[str, str]) -> Table:
 def _incidents_table(incidents: Iterable[Mapping[str, Any]]) -> Table:
     table = Table(*INCIDENT_HEADINGS, title="Incidents (New York time)", title_justify="left")
     for incident in incidents:
-        windows = map(Window.parse, incident["windows"])
-        spans = [(window.start, window.end - INSTANT) for window in windows]  # in a day, or from the first to the last
+        days = []
+        for window in map(Window.parse, incident["windows"]):
+            first, last = (PARTITIONING.key(PARTITIONING.at(at)) for at in (window.start, window.end - INSTANT))
+            days.append(first if first == last else f"{first} to {last}")
         detected = datetime.fromisoformat(incident["detected_at"])
         resolved = datetime.fromisoformat(incident["resolved_at"]) if incident["resolved_at"] else None
         table.add_row(
             incident["dataset"],
             incident["category"],
-            ", ".join(" to ".join(dict.fromkeys(map(PARTITIONING.key, map(PARTITIONING.at, ends)))) for ends in spans),
+            ", ".join(days),
             f"{detected.astimezone(ZONE):%d %b %H:%M}",
             _duration(resolved - detected) if resolved else "open",
             plain(incident["resolution"] or ""),

@@ -1,4 +1,4 @@
-"""The page of a dataset: what it promises, whether it may be used, its tests and incidents, and what its forms do."""
+"""The page of a dataset (its promises, its use, its tests and incidents, its forms), and those of business metrics."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -39,9 +39,10 @@ from test_generator.models import RuleTemplate
 from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.typed import typed_before
-from web.access.who import may
+from web.access.who import hidden_datasets, may
 from web.api.gate import GateOverrides
 from web.doctor import idle
+from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
 from web.rendering.headline import folded
 from web.rendering.lineage import lineage
 from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english, look_of
@@ -97,12 +98,13 @@ def progress(dataset: Dataset) -> tuple[tuple[str, str, str], ...]:
     return (gettext("Complete through"), text, took.basis), (gettext("Last window took"), length % lengths, "")
 
 
-def incidents_of(dataset: Dataset, limit: int = 20) -> list[Incident]:
+def incidents_of(dataset: Dataset) -> list[Incident]:
     """The dataset's incidents, open ones first, then the newest."""
     rows = Incident.objects.filter(dataset=dataset).select_related("alert__cause__dataset")
-    return list(rows.order_by(F("resolved_at").desc(nulls_first=True), "-detected_at")[:limit])
+    return list(rows.order_by(F("resolved_at").desc(nulls_first=True), "-detected_at")[:MOST_INCIDENTS])
 
 
+MOST_INCIDENTS = 20
 OFFERED = 60  # partitions whose keys are offered while one types
 SPANS = (1, 7, 28)  # of the last partitions, one click away
 MOST_REASONS = 8
@@ -404,3 +406,59 @@ def back_fill(request: HttpRequest, name: str) -> HttpResponse:
     except UnableToRequest as unable:
         messages.error(request, in_english(f"{unable}."))
     return redirect("dataset", dataset.full_name)
+
+
+MOST_METRICS = 500  # on the page; the API gives all
+
+
+@page
+def business_metrics_page(request: HttpRequest) -> HttpResponse:
+    """Every business metric that whoever asks may see, with its status and newest value."""
+    now, text = clock.now(), request.GET.get("q", "")[:LONGEST]
+    rows = business_metrics().exclude(pk__in=hidden_datasets(request))
+    matching = rows.filter(full_name__icontains=text) if text else rows
+    context = {
+        "here": "business-metrics",
+        "now": now,
+        "text": text,
+        "are_there": rows.exists(),
+        "more": max(0, matching.count() - MOST_METRICS),
+        "shown": metric_summaries(list(matching[:MOST_METRICS]), Veil(now), now=now),
+    }
+    return render(request, "web/business_metrics.html", context)
+
+
+@page
+def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
+    """One business metric; 404 for a table."""
+    dataset = get_object_or_404(business_metrics(), name_key=name_key(name))
+    demand(request, Action.READ, dataset)
+    now = clock.now()
+    veil = Veil(now)
+    (metric,) = metric_summaries([dataset], veil, now=now)
+    tests = live_tests(dataset, veil)
+    band = next((live.test for live in tests if live.test.name == "band"), None)
+    # the values as history.js draws them, each with the band of its window where the past was long enough
+    values, judged = newest_values(dataset, veil), history(band, veil) if band else {"start": []}
+    places = {start: place for place, start in enumerate(judged["start"])}
+    starts = [int(point.window.start.timestamp()) for point in values]
+    of_band = {
+        name: [judged[name][places[start]] if start in places else otherwise for start in starts]
+        for name, otherwise in {"was": None, "outcome": "not judged", "low": None, "high": None}.items()
+    }
+    figures = {"key": [point.key for point in values], "start": starts, "value": [point.value for point in values]}
+    context = {
+        "here": "business-metrics",
+        "now": now,
+        "dataset": dataset,
+        "metric": metric,
+        "use": may_use(dataset, **RangeForm(request.GET).values(), now=now),
+        "use_spans": SPANS,
+        "sources": sources_of(metric.definition, hidden_datasets(request), now=now),
+        "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
+        "tests": tests,
+        "gaps": dataset.gaps.filter(closed_at=None),
+        "incidents": incidents_of(dataset),
+        "history": {"test": "value()", "duration": False, **figures, **of_band},
+    }
+    return render(request, "web/business_metric.html", context)

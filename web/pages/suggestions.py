@@ -79,9 +79,9 @@ def backtest_page(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "web/backtest.html", context)
 
 
-def foretold(test: DataTest | None, now: datetime) -> Backtest | None:
+def foretold(test: DataTest, now: datetime) -> Backtest | None:
     """What a test that has no result yet would have raised in the usual range; None of one that has, or has no past."""
-    if test is None or test.runs.filter(evaluated_at__isnull=False).exclude(reason=RunReason.BACKTEST).exists():
+    if test.runs.filter(evaluated_at__isnull=False).exclude(reason=RunReason.BACKTEST).exists():
         return None
     try:
         return backtest(test, start=now - USUAL_RANGE, end=now, now=now)

@@ -1,14 +1,40 @@
-"""The addresses of the pages for people."""
+"""The addresses of the pages for people, and the page that explains the API."""
+
+from typing import Any
 
 from django.urls import URLPattern, path, re_path
 from django.views.i18n import set_language
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularSwaggerSplitView
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
 
-from . import catalogue, dataset, editor, incident, notices, reports, suggestions, views
+from assay.config import config
+from web.access.logins import login, logout
+from web.api.problems import KINDS
+
+from . import catalogue, dataset, editor, incident, notices, reports, suggestions
+
+
+class ApiDocs(SpectacularSwaggerSplitView):
+    """GET the page, or with ``?script`` what starts Swagger UI in it; whoever sees the document may read it."""
+
+    permission_classes = (AllowAny,)
+    template_name = "web/api_docs.html"
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The page or its script."""
+        answer: Response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
+        answer.data |= {"here": "api", "kinds": sorted(KINDS.items()), "url": config().public_url.rstrip("/")}
+        return answer
+
 
 urlpatterns: list[URLPattern] = [
     path("", catalogue.catalogue_page, name="catalogue"),
-    path("business-metrics", views.business_metrics_page, name="business-metrics"),
-    path("business-metrics/<path:name>", views.business_metric_page, name="business-metric"),
+    path("business-metrics", dataset.business_metrics_page, name="business-metrics"),
+    path("business-metrics/<path:name>", dataset.business_metric_page, name="business-metric"),
     path("datasets/<path:name>/report", reports.report, name="report"),
     path("datasets/<path:name>/problem", reports.problem_page, name="problem"),
     path("datasets/<path:name>/override", dataset.new_override, name="override-new"),
@@ -46,8 +72,8 @@ urlpatterns: list[URLPattern] = [
     path("silences/<int:pk>/end", notices.submit_silence_end, name="silence-end"),
     path("coverage", catalogue.coverage_page, name="coverage"),
     path("templates", suggestions.templates_page, name="templates"),
-    path("api/docs", views.ApiDocs.as_view(), name="api-docs"),
+    path("api/docs", ApiDocs.as_view(), name="api-docs"),
     path("language", set_language, name="language"),
-    path("login", views.login, name="login"),
-    path("logout", views.logout, name="logout"),
+    path("login", login, name="login"),
+    path("logout", logout, name="logout"),
 ]
