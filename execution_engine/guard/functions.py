@@ -141,7 +141,7 @@ def check_growth(tree: exp.Expr) -> Refusal | None:
     """The first call whose size is computed or large, or that multiplies another's."""
     calls, sizes = list(tree.find_all(exp.Anonymous)), []
     for call in calls:
-        if refusal := _check_longest(call) or _check_nesting(call):
+        if refusal := _check_call(call):
             return refusal.at(call)
         if called(call) == "sequence":
             sizes.append(size := _sequence_size(call.expressions))
@@ -195,24 +195,19 @@ def _doubles(node: exp.Expr) -> bool:
     return name in _JOINS_TEXTS and len(set(columns)) < len(columns)
 
 
-def _check_longest(call: exp.Anonymous) -> Refusal | None:
+def _check_call(call: exp.Anonymous) -> Refusal | None:
+    """That it says a size that is not too large, and stands in no other call that makes values grow."""
     name, arguments = called(call), call.expressions
     at, most = _LONGEST.get(name, (0, None))
-    if most is None or at >= len(arguments):
-        return None
-    size = _whole(arguments[at])
-    if size is not None and abs(size) <= most:
-        return None
-    return Refusal(what=f"{name} must say its size, at most {most:,}", mend="write a literal number")
-
-
-def _check_nesting(call: exp.Anonymous) -> Refusal | None:
-    outer = call.parent if called(call) in _GROWING else None
+    size = _whole(arguments[at]) if most is not None and at < len(arguments) else 0
+    if most is not None and (size is None or abs(size) > most):
+        return Refusal(what=f"{name} must say its size, at most {most:,}", mend="write a literal number")
+    outer = call.parent if name in _GROWING else None
     while outer is not None and called(outer) not in _GROWING:
         outer = outer.parent
     if outer is None:
         return None
-    return Refusal(what=f"{called(call)} stands inside {called(outer)}", mend="one multiplies the other; use one")
+    return Refusal(what=f"{name} stands inside {called(outer)}", mend="one multiplies the other; use one")
 
 
 def _sequence_size(arguments: list[exp.Expr]) -> int | None:

@@ -261,9 +261,8 @@ def _gives_one_row(source: exp.Expr) -> bool:
     select = source.this if isinstance(source, exp.Subquery) else cte.this if cte else None
     if not isinstance(select, exp.Select) or select.args.get("group") or select.args.get("laterals"):
         return False
-    return bool(select.expressions) and all(map(_is_aggregate, select.expressions))
-
-
-def _is_aggregate(column: exp.Expr) -> bool:
-    calls = [call for call in column.find_all(exp.Anonymous) if called(call) in AGGREGATE]
-    return bool(calls) and not any(isinstance(call.parent, exp.Window) for call in calls)
+    for column in select.expressions:
+        aggregates = [call for call in column.find_all(exp.Anonymous) if called(call) in AGGREGATE]
+        if not aggregates or any(isinstance(call.parent, exp.Window) for call in aggregates):
+            return False
+    return bool(select.expressions)

@@ -1,7 +1,7 @@
 """The kinds of node that a tree may consist of; whatever is in no list, known to us or not, is refused."""
 
 import re
-from collections.abc import Collection, Set
+from collections.abc import Collection
 from unicodedata import category
 
 from sqlglot import exp
@@ -38,21 +38,17 @@ def check_names(tree: exp.Expr, columns: Collection[str] | None, *, is_single_ta
     if columns is None:
         return None
     words = SESSION_WORDS - column_names if is_single_table else SESSION_WORDS
-    refusals = (_check_column(column, column_names, words) for column in tree.find_all(exp.Column))
-    return next((refusal for refusal in refusals if refusal), None)
-
-
-def _check_column(node: exp.Column, column_names: Set[str], words: Set[str]) -> Refusal | None:
-    """That it is no word of the session, no variable and none of Spark's hidden columns."""
-    first, *more = (part.name.lower() for part in node.parts)
-    if not more and first in words:
-        mend = f"for a column of that name write t.{first}, t being its table or alias"
-        return Refusal(what=f"{first} is not allowed: it tells about the session", mend=mend).at(node)
-    if more and first in VARIABLES - column_names:
-        return Refusal(what=f"{first} is not the name of a table", mend="session variables cannot be read").at(node)
-    hidden = next((name for name in (first, *more) if name in HIDDEN - column_names), None)
-    if hidden:
-        return Refusal(what=f"{hidden} is not allowed: it names files", mend="name a column of the table").at(node)
+    for column in tree.find_all(exp.Column):
+        first, *more = (part.name.lower() for part in column.parts)
+        if not more and first in words:
+            mend = f"for a column of that name write t.{first}, t being its table or alias"
+            return Refusal(what=f"{first} is not allowed: it tells about the session", mend=mend).at(column)
+        if more and first in VARIABLES - column_names:
+            mend = "session variables cannot be read"
+            return Refusal(what=f"{first} is not the name of a table", mend=mend).at(column)
+        if hidden := next((name for name in (first, *more) if name in HIDDEN - column_names), None):
+            mend = "name a column of the table"
+            return Refusal(what=f"{hidden} is not allowed: it names files", mend=mend).at(column)
     return None
 
 

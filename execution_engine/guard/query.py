@@ -135,19 +135,16 @@ def read_query(text: str, tables: Collection[str], columns: Collection[str] = ()
 
     ``columns``: of these tables, where they are known; the only ones whose names may be more than letters and digits.
     """
+
+    def names_in(trial: str) -> set[str]:
+        """The names of its columns, their tables among them; a query that reads no table has none."""
+        query = _read_query(trial, tables, columns)
+        return {part.name for column in query.tree.find_all(exp.Column) for part in column.parts if query.names}
+
     try:
         return _read_query(text, tables, columns)
     except UnableToAllow as refused:
-        raise advise_backticks(
-            refused, text, lambda tried: _columns(_read_query(tried, tables, columns)), columns=columns or None
-        ) from None
-
-
-def _columns(query: Query) -> set[str]:
-    """The names of its columns, their tables among them; a query that reads no table has none."""
-    if not query.names:
-        return set()
-    return {part.name for column in query.tree.find_all(exp.Column) for part in column.parts}
+        raise advise_backticks(refused, text, names_in, columns=columns or None) from None
 
 
 def _read_query(text: str, tables: Collection[str], columns: Collection[str]) -> Query:

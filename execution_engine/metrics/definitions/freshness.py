@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from assay.time.windows import Window
 from execution_engine.metrics.definition import (
     SERVICE,
     ArgumentType,
@@ -65,14 +64,6 @@ FRESHNESS = MetricDefinition(
 OF = "of"  # the expression, which the catalogue gives
 
 
-def _held_to(spec: MetricSpec, of: DatasetFacts, partition: Window | None) -> MetricSpec | Failure:
-    """With the expression of the business metric that it is asked of."""
-    if not of.expression:
-        detail = f"{of.name} is no business metric, so {spec.name}() says nothing of it: take another metric."
-        return Failure(reason=Reason.INVALID, detail=detail)
-    return replace(spec, options=((OF, of.expression),))
-
-
 def _of_business_metric(
     name: str, input_: Input, function: str, returns: ValueType = ValueType.NUMBER, **fields: Any
 ) -> MetricDefinition:
@@ -85,7 +76,14 @@ def _of_business_metric(
         ),
         inputs=(input_,),
         taken_by={SERVICE: f"execution_engine.freshness.derive:{function}"},
-        held_to=_held_to,
+        held_to=lambda spec, of, _: (
+            replace(spec, options=((OF, of.expression),))
+            if of.expression
+            else Failure(
+                reason=Reason.INVALID,
+                detail=f"{of.name} is no business metric, so {spec.name}() says nothing of it: take another metric.",
+            )
+        ),
         **fields,
     )
 

@@ -41,17 +41,6 @@ def _gathers(*gathers: Gather) -> Statistics:
     return statistics
 
 
-def _extremes(spec: MetricSpec, write: Expressions) -> Mapping[str, Statistic]:
-    """Of floats the greatest too: that is NaN, in Spark's order, where there is one."""
-    has_nan = write.no_nan(spec.columns[0]) != "true"
-    return _gathers(*((Gather.MIN, Gather.MAX) if has_nan else (Gather.MIN,)))(spec, write)
-
-
-def _stddev(spec: MetricSpec, values: Mapping[str, Any]) -> float | None:
-    moments = values["moments"]
-    return sqrt(max(moments[2], 0.0) / moments[0]) if moments else None  # in this order NaN stays what it is
-
-
 def _of_a_number(
     name: str, statistics: Statistics, value: FromStatistics, dimension: Dimension, **fields: Any
 ) -> MetricDefinition:
@@ -69,7 +58,10 @@ def _of_a_number(
 
 MIN = _of_a_number(
     "min",
-    _extremes,
+    # of floats the greatest too: that is NaN, in Spark's order, where there is one
+    lambda spec, write: _gathers(Gather.MIN, *([Gather.MAX] if write.no_nan(spec.columns[0]) != "true" else []))(
+        spec, write
+    ),
     # NaN where there is one, as for every other statistic of the column
     lambda spec, values: max(values.values(), key=isnan) if None not in values.values() else None,
     Dimension.VALIDITY,
@@ -104,7 +96,8 @@ MEAN = _of_a_number(
 STDDEV = _of_a_number(
     "stddev",
     _gathers(Gather.MOMENTS),
-    _stddev,
+    # in this order NaN stays what it is
+    lambda spec, values: sqrt(max(moments[2], 0.0) / moments[0]) if (moments := values["moments"]) else None,
     Dimension.ACCURACY,
     formula="√(Σ (d(column) - mean)² / |{d : d(column) ≠ null}|), of the population",
     meaning="the standard deviation of the values",
@@ -114,12 +107,6 @@ STDDEV = _of_a_number(
 
 # ``quantile(column, q)``: the exact q-quantile, 0 <= q <= 1, linear between neighbours (numpy's default), and
 # ``approx_quantile(column, q)``: a value whose rank is near, from a sketch that merges. Deequ: ApproxQuantile.
-
-
-def _quantile_problem(spec: MetricSpec) -> str | None:
-    share = spec.arguments[0]
-    valid = isinstance(share, int | float) and 0 <= share <= 1
-    return None if valid else f"the quantile must lie between 0 and 1, not {share}"
 
 
 def quantile_of(sketch: bytes, share: float) -> float | None:
@@ -137,7 +124,11 @@ def _quantile(name: str, **fields: Any) -> MetricDefinition:
         ),
         tells_values=True,
         dimension=Dimension.ACCURACY,
-        problem=_quantile_problem,
+        problem=lambda spec: (
+            None
+            if isinstance(share := spec.arguments[0], int | float) and 0 <= share <= 1
+            else f"the quantile must lie between 0 and 1, not {share}"
+        ),
         **fields,
     )
 
@@ -229,12 +220,6 @@ MAX_LENGTH = _length("max_length", Gather.MAX, "the length of the longest text")
 # The engine has no clock: the instant is the caller's, often a template: ``timestamp '{window.end:datetime}'``.
 
 
-def _age_statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
-    newest, instant = write.column(spec.columns[0]), write.condition(str(spec.arguments[0]))
-    since = f"(unix_micros(cast({instant} as timestamp)) - unix_micros(cast({newest} as timestamp))) / 1e6"
-    return {"age": Statistic(gather=Gather.MIN, of=(since,))}
-
-
 AGE = MetricDefinition(
     signature=Signature(
         name="age",
@@ -250,7 +235,15 @@ AGE = MetricDefinition(
     source="Great Expectations and Soda: freshness of a column",
     meaning="how long ago the newest time in the column was: a length of time, such as 4h",
     dimension=Dimension.TIMELINESS,
-    statistics=_age_statistics,
+    statistics=lambda spec, write: {
+        "age": Statistic(
+            gather=Gather.MIN,
+            of=(
+                f"(unix_micros(cast({write.condition(str(spec.arguments[0]))} as timestamp))"
+                f" - unix_micros(cast({write.column(spec.columns[0])} as timestamp))) / 1e6",
+            ),
+        )
+    },
     value=lambda spec, values: None if values["age"] is None else float(values["age"]),
     plain_sql=False,
 )

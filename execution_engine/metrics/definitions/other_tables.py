@@ -19,16 +19,6 @@ def there(spec: MetricSpec) -> tuple[str, ...]:
     return names_in(spec, "to") or spec.columns
 
 
-def _pairs(spec: MetricSpec) -> str | None:
-    if len(there(spec)) == len(spec.columns):
-        return None
-    return f"to= names {len(there(spec))} columns for {len(spec.columns)}; name one for each, in their order"
-
-
-def _keyed(spec: MetricSpec) -> str | None:
-    return None if names_in(spec, "on") else "say by which columns records belong together, such as on='id'"
-
-
 REFERENTIAL_INTEGRITY = MetricDefinition(
     signature=Signature(
         name="referential_integrity",
@@ -42,7 +32,11 @@ REFERENTIAL_INTEGRITY = MetricDefinition(
     source="SQL's FOREIGN KEY, MATCH SIMPLE; Deequ's ReferentialIntegrity",
     meaning="the share of keys that the other dataset has",
     dimension=Dimension.CONSISTENCY,
-    problem=_pairs,
+    problem=lambda spec: (
+        None
+        if len(there(spec)) == len(spec.columns)
+        else f"to= names {len(there(spec))} columns for {len(spec.columns)}; name one for each, in their order"
+    ),
     taken_by={LAKE: "execution_engine.engines.spark.measures.joins:find_references"},
 )
 ACCURACY = MetricDefinition(
@@ -58,6 +52,8 @@ ACCURACY = MetricDefinition(
     source="Apache Griffin: accuracy; Deequ's DataSynchronization",
     meaning="the share of rows that are the same in the other dataset",
     dimension=Dimension.CONSISTENCY,
-    problem=_keyed,
+    problem=lambda spec: (
+        None if names_in(spec, "on") else "say by which columns records belong together, such as on='id'"
+    ),
     taken_by={LAKE: "execution_engine.engines.spark.measures.joins:compare_records"},
 )

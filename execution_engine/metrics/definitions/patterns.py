@@ -82,28 +82,18 @@ def pattern_of(spec: MetricSpec) -> str:
     return NAMED.get(pattern, pattern)
 
 
-def _pattern_problem(spec: MetricSpec) -> str | None:
-    pattern = str(spec.arguments[0])
-    if "\0" in pattern or len(pattern) > MAX_CHARACTERS:
-        return f"a pattern has at most {MAX_CHARACTERS} characters and no NUL, not {len(pattern)}; match a part of it"
-    return None
-
-
 def _match(spec: MetricSpec, write: Expressions) -> str:
     column, pattern = write.column(spec.columns[0]), write.text(pattern_of(spec))
     matches = f"{column} rlike {pattern}"
     if spec.arguments[0] not in CHECKED:
         return matches
-    return f"{matches} and exists(regexp_extract_all({column}, {pattern}, 0), number -> {_passes_luhn('number')})"
-
-
-def _passes_luhn(number: str) -> str:
-    """From the right, each second digit is doubled; the digits of all add up to whole tens (ISO/IEC 7812)."""
-    digits = f"regexp_replace({number}, '[ -]', '')"
+    # from the right, each second digit is doubled; the digits of all add up to whole tens (ISO/IEC 7812)
+    digits = "regexp_replace(number, '[ -]', '')"
     digit = f"substr({digits}, -place, 1)"
     added = f"case when place % 2 = 1 then {digit} else substr('0246813579', cast({digit} as int) + 1, 1) end"
     places = f"sequence(1, length({digits}))"
-    return f"aggregate({places}, 0, (total, place) -> total + cast({added} as int)) % 10 = 0"
+    passes = f"aggregate({places}, 0, (total, place) -> total + cast({added} as int)) % 10 = 0"
+    return f"{matches} and exists(regexp_extract_all({column}, {pattern}, 0), number -> {passes})"
 
 
 PATTERN_MATCH = share_of_rows(
@@ -116,7 +106,11 @@ PATTERN_MATCH = share_of_rows(
     source="Deequ's PatternMatch, over the values that are there; java.util.regex",
     meaning="the share of values in which the pattern is found",
     dimension=Dimension.VALIDITY,
-    problem=_pattern_problem,
+    problem=lambda spec: (
+        f"a pattern has at most {MAX_CHARACTERS} characters and no NUL, not {len(pattern)}; match a part of it"
+        if "\0" in (pattern := str(spec.arguments[0])) or len(pattern) > MAX_CHARACTERS
+        else None
+    ),
     plain_sql=False,
 )
 
@@ -130,14 +124,6 @@ INTEGRAL = r"^[+-]?[0-9]+\z"  # $ would let a line break follow
 FRACTIONAL = r"^[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]+)\z"
 BOOLEAN = r"^([tT][rR][uU][eE]|[fF][aA][lL][sS][eE])\z"
 TYPES = {"integral": INTEGRAL, "fractional": FRACTIONAL, "boolean": BOOLEAN}  # others are text
-
-
-def _type_statistics(spec: MetricSpec, write: Expressions) -> dict[str, Statistic]:
-    column = write.column(spec.columns[0])
-    counts = {
-        name: count_of(write, f"cast({column} as string) rlike {write.text(type_)}") for name, type_ in TYPES.items()
-    }
-    return counts | {"values": Statistic(gather=Gather.COUNT, of=(column,))}
 
 
 def _counts(values: Mapping[str, Any]) -> dict[str, int]:
@@ -162,7 +148,13 @@ CONSISTENT_TYPE = MetricDefinition(
     source="Schelter et al. 2018, Table 1: hasConsistentType; Table 2: DataType",
     meaning="the share of values that read as the most frequent type",
     dimension=Dimension.VALIDITY,
-    statistics=_type_statistics,
+    statistics=lambda spec, write: (
+        {
+            name: count_of(write, f"cast({write.column(spec.columns[0])} as string) rlike {write.text(type_)}")
+            for name, type_ in TYPES.items()
+        }
+        | {"values": Statistic(gather=Gather.COUNT, of=(write.column(spec.columns[0]),))}
+    ),
     value=lambda spec, values: max(_counts(values).values()) / values["values"] if values["values"] else None,
     detail=_type_detail,
     plain_sql=False,

@@ -23,13 +23,6 @@ MOST_CELLS = 20_000_000  # words times classes: 160 MB
 ROWS_AT_ONCE = 1000
 
 
-def _problem(spec: MetricSpec) -> str | None:
-    for option, choices in (("score", SCORES), ("average", AVERAGES)):
-        if spec.option(option, choices[0]) not in choices:
-            return f"{option}= is one of {', '.join(choices)}, not {spec.option(option)}"
-    return None
-
-
 PREDICTABILITY = MetricDefinition(
     signature=Signature(
         name="predictability",
@@ -42,7 +35,14 @@ PREDICTABILITY = MetricDefinition(
     source="Schelter et al. 2018, Table 1: hasPredictability; Table 2: Predictability",
     meaning="how well the other columns predict the first",
     dimension=Dimension.ACCURACY,
-    problem=_problem,
+    problem=lambda spec: next(
+        (
+            f"{option}= is one of {', '.join(choices)}, not {spec.option(option)}"
+            for option, choices in (("score", SCORES), ("average", AVERAGES))
+            if spec.option(option, choices[0]) not in choices
+        ),
+        None,
+    ),
     taken_by={LAKE: "execution_engine.engines.spark.measures.query:predict"},
 )
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from heapq import nsmallest
 
-from assay.time.windows import Window
 from execution_engine.metrics.definition import (
     DATABASE,
     LAKE,
     SERVICE,
     ArgumentType,
     At,
-    DatasetFacts,
     Dimension,
     Input,
     MetricDefinition,
@@ -108,12 +106,6 @@ OF_UPSTREAM = Input(
 )
 
 
-def _held_to(spec: MetricSpec, of: DatasetFacts, _: Window | None) -> MetricSpec:
-    """With the columns in which its keys are looked up, where these have other names than upstream."""
-    renamed = of.key_upstream(str(spec.arguments[0])) != of.primary_key
-    return replace(spec, columns=tuple(map(written, of.primary_key))) if renamed else spec
-
-
 SAMPLE_SIZE = MetricDefinition(
     signature=Signature(name="sample_size", arguments=(ArgumentType.DATASET,), takes_where=False),
     kind=MetricKind.DERIVED,
@@ -137,5 +129,10 @@ SAMPLE_FOUND = MetricDefinition(
     inputs=(OF_UPSTREAM,),
     taken_by={LAKE: "execution_engine.engines.spark.keys.engine:find_sample"},
     of_primary_key=True,
-    held_to=_held_to,
+    # with the columns in which its keys are looked up, where these have other names than upstream
+    held_to=lambda spec, of, _: (
+        spec
+        if of.key_upstream(str(spec.arguments[0])) == of.primary_key
+        else replace(spec, columns=tuple(map(written, of.primary_key)))
+    ),
 )

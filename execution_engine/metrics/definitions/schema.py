@@ -59,13 +59,6 @@ def canonical(type_: str) -> str:
     return _ALIASES.get(text, text)
 
 
-def _columns_problem(spec: MetricSpec) -> str | None:
-    columns = parse_columns(str(spec.arguments[0]))
-    if columns and all(name and type_ for name, type_ in columns):
-        return None
-    return "a schema is written as 'name type, name type', such as 'trip_id bigint, `order id` string'"
-
-
 SCHEMA_MATCH = MetricDefinition(
     signature=Signature(name="schema_match", arguments=(ArgumentType.TEXT,), takes_where=False),
     kind=MetricKind.COMPOUND,
@@ -73,7 +66,11 @@ SCHEMA_MATCH = MetricDefinition(
     source="Deequ's DataSynchronization and Griffin's schema conformance; Spark's names of types",
     meaning="1 if the named columns are there with these types, else 0",
     dimension=Dimension.VALIDITY,
-    problem=_columns_problem,
+    problem=lambda spec: (
+        None
+        if (columns := parse_columns(str(spec.arguments[0]))) and all(name and type_ for name, type_ in columns)
+        else "a schema is written as 'name type, name type', such as 'trip_id bigint, `order id` string'"
+    ),
     taken_by={LAKE: "execution_engine.engines.spark.sources:match_schema"},
     tells_types=True,
 )

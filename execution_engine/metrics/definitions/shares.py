@@ -81,16 +81,12 @@ SATISFIES_IF = share_of_rows(
 # ``less_than(a, b)``: of the rows where both are there, those in which the first is less than the second.
 
 
-def _less(spec: MetricSpec, write: Expressions) -> str:
-    """A NaN is neither less nor greater than a number."""
-    first, second = (write.column(name) for name in spec.columns)
-    return f"{first} < {second} and {write.no_nan(spec.columns[1])}"
-
-
 LESS_THAN = share_of_rows(
     Signature(name="less_than", min_columns=2, max_columns=2),
     among=lambda spec, write: " and ".join(f"{write.column(name)} is not null" for name in spec.columns),
-    met=_less,
+    met=lambda spec, write: (  # a NaN is neither less nor greater than a number
+        f"{' < '.join(map(write.column, spec.columns))} and {write.no_nan(spec.columns[1])}"
+    ),
     formula="|{d ∈ D : d(a) < d(b)}| / |{d ∈ D : d(a), d(b) ≠ null}|",
     source="Schelter et al. 2018, Table 1: isLessThan",
     meaning="the share of rows in which the first column is less than the second",
@@ -133,11 +129,6 @@ POSITIVE = _compared(
 MOST_EXACT = 10**19  # beyond it no decimal of Spark's has room for the digits behind the point
 
 
-def _range_problem(spec: MetricSpec) -> str | None:
-    low, high = (float(value) for value in spec.arguments)
-    return None if low <= high else f"the range is empty, as {low:g} > {high:g}; write the lower bound first"
-
-
 def _within(spec: MetricSpec, write: Expressions) -> str:
     """Whole numbers and decimals are compared with every digit, others as doubles."""
     column = spec.columns[0]
@@ -161,7 +152,11 @@ IN_RANGE = share_of_rows(
     source="Schelter et al. 2018, Table 1: hasValueRange; Table 2: ValueRange",
     meaning="the share of values between the two numbers",
     dimension=Dimension.VALIDITY,
-    problem=_range_problem,
+    problem=lambda spec: (
+        f"the range is empty, as {low:g} > {high:g}; write the lower bound first"
+        if not (low := float(spec.arguments[0])) <= (high := float(spec.arguments[1]))
+        else None
+    ),
 )
 
 

@@ -29,11 +29,6 @@ KEEP = "keep"
 NULLS = ("skip", KEEP)
 
 
-def _nulls_problem(spec: MetricSpec) -> str | None:
-    nulls = spec.option("nulls", "skip")
-    return None if nulls in NULLS else f"nulls is {nulls!r}, not one of {', '.join(NULLS)}"
-
-
 def _skipped(spec: MetricSpec, of: tuple[Summary, ...]) -> dict[str, Any]:
     """The rows that have no key, and why."""
     rows = of[0].rows_with_nulls
@@ -56,7 +51,11 @@ def _of_keys(
         groupings=lambda spec: (Grouping(columns=spec.columns, partial=spec.option("nulls") == KEEP),),
         from_summaries=value,
         detail_of_keys=_skipped if skips else None,
-        problem=_nulls_problem if skips else None,
+        problem=lambda spec: (
+            f"nulls is {nulls!r}, not one of {', '.join(NULLS)}"
+            if skips and (nulls := spec.option("nulls", "skip")) not in NULLS
+            else None
+        ),
         taken_by={DATABASE: "execution_engine.engines.sql.engine:count_keys"} if counts else {},
         counts=counts,
         repeats_break=counts is not Keys.WHOLE,
@@ -138,11 +137,6 @@ def _mutual_information(spec: MetricSpec, of: tuple[Summary, ...]) -> float | No
     return None if first is None or second is None or both is None else max(0.0, first + second - both)
 
 
-def _pair(spec: MetricSpec) -> tuple[Grouping, ...]:
-    a, b = spec.columns
-    return tuple(Grouping(columns=columns, present=(a, b)) for columns in ((a,), (b,), (a, b)))
-
-
 def _of_distribution(name: str, **fields: Any) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1),
@@ -167,7 +161,10 @@ MUTUAL_INFORMATION = MetricDefinition(
     source=f"{_PAPER}, Table 2: MutualInformation; natural logarithm as in Deequ",
     meaning="how much two columns tell of each other",
     dimension=Dimension.ACCURACY,
-    groupings=_pair,
+    groupings=lambda spec: tuple(
+        Grouping(columns=columns, present=spec.columns)
+        for columns in (spec.columns[:1], spec.columns[1:], spec.columns)
+    ),
     from_summaries=_mutual_information,
 )
 MOST_FREQUENT_SHARE = _of_distribution(
@@ -192,13 +189,6 @@ def bins_of(spec: MetricSpec) -> int | None:
     return None if bins is None else int(bins)
 
 
-def _bins_problem(spec: MetricSpec) -> str | None:
-    bins = spec.option("bins")
-    if bins is None or (isinstance(bins, int) and 1 <= bins <= MOST_VALUES):
-        return None
-    return f"bins= is a whole number from 1 to {MOST_VALUES}, not {bins}"
-
-
 HISTOGRAM = MetricDefinition(
     signature=Signature(name="histogram", min_columns=1, max_columns=1, options={"bins": ArgumentType.NUMBER}),
     kind=MetricKind.COMPOUND,
@@ -207,6 +197,10 @@ HISTOGRAM = MetricDefinition(
     source="Schelter et al. 2018, Table 2: Histogram",
     meaning="how many different values there are, with how often each occurs",
     dimension=Dimension.ACCURACY,
-    problem=_bins_problem,
+    problem=lambda spec: (
+        None
+        if (bins := spec.option("bins")) is None or (isinstance(bins, int) and 1 <= bins <= MOST_VALUES)
+        else f"bins= is a whole number from 1 to {MOST_VALUES}, not {bins}"
+    ),
     taken_by={LAKE: "execution_engine.engines.spark.measures.frequencies:take_histogram"},
 )
