@@ -148,7 +148,12 @@ class _Check:
             case Negative():
                 return below[0]
             case Text(value=text):
-                self._text(text, node.place)
+                column = named(text) if self.home.kind_of(text) is None else text
+                message = "a text cannot be compared or reckoned with: a metric gives a number or a duration"
+                if self.home.kind_of(column) is not None:
+                    mend = f"give {column} to a metric, without these quotes, such as completeness({column})"
+                    message = f"a text is no column: {mend}"
+                self.report(message, node.place)
             case Metric():
                 return self._metric(node)
             case History():
@@ -160,7 +165,13 @@ class _Check:
             case Comparison() | Between():
                 self._common(node, below, "a duration is compared with a number: give both a unit, such as 4h or 400s")
             case Arithmetic(operator=Operator.MULTIPLY | Operator.DIVIDE):
-                return self._product(node, *below)
+                left, right = below
+                product = None if left is None or right is None else _PRODUCTS.get((node.operator, left, right))
+                if left is not None and right is not None and product is None:
+                    verb = "multiplied" if node.operator is Operator.MULTIPLY else "divided"
+                    message = f"a {left} cannot be {verb} by a {right}: multiply durations by numbers only"
+                    self.report(message, node.place)
+                return product
             case Arithmetic():
                 message = "a duration and a number cannot be added or subtracted: give both a unit, such as 4h or 400s"
                 return self._common(node, below, message)
@@ -171,24 +182,6 @@ class _Check:
             self.report(message, node.place)
             return None
         return None if None in types else types[0]
-
-    def _product(self, node: Arithmetic, left: Type, right: Type) -> Type:
-        if left is None or right is None:
-            return None
-        product = _PRODUCTS.get((node.operator, left, right))
-        if product is None:
-            verb = "multiplied" if node.operator is Operator.MULTIPLY else "divided"
-            message = f"a {left} cannot be {verb} by a {right}: multiply durations by numbers only"
-            self.report(message, node.place)
-        return product
-
-    def _text(self, text: str, place: Span) -> None:
-        column = named(text) if self.home.kind_of(text) is None else text
-        message = "a text cannot be compared or reckoned with: a metric gives a number or a duration"
-        if self.home.kind_of(column) is not None:
-            mend = f"give {column} to a metric, without these quotes, such as completeness({column})"
-            message = f"a text is no column: {mend}"
-        self.report(message, place)
 
     def _metric(self, metric: Metric) -> Type:
         name = metric.spec.name
@@ -256,8 +249,19 @@ class _CheckedCall:
         """Everything wrong with the call: against the metric's signature, the columns and the places of the data."""
         yield from self._columns()
         yield from self._arguments()
-        yield from self._options()
-        yield from self._where()
+        for name, value in self.metric.spec.options:
+            if name in self.signature.options:
+                yield from self._literal(self.signature.options[name], value, name)
+            else:
+                mend = nearest(name, self.signature.options) or ": leave it out"
+                yield self._problem(f"{self.signature.name} has no option {name}={mend}", name)
+        where = self.metric.spec.where
+        if where is not None and not self.signature.takes_where:
+            yield self._problem(f"{self.signature.name} takes no where=: leave it out", "where")
+        elif where is not None and not where.strip():
+            yield self._problem("where= is empty: write a condition on rows, or leave it out", "where")
+        elif where is not None:
+            yield from self._templates(where, "where")
         yield from self._target()
 
     def _problem(self, message: str, part: str = "") -> AssertionProblem:
@@ -308,15 +312,6 @@ class _CheckedCall:
         for index, (kind, value) in enumerate(zip(kinds, values, strict=True)):
             yield from self._literal(kind, value, f"argument {index}")
 
-    def _options(self) -> Iterator[AssertionProblem]:
-        options = self.signature.options
-        for name, value in self.metric.spec.options:
-            if name in options:
-                yield from self._literal(options[name], value, name)
-            else:
-                mend = nearest(name, options) or ": leave it out"
-                yield self._problem(f"{self.signature.name} has no option {name}={mend}", name)
-
     def _literal(self, kind: ArgumentType, value: Literal, part: str) -> Iterator[AssertionProblem]:
         if isinstance(value, str) is (kind is ArgumentType.NUMBER):
             expected = "a number" if kind is ArgumentType.NUMBER else "a text in quotes"
@@ -325,17 +320,6 @@ class _CheckedCall:
             yield from self._templates(str(value), part)
         elif kind is ArgumentType.DATASET and value != self.home.name and self.schema_of(str(value)) is None:
             yield self._problem(_no_dataset(str(value)), part)
-
-    def _where(self) -> Iterator[AssertionProblem]:
-        where = self.metric.spec.where
-        if where is None:
-            return
-        if not self.signature.takes_where:
-            yield self._problem(f"{self.signature.name} takes no where=: leave it out", "where")
-        elif not where.strip():
-            yield self._problem("where= is empty: write a condition on rows, or leave it out", "where")
-        else:
-            yield from self._templates(where, "where")
 
     def _templates(self, sql: str, part: str) -> Iterator[AssertionProblem]:
         faults = list(templates.faults(sql))

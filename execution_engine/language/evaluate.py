@@ -572,13 +572,26 @@ class _GroupTally:
             group = f"{label(self.tree.columns, key)}: {gravest.detail}"
             detail = f"none of {len(self.unjudged)} groups could be judged; {group}"
             return _error(Failure(reason=gravest.reason, detail=detail), counts)
+        unjudged = [
+            {
+                "group": dict(zip(self.tree.columns, key, strict=True)),
+                "said": f"{label(self.tree.columns, key)}: {failure}",
+            }
+            for key, failure in self.unjudged[:FOUND]
+        ]
+        groups = {
+            "worst_groups": [self._group_as_json(*group) for group in self.broken[:FOUND]],
+            "groups_that_hold": [self._group_as_json(*group) for group in self.holding],
+            "groups_not_judged": unjudged,
+        }
+        number = {"held": self.held, "broken": len(self.broken), "not_judged": len(self.unjudged)}
         return AssertionVerdict(
             outcome=Outcome.HELD if Decimal(repr(needed)) * judged <= self.held else Outcome.BROKEN,
             sentence=self._sentence(judged),
             value=self.held / judged,
             bound=needed,
             operands=counts,
-            findings=self._findings(),
+            findings={"groups": number, **{name: listed for name, listed in groups.items() if listed}},
         )
 
     def _sentence(self, judged: int) -> str:
@@ -598,23 +611,6 @@ class _GroupTally:
 
     def _group_sentence(self, key: GroupKey, judgement: ConditionJudgement) -> str:
         return f"{label(self.tree.columns, key)}: {judgement.sentence(self.tree.condition)}"
-
-    def _findings(self) -> dict[str, Any]:
-        """Counts, the worst groups, some of those that hold, and some of those that were not judged, as JSON."""
-        unjudged = [
-            {
-                "group": dict(zip(self.tree.columns, key, strict=True)),
-                "said": f"{label(self.tree.columns, key)}: {failure}",
-            }
-            for key, failure in self.unjudged[:FOUND]
-        ]
-        groups = {
-            "worst_groups": [self._group_as_json(*group) for group in self.broken[:FOUND]],
-            "groups_that_hold": [self._group_as_json(*group) for group in self.holding],
-            "groups_not_judged": unjudged,
-        }
-        counts = {"held": self.held, "broken": len(self.broken), "not_judged": len(self.unjudged)}
-        return {"groups": counts, **{name: listed for name, listed in groups.items() if listed}}
 
     def _group_as_json(self, key: GroupKey, judgement: ConditionJudgement) -> dict[str, Any]:
         compared = judgement.compared[0] if only_predicate(self.tree.condition) else None

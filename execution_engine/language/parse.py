@@ -95,7 +95,15 @@ def parse_expression(text: str) -> Expression:
 
 def _parse(text: str, rule: str, what: str) -> Any:
     try:
-        _check_text(text)
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if size > MAX_BYTES:
+            raise ParseRefusal(f"it may have {MAX_BYTES} bytes, not {size}: split it into several tests")
+        if not text.strip():
+            raise ParseRefusal("it is empty: write a comparison such as row_count() > 0")
+        for position, character in enumerate(text):
+            if has_hidden(character):
+                place = Span(start=position, end=position + 1)
+                raise ParseRefusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
         tree = build(_parsed(text, rule))
         nodes = postorder(tree)
         operand_count = sum(isinstance(node, Metric | History) for node in nodes)
@@ -108,18 +116,6 @@ def _parse(text: str, rule: str, what: str) -> Any:
     except ParseRefusal as refusal:
         raise UnableToParse(refusal.problem, text, what=what) from None
     return tree
-
-
-def _check_text(text: str) -> None:
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > MAX_BYTES:
-        raise ParseRefusal(f"it may have {MAX_BYTES} bytes, not {size}: split it into several tests")
-    if not text.strip():
-        raise ParseRefusal("it is empty: write a comparison such as row_count() > 0")
-    for position, character in enumerate(text):
-        if has_hidden(character):
-            place = Span(start=position, end=position + 1)
-            raise ParseRefusal(f"a hidden character U+{ord(character):04X} stands here: delete it", place)
 
 
 def has_hidden(text: str) -> bool:

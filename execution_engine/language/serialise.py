@@ -78,32 +78,27 @@ def _metric_as_json(metric: Metric) -> Json:
 def from_json(data: Json) -> Assertion:
     """The tree that ``to_json`` wrote; raises UnableToReadTree for JSON of another shape."""
     try:
-        return _read(data)
+        objects: list[Json] = []  # without recursion, as a hostile object may be nested deep
+        stack = [data]
+        while stack:
+            if len(objects) > MAX_NODES:
+                raise ValueError(f"more than {MAX_NODES} nodes")
+            objects.append(stack.pop())
+            stack.extend(objects[-1]["children"])
+        nodes: list[Any] = []
+        for item in reversed(objects):  # each after those below it
+            first = len(nodes) - len(item["children"])
+            below = nodes[first:]
+            del nodes[first:]
+            nodes.append(_node_of(item["node"], item["parameters"], below))
+        (tree,) = nodes
+        if not isinstance(tree.condition if isinstance(tree, By) else tree, Condition):
+            raise TypeError(f"{type(tree).__name__} is no condition")
+        if any(isinstance(node, By) for node in postorder(tree)[:-1]):
+            raise TypeError("groups stand at the root only")
+        return tree  # type: ignore[no-any-return]
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise UnableToReadTree(f"this JSON is no assertion ({error!r}): parse the test's text again") from None
-
-
-def _read(data: Json) -> Assertion:
-    """Without recursion, as a hostile object may be nested deep; ValueError for more than an assertion can have."""
-    objects: list[Json] = []
-    stack = [data]
-    while stack:
-        if len(objects) > MAX_NODES:
-            raise ValueError(f"more than {MAX_NODES} nodes")
-        objects.append(stack.pop())
-        stack.extend(objects[-1]["children"])
-    nodes: list[Any] = []
-    for item in reversed(objects):  # each after those below it
-        first = len(nodes) - len(item["children"])
-        below = nodes[first:]
-        del nodes[first:]
-        nodes.append(_node_of(item["node"], item["parameters"], below))
-    (tree,) = nodes
-    if not isinstance(tree.condition if isinstance(tree, By) else tree, Condition):
-        raise TypeError(f"{type(tree).__name__} is no condition")
-    if any(isinstance(node, By) for node in postorder(tree)[:-1]):
-        raise TypeError("groups stand at the root only")
-    return tree  # type: ignore[no-any-return]
 
 
 _KINDS: Mapping[str, type[Any]] = {

@@ -187,28 +187,25 @@ def column_statistics(column: ColumnProfile, pool: Pool | None) -> ColumnStatist
     if not column.present:
         return row
     comparable_pool = pool if pool is not None and pool.kind is column.kind and pool.values.rows else None
-    if column.values.rows:
-        _put_values(row, column, comparable_pool)
+    values, rows = column.values, column.present
+    if values.rows:
+        row.put_share("most_frequent", values.most, rows)
+        row.put_share("distinct", column.distinct, rows)
+        row.put_share("unique", column.single, rows)
+    if values.rows and comparable_pool is not None:
+        past = comparable_pool.values
+        before = matched(values, past)
+        distance = of_values(values, past, before)
+        row.put("values_distance", distance, 0.5 / sqrt(rows), distance)
+        row.put_share("values_new", float(values.counts[before == 0].sum()), rows)
+        if not values.cut:
+            gone = float(past.counts.sum() - before.sum()) / past.rows
+            row.put_share("values_gone", gone * rows, rows)
     if column.numbers is not None:
         _put_numbers(row, column.numbers, comparable_pool)
     if column.texts is not None:
         _put_texts(row, column.texts, column.present, comparable_pool)
     return row
-
-
-def _put_values(row: ColumnStatistics, column: ColumnProfile, pool: Pool | None) -> None:
-    values, rows = column.values, column.present
-    row.put_share("most_frequent", values.most, rows)
-    row.put_share("distinct", column.distinct, rows)
-    row.put_share("unique", column.single, rows)
-    if pool is not None:
-        before = matched(values, pool.values)
-        distance = of_values(values, pool.values, before)
-        row.put("values_distance", distance, 0.5 / sqrt(rows), distance)
-        row.put_share("values_new", float(values.counts[before == 0].sum()), rows)
-        if not values.cut:
-            gone = float(pool.values.counts.sum() - before.sum()) / pool.values.rows
-            row.put_share("values_gone", gone * rows, rows)
 
 
 def _put_numbers(row: ColumnStatistics, numbers: Numbers, pool: Pool | None) -> None:

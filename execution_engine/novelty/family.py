@@ -3,7 +3,6 @@
 The maximum over a family follows Westfall and Young, Resampling-Based Multiple Testing (1993).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log
 
@@ -19,7 +18,7 @@ from .columns import changed_columns, moved_cause, with_new_values
 from .past import Past
 from .scores import FALSE_ALARMS, FEWEST, LARGEST_Z, normal_of_t, threshold
 from .statistics import PLACE, RARE, STATISTICS, WHOLE_BATCH, Notation
-from .verdict import Cause, NoveltyVerdict
+from .verdict import NoveltyVerdict
 
 # How far each column of a batch, and of each batch before it, was from what had been accepted by then.
 #
@@ -129,14 +128,20 @@ def judged(profile: TableProfile, past: Past) -> NoveltyVerdict:
     family = distances_of(past.batch_of(profile), past)
     z = standardised(family)
     released = [place for place, batch in enumerate(past.batches) if batch.released]
-    ours = _z_beside_released(z, released)
+    ours: Floats = z[-1]
+    for place in released:  # what it is above a batch that a person released, where this is nearer to 0
+        near = (ours - z[place]) / np.sqrt(2)
+        ours = np.where(np.abs(near) < np.abs(ours), near, ours)
     accepted = np.nan_to_num(np.delete(z[:-1], released, axis=0))
     bound = bound_of(accepted.max(axis=1, initial=0.0), int((~np.isnan(ours)).sum()))
     score = LARGEST_Z if causes else float(np.nan_to_num(ours).max(initial=0.0))
     if score <= bound:
         return NoveltyVerdict.of(score, bound, notes=notes)
     order = np.argsort(-np.nan_to_num(ours), kind="stable")[:MOST_CAUSES]
-    causes += [_cause(family, at, float(ours[at])) for at in order.tolist() if ours[at] > bound]
+    for at in order[ours[order] > bound].tolist():
+        (name, statistic), before, value = family.tests[at], family.values[:-1, at], float(family.values[-1, at])
+        notation = Notation.SHARE if statistic == MISSING else Notation.DISTANCE
+        causes.append(moved_cause(name, STATISTICS[statistic].words, notation, value, before, float(ours[at]), before))
     return NoveltyVerdict.of(score, bound, with_new_values(causes, profile, past), notes)
 
 
@@ -178,18 +183,3 @@ def bound_of(maxima: Floats, tests: int) -> float:
     if count < RANKED:
         return max(least, threshold(maxima, tests))
     return max(least, float(np.sort(maxima)[ceil((count + 1) * (1 - FALSE_ALARMS)) - 1]))
-
-
-def _z_beside_released(z: Floats, released: Sequence[int]) -> Floats:
-    """The z of the batch that is judged, or what it is above that of a released one, where this is nearer to 0."""
-    ours: Floats = z[-1]
-    for place in released:
-        near = (ours - z[place]) / np.sqrt(2)
-        ours = np.where(np.abs(near) < np.abs(ours), near, ours)
-    return ours
-
-
-def _cause(family: FamilyDistances, at: int, z: float) -> Cause:
-    name, statistic = family.tests[at]
-    before, notation = family.values[:-1, at], Notation.SHARE if statistic == MISSING else Notation.DISTANCE
-    return moved_cause(name, STATISTICS[statistic].words, notation, float(family.values[-1, at]), before, z, before)

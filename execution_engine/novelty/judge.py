@@ -102,12 +102,8 @@ def judge(
     if len(past.batches) < LEARNING:
         note = f"{len(past.batches)} of the {LEARNING} accepted batches that a verdict needs"
         return NoveltyVerdict(status=NoveltyStatus.LEARNING, notes=(note,))
-    if method is Method.PREDICTIVE:
-        return _by_prediction(profile, past, day)
-    return BY_METHOD[method](profile, past)
-
-
-def _by_prediction(profile: TableProfile, past: Past, day: Day | None) -> NoveltyVerdict:
+    if method is not Method.PREDICTIVE:
+        return BY_METHOD[method](profile, past)
     batch = past.batch_of(profile)
     new = {part: batch.aligned(part, past.names) for part in MEASURED}
     put_beside(new, past.companions)

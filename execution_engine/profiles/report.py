@@ -161,25 +161,22 @@ def percent(share: float | None) -> str:
 def json_value(value: Any, column: ColumnProfile) -> Any:
     """A value as JSON and people take it: times in ISO 8601, what is no finite number as a text."""
     if column.kind is ValueKind.TIME and isinstance(value, int | float):
-        return _time(float(value), column.type)
+        if column.type.startswith("duration"):
+            return f"{float(value):g} s"
+        if column.type.startswith("time") and not column.type.startswith("timestamp"):  # of day
+            minutes, rest = divmod(float(value), 60)
+            return f"{int(minutes // 60):02d}:{int(minutes % 60):02d}:{rest:06.3f}".removesuffix(".000")
+        try:
+            instant = datetime.fromtimestamp(value, UTC)
+        except (OverflowError, OSError, ValueError):
+            return f"{value:.0f} s since 1970"
+        is_date = column.type.startswith("date")
+        return instant.date().isoformat() if is_date else instant.isoformat().removesuffix("+00:00")
     if isinstance(value, float):
         if not isfinite(value):
             return str(value)
         return int(value) if value.is_integer() and abs(value) < 2**53 else value
     return value
-
-
-def _time(seconds: float, type_: str) -> str:
-    if type_.startswith("duration"):
-        return f"{seconds:g} s"
-    if type_.startswith("time") and not type_.startswith("timestamp"):  # of day
-        minutes, rest = divmod(seconds, 60)
-        return f"{int(minutes // 60):02d}:{int(minutes % 60):02d}:{rest:06.3f}".removesuffix(".000")
-    try:
-        instant = datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, OSError, ValueError):
-        return f"{seconds:.0f} s since 1970"
-    return instant.date().isoformat() if type_.startswith("date") else instant.isoformat().removesuffix("+00:00")
 
 
 def _share(part: float, whole: int) -> float | None:
@@ -283,28 +280,26 @@ td:last-child { text-align: right; white-space: nowrap; color: #777; }
 
 def page_of(name: str, described: Mapping[str, Any]) -> str:
     """The page of what ``described`` tells of a profile; whatever the data says stands there as text."""
-    columns = described["columns"]
+    columns, sections = described["columns"], []
+    for column in columns:
+        title = f"<h2>{_text(column['name'])} <small>{_text(column['type'])}</small></h2>"
+        facts = "".join(f"<dt>{fact}</dt><dd>{_text(value)}</dd>" for fact, value in _facts(column))
+        values = [(_text(entry["value"]), entry["count"]) for entry in column["values"][:MOST_PAGE_VALUES]]
+        shapes = column.get("texts", {}).get("shapes", [])
+        shapes = [(f"<code>{_text(shape['shape'])}</code>", shape["count"]) for shape in shapes]
+        lints = [f'<p class="odd">{_text(lint["name"])}: {_text(lint["said"])}</p>' for lint in column["lints"]]
+        parts = [f"{title}<dl>{facts}</dl>", _plot(column) or _table(shapes), _table(values)]
+        sections += ["<section>", *(f"<div>{part}</div>" for part in parts), *lints, "</section>"]
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{_text(name)}</title>\n<style>{STYLE}</style>",
             f'<h1>{_text(name)}</h1>\n<p class="facts">{described["rows"]} rows, {len(columns)} columns</p>',
-            *map(_section, columns),
+            *sections,
             "</html>\n",
         ]
     )
-
-
-def _section(column: Mapping[str, Any]) -> str:
-    title = f"<h2>{_text(column['name'])} <small>{_text(column['type'])}</small></h2>"
-    facts = "".join(f"<dt>{name}</dt><dd>{_text(fact)}</dd>" for name, fact in _facts(column))
-    values = [(_text(entry["value"]), entry["count"]) for entry in column["values"][:MOST_PAGE_VALUES]]
-    shapes = column.get("texts", {}).get("shapes", [])
-    shapes = [(f"<code>{_text(shape['shape'])}</code>", shape["count"]) for shape in shapes]
-    odd = [f'<p class="odd">{_text(lint["name"])}: {_text(lint["said"])}</p>' for lint in column["lints"]]
-    parts = [f"{title}<dl>{facts}</dl>", _plot(column) or _table(shapes), _table(values)]
-    return "\n".join(["<section>", *(f"<div>{part}</div>" for part in parts), *odd, "</section>"])
 
 
 def _facts(column: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -23,28 +23,21 @@ _FEW = 30_000  # trigrams
 Bytes = npt.NDArray[np.uint8]
 
 
-def _classes() -> Bytes:
-    table = np.full(256, 60, np.uint8)
-    table[ord("a") : ord("z") + 1] = range(1, 27)
-    table[ord("A") : ord("Z") + 1] = range(27, 53)
-    table[ord("0") : ord("9") + 1] = DIGIT
-    table[[ord(" "), ord("\t"), ord("\n"), ord("\r")]] = SPACE
+def _tables() -> tuple[Bytes, Bytes]:
+    """Of each byte its class, and how it stands in a shape."""
+    classes, shapes = np.full(256, 60, np.uint8), np.arange(256, dtype=np.uint8)
+    for first, last, numbers in (("a", "z", range(1, 27)), ("A", "Z", range(27, 53)), ("0", "9", [DIGIT])):
+        span = slice(ord(first), ord(last) + 1)
+        classes[span], shapes[span] = numbers, ord("9" if first == "0" else first)
+    classes[[ord(" "), ord("\t"), ord("\n"), ord("\r")]] = SPACE
     for number, marks in enumerate(_MARKS, start=55):
-        table[[ord(mark) for mark in marks]] = number
-    table[0x80:0xC0], table[0xC0:0xE0], table[0xE0:] = 61, 62, 63  # within, and first of two, three or four bytes
-    return table
+        classes[[ord(mark) for mark in marks]] = number
+    classes[0x80:0xC0], classes[0xC0:0xE0], classes[0xE0:] = 61, 62, 63  # within, and first of two, three or four bytes
+    shapes[0x80:] = ord("~")
+    return classes, shapes
 
 
-def _shapes() -> Bytes:
-    table = np.arange(256, dtype=np.uint8)
-    table[ord("a") : ord("z") + 1] = ord("a")
-    table[ord("A") : ord("Z") + 1] = ord("A")
-    table[ord("0") : ord("9") + 1] = ord("9")
-    table[0x80:] = ord("~")
-    return table
-
-
-_CLASS_OF, _SHAPE_OF = _classes(), _shapes()
+_CLASS_OF, _SHAPE_OF = _tables()
 
 # What people call groups of classes; each letter of a text is in one of them.
 GROUPS = {

@@ -92,8 +92,8 @@ def _match(spec: MetricSpec, write: Expressions) -> str:
     digit = f"substr({digits}, -place, 1)"
     added = f"case when place % 2 = 1 then {digit} else substr('0246813579', cast({digit} as int) + 1, 1) end"
     places = f"sequence(1, length({digits}))"
-    passes = f"aggregate({places}, 0, (total, place) -> total + cast({added} as int)) % 10 = 0"
-    return f"{matches} and exists(regexp_extract_all({column}, {pattern}, 0), number -> {passes})"
+    luhn_check = f"aggregate({places}, 0, (total, place) -> total + cast({added} as int)) % 10 = 0"
+    return f"{matches} and exists(regexp_extract_all({column}, {pattern}, 0), number -> {luhn_check})"
 
 
 PATTERN_MATCH = share_of_rows(
