@@ -50,7 +50,11 @@ def objection(own: Privacy, spec: MetricSpec, dataset: str | None, privacy_of: P
     base = dataset or own.owned.name
     for name in others_of(spec, dataset, base):
         other = privacy_of(name)
-        if other is not None and not _may_ask(own, other, spec):
+        if other is None or other.owned.name == own.owned.name or may_show(other.owned, own.owned):
+            continue
+        # what feeds a dataset may be counted by its tests; its values are for its own readers
+        is_count = not METRICS[spec.name].tells_values and not spec.by and spec.where is None
+        if not is_count or name_key(other.owned.name) not in own.upstreams:
             readers = ", ".join(other.owned.readers)
             return (
                 f"{other.owned.name} is shown to its readers only ({readers}), and {own.owned.name} to others too: "
@@ -106,14 +110,6 @@ def _arguments(spec: MetricSpec, base: str) -> list[str]:
 
 def _queries(spec: MetricSpec) -> list[str]:
     return METRICS[spec.name].signature.texts(ArgumentType.QUERY, spec.arguments)
-
-
-def _may_ask(own: Privacy, other: Privacy, spec: MetricSpec) -> bool:
-    """What feeds a dataset may be counted by its tests; its values are for its own readers."""
-    if other.owned.name == own.owned.name or may_show(other.owned, own.owned):
-        return True
-    is_count = not METRICS[spec.name].tells_values and not spec.by and spec.where is None
-    return is_count and name_key(other.owned.name) in own.upstreams
 
 
 def _hidden(columns: Sequence[str], sensitive: frozenset[str]) -> list[str]:

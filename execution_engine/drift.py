@@ -341,7 +341,10 @@ def _moved(drift: ColumnDrift) -> dict[str, Any] | None:
 
 def _words(bin_: Bin, compared: DriftBasis, column: ColumnProfile, before: ColumnProfile) -> str:
     if compared is DriftBasis.NUMBERS:
-        low, high = (None if bound is None else _number(bound, column) for bound in (bin_.low, bin_.high))
+        low, high = (
+            f"{bound:,.6g}" if isinstance(bound, float) else None if bound is None else str(bound)
+            for bound in (json_value(bin_.low, column), json_value(bin_.high, column))
+        )
         if low is None:
             return f"up to {high}"
         if high is None:
@@ -357,11 +360,6 @@ def _words(bin_: Bin, compared: DriftBasis, column: ColumnProfile, before: Colum
     if column.kind is ValueKind.TRUTH and bin_.value is not None:
         return str(bool(bin_.value)).lower()
     return f"one {what}" if bin_.value is None else str(json_value(bin_.value, column))
-
-
-def _number(number: float, column: ColumnProfile) -> str:
-    value = json_value(number, column)
-    return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
 def _missing_share(column: ColumnProfile | None) -> float | None:

@@ -1,7 +1,7 @@
 """A catalog of the tables that lie in a folder: what their files say of columns, keys and partitions, as YAML."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -74,7 +74,9 @@ class FolderCatalog:
 def read_folder(folder: Path, *, owner: str, tier: int, datacenter: str, base: Path) -> FolderCatalog:
     """What the tables of a folder look like; locations are written as they are seen from ``base``."""
     tables, left_out = [], []
-    for place in _places(folder):
+    below = sorted(place for place in folder.iterdir() if not place.name.startswith((".", "_")))
+    is_table = below and all("=" in place.name if place.is_dir() else kind_of(place.name) for place in below)
+    for place in [folder] if is_table and any(place.is_dir() for place in below) else below:
         try:
             table = _described(place, folder, base, {"owner": owner, "tier": tier}, datacenter)
         except (UnableToListFiles, pa.ArrowException, OSError) as error:
@@ -97,13 +99,6 @@ def partition_of(column: str, keys: Sequence[str]) -> dict[str, str] | None:
                 is_usual = key_format == granularity.default_key_format
                 return partition if is_usual else {**partition, "key_format": key_format}
     return None
-
-
-def _places(folder: Path) -> Iterator[Path]:
-    """The folder itself where it is one table, else what lies in it."""
-    below = sorted(place for place in folder.iterdir() if not place.name.startswith((".", "_")))
-    is_table = below and all("=" in place.name if place.is_dir() else kind_of(place.name) for place in below)
-    yield from [folder] if is_table and any(place.is_dir() for place in below) else below
 
 
 def _described(place: Path, folder: Path, base: Path, fields: dict[str, Any], datacenter: str) -> TableEntry | None:

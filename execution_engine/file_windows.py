@@ -147,10 +147,10 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
 
     Raises UnableToRun and UnableToListFiles.
     """
-    name, by, quiet = options["table"], options["by"], options["json"]
+    by, quiet = options["by"], options["json"]
     if options["start"] or options["end"]:
         raise UnableToRun("--from and --to are of a dataset of the catalog: give the path of the files wanted instead")
-    table = _table_named(name, options["option"])
+    table = _table_named(options["table"], options["option"])
     whole = list_part(table, WHOLE)
     if options["by_file"]:
         for file in _tracked(in_time_order(whole.files, lambda file: file.path), quiet=quiet):
@@ -168,8 +168,16 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
     if rows is None or not rows.num_rows:
         return
     if by:
-        for key, part in _by_columns(rows, by.split(",")):
-            yield _dated(key, part)
+        names = by.split(",")
+        if missing := [name for name in names if name not in rows.column_names]:
+            raise UnableToRun(f"--by names {missing[0]}, which is no column: {', '.join(rows.column_names)}")
+        groups = rows.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names])
+        for group in groups.to_pylist():
+            part = rows
+            for name in names:
+                column = part.column(name)
+                part = part.filter(pc.is_null(column) if group[name] is None else pc.equal(column, group[name]))
+            yield _dated("/".join(str(group[name]) for name in names), part.drop_columns(names))
         return
     size = max(1, -(-rows.num_rows // PARTS))
     for number, start in enumerate(range(0, rows.num_rows, size), 1):
@@ -216,18 +224,6 @@ def _read(table: Table, listing: Listing) -> pa.Table | None:
     batches = list(batches_of(table, listing)) if listing.files else []
     tables = [pa.Table.from_batches([batch]) for batch in batches]
     return pa.concat_tables(tables, promote_options="permissive") if tables else None
-
-
-def _by_columns(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    if missing := [name for name in names if name not in rows.column_names]:
-        raise UnableToRun(f"--by names {missing[0]}, which is no column: {', '.join(rows.column_names)}")
-    groups = rows.group_by(list(names)).aggregate([]).sort_by([(name, "ascending") for name in names])
-    for group in groups.to_pylist():
-        part = rows
-        for name in names:
-            column = part.column(name)
-            part = part.filter(pc.is_null(column) if group[name] is None else pc.equal(column, group[name]))
-        yield "/".join(str(group[name]) for name in names), part.drop_columns(list(names))
 
 
 def _tracked(windows: Sequence[Any], *, quiet: bool) -> Iterator[Any]:

@@ -107,29 +107,28 @@ def note_ends(
         if result.failure is None and row.pk in earlier_ends:
             _overlapping(scan, row).delete()
         elif result.failure is not None and result.failure.reason in ABNORMAL:
-            noted[row.pk] = _note_end(scan, row, result.failure, now, alone=row.pk in alone)
+            failure = result.failure
+            suspect, _ = Suspect.objects.select_for_update().get_or_create(
+                dataset_id=scan.dataset_id,
+                datacenter=scan.datacenter,
+                spec_hash=row.spec_hash,
+                window_start=scan.window_start,
+                window_end=scan.window_end,
+                defaults={"spec_text": row.spec_text, "first_at": now, "last_at": now},
+            )
+            suspect.ends += 1
+            suspect.reason, suspect.detail, suspect.last_at = failure.reason.value, failure.detail, now
+            suspect.save()
+            ends = _overlapping(scan, row).aggregate(ends=Sum("ends"))["ends"]
+            noted[row.pk] = Measured(failure=failure)
+            if is_quarantined(ends, alone=row.pk in alone):
+                suspect.quarantined_at = now
+                suspect.save(update_fields=["quarantined_at"])
+                log.error(
+                    "quarantined", suspect=suspect.pk, metric=row.spec_text, of=str(scan.dataset), why=str(failure)
+                )
+                noted[row.pk] = Measured(failure=quarantine_failure(row.spec_text, ends, failure))
     return noted
-
-
-def _note_end(scan: Scan, row: Measurement, failure: Failure, now: datetime, *, alone: bool) -> Measured:
-    suspect, _ = Suspect.objects.select_for_update().get_or_create(
-        dataset_id=scan.dataset_id,
-        datacenter=scan.datacenter,
-        spec_hash=row.spec_hash,
-        window_start=scan.window_start,
-        window_end=scan.window_end,
-        defaults={"spec_text": row.spec_text, "first_at": now, "last_at": now},
-    )
-    suspect.ends += 1
-    suspect.reason, suspect.detail, suspect.last_at = failure.reason.value, failure.detail, now
-    suspect.save()
-    ends = _overlapping(scan, row).aggregate(ends=Sum("ends"))["ends"]
-    if not is_quarantined(ends, alone=alone):
-        return Measured(failure=failure)
-    suspect.quarantined_at = now
-    suspect.save(update_fields=["quarantined_at"])
-    log.error("quarantined", suspect=suspect.pk, metric=row.spec_text, of=str(scan.dataset), why=str(failure))
-    return Measured(failure=quarantine_failure(row.spec_text, ends, failure))
 
 
 def _overlapping(scan: Scan, row: Measurement) -> QuerySet[Suspect]:

@@ -54,11 +54,26 @@ GONE = "cannot be looked at"  # the fingerprint of what had one before, such as 
 
 
 def look(datacenter: str | None = None) -> int:
-    """Look at everything that is due, in one datacenter or in all; how many windows were looked at."""
+    """Look at everything that is due, in one datacenter or in all; how many windows were looked at.
+
+    Each table is looked at in each place by itself, and one transaction notes what all of them look like. Where that
+    fails, each is noted in its own, so that a table keeps no other from being looked at.
+    """
     now, total = clock.now(), 0
     filters: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
     for rows in claims(stage("watch"), now=now, limit=CLAIMED_AT_ONCE, **filters):
-        _look_at_all(rows, now)
+        groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
+        for row in rows:
+            groups[row.dataset_id, row.datacenter].append(row)
+        datasets = with_replicas({dataset for dataset, _ in groups})
+        limited = limited_datasets()
+        looks = [_look_at(datasets[dataset], watches, limited, now) for (dataset, _), watches in groups.items()]
+        if not in_one_transaction("watch", partial(_note_looks, looks, now), tables=len(looks)):
+            for look in looks:
+                try:
+                    in_transaction(partial(_note_looks, [look], now))
+                except Exception:
+                    log.exception("look not noted", windows=[watch.pk for watch in look.live[:20]])
         total += len(rows)
     return total
 
@@ -70,25 +85,6 @@ class Look:
     live: Sequence[Watch]
     prints: Mapping[int, str]
     expired: Collection[int]
-
-
-def _look_at_all(rows: Iterable[Watch], now: datetime) -> None:
-    """Look at each table in each place by itself, and note in one transaction what all of them look like.
-
-    Where that fails, each is noted in its own, so that a table keeps no other from being looked at.
-    """
-    groups: defaultdict[tuple[int, str], list[Watch]] = defaultdict(list)
-    for row in rows:
-        groups[row.dataset_id, row.datacenter].append(row)
-    datasets = with_replicas({dataset for dataset, _ in groups})
-    limited = limited_datasets()
-    looks = [_look_at(datasets[dataset], watches, limited, now) for (dataset, _), watches in groups.items()]
-    if not in_one_transaction("watch", partial(_note_looks, looks, now), tables=len(looks)):
-        for look in looks:
-            try:
-                in_transaction(partial(_note_looks, [look], now))
-            except Exception:
-                log.exception("look not noted", windows=[watch.pk for watch in look.live[:20]])
 
 
 def _look_at(dataset: Dataset, watches: Sequence[Watch], limited: Sequence[PlacedDataset], now: datetime) -> Look:

@@ -7,7 +7,6 @@ from django.db.models import QuerySet
 
 from assay.database.statements import update_each
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Scope, WriteMode
-from assay.time.windows import Window
 from execution_engine.engines.protocol import Measured, failed
 from execution_engine.language.business_metric import expression_of, metrics_of, value_of
 from execution_engine.metrics.definition import NOTE, SERVICE, MetricKind
@@ -99,8 +98,15 @@ def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) ->
     share = float(measurement.metric.option(COMPLETE, 1.0) or 0.0)
     rows = own.value or 0.0
     judged = _judge(measurement, rows, share, supplies, _samples(inputs))
-    if not judged.complete and _is_settled(measurement):
-        judged = SETTLED
+    answering = DataTest.objects.filter(
+        dataset=measurement.dataset_id,
+        category=Category.COMPLETENESS,
+        scope=Scope.PARTITION,  # one of the whole table answers for no window
+        datacenter=measurement.datacenter,
+        retired_at__isnull=True,
+    )
+    if not judged.complete and _times_to_complete(measurement).exists() and answering.exists():
+        judged = SETTLED  # it was complete before, and a completeness test answers for what was lost since
     if judged.complete:
         _note_time_to_complete(measurement, inputs, measured_at, judged)
     is_waiting = not judged.complete and waits(rows, share=share, supplies=supplies)
@@ -125,7 +131,17 @@ def _judge(
     samples: Sequence[SampledSupply],
 ) -> JudgedWindow:
     dataset, window = measurement.dataset, measurement.window
-    events = [] if supplies else _completions(dataset, measurement.datacenter, window)
+    changes = DataChange.objects.filter(
+        dataset=dataset,
+        datacenter=measurement.datacenter,
+        kind=ChangeKind.COMPLETED,
+        window_start__lt=window.end,
+        window_end__gt=window.start,
+    ).order_by("at", "pk")
+    events = [
+        CompletionEvent(window=change.window, rows=change.rows, overwrites=OVERWRITES[change.mode], run=change.run)
+        for change in (() if supplies else changes)
+    ]
     announced = is_covered(window, [event.window for event in events])
     usual: list[float] = []
     if not supplies and not announced and dataset.partitioning is not None:
@@ -176,35 +192,6 @@ def _samples(inputs: Sequence[Measurement]) -> list[SampledSupply]:
 
 def _place(measurement: Measurement) -> tuple[int, str]:
     return measurement.dataset_id, measurement.datacenter
-
-
-def _completions(dataset: Dataset, datacenter: str, window: Window) -> list[CompletionEvent]:
-    """What completion events tell of the window, in the order in which they came."""
-    events = DataChange.objects.filter(
-        dataset=dataset,
-        datacenter=datacenter,
-        kind=ChangeKind.COMPLETED,
-        window_start__lt=window.end,
-        window_end__gt=window.start,
-    )
-    return [
-        CompletionEvent(window=event.window, rows=event.rows, overwrites=OVERWRITES[event.mode], run=event.run)
-        for event in events.order_by("at", "pk")
-    ]
-
-
-def _is_settled(measurement: Measurement) -> bool:
-    """Whether the window was complete before, and a completeness test answers for what was lost since."""
-    return (
-        _times_to_complete(measurement).exists()
-        and DataTest.objects.filter(
-            dataset=measurement.dataset_id,
-            category=Category.COMPLETENESS,
-            scope=Scope.PARTITION,  # one of the whole table answers for no window
-            datacenter=measurement.datacenter,
-            retired_at__isnull=True,
-        ).exists()
-    )
 
 
 def _times_to_complete(measurement: Measurement) -> QuerySet[Measurement]:

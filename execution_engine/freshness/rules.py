@@ -125,7 +125,9 @@ def judge_rows(
         counted = f"{rows:,.0f} rows, and the pipeline says that these are all"
         return _judged(True, WindowEvidence.COMPLETION, counted)
     if drawn := [sample for sample in samples if sample.size]:
-        return _by_samples(share, drawn)
+        worst = min(drawn, key=lambda sample: sample.present / sample.size)
+        counted = f"{worst.present:,.0f} of {worst.size:,.0f} keys drawn from {worst.name} are here"
+        return _judged(worst.present >= share * worst.size, WindowEvidence.SAMPLE, counted)
     if len(usual) < USUAL_NEEDED:
         unknown = "whether these are all cannot be known, as nothing says yet how many there should be"
         return _judged(True, WindowEvidence.NOTHING, f"{rows:,.0f} rows; {unknown}")
@@ -145,13 +147,6 @@ def least_rows(usual: Sequence[float]) -> int:
     middle = median(usual)
     by_chance = middle - DEVIATIONS * sqrt(middle)
     return max(ceil(min(low, by_chance)), floor(HALF * middle) + 1 if middle else 0)
-
-
-def _by_samples(share: float, samples: Sequence[SampledSupply]) -> JudgedWindow:
-    """By the sample of which most is missing."""
-    worst = min(samples, key=lambda sample: sample.present / sample.size)
-    counted = f"{worst.present:,.0f} of {worst.size:,.0f} keys drawn from {worst.name} are here"
-    return _judged(worst.present >= share * worst.size, WindowEvidence.SAMPLE, counted)
 
 
 def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there: bool) -> JudgedWindow:

@@ -70,22 +70,16 @@ def moved_cause(
 def with_new_values(causes: Sequence[Cause], profile: TableProfile, past: Past) -> list[Cause]:
     """The first cause of each column names the column's new values."""
     first = {cause.column: at for at, cause in reversed(list(enumerate(causes))) if cause.column is not None}
-    new_values = {at: _new_values(profile, past, name) for name, at in first.items()}
-    return [replace(cause, new_values=new_values.get(at, ())) for at, cause in enumerate(causes)]
-
-
-def _new_values(profile: TableProfile, past: Past, name: str) -> tuple[object, ...]:
-    """The most frequent values of a column that no accepted batch had, where all that these had are known.
-
-    None where new values are nothing new, as those of an id.
-    """
-    column, pool = profile.columns.get(name), past.pools.get(name)
-    if column is None or pool is None or pool.values.cut or pool.kind is not column.kind:
-        return ()
-    usual = past.history.shown[:, past.names.index(name), PLACE["values_new"]]
-    if np.nanmedian(np.append(usual, 0.0)) > USUALLY_NEW:
-        return ()
-    return column.values.labels_of(matched(column.values, pool.values) == 0, MOST_NEW)
+    renewed = [replace(cause, new_values=()) for cause in causes]
+    for name, at in first.items():
+        column, pool = profile.columns.get(name), past.pools.get(name)
+        if column is None or pool is None or pool.values.cut or pool.kind is not column.kind:
+            continue
+        usual = past.history.shown[:, past.names.index(name), PLACE["values_new"]]
+        if not np.nanmedian(np.append(usual, 0.0)) > USUALLY_NEW:  # else they are nothing new, as those of an id
+            new_values = column.values.labels_of(matched(column.values, pool.values) == 0, MOST_NEW)
+            renewed[at] = replace(causes[at], new_values=new_values)
+    return renewed
 
 
 def _of_words(column: str, statistic: str, value: str, expected: str) -> Cause:

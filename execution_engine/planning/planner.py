@@ -234,7 +234,14 @@ class Planner:
             case At.THERE:
                 return [replace(call, here=call.there)]
             case At.UPSTREAM:
-                there = self._upstream(str(spec.arguments[0]), here)
+                # its home, whose rows are known by the primary key of the test's own dataset, or by theirs
+                name = str(spec.arguments[0])
+                source = self._source(name)
+                keyed = replace(source, primary_key=here.source.key_upstream(name) or source.primary_key)
+                if not keyed.primary_key:
+                    detail = f"{here.source.name} has no primary key to sample {name} by: add one to its metadata."
+                    raise UnableToPlan(Reason.INVALID, detail)
+                there = _place(keyed, source.datacenters[0], here.window)
                 return [PlannedCall(there, there, None)]
             case At.SOURCES:
                 sources = [self._source(name) for name in here.source.sources]
@@ -242,16 +249,6 @@ class Planner:
             case _:  # an unchanged supply is what it was: its fingerprint is compared, its data not read again
                 places = self._supplies(here, path)
         return [PlannedCall(place, place, None, path) for place in places]
-
-    def _upstream(self, name: str, place: PlannedPlace) -> PlannedPlace:
-        """The home of an upstream, whose rows are known by the primary key of the test's own dataset, or by theirs."""
-        source = self._source(name)
-        keyed = replace(source, primary_key=place.source.key_upstream(name) or source.primary_key)
-        if not keyed.primary_key:
-            raise UnableToPlan(
-                Reason.INVALID, f"{place.source.name} has no primary key to sample {name} by: add one to its metadata."
-            )
-        return _place(keyed, source.datacenters[0], place.window)
 
     def _supplies(self, place: PlannedPlace, path: frozenset[str]) -> list[PlannedPlace]:
         """The window at home for a replica; else that of each one-to-one upstream whose partitions align."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .profile import ColumnProfile, ValueKind
-from .values import Floats
 
 MOST = 0.95  # of the rows, from which on a column is said to be all of a kind
 SECRETS = "leaked secrets"
@@ -102,19 +101,18 @@ def _stand_ins(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
         ]
     elif column.kind is ValueKind.NUMBER and numbers is not None:
         ends = _ODD_NUMBERS & {numbers.low, numbers.high}
-        odd = [(label, n) for label, n in column.values.frequent(50) if float(label) in ends]
-        values = [(label, n) for label, n in odd if _stands_out(float(label), numbers.points.numbers)]
+        values = []
+        for label, n in column.values.frequent(50):
+            others = numbers.points.numbers[numbers.points.numbers != float(label)]
+            if float(label) in ends and len(others):
+                distance, width = np.abs(others - float(label)).min(), others.max() - others.min()
+                values += [(label, n)] if distance > 0.5 * width else []
     else:
         return
     share = sum(count for _, count in values) / column.present
     if values and share >= SOME:
         examples = ", ".join(repr(label) for label, _ in values[:3])
         yield "stand-ins", f"{examples} may stand for a missing value", share
-
-
-def _stands_out(value: float, points: Floats) -> bool:
-    others = points[points != value]
-    return bool(len(others)) and float(np.abs(others - value).min()) > 0.5 * float(others.max() - others.min())
 
 
 def _secrets(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:

@@ -170,29 +170,32 @@ def first_cursor(data_test: DataTest, revision: Revision, now: datetime) -> Slot
 
 def schedule_tests(data_tests: Sequence[DataTest], now: datetime) -> None:
     """Request the runs that are due, and put each cursor on the next window; a retired test has none."""
-    request_scheduled([(data_test, _move_on(data_test, now)) for data_test in data_tests], now)
+    slots: list[tuple[DataTest, Sequence[Slot]]] = []
+    for data_test in data_tests:
+        if data_test.retired_at is not None or data_test.revision is None:
+            data_test.next_due_at = data_test.next_window_start = data_test.next_window_end = None
+            continue
+        stands = cursor(data_test)
+        due = due_slots(schedule_of(data_test, data_test.revision, now), stands, now=now)
+        if due.skipped:
+            log.warning("slots skipped", test=str(data_test), first=stands.window.text, number=due.skipped)
+        data_test.next_due_at = due.coming.due_at
+        data_test.next_window_start, data_test.next_window_end = due.coming.window.start, due.coming.window.end
+        data_test.skipped_slots += due.skipped
+        slots.append((data_test, due.slots))
+    request_scheduled(slots, now)
     finish_all(data_tests, "next_due_at", "next_window_start", "next_window_end", "skipped_slots")
-
-
-def _move_on(data_test: DataTest, now: datetime) -> Sequence[Slot]:
-    """The slots that are due; the cursor, not yet written, stands behind them."""
-    if data_test.retired_at is not None or data_test.revision is None:
-        data_test.next_due_at = data_test.next_window_start = data_test.next_window_end = None
-        return ()
-    stands = cursor(data_test)
-    due = due_slots(schedule_of(data_test, data_test.revision, now), stands, now=now)
-    if due.skipped:
-        log.warning("slots skipped", test=str(data_test), first=stands.window.text, number=due.skipped)
-    data_test.next_due_at = due.coming.due_at
-    data_test.next_window_start, data_test.next_window_end = due.coming.window.start, due.coming.window.end
-    data_test.skipped_slots += due.skipped
-    return due.slots
 
 
 def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Schedule:
     """The schedule of a revision, with what it depends on."""
-    whole_table = data_test.scope == Scope.TABLE
-    dataset = data_test.dataset
+    whole_table, dataset, common_start = data_test.scope == Scope.TABLE, data_test.dataset, None
+    if whole_table:  # from when on every dataset that the assertion reads keeps its partitions
+        metrics = [metric_of(operand) for operand in operands(from_json(revision.tree))]
+        names = {metric.dataset for metric in metrics if metric.dataset}
+        others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
+        starts = [at for source in (dataset, *others) for at in (retention_start(source, now), begins_at(source)) if at]
+        common_start = max(starts, default=BEGINNING)
     return Schedule(
         line=revision.schedule,
         whole_table=whole_table,
@@ -201,7 +204,7 @@ def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Sched
         freshness=slas(dataset).freshness,
         catch_up=cast(CatchUp, revision.catch_up),
         jitter=jitter_of(dataset.full_name, config().jitter),
-        retention_start=_retention_start(dataset, revision, now) if whole_table else None,
+        retention_start=common_start,
         judges_from=data_test.judges_from,
     )
 
@@ -220,15 +223,6 @@ def cursor(data_test: DataTest) -> Slot:
     assert data_test.next_window_end
     window = Window(start=data_test.next_window_start, end=data_test.next_window_end)
     return Slot(window=window, due_at=data_test.next_due_at)
-
-
-def _retention_start(dataset: Dataset, revision: Revision, now: datetime) -> datetime:
-    """From when on every dataset that the assertion reads keeps its partitions."""
-    metrics = [metric_of(operand) for operand in operands(from_json(revision.tree))]
-    names = {metric.dataset for metric in metrics if metric.dataset}
-    others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
-    begun = [at for source in (dataset, *others) for at in (retention_start(source, now), begins_at(source)) if at]
-    return max(begun, default=BEGINNING)
 
 
 # By people who want to know now: many tests of one dataset, over one window or the past.

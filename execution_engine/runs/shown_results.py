@@ -1,6 +1,6 @@
 """What may be shown of results that are kept: since they were taken, columns may be marked and readers limited."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -67,13 +67,15 @@ class Veil:
         """What a run found beside its value, without what quotes a column that is sensitive now."""
         if self.hides(run.revision, run.data_test.dataset):
             return {}
-        metrics_by_text = {operand.text: metric_of(operand) for operand in operands(from_json(run.revision.tree))}
-        return {
-            name: self._redact(metrics_by_text[name], run.data_test.dataset, finding)
-            if name in metrics_by_text and isinstance(finding, dict)
-            else finding
-            for name, finding in run.findings.items()
-        }
+        findings = dict(run.findings)
+        for operand in operands(from_json(run.revision.tree)):
+            metric = metric_of(operand)
+            if isinstance(finding := findings.get(operand.text), dict):
+                dataset = run.data_test.dataset
+                if metric.dataset and self._sources(metric.dataset):
+                    dataset = self._sources.dataset(metric.dataset)
+                findings[operand.text] = redact_detail(metric.spec, sensitive_columns(dataset), finding)
+        return findings
 
     def hides_measurement(self, row: Measurement) -> bool:
         """Whether a measurement's own value is hidden."""
@@ -90,11 +92,6 @@ class Veil:
     def detail(self, row: Measurement) -> dict[str, Any]:
         """The detail of a measurement whose value may be shown."""
         return redact_detail(row.metric, sensitive_columns(row.dataset), row.detail)
-
-    def _redact(self, metric: Metric, own: Dataset, finding: Mapping[str, Any]) -> dict[str, Any]:
-        is_known = metric.dataset and self._sources(metric.dataset)
-        dataset = self._sources.dataset(metric.dataset) if metric.dataset and is_known else own
-        return redact_detail(metric.spec, sensitive_columns(dataset), finding)
 
 
 def _read(test_operands: Sequence[Operand], dataset: str, sources: Sources) -> Iterator[Metric]:

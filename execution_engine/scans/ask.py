@@ -214,27 +214,27 @@ def scans_for(
     while missing := [place for place in dict.fromkeys(places) if place not in scans]:
         if unread := {dataset_id for dataset_id, _, _ in missing} - datasets.keys():
             datasets = {**datasets, **with_replicas(unread)}
-        new = [_new_scan(place, datasets[place[0]], now, are_made_up_for) for place in missing]
+        new = []
+        for place in missing:
+            dataset, (_, datacenter, window) = datasets[place[0]], place
+            # a replica that is gone has a scan too, which says so
+            replica = next((replica for replica in dataset.replicas.all() if replica.datacenter == datacenter), None)
+            new.append(
+                Scan(
+                    dataset=dataset,
+                    datacenter=datacenter,
+                    window_start=window.start,
+                    window_end=window.end,
+                    open_key=open_key(place),
+                    turn=turn(dataset.tier, is_made_up_for=are_made_up_for),
+                    owner=dataset.owner,
+                    engine=engine_name(replica) if replica else "",
+                    created_at=now,
+                )
+            )
         Scan.objects.bulk_create(new, ignore_conflicts=True)
         scans |= open_scans(missing)
     return scans
-
-
-def _new_scan(place: Place, dataset: Dataset, now: datetime, is_made_up_for: bool) -> Scan:
-    """Unsaved; of a replica that is gone too, as its scan says so."""
-    _, datacenter, window = place
-    replica = next((replica for replica in dataset.replicas.all() if replica.datacenter == datacenter), None)
-    return Scan(
-        dataset=dataset,
-        datacenter=datacenter,
-        window_start=window.start,
-        window_end=window.end,
-        open_key=open_key(place),
-        turn=turn(dataset.tier, is_made_up_for=is_made_up_for),
-        owner=dataset.owner,
-        engine=engine_name(replica) if replica else "",
-        created_at=now,
-    )
 
 
 # Measurements that their inputs settle, so that no data is read.

@@ -99,7 +99,23 @@ def _log_failure(*scans: Scan) -> Iterator[None]:
 
 def _take(scans: Sequence[Scan]) -> None:
     """Take the measurements of scans that have begun, and write what was found."""
-    first, *others = begun = _begun(scans)
+    datasets = with_replicas({scan.dataset_id for scan in scans})
+    unmeasured = Measurement.objects.filter(scan__in=[scan.pk for scan in scans], measured_at__isnull=True)
+    rows: list[Any] = list(unmeasured.order_by("pk"))
+    for row in rows:
+        row.dataset = datasets[row.dataset_id]
+        if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table):  # that of what is measured alone
+            row._prefetched_objects_cache = {"inputs": Measurement.objects.none()}
+    prefetch_related_objects([row for row in rows if not hasattr(row, "_prefetched_objects_cache")], "inputs")
+    assert scans[0].started_at
+    ends, keeping = ends_before(rows, scans[0].started_at), keeping_states(datasets)
+    begun = []
+    for scan in scans:
+        scan.dataset = datasets[scan.dataset_id]
+        own = [row for row in rows if row.scan_id == scan.pk]
+        keeps = scan.dataset_id in keeping
+        begun.append(ScanReading(scan=scan, measurements=own, ends=ends, keeps_states=keeps))
+    first, *others = begun
     if not others and first.scan.attempts == MAX_ATTEMPTS and len(first.measurements) > 1:
         in_transaction(lambda: _split(first))
         return
@@ -119,27 +135,6 @@ def _take(scans: Sequence[Scan]) -> None:
                 _close(ended)
                 ended, since = [], monotonic()
         _close(ended)
-
-
-def _begun(scans: Sequence[Scan]) -> list[ScanReading]:
-    """The scans with their datasets, and with all that they are to measure."""
-    datasets = with_replicas({scan.dataset_id for scan in scans})
-    unmeasured = Measurement.objects.filter(scan__in=[scan.pk for scan in scans], measured_at__isnull=True)
-    rows: list[Any] = list(unmeasured.order_by("pk"))
-    for row in rows:
-        row.dataset = datasets[row.dataset_id]
-        if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table):  # that of what is measured alone
-            row._prefetched_objects_cache = {"inputs": Measurement.objects.none()}
-    prefetch_related_objects([row for row in rows if not hasattr(row, "_prefetched_objects_cache")], "inputs")
-    assert scans[0].started_at
-    ends, keeping = ends_before(rows, scans[0].started_at), keeping_states(datasets)
-    begun = []
-    for scan in scans:
-        scan.dataset = datasets[scan.dataset_id]
-        own = [row for row in rows if row.scan_id == scan.pk]
-        keeps = scan.dataset_id in keeping
-        begun.append(ScanReading(scan=scan, measurements=own, ends=ends, keeps_states=keeps))
-    return begun
 
 
 def _split(reading: ScanReading) -> None:

@@ -435,6 +435,12 @@ def assertion_constraint(
     def schema(name: str) -> DatasetSchema:  # without a catalog there are no partitions, and there is one place
         return DatasetSchema(name=name, columns=None, partitioned=False, earlier_runs=True)
 
+    def fault_of(spec: MetricSpec) -> str | None:
+        definition = METRICS[spec.name]
+        if definition.kind is MetricKind.DERIVED or definition.inputs or definition.signature.needs_datacenter:
+            return f"{spec.name} needs the catalog: test it there, by `assay sync` and `assay run`"
+        return definition.problem(spec) if definition.problem else None
+
     try:
         tree = parse(text)
         check(
@@ -444,7 +450,7 @@ def assertion_constraint(
             signatures=SIGNATURES,
             source=text,
             groupable=GROUPABLE,
-            fault_of=_fault_of,
+            fault_of=fault_of,
         )
         histories = [node for node in postorder(tree) if isinstance(node, History)]
         if isinstance(tree, By) and histories:
@@ -458,13 +464,6 @@ def assertion_constraint(
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToAssert(str(error)) from None
     return AssertionConstraint(assertion=text, tree=tree, name=name, hint=hint, where=where)
-
-
-def _fault_of(spec: MetricSpec) -> str | None:
-    definition = METRICS[spec.name]
-    if definition.kind is MetricKind.DERIVED or definition.inputs or definition.signature.needs_datacenter:
-        return f"{spec.name} needs the catalog: test it there, by `assay sync` and `assay run`"
-    return definition.problem(spec) if definition.problem else None
 
 
 def past_values(history: History, past: EarlierValues) -> EarlierValues:

@@ -130,26 +130,24 @@ class FileRepository:
         content = path.read_bytes() if path.exists() else b""
         runs: dict[ResultKey, StoredMetrics] = {}
         for number, line in enumerate(content[: _confirmed(content)].splitlines(), start=1):
-            stored = _read_line(line, f"{path}:{number}")
-            runs[stored.key] = merged(runs.get(stored.key), stored)
+            try:
+                run = json.loads(line)
+                values = {
+                    str(name): number_of(Decimal(value)) if isinstance(value, str) else float(value)
+                    for name, value in run["values"].items()
+                }
+                key = ResultKey.of(datetime.fromisoformat(run["at"]), **run["tags"])
+            except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+                raise UnableToReadRepository(
+                    f"{path}:{number}: it is no run of metrics ({error!r}); mend or delete the line"
+                ) from None
+            runs[key] = merged(runs.get(key), StoredMetrics(key=key, values=values))
         return ordered(runs)
 
 
 def _confirmed(content: bytes) -> int:
     """How many bytes were written whole; what a crash left behind the last line's end never counted."""
     return content.rfind(b"\n") + 1
-
-
-def _read_line(line: bytes, place: str) -> StoredMetrics:
-    try:
-        run = json.loads(line)
-        values = {
-            str(name): number_of(Decimal(value)) if isinstance(value, str) else float(value)
-            for name, value in run["values"].items()
-        }
-        return StoredMetrics(key=ResultKey.of(datetime.fromisoformat(run["at"]), **run["tags"]), values=values)
-    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
-        raise UnableToReadRepository(f"{place}: it is no run of metrics ({error!r}); mend or delete the line") from None
 
 
 # Metrics of a table that grows by deltas: each delta is read once, its states are kept and added up.

@@ -132,7 +132,26 @@ class VerificationResult:
 
     def to_rows(self) -> list[dict[str, Any]]:
         """A dict for each constraint: the columns of ``to_dataframe``, ``detail`` and ``reason``."""
-        return [_row(check, result) for check in self.checks for result in check.constraints]
+        return [
+            {
+                "check": check.name,
+                "level": check.level.value,
+                "on": check.on,
+                "check_status": check.status.value,
+                "constraint": result.constraint,
+                "status": result.status.value,
+                "metric": result.metric,
+                "bound": result.bound,
+                "value": None if result.value is None else float(result.value),
+                "message": result.message,
+                "hint": result.hint,
+                "detail": result.detail,
+                "exact": digits_of(result.value) or None,
+                "reason": result.failure.reason.value if result.failure else None,
+            }
+            for check in self.checks
+            for result in check.constraints
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """All as JSON can hold it; ``constraints`` is ``to_rows``. A metric that no float holds is a text of digits."""
@@ -152,25 +171,6 @@ class VerificationResult:
 
     def __str__(self) -> str:
         return "\n".join(str(result) for check in self.checks for result in check.constraints)
-
-
-def _row(check: CheckResult, result: ConstraintResult) -> dict[str, Any]:
-    return {
-        "check": check.name,
-        "level": check.level.value,
-        "on": check.on,
-        "check_status": check.status.value,
-        "constraint": result.constraint,
-        "status": result.status.value,
-        "metric": result.metric,
-        "bound": result.bound,
-        "value": None if result.value is None else float(result.value),
-        "message": result.message,
-        "hint": result.hint,
-        "detail": result.detail,
-        "exact": digits_of(result.value) or None,
-        "reason": result.failure.reason.value if result.failure else None,
-    }
 
 
 def broken_metrics(result: VerificationResult) -> tuple[MetricSpec, ...]:
@@ -248,7 +248,10 @@ class Verification:
         measured, reports = self._scan(requests["whole"], requests["delta"] if self.states else ())
         parts: dict[On, Mapping[MetricRequest, Measured]] = {
             "whole": {
-                request: self._add_up(request, measured[request]) for request in dict.fromkeys(requests["whole"])
+                request: measured[request]
+                if self.states is None or self.key is None or self._dataset(request) != self.name
+                else added_up(self.states, self.key, request.spec, measured[request])
+                for request in dict.fromkeys(requests["whole"])
             },
             "delta": {request: measured[request] if self.states else _NO_DELTA for request in requests["delta"]},
         }
@@ -323,11 +326,6 @@ class Verification:
         ):
             self.states.note(self.key)  # there was this delta, as something of it could be measured
         return measured, reports
-
-    def _add_up(self, request: MetricRequest, measured: Measured) -> Measured:
-        if self.states is None or self.key is None or self._dataset(request) != self.name:
-            return measured
-        return added_up(self.states, self.key, request.spec, measured)
 
     def _dataset(self, request: MetricRequest) -> str:
         return self.name if request.dataset is None else request.dataset

@@ -91,7 +91,10 @@ class Command(Base):
             printed.add_row(
                 escape(column["name"]), f"[{COLORS.get(level, 'red')}]{level}",
                 *(_short(column[measure]) for measure in ("psi", "js", "ks")), chi2, _short(column["cramers_v"]),
-                *(_percent(column[side]) for side in ("missing", "missing_before")),
+                *(
+                    "" if column[side] is None else f"{column[side]:.1%}".replace("%", " %")
+                    for side in ("missing", "missing_before")
+                ),
             )  # fmt: skip
         console.print(printed)
         console.print(f"{result['rows']:,} rows beside {result['rows_before']:,}")
@@ -119,7 +122,13 @@ def _compare_tables(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]
     if wrong := [flag for name, flag in OF_WINDOWS.items() if options[name]]:
         raise UnableToRun(f"{wrong[0]} makes windows, and with --against each table is read as a whole: leave it out")
     requests = [(options["table"], options["window"]), (options["against"], options["against_window"])]
-    places = [place_named(name, window, _options_of(name, options)) for name, window in requests]
+    # how CSV is read is said of CSV alone, where one of both is CSV
+    csv_options: list[str] = options["option"]
+    are_csv = [kind_of_folder(name) == "csv" if csv_options else False for name, _ in requests]
+    places = [
+        place_named(name, window, csv_options if is_csv or not any(are_csv) else [])
+        for (name, window), is_csv in zip(requests, are_csv, strict=True)
+    ]
     starts = [start_of_day(window or Path(name).name) for name, window in requests]
     dated = None not in starts
     profiles = [
@@ -129,15 +138,6 @@ def _compare_tables(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]
     names = (" ".join(filter(None, name_and_window)) for name_and_window in requests)
     ours, theirs = zip(names, profiles, strict=True)
     return ours, theirs, frozenset[str]().union(*(place.hidden for place in places))
-
-
-def _options_of(name: str, options: dict[str, Any]) -> list[str]:
-    """How CSV is read is said of CSV alone, where one of both is CSV."""
-    csv_options: list[str] = options["option"]
-    if not csv_options:
-        return csv_options
-    is_csv = {table_name: kind_of_folder(table_name) == "csv" for table_name in (options["table"], options["against"])}
-    return csv_options if is_csv[name] or not any(is_csv.values()) else []
 
 
 def _last_window(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
@@ -164,7 +164,3 @@ def _last_window(options: dict[str, Any]) -> tuple[Side, Side, frozenset[str]]:
 
 def _short(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}".replace("%", " %")

@@ -26,7 +26,7 @@ from execution_engine.novelty.days import FURTHER_WINDOWS, LAST_BATCHES, LEARNIN
 from execution_engine.novelty.inferred_schema import infer
 from execution_engine.novelty.judge import judge, without_secrets
 from execution_engine.novelty.past import ThawingPast, WindowAnswer
-from execution_engine.novelty.verdict import NoveltyStatus, NoveltyVerdict
+from execution_engine.novelty.verdict import NoveltyStatus
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import TableProfile
 from execution_engine.verification.data import names_files
@@ -72,7 +72,14 @@ class Command(Base):
             else:
                 super().prepare()
                 windows = windows_of_dataset(dataset_named(options["table"]), LAST_BATCHES, options)
-            _check_country(options)
+            method, country = options["method"], options["country"]
+            if country and method != Method.PREDICTIVE:
+                raise UnableToRun(f"--country is of --method {Method.PREDICTIVE}: {method} knows no holidays")
+            if country:
+                try:
+                    holidays_of(country)
+                except ValueError as error:
+                    raise UnableToRun(f"--country {country} is {error}") from None
             thawing, judged, last = ThawingPast(), [], TableProfile(rows=0)
             days, are_days = set[date | None](), True
             for window in windows:
@@ -100,8 +107,11 @@ class Command(Base):
         printed = Printed("window", "rows", "verdict", "score", "novel above", title=result["table"])
         for window in result["windows"]:
             status = NoveltyStatus(window["status"])
+            accepted = ", accepted" if window["joined"] == "released" else ""
+            words = {NoveltyStatus.LEARNING: f"one of the first {LEARNING}", NoveltyStatus.NOVEL: f"novel{accepted}"}
+            verdict = words.get(status, "like those before")
             printed.add_row(
-                escape(window["window"]), f"{window['rows']:,}", f"[{COLORS[status]}]{_verdict_text(window)}",
+                escape(window["window"]), f"{window['rows']:,}", f"[{COLORS[status]}]{verdict}",
                 _short(window["score"]), _short(window["threshold"]),
             )  # fmt: skip
         console.print(printed)
@@ -126,22 +136,13 @@ class Command(Base):
             console.print(escape(f"If this is right: --accept {last['window']}"), soft_wrap=True)
 
 
-def _check_country(options: dict[str, Any]) -> None:
-    """Raises UnableToRun for a country that nobody knows, or whose holidays the method cannot use."""
-    if not options["country"]:
-        return
-    if options["method"] != Method.PREDICTIVE:
-        raise UnableToRun(f"--country is of --method {Method.PREDICTIVE}: {options['method']} knows no holidays")
-    try:
-        holidays_of(options["country"])
-    except ValueError as error:
-        raise UnableToRun(f"--country {options['country']} is {error}") from None
-
-
 def _judged(
     window: FileWindow, profile: TableProfile, thawing: ThawingPast, options: dict[str, Any], day: Day | None
 ) -> tuple[ThawingPast, dict[str, Any]]:
-    """The past with this window, where it joins, and what is told of it."""
+    """The past with this window, where it joins, and what is told of it.
+
+    ``z`` of a cause is None for what never happened before. New values of a column that may hold secrets are not told.
+    """
     verdict = judge(profile, thawing.past, Method(options["method"]), day=day)
     if window.key in options["wrong"]:
         answer = WindowAnswer.WRONG
@@ -149,25 +150,13 @@ def _judged(
         answer = WindowAnswer.RELEASED if window.key in options["accept"] else WindowAnswer.NONE
     else:
         answer = WindowAnswer.ACCEPTED
-    return thawing.with_window(window.key, profile, answer, day), _window_as_json(
-        window, profile, verdict, JOINED.get(answer)
-    )
-
-
-def _window_as_json(
-    window: FileWindow, profile: TableProfile, verdict: NoveltyVerdict, joined: str | None
-) -> dict[str, Any]:
-    """What is told of a window; ``z`` of a cause is None for what never happened before.
-
-    New values of a column that may hold secrets are not told.
-    """
-    return {
+    return thawing.with_window(window.key, profile, answer, day), {
         "window": window.key,
         "rows": profile.all_rows,
         "status": verdict.status.value,
         "score": verdict.score,
         "threshold": verdict.threshold,
-        "joined": joined,
+        "joined": JOINED.get(answer),
         "causes": [
             {
                 "column": cause.column,
@@ -200,14 +189,6 @@ def _schema_table(schema: dict[str, Any]) -> Printed:
         required, unique = ("yes" if column[mark] else "" for mark in ("required", "unique"))
         printed.add_row(escape(name), column["type"], required, complete, escape(values), unique)
     return printed
-
-
-def _verdict_text(window: dict[str, Any]) -> str:
-    """The verdict in a person's words."""
-    if window["status"] == NoveltyStatus.LEARNING:
-        return f"one of the first {LEARNING}"
-    accepted = ", accepted" if window["joined"] == "released" else ""
-    return f"novel{accepted}" if window["status"] == NoveltyStatus.NOVEL else "like those before"
 
 
 def _short(value: float | None) -> str:

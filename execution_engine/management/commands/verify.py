@@ -98,19 +98,21 @@ class Command(Base):
         for row in result["constraints"]:
             color = COLORS[row["status"]]
             seen = "\n".join(part for part in (row["message"], row["hint"]) if part)
-            printed.add_row(_text(row["constraint"]), row["level"], f"[{color}]{row['status']}[/{color}]", _text(seen))
+            printed.add_row(
+                escape(row["constraint"]), row["level"], f"[{color}]{row['status']}[/{color}]", escape(seen)
+            )
         console.print(printed)
         statuses = [row["status"] for row in result["constraints"]]
         counts = ", ".join(f"{statuses.count(status)} {status}" for status in COLORS if status in statuses)
         cost = f"{result['spark_jobs']} Spark jobs, {result['seconds']:.1f} s"
-        read = _text(str(from_json(result["read_by"])))
+        read = escape(str(from_json(result["read_by"])))
         console.print(f"[bold]{result['status']}[/bold]: {counts}; {cost}; {read}", soft_wrap=True)
         if "failing_rows" in result:
             sample = result["failing_rows"]
-            rows = Printed(*map(_text, sample["columns"]), "breaks", title=f"{len(sample['rows'])} rows that fail")
+            rows = Printed(*map(escape, sample["columns"]), "breaks", title=f"{len(sample['rows'])} rows that fail")
             for row in sample["rows"]:
-                cells = ["" if value is None else _text(str(value)[:MOST_SHOWN]) for value in row["row"].values()]
-                rows.add_row(*cells, _text("\n".join(row["breaks"])))
+                cells = ["" if value is None else escape(str(value)[:MOST_SHOWN]) for value in row["row"].values()]
+                rows.add_row(*cells, escape("\n".join(row["breaks"])))
             console.print(rows)
 
 
@@ -138,8 +140,3 @@ def _verification(table: Table, checks: ChecksFile, options: dict[str, Any]) -> 
         message = f"--date {options['date']!r} is no date: write it as 2026-03-10, for the day of the data"
         raise UnableToRun(message) from None
     return verification.use_repository(FileRepository(options["repository"]), key)
-
-
-def _text(text: str) -> str:
-    """Text as it is, brackets included."""
-    return escape(text)

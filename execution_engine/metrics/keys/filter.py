@@ -105,7 +105,15 @@ class KeyFilter:
             if keys != len(content) or not bool(np.all(content[1:] > content[:-1])):
                 raise UnableToReadKeys("the hashes are not as many as claimed, in order and each once")
         else:
-            content = _bloom(shape, body, keys)
+            if unpack(BloomFilter.FILE_FMT, body[:FACTS_BYTES]) != shape.file_facts(keys):
+                raise UnableToReadKeys("the header of pybloom_live's file differs from that of the envelope")
+            # the bits must be those that so many keys set: all ones would say yes to everything and hide every loss
+            expected = 1 - (1 - 1 / shape.bits_per_slice) ** keys
+            for count in set_counts(np.frombuffer(body[FACTS_BYTES:], dtype=np.uint8).reshape(shape.slices, -1)):
+                fill = count / shape.bits_per_slice
+                if count > keys or (keys and not count) or abs(fill - expected) > shape.fill_tolerance:
+                    raise UnableToReadKeys(f"{fill:.2%} of the bits of a slice are set, which {keys} keys do not do")
+            content = _class_of(shape).fromfile(BytesIO(body))  # which believes what it reads
         return cls(
             columns=columns(facts),
             shape=shape,
@@ -193,16 +201,3 @@ def _shape(facts: Facts) -> FilterShape:
     if shape.bits_per_slice % 8 or (format_ is not Format.HASHES and not shape.bits_per_slice):
         raise UnableToReadKeys(f"a filter for {shape.capacity} keys is none of ours: its slices end within a byte")
     return shape
-
-
-def _bloom(shape: FilterShape, body: memoryview, keys: int) -> Bloom:
-    """The bits must be those that so many keys set: all ones would say yes to everything and hide every loss."""
-    if unpack(BloomFilter.FILE_FMT, body[:FACTS_BYTES]) != shape.file_facts(keys):
-        raise UnableToReadKeys("the header of pybloom_live's file differs from that of the envelope")
-    expected = 1 - (1 - 1 / shape.bits_per_slice) ** keys
-    bits = np.frombuffer(body[FACTS_BYTES:], dtype=np.uint8).reshape(shape.slices, -1)
-    for count in set_counts(bits):
-        fill = count / shape.bits_per_slice
-        if count > keys or (keys and not count) or abs(fill - expected) > shape.fill_tolerance:
-            raise UnableToReadKeys(f"{fill:.2%} of the bits of a slice are set, which {keys} keys do not do")
-    return _class_of(shape).fromfile(BytesIO(body))  # type: ignore[no-any-return]  # which believes what it reads
