@@ -143,8 +143,13 @@ def _check_node(node: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
         part = extra[0].rstrip("_")
         return Refusal(what=f"{kind} with {part} is not allowed", mend=_MEND.get(part, _ELSE))
     is_call = isinstance(node.parent, exp.Anonymous)
+    words = _UNITS  # and in some places ``both`` and ``all`` stand in the tree as variables
+    if isinstance(node.parent, exp.Trim):
+        words |= {"both", "leading", "trailing"}
+    elif isinstance(node.parent, exp.Ordered | exp.Order):
+        words |= {"all"}
     match node:  # what is a plain text in the tree, and so has no node of its own
-        case exp.Var() if node.name.lower() not in _UNITS | _words_of(node.parent):
+        case exp.Var() if node.name.lower() not in words:
             what = f"{node.name:.40} is no unit of time"
             return Refusal(what=what, mend="write year, month, day, hour, minute, second")
         case exp.Var() if isinstance(node.parent, exp.Interval) and node.name.lower() not in _LENGTHS:
@@ -165,13 +170,3 @@ def _check_node(node: exp.Expr, allowed: frozenset[str]) -> Refusal | None:
         case exp.Lateral() if not node.args.get("view"):
             return Refusal(what="a lateral subquery is not allowed", mend=_MEND["Lateral"])
     return None
-
-
-def _words_of(parent: exp.Expr | None) -> frozenset[str]:
-    """``both`` and ``all`` stand in the tree as variables in some places."""
-    match parent:
-        case exp.Trim():
-            return frozenset({"both", "leading", "trailing"})
-        case exp.Ordered() | exp.Order():
-            return frozenset({"all"})
-    return frozenset()

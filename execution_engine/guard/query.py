@@ -1,6 +1,7 @@
 """A query that users write: one SELECT over the tables that the caller names, and over no others."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain, islice
@@ -307,13 +308,7 @@ _PLACES = ("{} = ''", "not {} > 1", "abs({}) > 1", "{} - 1 > 0", "{} not in ('')
 def in_sql(column: str) -> str:
     """The column as a condition names it: in backticks also where its name is a word of SQL, such as ``union``."""
     path = path_of(column)
-    if all(_is_read_as(path, place.format(column)) for place in _PLACES):
-        return column
+    with suppress(UnableToAllow):
+        if all(read_condition(place.format(column)).paths == (path,) for place in _PLACES):
+            return column
     return ".".join(f"`{name.replace('`', '``')}`" for name in path)
-
-
-def _is_read_as(path: tuple[str, ...], text: str) -> bool:
-    try:
-        return read_condition(text).paths == (path,)
-    except UnableToAllow:
-        return False

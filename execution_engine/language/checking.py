@@ -262,7 +262,18 @@ class _CheckedCall:
             yield self._problem("where= is empty: write a condition on rows, or leave it out", "where")
         elif where is not None:
             yield from self._templates(where, "where")
-        yield from self._target()
+        schema, datacenter, ago = self.schema, self.metric.datacenter, self.metric.ago
+        if schema is None and self.metric.dataset is not None:
+            yield self._problem(_no_dataset(self.metric.dataset), "dataset")
+        if datacenter is None and self.signature.needs_datacenter:
+            yield self._problem(f"{self.signature.name} needs the other side: give datacenter='…'")
+        elif datacenter is not None and schema is not None and datacenter not in schema.datacenters:
+            mend = nearest(datacenter, schema.datacenters)
+            yield self._problem(f"{schema.name} has no replica in {datacenter!r}{mend}", "datacenter")
+        if ago is not None and schema is not None and not schema.partitioned:
+            yield self._problem(f"{schema.name} has no partitions: there is no ago", "ago")
+        if ago is not None and (message := templates.misfit(ago, self.home.granularity, "ago")):
+            yield self._problem(message, "ago")
 
     def _problem(self, message: str, part: str = "") -> AssertionProblem:
         """A problem under one part of the call, or under the whole."""
@@ -326,21 +337,6 @@ class _CheckedCall:
         yield from (self._problem(fault, part) for fault in faults)
         if not faults and templates.templates(sql) and not self.home.partitioned:
             yield self._problem(f"{self.home.name} has no partitions, so there is no window to fill in", part)
-
-    def _target(self) -> Iterator[AssertionProblem]:
-        """The dataset, the datacenter and the time that it is taken of."""
-        schema, datacenter, ago = self.schema, self.metric.datacenter, self.metric.ago
-        if schema is None and self.metric.dataset is not None:
-            yield self._problem(_no_dataset(self.metric.dataset), "dataset")
-        if datacenter is None and self.signature.needs_datacenter:
-            yield self._problem(f"{self.signature.name} needs the other side: give datacenter='…'")
-        elif datacenter is not None and schema is not None and datacenter not in schema.datacenters:
-            mend = nearest(datacenter, schema.datacenters)
-            yield self._problem(f"{schema.name} has no replica in {datacenter!r}{mend}", "datacenter")
-        if ago is not None and schema is not None and not schema.partitioned:
-            yield self._problem(f"{schema.name} has no partitions: there is no ago", "ago")
-        if ago is not None and (message := templates.misfit(ago, self.home.granularity, "ago")):
-            yield self._problem(message, "ago")
 
 
 def _no_dataset(name: str) -> str:

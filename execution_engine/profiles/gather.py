@@ -87,7 +87,21 @@ def profile_of(columns: Mapping[str, ReadColumn], rows: int, start: float | None
 def read_column(values: pa.Array | pa.ChunkedArray, start: float | None = None) -> ReadColumn:
     """One column, with what makes it part of whole rows."""
     type_name = str(values.type)
-    values = _plain(values)
+    # one array, without dictionary, extension, run ends or views
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.ChunkedArray):  # without chunks, or too large for one array
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    if of.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if of.is_run_end_encoded(values.type):
+        values = pc.run_end_decode(values)
+    if values.type in (pa.string_view(), pa.string()):
+        values = values.cast(pa.large_string())
+    if values.type == pa.binary_view():
+        values = values.cast(pa.large_binary())
     kind = kind_of(values.type)
     keys = np.zeros(len(values), np.uint64)
     plain = ColumnProfile(type=type_name, kind=kind, rows=len(values), nulls=values.null_count)
@@ -130,23 +144,6 @@ def _named(table: pa.Table) -> pa.Table:
         again = names.count(name)
         names.append(name if not again else f"{name} ({again + 1})")
     return table.rename_columns(names).replace_schema_metadata(None) if names else table
-
-
-def _plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One array, without dictionary, extension, run ends or views."""
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if isinstance(values, pa.ChunkedArray):  # without chunks, or too large for one array
-        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
-    if isinstance(values, pa.ExtensionArray):
-        values = values.storage
-    if of.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if of.is_run_end_encoded(values.type):
-        values = pc.run_end_decode(values)
-    if values.type in (pa.string_view(), pa.string()):
-        return values.cast(pa.large_string())
-    return values.cast(pa.large_binary()) if values.type == pa.binary_view() else values
 
 
 def _exact(values: pa.Array, kind: ValueKind, start: float | None) -> npt.NDArray[Any]:

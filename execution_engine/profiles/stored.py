@@ -80,12 +80,25 @@ class Envelope:
         return value
 
     def _tagged(self, value: Any, blobs: list[bytes]) -> Any:
-        """As JSON: c a class, a an array (whose bytes are in a blob), o labels, m a mapping, e an enum, t a tuple."""
+        """As JSON: c a class, o labels, m a mapping, e an enum, t a tuple; a an array, whose bytes are in a blob.
+
+        Of an array its type, that in the blob, and its shape.
+        """
         if is_dataclass(value):
             place = self.classes.index(type(value))
             return {"c": [place, *(self._tagged(getattr(value, field.name), blobs) for field in fields(value))]}
-        if isinstance(value, np.ndarray):
-            return {"o": value.tolist()} if value.dtype == np.object_ else {"a": _add_blob(value, blobs)}
+        if isinstance(value, np.ndarray) and value.dtype == np.object_:
+            return {"o": value.tolist()}
+        if isinstance(value, np.ndarray):  # whole numbers in as few bytes as their largest needs, byte by byte
+            small = value.reshape(-1)
+            if value.dtype == np.float64 and (np.abs(small) < WHOLE_BELOW).all() and (small == np.floor(small)).all():
+                small = small.astype(np.int64)
+            if small.dtype != np.float64:
+                low, high = (int(small.min()), int(small.max())) if len(small) else (0, 0)
+                small = small.astype(np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high)))
+            small = np.ascontiguousarray(small)
+            blobs.append(small.view(np.uint8).reshape(len(small), small.itemsize).T.tobytes())
+            return {"a": [value.dtype.str, small.dtype.str, *value.shape]}
         if isinstance(value, Mapping):
             return {"m": [[name, self._tagged(member, blobs)] for name, member in value.items()]}
         if isinstance(value, StrEnum):
@@ -98,13 +111,20 @@ class Envelope:
         ((tag, items),) = tagged.items()
         match tag:
             case "c":
-                type_, values = self.classes[items[0]], [self._value(member, content) for member in items[1:]]
-                names = [field.name for field in fields(type_)]
+                class_, values = self.classes[items[0]], [self._value(member, content) for member in items[1:]]
+                names = [field.name for field in fields(class_)]
                 if len(values) > len(names):
-                    raise ValueError(f"a {type_.__name__} of {len(values)} fields")
-                return type_(**dict(zip(names, values, strict=False)))
+                    raise ValueError(f"a {class_.__name__} of {len(values)} fields")
+                return class_(**dict(zip(names, values, strict=False)))
             case "a":
-                return _next_array(content, *items)
+                kind, stored, *shape = items
+                type_, length = np.dtype(stored), prod(shape)
+                size = type_.itemsize * length
+                is_there = 0 <= size <= content.getbuffer().nbytes - content.tell()
+                if kind not in _ARRAYS or type_.kind not in "iuf" or not is_there:
+                    raise ValueError(f"an array of {kind} as {stored}")
+                planes = np.frombuffer(content.read(size), np.uint8).reshape(type_.itemsize, length)
+                return np.ascontiguousarray(planes.T).view(type_).reshape(shape).astype(kind)
             case "m":
                 return {name: self._value(member, content) for name, member in items}
             case "t":
@@ -114,30 +134,6 @@ class Envelope:
         labels = np.empty(len(items), np.object_)
         labels[:] = items
         return labels
-
-
-def _add_blob(array: Array, blobs: list[bytes]) -> list[Any]:
-    """Type, type in the blob, shape: whole numbers in as few bytes as their largest needs, byte by byte."""
-    kind, small = array.dtype.str, array.reshape(-1)
-    if array.dtype == np.float64 and (np.abs(small) < WHOLE_BELOW).all() and (small == np.floor(small)).all():
-        small = small.astype(np.int64)
-    if small.dtype != np.float64:
-        low, high = (int(small.min()), int(small.max())) if len(small) else (0, 0)
-        small = small.astype(np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high)))
-    small = np.ascontiguousarray(small)
-    blobs.append(small.view(np.uint8).reshape(len(small), small.itemsize).T.tobytes())
-    return [kind, small.dtype.str, *array.shape]
-
-
-def _next_array(content: BytesIO, kind: str, stored: str, *shape: int) -> Array:
-    type_, length = np.dtype(stored), prod(shape)
-    size = type_.itemsize * length
-    is_there = 0 <= size <= content.getbuffer().nbytes - content.tell()
-    if kind not in _ARRAYS or type_.kind not in "iuf" or not is_there:
-        raise ValueError(f"an array of {kind} as {stored}")
-    raw = content.read(size)
-    planes = np.frombuffer(raw, np.uint8).reshape(type_.itemsize, length)
-    return np.ascontiguousarray(planes.T).view(type_).reshape(shape).astype(kind)
 
 
 ENVELOPE = Envelope(

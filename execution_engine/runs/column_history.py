@@ -151,8 +151,18 @@ def _past(dataset: Dataset) -> tuple[Past, list[datetime], bool]:
     rows = AcceptedPast.objects.filter(data_test__dataset=dataset, data_test__retired_at=None)
     pasts: list[tuple[bool, int, Past, list[datetime]]] = []
     joined = rows.select_related("data_test__revision").defer("state").order_by("-kept_at")
-    candidates = [row for row in joined if _of_all_rows(row)][:4]
-    for row in candidates:
+    candidates = []
+    for row in joined:  # where the test still asks for it
+        revision = row.data_test.revision
+        if any(
+            isinstance(operand, History)
+            and operand.metric.dataset is None
+            and operand.metric.spec.where is None
+            and operand_key(operand) == row.operand
+            for operand in (operands(from_json(revision.tree)) if revision else ())
+        ):
+            candidates.append(row)
+    for row in candidates[:4]:
         if row.state_length > MOST_BYTES:
             continue
         try:
@@ -165,16 +175,3 @@ def _past(dataset: Dataset) -> tuple[Past, list[datetime], bool]:
         return Past(), [], bool(candidates)
     _, _, past, starts = max(pasts, key=lambda entry: entry[:2])
     return past, starts, False
-
-
-def _of_all_rows(row: AcceptedPast) -> bool:
-    """Whether its test still asks for it, of all rows."""
-    revision = row.data_test.revision
-    test_operands = operands(from_json(revision.tree)) if revision else []
-    return any(
-        isinstance(operand, History)
-        and operand.metric.dataset is None
-        and operand.metric.spec.where is None
-        and operand_key(operand) == row.operand
-        for operand in test_operands
-    )

@@ -139,7 +139,14 @@ def _adopt(looked: Looked) -> None:
         for portion in portions:
             for row in portion.rows:
                 reading.adopted.pop(row.pk, None)
-                reading.fingerprints[row.pk] = prints[row] = _fingerprint(row, portion.fingerprint)
+                # of all that it was taken from, inputs included; empty where that cannot be told
+                parts = [portion.fingerprint, *sorted(part.fingerprint for part in row.inputs.all())]
+                fingerprint = parts[0]
+                if reads_others(row.metric) or not all(parts):
+                    fingerprint = ""
+                elif len(parts) > 1:
+                    fingerprint = blake2s("\0".join(parts).encode(), digest_size=16).hexdigest()
+                reading.fingerprints[row.pk] = prints[row] = fingerprint
     fingerprints = {row: print_ for row, print_ in prints.items() if print_}
     if not fingerprints:
         return
@@ -163,14 +170,6 @@ def _adopt(looked: Looked) -> None:
 
 def _place(row: Measurement) -> tuple[int, str, Window, str]:
     return row.dataset_id, row.datacenter, row.window, row.spec_hash
-
-
-def _fingerprint(row: Measurement, own: str) -> str:
-    """Of all the measurement was taken from, inputs included; empty where it cannot be told."""
-    parts = [own, *sorted(part.fingerprint for part in row.inputs.all())]
-    if reads_others(row.metric) or not all(parts):
-        return ""  # it reads other tables too
-    return own if len(parts) == 1 else blake2s("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
 def _note_news(looked: Looked) -> None:

@@ -142,8 +142,14 @@ def read_checks(path: Path) -> ChecksFile:
     tables = content.get("tables") or {}
     checks: list[Check] = []
     lines: list[int] = []
-    findings = list(_wrong_frame(content))
-    for at, entry in enumerate(content["checks"] if not findings or findings[0][0] else ()):
+    entries = content["checks"] if isinstance(content.get("checks"), list) else []
+    findings: list[Finding] = [((str(key),), _unknown(str(key), PARTS)) for key in content if key not in PARTS]
+    if not isinstance(tables, Mapping):
+        sentence = "write the path of each table behind its name: `raw.customers: lake/customers`."
+        findings.append((("tables",), sentence))
+    if not entries:
+        findings = [((), "write `checks:` and below it a list, such as `- assertion: row_count() > 0`.")]
+    for at, entry in enumerate(entries):
         place: Place = ("checks", at)
         wrong = list(_wrong_entry(entry, place))
         findings += wrong
@@ -162,16 +168,6 @@ def read_checks(path: Path) -> ChecksFile:
         for name, where in tables.items()
     }
     return ChecksFile(checks=tuple(checks), lines=tuple(lines), tables=located)
-
-
-def _wrong_frame(content: Mapping[str, Any]) -> Iterator[Finding]:
-    """What is wrong around the list of checks; where there is no list, that is the first, and without a place."""
-    if not isinstance(content.get("checks"), list) or not content["checks"]:
-        yield (), "write `checks:` and below it a list, such as `- assertion: row_count() > 0`."
-        return
-    yield from (((str(key),), _unknown(str(key), PARTS)) for key in content if key not in PARTS)
-    if not isinstance(content.get("tables") or {}, Mapping):
-        yield ("tables",), "write the path of each table behind its name: `raw.customers: lake/customers`."
 
 
 def _wrong_entry(entry: Any, place: Place) -> Iterator[Finding]:

@@ -518,7 +518,10 @@ class AnomalyConstraint:
             undefined = Failure(reason=Reason.UNDEFINED, detail=f"{metric} is NULL, as it has no values")
             return unable(failure or undefined, metric=metric)
         low, high = expected(self.strategy, series)
-        bound = _interval_text(low, high)
+        if low == -inf:
+            bound = "anything" if high == inf else f"<= {value_text(high)}"
+        else:
+            bound = f">= {value_text(low)}" if high == inf else f"between {value_text(low)} and {value_text(high)}"
         by = f"by {strategy_text(self.strategy)} after {len(series.values)} earlier values"
         return Judgement(
             status=ConstraintStatus.SUCCESS if low <= measured.value <= high else ConstraintStatus.FAILURE,
@@ -528,12 +531,6 @@ class AnomalyConstraint:
             value=measured.value,
             detail={"earlier": list(series.values[-100:])},
         )
-
-
-def _interval_text(low: float, high: float) -> str:
-    if low == -inf:
-        return "anything" if high == inf else f"<= {value_text(high)}"
-    return f">= {value_text(low)}" if high == inf else f"between {value_text(low)} and {value_text(high)}"
 
 
 def both(first: str | None, second: str | None) -> str | None:
