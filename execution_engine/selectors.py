@@ -51,7 +51,6 @@ def count_past(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -
 
 
 def _taken(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> QuerySet[Measurement]:
-    """The measurements of these windows, the latest last."""
     return Measurement.objects.filter(
         dataset=dataset_id,
         datacenter=datacenter,

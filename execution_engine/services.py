@@ -3,64 +3,32 @@
 Other packages call only what is named here; what is decided stands in pure modules beside this folder.
 """
 
-from execution_engine.planning.catalog_sources import expires_at, is_expired
-from execution_engine.runs.evaluate_runs import (
-    evaluate_runs,
-    exclude_window,
-    include_windows,
-    release_window,
-    take_release_back,
-)
-from execution_engine.runs.plan_runs import plan_runs
-from execution_engine.runs.request import (
-    RequestedRuns,
-    UnableToRequest,
-    bring_cursors_back,
-    bring_runs_back,
-    cost_of,
-    first_cursor,
-    is_live,
-    is_undeclared,
-    last_partitions,
-    lift_quarantine,
-    partitions_to_run,
-    request_all,
-    request_run,
-    request_runs,
-    schedule_tests,
-    whole_window,
-)
-from execution_engine.scans.run_scan import scan_pending
+from execution_engine.planning.catalog_sources import expires_at as expires_at
+from execution_engine.planning.catalog_sources import is_expired as is_expired
+from execution_engine.runs.evaluate_runs import evaluate_runs as evaluate_runs
+from execution_engine.runs.evaluate_runs import exclude_window as exclude_window
+from execution_engine.runs.evaluate_runs import include_windows as include_windows
+from execution_engine.runs.evaluate_runs import release_window as release_window
+from execution_engine.runs.evaluate_runs import take_release_back as take_release_back
+from execution_engine.runs.plan_runs import plan_runs as plan_runs
+from execution_engine.runs.request import RequestedRuns as RequestedRuns
+from execution_engine.runs.request import UnableToRequest as UnableToRequest
+from execution_engine.runs.request import bring_cursors_back as bring_cursors_back
+from execution_engine.runs.request import bring_runs_back as bring_runs_back
+from execution_engine.runs.request import cost_of as cost_of
+from execution_engine.runs.request import first_cursor as first_cursor
+from execution_engine.runs.request import is_live as is_live
+from execution_engine.runs.request import is_undeclared as is_undeclared
+from execution_engine.runs.request import last_partitions as last_partitions
+from execution_engine.runs.request import lift_quarantine as lift_quarantine
+from execution_engine.runs.request import partitions_to_run as partitions_to_run
+from execution_engine.runs.request import request_all as request_all
+from execution_engine.runs.request import request_run as request_run
+from execution_engine.runs.request import request_runs as request_runs
+from execution_engine.runs.request import schedule_tests as schedule_tests
+from execution_engine.runs.request import whole_window as whole_window
+from execution_engine.scans.run_scan import scan_pending as scan_pending
 
-from .watch import look, unwatch_window, watch_window
-
-__all__ = [
-    "RequestedRuns",
-    "UnableToRequest",
-    "bring_cursors_back",
-    "bring_runs_back",
-    "cost_of",
-    "evaluate_runs",
-    "exclude_window",
-    "expires_at",
-    "first_cursor",
-    "include_windows",
-    "is_expired",
-    "is_live",
-    "is_undeclared",
-    "last_partitions",
-    "lift_quarantine",
-    "look",
-    "partitions_to_run",
-    "plan_runs",
-    "release_window",
-    "request_all",
-    "request_run",
-    "request_runs",
-    "scan_pending",
-    "schedule_tests",
-    "take_release_back",
-    "unwatch_window",
-    "watch_window",
-    "whole_window",
-]
+from .watch import look as look
+from .watch import unwatch_window as unwatch_window
+from .watch import watch_window as watch_window

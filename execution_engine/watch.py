@@ -106,7 +106,6 @@ def _look_at(dataset: Dataset, watches: Sequence[Watch], limited: Sequence[Place
 
 
 def _note_looks(looks: Sequence[Look], now: datetime) -> None:
-    """Note what was seen of windows, and tell what has changed."""
     changed = []
     by_instant: defaultdict[datetime, list[int]] = defaultdict(list)  # they fall on few, so few statements set them
     for look in looks:
@@ -223,7 +222,6 @@ def _watch_from_now_on(new: Sequence[Seen], now: datetime) -> dict[Place, Watch]
 
 
 def _watches(seen: Collection[Seen]) -> dict[Place, Watch]:
-    """The watches over these windows, by where they look."""
     if not seen:
         return {}
     places = {look.place for look in seen}

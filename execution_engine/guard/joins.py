@@ -154,7 +154,6 @@ def _is_bound(join: exp.Join) -> bool:
 
 
 def _places(select: exp.Select) -> list[exp.Expr]:
-    """What a select reads."""
     from_ = select.args.get("from_") or select.args.get("from")
     return [*([from_.this] if from_ else []), *(join.this for join in select.args.get("joins") or ())]
 

@@ -67,9 +67,18 @@ def only_where(tree: Expression, condition: str) -> Expression:
 
 def not_additive(tree: Expression) -> str | None:
     """Why its values over parts of the rows do not add up to its value over all of them; None where they do."""
-    breaker = next((node for node in postorder(tree) if _breaks_sums(node)), None)
-    if breaker is not None:
-        return f"{to_text(breaker)} over all rows is not the sum of what it is over parts of them"
+    for node in postorder(tree):
+        match node:
+            case Metric(spec=MetricSpec(name=name)):
+                is_sum = METRICS[name].adds_up
+            case Arithmetic(operator=Operator.MULTIPLY, left=left, right=right):
+                is_sum = _degree(left) + _degree(right) <= 1
+            case Arithmetic(operator=Operator.DIVIDE, right=right):
+                is_sum = _degree(right) <= 0
+            case _:
+                is_sum = isinstance(node, Arithmetic | Negative | Number | Percentage)
+        if not is_sum:
+            return f"{to_text(node)} over all rows is not the sum of what it is over parts of them"
     return None if _degree(tree) == 1 else f"{to_text(tree)} holds a number that is no part of any row"
 
 
@@ -90,19 +99,6 @@ def _mapped(tree: Expression, of_metric: Callable[[Metric], Metric]) -> Expressi
         return replace(node, **fields_of(type(node), below)) if below else node  # type: ignore[no-any-return]
 
     return fold(tree, rebuild)
-
-
-def _breaks_sums(node: Node) -> bool:
-    match node:
-        case Metric(spec=MetricSpec(name=name)):
-            return not METRICS[name].adds_up
-        case Arithmetic(operator=Operator.MULTIPLY, left=left, right=right):
-            return _degree(left) + _degree(right) > 1
-        case Arithmetic(operator=Operator.DIVIDE, right=right):
-            return _degree(right) > 0
-        case Arithmetic() | Negative() | Number() | Percentage():
-            return False
-    return True
 
 
 def _degree(node: Node) -> int:

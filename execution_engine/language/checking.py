@@ -248,7 +248,15 @@ class _CheckedCall:
     def problems(self) -> Iterator[AssertionProblem]:
         """Everything wrong with the call: against the metric's signature, the columns and the places of the data."""
         yield from self._columns()
-        yield from self._arguments()
+        kinds, values = self.signature.arguments, self.metric.spec.arguments
+        # a text without its quotes, or a column with them, is reported already
+        is_reported = (self.signature.max_columns == 0 and self.metric.spec.columns) or self._without_quotes
+        if not is_reported and len(kinds) != len(values):
+            expected = f"({', '.join(kinds)}) " if kinds else "no argument "
+            yield self._problem(f"{self.signature.name} takes {expected}after its columns, not {len(values)} arguments")
+        elif not is_reported:
+            for index, (kind, argument) in enumerate(zip(kinds, values, strict=True)):
+                yield from self._literal(kind, argument, f"argument {index}")
         for name, value in self.metric.spec.options:
             if name in self.signature.options:
                 yield from self._literal(self.signature.options[name], value, name)
@@ -276,7 +284,6 @@ class _CheckedCall:
             yield self._problem(message, "ago")
 
     def _problem(self, message: str, part: str = "") -> AssertionProblem:
-        """A problem under one part of the call, or under the whole."""
         return AssertionProblem(message=message, place=self.metric.at(part))
 
     def _columns(self) -> Iterator[AssertionProblem]:
@@ -312,17 +319,6 @@ class _CheckedCall:
         column = written(texts[0]) if written(texts[0]) in columns else named(texts[0])
         return f": a column stands without quotes, {column}"
 
-    def _arguments(self) -> Iterator[AssertionProblem]:
-        kinds, values = self.signature.arguments, self.metric.spec.arguments
-        if (self.signature.max_columns == 0 and self.metric.spec.columns) or self._without_quotes:
-            return  # reported already: a text without its quotes, or a column with them
-        if len(kinds) != len(values):
-            expected = f"({', '.join(kinds)}) " if kinds else "no argument "
-            yield self._problem(f"{self.signature.name} takes {expected}after its columns, not {len(values)} arguments")
-            return
-        for index, (kind, value) in enumerate(zip(kinds, values, strict=True)):
-            yield from self._literal(kind, value, f"argument {index}")
-
     def _literal(self, kind: ArgumentType, value: Literal, part: str) -> Iterator[AssertionProblem]:
         if isinstance(value, str) is (kind is ArgumentType.NUMBER):
             expected = "a number" if kind is ArgumentType.NUMBER else "a text in quotes"
@@ -344,7 +340,6 @@ def _no_dataset(name: str) -> str:
 
 
 def _group_problems(tree: By, home: DatasetSchema, groupable: Collection[str]) -> Iterator[AssertionProblem]:
-    """Everything wrong with the groups of an assertion."""
     for index, column in enumerate(tree.columns):
         place = tree.at(f"column {index}")
         if home.columns is not None and home.kind_of(column) is None:

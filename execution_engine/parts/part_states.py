@@ -102,7 +102,6 @@ class PartStates:
 
 
 def _load(row: PartState) -> bytes:
-    """The state; UnableToReadState where its file is gone or damaged."""
     try:
         return state_of(row)
     except UnableToLoadState as error:

@@ -226,7 +226,6 @@ class Planner:
                 yield self._built(needed, call, self._inputs(needed, METRICS[needed.name].inputs, call))
 
     def _calls(self, at: At, spec: MetricSpec, call: PlannedCall) -> list[PlannedCall]:
-        """Where inputs are taken, and from when on."""
         here, path = call.here, call.path | {call.here.source.name}
         match at:
             case At.HERE:

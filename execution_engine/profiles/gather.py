@@ -147,7 +147,6 @@ def _named(table: pa.Table) -> pa.Table:
 
 
 def _exact(values: pa.Array, kind: ValueKind, start: float | None) -> npt.NDArray[Any]:
-    """Values without nulls as int64 or float64."""
     type_ = values.type
     if kind is ValueKind.NUMBER:
         if of.is_decimal(type_) or of.is_floating(type_):

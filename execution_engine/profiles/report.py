@@ -1,6 +1,6 @@
 """A profile in words and figures, as one JSON object: what the command, the page and people read (pure)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
@@ -282,13 +282,22 @@ def page_of(name: str, described: Mapping[str, Any]) -> str:
     """The page of what ``described`` tells of a profile; whatever the data says stands there as text."""
     columns, sections = described["columns"], []
     for column in columns:
+        numbers, texts = column.get("numbers", {}), column.get("texts", {})
+        about, key = "" if column["distinct_is_exact"] else "about ", " (may be a key)" if column["may_be_key"] else ""
+        facts = [("missing", column["nulls"]), ("different", f"{about}{column['distinct']}{key}")]
+        if numbers.get("min") is not None:
+            facts += [("lowest", numbers["min"]), ("mean", short(numbers["mean"])), ("highest", numbers["max"])]
+        facts += [
+            (word, numbers[kind]) for kind, word in (("nan", "NaN"), ("infinite", "infinite")) if numbers.get(kind)
+        ]
+        if texts.get("longest") is not None:
+            facts.append(("characters", f"{texts['shortest']} to {texts['longest']}"))
         title = f"<h2>{_text(column['name'])} <small>{_text(column['type'])}</small></h2>"
-        facts = "".join(f"<dt>{fact}</dt><dd>{_text(value)}</dd>" for fact, value in _facts(column))
+        fact_list = "".join(f"<dt>{fact}</dt><dd>{_text(value)}</dd>" for fact, value in facts)
         values = [(_text(entry["value"]), entry["count"]) for entry in column["values"][:MOST_PAGE_VALUES]]
-        shapes = column.get("texts", {}).get("shapes", [])
-        shapes = [(f"<code>{_text(shape['shape'])}</code>", shape["count"]) for shape in shapes]
+        shapes = [(f"<code>{_text(shape['shape'])}</code>", shape["count"]) for shape in texts.get("shapes", [])]
         lints = [f'<p class="odd">{_text(lint["name"])}: {_text(lint["said"])}</p>' for lint in column["lints"]]
-        parts = [f"{title}<dl>{facts}</dl>", _plot(column) or _table(shapes), _table(values)]
+        parts = [f"{title}<dl>{fact_list}</dl>", _plot(column) or _table(shapes), _table(values)]
         sections += ["<section>", *(f"<div>{part}</div>" for part in parts), *lints, "</section>"]
     return "\n".join(
         [
@@ -300,18 +309,6 @@ def page_of(name: str, described: Mapping[str, Any]) -> str:
             "</html>\n",
         ]
     )
-
-
-def _facts(column: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    numbers, texts = column.get("numbers", {}), column.get("texts", {})
-    yield "missing", column["nulls"]
-    about, key = "" if column["distinct_is_exact"] else "about ", " (may be a key)" if column["may_be_key"] else ""
-    yield "different", f"{about}{column['distinct']}{key}"
-    if numbers.get("min") is not None:
-        yield from (("lowest", numbers["min"]), ("mean", short(numbers["mean"])), ("highest", numbers["max"]))
-    yield from ((word, numbers[name]) for name, word in (("nan", "NaN"), ("infinite", "infinite")) if numbers.get(name))
-    if texts.get("longest") is not None:
-        yield "characters", f"{texts['shortest']} to {texts['longest']}"
 
 
 def _plot(column: Mapping[str, Any]) -> str:

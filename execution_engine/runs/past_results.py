@@ -97,7 +97,6 @@ def usual_seconds(dataset_id: int, most: int = 50) -> float | None:
 
 
 def _stored(wants: Sequence[Want], sources: Sources) -> dict[Key, list[Measurement]]:
-    """All measurements of these wants, the oldest first."""
     names = {sources.dataset(name).pk: name for name in {want.dataset for want in wants}}
     rows = Measurement.objects.filter(
         dataset__in=names,

@@ -85,7 +85,6 @@ def planner_of(test: DataTest, window: Window, accept_from: datetime | None, sou
 
 
 def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str, Want] | Failure:
-    """What each operand of the run needs, or why it is not to be measured."""
     if run.attempts > MAX_ATTEMPTS:
         return Failure(reason=Reason.LEASE_LOST, detail="planning it failed; see the log")
     planner, test_operands = (

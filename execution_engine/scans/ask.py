@@ -126,7 +126,6 @@ def _share(
 
 
 def _pending(wants: Sequence[Want], places: Mapping[Key, Place]) -> dict[Key, list[tuple[Measurement, set[int]]]]:
-    """Unmeasured rows of these wants, with the ids of their inputs, by key."""
     rows = Measurement.objects.filter(
         measured_at__isnull=True,
         dataset__in={dataset_id for dataset_id, _, _ in places.values()},

@@ -98,7 +98,6 @@ def _log_failure(*scans: Scan) -> Iterator[None]:
 
 
 def _take(scans: Sequence[Scan]) -> None:
-    """Take the measurements of scans that have begun, and write what was found."""
     datasets = with_replicas({scan.dataset_id for scan in scans})
     unmeasured = Measurement.objects.filter(scan__in=[scan.pk for scan in scans], measured_at__isnull=True)
     rows: list[Any] = list(unmeasured.order_by("pk"))

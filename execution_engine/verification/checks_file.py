@@ -171,7 +171,6 @@ def read_checks(path: Path) -> ChecksFile:
 
 
 def _wrong_entry(entry: Any, place: Place) -> Iterator[Finding]:
-    """What is wrong with an entry apart from its assertion."""
     if isinstance(entry, str):
         return
     if not isinstance(entry, Mapping):
@@ -197,7 +196,6 @@ def _wrong_entry(entry: Any, place: Place) -> Iterator[Finding]:
 
 
 def _check(entry: str | Mapping[str, Any], datasets: tuple[str, ...]) -> Check:
-    """The check of one entry; raises UnableToExpand and UnableToAssert."""
     options: Mapping[str, Any] = {} if isinstance(entry, str) else entry
     where, hint, name = options.get("where"), options.get("hint", ""), options.get("name", "")
     if not isinstance(entry, str) and "assertion" not in entry:

@@ -113,7 +113,6 @@ def _gather(data: Any, name: str, title: str, engine: Engine | None) -> profiles
 
 
 def _demand_names(names: list[Any]) -> None:
-    """Raises UnableToProfile unless they are texts, each once."""
     if wrong := next((name for name in names if not isinstance(name, str)), None):
         raise UnableToProfile(f"a column is named {wrong!r}, which is no text: rename it")
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):

@@ -176,7 +176,6 @@ def _judged(
 
 
 def _schema_table(schema: dict[str, Any]) -> Printed:
-    """A line for each column of the inferred schema."""
     title = f"the schema of {schema['batches']} accepted windows"
     printed = Printed("column", "type", "required", "complete", "values", "unique", title=title)
     for name, column in schema["columns"].items():

@@ -118,7 +118,6 @@ class Command(Base):
 
 @contextmanager
 def _spinner(options: dict[str, Any]) -> Iterator[None]:
-    """That something is going on, to people who wait for it."""
     console = Console(stderr=True)
     if options["json"] or not console.is_terminal:
         yield

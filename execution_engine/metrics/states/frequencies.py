@@ -265,7 +265,6 @@ def _added(large: Counts, small: Counts) -> Counts:
 
 
 def _find(ordered: Hashes, keys: Hashes) -> tuple[Hashes, Mask]:
-    """Where each of the keys is or would be, and whether it is there."""
     at = np.searchsorted(ordered, keys)
     if not len(ordered):
         return at, np.zeros(len(keys), np.bool_)
