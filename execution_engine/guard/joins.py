@@ -221,16 +221,14 @@ def _ties(node: exp.Expr, name: str, others: set[str]) -> bool:
     """Whether it is an equality of columns of ``name`` alone on one side, and of other sources alone on the other."""
     if not isinstance(node, exp.EQ | exp.NullSafeEQ):
         return False
-    left, right = (_names_in(side, {name, *others}) for side in (node.left, node.right))
+    sides: list[set[str]] = []  # the sources whose columns each is made of
+    for side in (node.left, node.right):
+        columns = [[part.name.lower() for part in column.parts] for column in side.find_all(exp.Column)]
+        if len({".".join(parts) for parts in columns}) < len(columns) or not all(map(_keeps_apart, side.walk())):
+            return False  # it may make different rows equal: ``id * 0``, ``id - id``
+        sides.append({next((part for part in parts[:-1] if part in {name, *others}), "") for parts in columns})
+    left, right = sides
     return (left == {name} and bool(right) and right <= others) or (right == {name} and bool(left) and left <= others)
-
-
-def _names_in(side: exp.Expr, sources: Collection[str]) -> set[str]:
-    """The sources whose columns it is made of; none where it may make different rows equal: ``id * 0``, ``id - id``."""
-    columns = [[part.name.lower() for part in column.parts] for column in side.find_all(exp.Column)]
-    if len({".".join(parts) for parts in columns}) < len(columns) or not all(map(_keeps_apart, side.walk())):
-        return set()
-    return {next((part for part in parts[:-1] if part in sources), "") for parts in columns}
 
 
 def _keeps_apart(node: exp.Expr) -> bool:

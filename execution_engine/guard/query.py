@@ -152,10 +152,16 @@ def _read_query(text: str, tables: Collection[str], columns: Collection[str]) ->
     tree = parse_one(text, MAX_QUERY)
     if not isinstance(tree, exp.Select | exp.SetOperation):
         raise UnableToAllow(Refusal(what="it must be exactly one SELECT", mend="write select … from …"), text)
+
+    def check_tables(tree: exp.Expr) -> Refusal | None:
+        if not isinstance(tree, exp.Query):
+            return Refusal(what="it must be exactly one SELECT", mend="write select … from …")
+        return check_places(places_of(tree), tables) or check_names_of_ctes(tree) or check_reads(tree)
+
     rules = (
         partial(check_nodes, allowed=QUERY),
         partial(check_functions, allowed=IN_QUERIES),
-        partial(_check_tables, tables=tables),
+        check_tables,
         partial(check_names, columns=columns, is_single_table=False),
         _check_width,
         check_patterns,
@@ -167,12 +173,6 @@ def _read_query(text: str, tables: Collection[str], columns: Collection[str]) ->
     again = read_again(sql, text)
     judge(again, rules, sql)
     return Query(tree=tree, sql=sql)
-
-
-def _check_tables(tree: exp.Expr, tables: Collection[str]) -> Refusal | None:
-    if not isinstance(tree, exp.Query):
-        return Refusal(what="it must be exactly one SELECT", mend="write select … from …")
-    return check_places(places_of(tree), tables) or check_names_of_ctes(tree) or check_reads(tree)
 
 
 def _check_width(tree: exp.Expr) -> Refusal | None:

@@ -481,7 +481,15 @@ def label(columns: Sequence[str], key: GroupKey) -> str:
 
 def judge_groups(tree: By, values: Mapping[str, Any], zero: ZeroDivision) -> AssertionVerdict:
     """The verdict on all groups together; ``values`` by the text of each operand, one mapping (a window) of groups."""
-    by_operand = {operand: _values_by_group(operand, values.get(operand.text)) for operand in operands(tree)}
+    by_operand: dict[Operand, Any] = {}
+    for operand in operands(tree):
+        by_operand[operand] = value = values.get(operand.text)
+        match operand, value:
+            case (_, Failure()) | (Metric(), Mapping()) | (History(), WithPast()):
+                continue
+            case History(), Sequence() if all(window is None or isinstance(window, Mapping) for window in value):
+                continue
+        raise UnableToEvaluate(f"{operand.text} needs a value for each group, not {value!r:.100}")
     counts: dict[str, ExactNumber | None] = {
         operand.text: float(len(value)) for operand, value in by_operand.items() if isinstance(value, Mapping)
     }
@@ -498,15 +506,6 @@ def judge_groups(tree: By, values: Mapping[str, Any], zero: ZeroDivision) -> Ass
     if len(keys) > MAX_GROUPS:
         return _error(too_many_groups(tree.columns, len(keys)), counts)
     return _GroupTally.of(tree, keys, by_operand, zero).verdict(counts)
-
-
-def _values_by_group(operand: Operand, value: Any) -> Any:
-    match operand, value:
-        case (_, Failure()) | (Metric(), Mapping()) | (History(), WithPast()):
-            return value
-        case History(), Sequence() if all(window is None or isinstance(window, Mapping) for window in value):
-            return value
-    raise UnableToEvaluate(f"{operand.text} needs a value for each group, not {value!r:.100}")
 
 
 def _value_of_group(key: GroupKey, value: Any, absent: ExactNumber | None) -> Value:

@@ -47,27 +47,27 @@ class UnableToReadTree(ValueError):
 
 def to_json(tree: Node) -> Json:
     """A JSON object that ``from_json`` reads back to an equal tree."""
-    return fold(tree, _node_as_json)
 
+    def as_json(node: Node, below: Sequence[Json]) -> Json:
+        match node:
+            case Number(value=number):
+                parameters: Json = {"value": exact.to_json(number)}
+            case Metric():
+                parameters = _metric_as_json(node)
+            case History():
+                parameters = {"function": node.function.value, "last": node.last, "min": node.min}
+                parameters |= {} if node.every is None else {"every": node.every}
+                parameters |= {"options": dict(node.options)} if node.options else {}
+                parameters["metric"] = _metric_as_json(node.metric)
+            case _:
+                parameters = {
+                    field.name: list(value) if isinstance(value := getattr(node, field.name), tuple) else value
+                    for field in fields(node)
+                    if field.compare and field.name not in FIELDS_BELOW.get(type(node), ())
+                }
+        return {"node": type(node).__name__.lower(), "parameters": parameters, "children": list(below)}
 
-def _node_as_json(node: Node, below: Sequence[Json]) -> Json:
-    match node:
-        case Number(value=number):
-            parameters: Json = {"value": exact.to_json(number)}
-        case Metric():
-            parameters = _metric_as_json(node)
-        case History():
-            parameters = {"function": node.function.value, "last": node.last, "min": node.min}
-            parameters |= {} if node.every is None else {"every": node.every}
-            parameters |= {"options": dict(node.options)} if node.options else {}
-            parameters["metric"] = _metric_as_json(node.metric)
-        case _:
-            parameters = {
-                field.name: list(value) if isinstance(value := getattr(node, field.name), tuple) else value
-                for field in fields(node)
-                if field.compare and field.name not in FIELDS_BELOW.get(type(node), ())
-            }
-    return {"node": type(node).__name__.lower(), "parameters": parameters, "children": list(below)}
+    return fold(tree, as_json)
 
 
 def _metric_as_json(metric: Metric) -> Json:
@@ -156,7 +156,41 @@ Piece = tuple[str, int]  # what a node is written as, and how tightly it binds
 
 def to_text(tree: Node) -> str:
     """The assertion, or the part of one, that ``tree`` stands for, in its canonical writing."""
-    return fold(tree, _write)[0]
+
+    def write(node: Node, below: Sequence[Piece]) -> Piece:
+        match node:
+            case Number(value=value):
+                return number_text(value), ATOM
+            case Percentage(percent=percent):
+                return f"{number_text(percent)} %", ATOM
+            case Duration(seconds=seconds):
+                return duration_text(seconds), ATOM
+            case Text(value=text):
+                return quoted(text), ATOM
+            case Metric() | History():
+                return node.call, ATOM
+            case Call(function=function):
+                return f"{function}({', '.join(text for text, _ in below)})", ATOM
+            case Negative():
+                return f"-{_at(below[0], SIGNED)}", SIGNED
+            case Arithmetic(operator=operator):
+                level = SUM if operator in (Operator.ADD, Operator.SUBTRACT) else PRODUCT
+                return f"{_at(below[0], level)} {operator} {_at(below[1], level + 1)}", level
+            case Comparison(comparator=comparator):
+                return f"{below[0][0]} {comparator} {below[1][0]}", PREDICATE
+            case Between(negated=negated):
+                return f"{below[0][0]} {'not ' * negated}between {below[1][0]} and {below[2][0]}", PREDICATE
+            case Not():
+                return f"not {_at(below[0], NOT)}", NOT
+            case And():
+                return " and ".join(_at(piece, NOT) for piece in below), AND
+            case Or():
+                return " or ".join(_at(piece, AND) for piece in below), OR
+            case By(columns=columns, percent=share):
+                groups = "" if share is None else f" for {number_text(share)} % of groups"
+                return f"{below[0][0]} by {', '.join(columns)}{groups}", OR
+
+    return fold(tree, write)[0]
 
 
 def number_text(value: exact.Number) -> str:
@@ -201,40 +235,6 @@ def length_shown(value: Decimal | None) -> str:
         count, left = divmod(left, size)
         parts += [f"{count}{unit}"] if count else []
     return ("-" if value < 0 else "") + (" ".join(parts[:2]) or "0s")
-
-
-def _write(node: Node, below: Sequence[Piece]) -> Piece:
-    match node:
-        case Number(value=value):
-            return number_text(value), ATOM
-        case Percentage(percent=percent):
-            return f"{number_text(percent)} %", ATOM
-        case Duration(seconds=seconds):
-            return duration_text(seconds), ATOM
-        case Text(value=text):
-            return quoted(text), ATOM
-        case Metric() | History():
-            return node.call, ATOM
-        case Call(function=function):
-            return f"{function}({', '.join(text for text, _ in below)})", ATOM
-        case Negative():
-            return f"-{_at(below[0], SIGNED)}", SIGNED
-        case Arithmetic(operator=operator):
-            level = SUM if operator in (Operator.ADD, Operator.SUBTRACT) else PRODUCT
-            return f"{_at(below[0], level)} {operator} {_at(below[1], level + 1)}", level
-        case Comparison(comparator=comparator):
-            return f"{below[0][0]} {comparator} {below[1][0]}", PREDICATE
-        case Between(negated=negated):
-            return f"{below[0][0]} {'not ' * negated}between {below[1][0]} and {below[2][0]}", PREDICATE
-        case Not():
-            return f"not {_at(below[0], NOT)}", NOT
-        case And():
-            return " and ".join(_at(piece, NOT) for piece in below), AND
-        case Or():
-            return " or ".join(_at(piece, AND) for piece in below), OR
-        case By(columns=columns, percent=share):
-            groups = "" if share is None else f" for {number_text(share)} % of groups"
-            return f"{below[0][0]} by {', '.join(columns)}{groups}", OR
 
 
 def _at(piece: Piece, level: int) -> str:

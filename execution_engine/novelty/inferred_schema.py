@@ -93,38 +93,36 @@ MISSED_IN = 1e-4  # of sound batches have more missing values than the presence 
 
 def infer(past: Past) -> Schema:
     """The schema of the last batches' columns; without a column until enough batches have it."""
-    columns = {}
+    columns, history = {}, past.history
     for at, name in enumerate(past.names):
-        batches = int((~np.isnan(past.history.shown[:, at, PLACE["complete"]])).sum())
+        batches = int((~np.isnan(history.shown[:, at, PLACE["complete"]])).sum())
         pool = past.pools.get(name)
         past_kinds = (batch.kinds[name] for batch in reversed(past.batches) if name in batch.kinds)
         kind = pool.kind if pool is not None else next(past_kinds, None)
-        if name != WHOLE_BATCH and kind is not None and batches >= LEARNING:
-            columns[name] = _infer_column(past, at, kind, pool, batches)
+        if name == WHOLE_BATCH or kind is None or batches < LEARNING:
+            continue
+        statistics, of = history.shown[:, at], history.of[:, at]
+        rare = dict(zip(RARE, history.rare[:, at].T, strict=True))
+        low, high = _range(pool, batches) if kind is ValueKind.NUMBER and pool is not None else (None, None)
+        varies = pool is not None and len(pool.values.keys) >= FEW_NUMBERS
+        distinct = statistics[:, PLACE["distinct"]]
+        rows = of[~np.isnan(distinct), RARE.index("complete")]  # enough, and no value occurs twice in any batch
+        is_unique = (
+            len(rows) >= LEARNING and np.median(rows) >= FEWEST_ROWS and (distinct[~np.isnan(distinct)] == 1).all()
+        )
+        is_whole = kind is ValueKind.NUMBER and varies and not np.nansum(rare["broken"]) > 0
+        columns[name] = ColumnSchema(
+            kind=kind,
+            batches=batches,
+            is_required=all(name in batch.kinds for batch in past.last),
+            presence=_presence(rare["complete"], of[:, RARE.index("complete")]),
+            domain=_domain(past, pool, rare["values_new"], of) if kind is ValueKind.TEXT else None,
+            low=low,
+            high=high,
+            is_whole=is_whole,
+            is_unique=(is_whole or kind is ValueKind.TEXT) and bool(is_unique),
+        )
     return Schema(columns=columns, batches=len(past.batches))
-
-
-def _infer_column(past: Past, at: int, kind: ValueKind, pool: Pool | None, batches: int) -> ColumnSchema:
-    name, history = past.names[at], past.history
-    statistics, of = history.shown[:, at], history.of[:, at]
-    rare = dict(zip(RARE, history.rare[:, at].T, strict=True))
-    low, high = _range(pool, batches) if kind is ValueKind.NUMBER and pool is not None else (None, None)
-    varies = pool is not None and len(pool.values.keys) >= FEW_NUMBERS
-    distinct = statistics[:, PLACE["distinct"]]
-    rows = of[~np.isnan(distinct), RARE.index("complete")]  # enough, and no value occurs twice in any batch
-    is_unique = len(rows) >= LEARNING and np.median(rows) >= FEWEST_ROWS and (distinct[~np.isnan(distinct)] == 1).all()
-    is_whole = kind is ValueKind.NUMBER and varies and not np.nansum(rare["broken"]) > 0
-    return ColumnSchema(
-        kind=kind,
-        batches=batches,
-        is_required=all(name in batch.kinds for batch in past.last),
-        presence=_presence(rare["complete"], of[:, RARE.index("complete")]),
-        domain=_domain(past, pool, rare["values_new"], of) if kind is ValueKind.TEXT else None,
-        low=low,
-        high=high,
-        is_whole=is_whole,
-        is_unique=(is_whole or kind is ValueKind.TEXT) and bool(is_unique),
-    )
 
 
 def _presence(missing: Floats, rows: Floats) -> float | None:

@@ -203,7 +203,14 @@ class Planner:
                 yield from map(of_metric._want, metrics_of(expression_of(here.source.expression)))
                 continue
             if at is At.SAMPLED:
-                yield from self._sampled(alike, spec, call)
+                # what is known of their keys, at home, where no rows are counted to be set against
+                is_home, path = here.datacenter == here.source.datacenters[0], call.path | {here.source.name}
+                is_counted = not is_home or self._supplies(here, path)
+                upstreams = [self.source_of(name) for name in here.source.sampled if not is_counted]
+                for upstream in [source for source in upstreams if source is not None and _compares(source, here)]:
+                    for part in alike:
+                        needed = held_to(part.spec(spec, upstream), here)
+                        yield self._built(needed, call, self._inputs(needed, METRICS[needed.name].inputs, call))
                 continue
             for there in self._calls(at, spec, call):
                 for part in alike:
@@ -213,17 +220,6 @@ class Planner:
                     want = self._built(needed, there, below)
                     is_kept = at is At.UPSTREAM and METRICS[needed.name].stays_while_missed
                     yield replace(want, stays_while_missed=True) if is_kept else want
-
-    def _sampled(self, inputs: Sequence[Input], spec: MetricSpec, call: PlannedCall) -> Iterator[Want]:
-        """What is known of the keys of sampled upstreams, at home, where no rows are counted to be set against."""
-        here = call.here
-        if here.datacenter != here.source.datacenters[0] or self._supplies(here, call.path | {here.source.name}):
-            return
-        upstreams = [self.source_of(name) for name in here.source.sampled]
-        for upstream in [source for source in upstreams if source is not None and _compares(source, here)]:
-            for part in inputs:
-                needed = held_to(part.spec(spec, upstream), here)
-                yield self._built(needed, call, self._inputs(needed, METRICS[needed.name].inputs, call))
 
     def _calls(self, at: At, spec: MetricSpec, call: PlannedCall) -> list[PlannedCall]:
         here, path = call.here, call.path | {call.here.source.name}

@@ -108,8 +108,16 @@ def read_column(values: pa.Array | pa.ChunkedArray, start: float | None = None) 
     if kind in (ValueKind.NESTED, ValueKind.NOTHING):
         return ReadColumn(profile=plain, keys=keys)
     there = values.drop_null()
-    is_text = kind in (ValueKind.TEXT, ValueKind.BYTES)
-    fields, own = _of_texts(there) if is_text else _of_numbers(there, kind, start)
+    if kind in (ValueKind.TEXT, ValueKind.BYTES):
+        fields, own = _of_texts(there)
+    else:
+        every = _exact(there, kind, start)
+        exact, often = np.unique(every, return_counts=True)
+        counts = often.astype(np.int64)
+        label_values = exact.astype(np.bool_) if kind is ValueKind.TRUTH else exact
+        most, sample = _values_and_sample(keys_of_numbers(exact), counts, lambda at: label_values[at].tolist())
+        numbers = gathered_numbers(exact.astype(np.float64), counts, WORKING.points)
+        fields, own = {"values": most, "sample": sample, "numbers": numbers}, keys_of_numbers(every)
     keys[values.is_valid().to_numpy(zero_copy_only=False) if plain.nulls else slice(None)] = own
     return ReadColumn(profile=replace(plain, **fields), keys=keys)
 
@@ -161,16 +169,6 @@ def _exact(values: pa.Array, kind: ValueKind, start: float | None) -> npt.NDArra
     unit = 1 / 86400 if of.is_date32(type_) else 1e3 if of.is_date64(type_) else _SECONDS[type_.unit]
     seconds: Floats = whole / unit
     return seconds if start is None or not (of.is_date(type_) or of.is_timestamp(type_)) else seconds - start
-
-
-def _of_numbers(there: pa.Array, kind: ValueKind, start: float | None) -> tuple[dict[str, Any], Keys]:
-    every = _exact(there, kind, start)
-    exact, often = np.unique(every, return_counts=True)
-    counts = often.astype(np.int64)
-    label_values = exact.astype(np.bool_) if kind is ValueKind.TRUTH else exact
-    values, sample = _values_and_sample(keys_of_numbers(exact), counts, lambda at: label_values[at].tolist())
-    numbers = gathered_numbers(exact.astype(np.float64), counts, WORKING.points)
-    return {"values": values, "sample": sample, "numbers": numbers}, keys_of_numbers(every)
 
 
 def _of_texts(there: pa.Array) -> tuple[dict[str, Any], Keys]:

@@ -398,7 +398,28 @@ def bring_cursors_back(now: datetime) -> None:
     live = DataTest.objects.filter(retired_at__isnull=True, next_due_at__gt=now, next_window_start__isnull=False)
     for data_test in live.filter(by_window | by_week | by_line).select_related("dataset", "revision"):
         try:
-            _bring_cursor_back(data_test, now)
+            assert data_test.revision is not None
+            schedule, stands = schedule_of(data_test, data_test.revision, now), cursor(data_test)
+            if not is_ahead(schedule, stands, now=now):
+                continue
+            scheduled = Run.objects.filter(data_test=data_test, reason=RunReason.SCHEDULE)
+            # what was run before its time is run again when that has come: the slot that made it run once is free again
+            scheduled.filter(requested_at__gt=now + SLACK, planned_at__isnull=False).update(
+                slot=Concat(Value("leap:"), Cast("pk", CharField()), output_field=CharField())
+            )
+            last = scheduled.filter(requested_at__lte=now + SLACK, due_at__lte=now).order_by("-due_at").first()
+            slot = slot_after(
+                schedule,
+                None if last is None else Slot(window=last.window, due_at=last.due_at),
+                since=data_test.created_at,
+                now=now,
+            )
+            DataTest.objects.filter(pk=data_test.pk, next_due_at=stands.due_at).update(
+                next_due_at=slot.due_at, next_window_start=slot.window.start, next_window_end=slot.window.end
+            )
+            log.info(
+                "cursor brought back", test=str(data_test), stood_at=stands.window.text, stands_at=slot.window.text
+            )
         except Exception:
             log.exception("cursor not brought back", test=str(data_test))
 
@@ -418,26 +439,3 @@ def bring_runs_back(now: datetime) -> None:
         requested_at=Least("requested_at", here), measured_at=Least("measured_at", here), evaluated_at=now
     )
     Measurement.objects.filter(measured_at__gt=now + SLACK).update(measured_at=now)
-
-
-def _bring_cursor_back(data_test: DataTest, now: datetime) -> None:
-    assert data_test.revision is not None
-    schedule, stands = schedule_of(data_test, data_test.revision, now), cursor(data_test)
-    if not is_ahead(schedule, stands, now=now):
-        return
-    scheduled = Run.objects.filter(data_test=data_test, reason=RunReason.SCHEDULE)
-    # what was run before its time is run again when that has come: the slot that made it run once is free again
-    scheduled.filter(requested_at__gt=now + SLACK, planned_at__isnull=False).update(
-        slot=Concat(Value("leap:"), Cast("pk", CharField()), output_field=CharField())
-    )
-    last = scheduled.filter(requested_at__lte=now + SLACK, due_at__lte=now).order_by("-due_at").first()
-    slot = slot_after(
-        schedule,
-        None if last is None else Slot(window=last.window, due_at=last.due_at),
-        since=data_test.created_at,
-        now=now,
-    )
-    DataTest.objects.filter(pk=data_test.pk, next_due_at=stands.due_at).update(
-        next_due_at=slot.due_at, next_window_start=slot.window.start, next_window_end=slot.window.end
-    )
-    log.info("cursor brought back", test=str(data_test), stood_at=stands.window.text, stands_at=slot.window.text)

@@ -47,7 +47,13 @@ class HashBloom(Bloom):
 
     def _setup(self, *facts: Any) -> None:
         super()._setup(*facts)
-        self.make_hashes = self._bits_of
+
+        def bits_of(key: int) -> Iterator[int]:
+            """The bit of one key in each slice, as ``add`` and ``in`` ask for them."""
+            places = places_of_hashes(np.array([key], dtype=np.uint64))
+            return (int(places.of(number, slice(1), self.bits_per_slice)[0]) for number in range(self.num_slices))
+
+        self.make_hashes = bits_of
 
     def update(self, hashes: Hashes) -> None:
         """Add all these keys."""
@@ -56,11 +62,6 @@ class HashBloom(Bloom):
     def has(self, hashes: Hashes) -> Mask:
         """For each key whether it is in the filter."""
         return are_in(self.bits, places_of_hashes(hashes))
-
-    def _bits_of(self, key: int) -> Iterator[int]:
-        """The bit of one key in each slice, as ``add`` and ``in`` ask for them."""
-        places = places_of_hashes(np.array([key], dtype=np.uint64))
-        return (int(places.of(number, slice(1), self.bits_per_slice)[0]) for number in range(self.num_slices))
 
 
 def _class_of(shape: FilterShape) -> type[Bloom]:

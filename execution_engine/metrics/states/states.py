@@ -115,7 +115,14 @@ class MetricState:
     def to_bytes(self, spec: MetricSpec) -> bytes:
         """The envelope."""
         blobs: list[bytes | memoryview] = []
-        statistics = {name: _value_as_json(value, blobs) for name, value in (self.statistics or {}).items()}
+        statistics: dict[str, Any] = {}
+        for name, value in (self.statistics or {}).items():
+            statistics[name] = value
+            if isinstance(value, Decimal):
+                statistics[name] = {"decimal": str(value)}
+            elif isinstance(value, bytes):
+                statistics[name] = {"blob": len(blobs)}
+                blobs.append(value)
         for grouping in self.groupings:
             blobs += [np.ascontiguousarray(array, "<i8").view(np.uint8).data for array in frequencies.arrays(grouping)]
         header = json.dumps(
@@ -148,7 +155,16 @@ def from_bytes(spec: MetricSpec, state: bytes | memoryview) -> MetricState:
     ends = np.cumsum([length, *header["lengths"]]).tolist()
     blobs = [content[start:end] for start, end in pairwise(ends)]
     if header["statistics"] is not None:
-        return MetricState(statistics={name: _value_of(value, blobs) for name, value in header["statistics"].items()})
+        statistics: dict[str, Value] = {}
+        for name, value in header["statistics"].items():
+            match value:
+                case {"decimal": digits}:
+                    statistics[name] = Decimal(digits)
+                case {"blob": at}:
+                    statistics[name] = bytes(blobs[at])
+                case _:
+                    statistics[name] = tuple(value) if isinstance(value, list) else value
+        return MetricState(statistics=statistics)
     arrays = [np.frombuffer(blob, "<i8") for blob in blobs]
     return MetricState(groupings=tuple(frequencies.from_arrays(arrays[at : at + 6]) for at in range(0, len(arrays), 6)))
 
@@ -171,18 +187,3 @@ def _checksum(*parts: bytes | memoryview) -> bytes:
     for part in parts:
         digest.update(part)
     return digest.digest()
-
-
-def _value_as_json(value: Value, blobs: list[bytes | memoryview]) -> Any:
-    if isinstance(value, Decimal):
-        return {"decimal": str(value)}
-    if not isinstance(value, bytes):
-        return value
-    blobs.append(value)
-    return {"blob": len(blobs) - 1}
-
-
-def _value_of(value: Any, blobs: list[memoryview]) -> Value:
-    if isinstance(value, dict):
-        return Decimal(value["decimal"]) if "decimal" in value else bytes(blobs[value["blob"]])
-    return tuple(value) if isinstance(value, list) else value
