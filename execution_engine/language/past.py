@@ -201,15 +201,8 @@ def _cause_as_json(cause: Cause, windows: Sequence[str]) -> dict[str, Any]:
     count = min(len(cause.before), len(windows))
     pairs = zip(windows[len(windows) - count :], cause.before[len(cause.before) - count :], strict=True)
     return {
-        "column": cause.column,
-        "statistic": cause.statistic,
+        **cause.as_json(),
         "shown": cause.notation.value,
-        "value": cause.value,
-        "expected": cause.expected,
-        "low": cause.low,
-        "high": cause.high,
-        "z": cause.z if isfinite(cause.z) else None,
         "new": [str(value) for value in cause.new_values],
-        "text": cause.text,
         "past": [[window, value] for window, value in pairs if isfinite(value)],
     }

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
 from .statistics import Notation
@@ -55,6 +56,19 @@ class Cause:
             text += f"; never seen before: {', '.join(map(str, self.new_values[:MOST_SHOWN]))}"
             text += ", …" if len(self.new_values) > MOST_SHOWN else ""
         return text
+
+    def as_json(self) -> dict[str, Any]:
+        """Without new values and those before; ``z`` is None for what never happened before."""
+        return {
+            "column": self.column,
+            "statistic": self.statistic,
+            "value": self.value,
+            "expected": self.expected,
+            "low": self.low,
+            "high": self.high,
+            "z": self.z if isfinite(self.z) else None,
+            "text": self.text,
+        }
 
     def without_values(self) -> "Cause":
         """The same, for those who may not see the data."""

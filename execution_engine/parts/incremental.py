@@ -118,9 +118,17 @@ def scan_merged(
         repository.save_parts({key: print_ for key, print_ in prints.items() if key in keys}, fresh)
     if unions := [(spec, merged.states[0]) for spec, merged in parts.items() if merged and merged.is_union]:
         repository.save_rollups(prints, ((spec, state.to_bytes(spec)) for spec, state in unions))
-    measured = {item.key: _value(item.spec, parts[state_spec(item.spec)]) for item in requests}
+    measured: dict[str, Measured] = {}
+    for item in requests:
+        merged_parts = parts[state_spec(item.spec)]
+        if merged_parts is not None and merged_parts.failed is not None:
+            measured[item.key] = merged_parts.failed
+        elif merged_parts is not None and METRICS[item.spec.name].groupings is None:
+            measured[item.key] = from_state(item.spec, union(item.spec, merged_parts.states))
+        elif merged_parts is not None:
+            measured[item.key] = from_summaries(item.spec, merged_parts.summaries)
     return ScanReport(
-        measured={key: value for key, value in measured.items() if value is not None},
+        measured=measured,
         spark_jobs=sum(report.spark_jobs for report in reports.values()),
         seconds=monotonic() - started,
         fingerprint=None,
@@ -140,7 +148,13 @@ def _state_inventories(
 ) -> list[StateInventory]:
     """Of each the largest union that is part of what is wanted, then partitions one by one."""
     rollups_by_spec = repository.rollups(specs)
-    rollups = {spec: _largest_rollup(spec, rollups_by_spec.get(spec, ()), prints) for spec in specs}
+    rollups: dict[MetricSpec, tuple[MetricState | None, Prints]] = dict.fromkeys(specs, (None, {}))
+    for spec in specs:
+        usable = [rollup for rollup in rollups_by_spec.get(spec, ()) if rollup.prints.items() <= prints.items()]
+        for rollup in sorted(usable, key=lambda rollup: len(rollup.prints), reverse=True):
+            with suppress(UnableToReadState):
+                rollups[spec] = from_bytes(spec, rollup.load()), rollup.prints
+                break
     alike: dict[tuple[str, ...], list[MetricSpec]] = defaultdict(list)  # by the partitions that are in no union
     for spec, (_, covered) in rollups.items():
         alike[tuple(key for key in prints if key not in covered)].append(spec)
@@ -157,16 +171,6 @@ def _state_inventories(
                 spec=spec, rollup=rollups[spec][0], parts=tuple(states.values()), missing=missing
             )
     return [inventories[spec] for spec in specs]
-
-
-def _largest_rollup(
-    spec: MetricSpec, candidates: Sequence[Rollup], prints: Prints
-) -> tuple[MetricState | None, Prints]:
-    usable = [rollup for rollup in candidates if rollup.prints.items() <= prints.items()]
-    for rollup in sorted(usable, key=lambda rollup: len(rollup.prints), reverse=True):
-        with suppress(UnableToReadState):
-            return from_bytes(spec, rollup.load()), rollup.prints
-    return None, {}
 
 
 def _read_missing(engine: Engine, table: Table, inventories: Sequence[StateInventory]) -> dict[str, ScanReport]:
@@ -195,26 +199,11 @@ def _merge_parts(inventory: StateInventory, reports: Mapping[str, ScanReport], p
     parts = (*inventory.parts, *(from_bytes(spec, state) for state in fresh.values()))
     states = parts if rollup is None else (rollup, *parts)
     is_rewritten = len(unchanged) < len(fresh)  # meanwhile: no union of what the fingerprints name
-    if is_rewritten or len(states) < 2 or (rollup is not None and _is_little(parts, rollup)):
+    is_little = False  # so that it is soon looked up in the union, which is then left as it is
+    if rollup is not None and rollup.groupings and len(parts) <= MOST_BESIDE:  # statistics are small: only of keys
+        columns = zip(*(state.groupings for state in parts), strict=True)
+        pairs = zip(columns, rollup.groupings, strict=True) if parts else ()
+        is_little = all(is_small_beside(few, large) for few, large in pairs)
+    if is_rewritten or len(states) < 2 or is_little:
         return MergedParts(states=states, fresh=unchanged)
     return MergedParts(states=(union(spec, states),), fresh=unchanged, is_union=True)
-
-
-def _is_little(parts: Sequence[MetricState], rollup: MetricState) -> bool:
-    """Whether what came is soon looked up in the union, which is then left as it is.
-
-    Only of keys: statistics are small, and nothing is saved by leaving them apart.
-    """
-    if not rollup.groupings or len(parts) > MOST_BESIDE:
-        return False
-    columns = zip(*(state.groupings for state in parts), strict=True)
-    pairs = zip(columns, rollup.groupings, strict=True) if parts else ()
-    return all(is_small_beside(few, large) for few, large in pairs)
-
-
-def _value(spec: MetricSpec, parts: MergedParts | None) -> Measured | None:
-    if parts is None or parts.failed is not None:
-        return None if parts is None else parts.failed
-    if METRICS[spec.name].groupings is None:
-        return from_state(spec, union(spec, parts.states))
-    return from_summaries(spec, parts.summaries)

@@ -2,7 +2,6 @@
 
 from datetime import date
 from itertools import takewhile
-from math import isfinite
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -158,17 +157,7 @@ def _judged(
         "threshold": verdict.threshold,
         "joined": JOINED.get(answer),
         "causes": [
-            {
-                "column": cause.column,
-                "statistic": cause.statistic,
-                "value": cause.value,
-                "expected": cause.expected,
-                "low": cause.low,
-                "high": cause.high,
-                "z": cause.z if isfinite(cause.z) else None,
-                "new_values": [str(value) for value in cause.new_values],
-                "text": cause.text,
-            }
+            cause.as_json() | {"new_values": [str(value) for value in cause.new_values]}
             for cause in (without_secrets(cause, profile) for cause in verdict.causes)
         ],
         "notes": list(verdict.notes),
