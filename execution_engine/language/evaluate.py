@@ -508,15 +508,6 @@ def judge_groups(tree: By, values: Mapping[str, Any], zero: ZeroDivision) -> Ass
     return _GroupTally.of(tree, keys, by_operand, zero).verdict(counts)
 
 
-def _value_of_group(key: GroupKey, value: Any, absent: ExactNumber | None) -> Value:
-    match value:
-        case Mapping():
-            return cast(Groups, value).get(key, absent)
-        case WithPast():
-            return replace(value, now=value.now.get(key, absent), past=past_of_group(key, value.past, absent))
-    return past_of_group(key, value, absent)
-
-
 @dataclass(frozen=True, kw_only=True)
 class _GroupTally:
     """The groups that hold, the nearest to their bound first, those that break, the worst first, and the others."""
@@ -540,7 +531,15 @@ class _GroupTally:
         for key in keys:
             numbers: dict[str, Any] = {}
             for operand, value, absent in sources:
-                result = _operand_value(operand, _value_of_group(key, value, absent))
+                match value:
+                    case Mapping():
+                        of_group: Value = cast(Groups, value).get(key, absent)
+                    case WithPast():
+                        past = past_of_group(key, value.past, absent)
+                        of_group = replace(value, now=value.now.get(key, absent), past=past)
+                    case _:
+                        of_group = past_of_group(key, value, absent)
+                result = _operand_value(operand, of_group)
                 numbers[operand.call] = result.score if isinstance(result, ScoredWindow) else result
             if failures := [number for number in numbers.values() if isinstance(number, Failure)]:
                 unjudged.append((key, _gravest(failures)))

@@ -59,19 +59,17 @@ def expand(key: str, content: Any) -> list[str | Rule]:
         return [f"{key.strip()} {_bound(content)}"]
     if key not in METRICS:
         raise UnableToExpand(f"{key!r} is neither a metric nor a rule: the rules are {', '.join(RULES)}")
-    if isinstance(content, Mapping):
-        return [_assertion(key, str(columns), _bound(bound)) for columns, bound in content.items()]
-    return [f"{key}() {_bound(content)}"]
-
-
-def _assertion(metric: str, columns: str, bound: str) -> str:
-    """Columns as the language has them, or by their bare names, such as ``order id``."""
-    text = f"{metric}({columns}) {bound}"
-    try:
-        parse(text)
-    except UnableToParse:
-        return f"{metric}({', '.join(listed(columns))}) {bound}"
-    return text
+    if not isinstance(content, Mapping):
+        return [f"{key}() {_bound(content)}"]
+    assertions: list[str | Rule] = []
+    for columns, bound in content.items():
+        text = f"{key}({columns}) {_bound(bound)}"
+        try:
+            parse(text)
+        except UnableToParse:  # columns by their bare names, such as ``order id``
+            text = f"{key}({', '.join(listed(str(columns)))}) {_bound(bound)}"
+        assertions.append(text)
+    return assertions
 
 
 def _bound(content: Any) -> str:

@@ -14,7 +14,6 @@ from rich.table import Table as Printed
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun, key_values
 from assay.command_line.exit_codes import ExitCode, FailOn
-from execution_engine.engines.protocol import Table
 from execution_engine.read_by import from_json
 from execution_engine.storage import engine_of_storage
 from execution_engine.verification import (
@@ -22,10 +21,9 @@ from execution_engine.verification import (
     ResultKey,
     Status,
     UnableToReadRepository,
-    Verification,
     VerificationSuite,
 )
-from execution_engine.verification.checks_file import ChecksFile, UnableToReadChecks, read_checks
+from execution_engine.verification.checks_file import UnableToReadChecks, read_checks
 from execution_engine.verification.data import name_of, table_of
 from execution_engine.verification.suite import columns_and_rows
 
@@ -76,7 +74,19 @@ class Command(Base):
                 options["table"], options["name"] or name_of(options["table"]), key_values(options["option"])
             )
             with _spinner(options):
-                verification = _verification(table, checks, options)
+                suite = VerificationSuite(engine=engine_of_storage(table.storage))
+                verification = suite.on(table).add_check(*checks.checks)
+                for name, where in checks.tables.items():
+                    verification = verification.with_table(name, where)
+                if options["repository"] is not None:
+                    try:
+                        at = datetime.fromisoformat(options["date"])
+                    except ValueError:
+                        raise UnableToRun(
+                            f"--date {options['date']!r} is no date: write it as 2026-03-10, for the day of the data"
+                        ) from None
+                    key = ResultKey.of(at, table=table.name)
+                    verification = verification.use_repository(FileRepository(options["repository"]), key)
                 result = verification.run()
                 answer = result.to_dict()
                 for row, line in zip(answer["constraints"], checks.lines, strict=True):
@@ -124,18 +134,3 @@ def _spinner(options: dict[str, Any]) -> Iterator[None]:
         return
     with console.status(f"measuring {options['table']} …"):
         yield
-
-
-def _verification(table: Table, checks: ChecksFile, options: dict[str, Any]) -> Verification:
-    suite = VerificationSuite(engine=engine_of_storage(table.storage))
-    verification = suite.on(table).add_check(*checks.checks)
-    for name, where in checks.tables.items():
-        verification = verification.with_table(name, where)
-    if options["repository"] is None:
-        return verification
-    try:
-        key = ResultKey.of(datetime.fromisoformat(options["date"]), table=table.name)
-    except ValueError:
-        message = f"--date {options['date']!r} is no date: write it as 2026-03-10, for the day of the data"
-        raise UnableToRun(message) from None
-    return verification.use_repository(FileRepository(options["repository"]), key)
