@@ -16,7 +16,7 @@ import structlog
 from alerting.channels.base import TEMPORARY
 from assay import clock
 from assay.config import config
-from assay.edge.destination import DestinationRules, UnableToCall, rules_for
+from assay.edge.destination import UnableToCall, rules_for
 from assay.edge.outbound import call
 from assay.queue.claims import UnableToFinish, claims, finish, heartbeat, in_transaction
 from assay.queue.flow import stage
@@ -69,13 +69,22 @@ def _emit(rows: Sequence[Emission], now: datetime) -> None:
     if not url:
         _forget(rows)
         return
+    from openlineage.client.serde import Serde
+
     rules, veil, failure = rules_for(url, permits_private=True), Veil(now), ""
+    key = config().openlineage_key.get_secret_value()
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
     measurements = _measurements([row.run for row in rows], veil)
     for row in rows:
         if failure:
             _put_off(row, failure, now)  # the receiver is asked once: others would wait for it in vain too
             continue
-        status, why = _post(run_event(row.run, measurements[row.run_id], veil), url, rules)
+        body = Serde.to_json(run_event(row.run, measurements[row.run_id], veil)).encode()
+        try:
+            status = call("POST", url, rules=rules, headers=headers, body=body, seconds=SECONDS)
+            why = f"the receiver answered {status}"
+        except UnableToCall as unable:
+            status, why = 0, str(unable)
         if 200 <= status < 300:
             _forget([row])
         elif status == 0 or status >= 500 or status in TEMPORARY:
@@ -84,20 +93,6 @@ def _emit(rows: Sequence[Emission], now: datetime) -> None:
         else:
             log.error("event refused", run=row.run_id, why=why)
             _forget([row])
-
-
-def _post(event: "RunEvent", url: str, rules: DestinationRules) -> tuple[int, str]:
-    """The status that the receiver answered, 0 if it did not, and what is wrong."""
-    from openlineage.client.serde import Serde
-
-    key = config().openlineage_key.get_secret_value()
-    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
-    body = Serde.to_json(event).encode()
-    try:
-        status = call("POST", url, rules=rules, headers=headers, body=body, seconds=SECONDS)
-    except UnableToCall as unable:
-        return 0, str(unable)
-    return status, f"the receiver answered {status}"
 
 
 def _forget(rows: Sequence[Emission]) -> None:

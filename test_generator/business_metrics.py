@@ -16,7 +16,7 @@ from assay.catalog.profile import (
 from assay.database.name_keys import name_key
 from assay.time.stored_times import Holds
 from assay.time.windows import aligned
-from execution_engine.disclosure import Privacy, objection, others_of, privacy_of
+from execution_engine.disclosure import others_of
 from execution_engine.language.business_metric import histories_of, metrics_of, with_datasets
 from execution_engine.language.checking import UnableToCheck, check
 from execution_engine.language.parse import UnableToParse, parse_expression
@@ -25,7 +25,7 @@ from execution_engine.language.tree import AssertionProblem, Expression
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import SIGNATURES
 
-from .data_tests import ProfileNamed, fault_of, schema
+from .data_tests import ProfileNamed, disclosed_by, fault_of, schema
 
 # A business metric completed: its expression checked against its sources, its home and partitions taken from them.
 
@@ -74,7 +74,7 @@ def completed(profile: DatasetProfile, profile_named: ProfileNamed) -> DatasetPr
                 raise UnableToDefine(f"its expression names {name}, and its sources do not: add it under sources")
     canonical = with_datasets(tree, first.full_name)
     _check_dimensions(definition, canonical, profile_named)
-    if why := _undisclosed(profile, canonical, keys, profile_named):
+    if why := disclosed_by(metrics_of(canonical), profile, profile_named, frozenset(keys)):
         raise UnableToDefine(why)
     return replace(
         profile,
@@ -129,14 +129,3 @@ def _check_dimensions(definition: BusinessMetricDefinition, tree: Expression, pr
             raise UnableToDefine(f"there is no dataset {names[0]!r}, which it is served by: tell of it first")
         if all(profile.columns and schema(profile).kind_of(written(column)) is None for profile in profiles):
             raise UnableToDefine(f"{' or '.join(names)} has no column {column!r}: correct the name, or leave it out")
-
-
-def _undisclosed(profile: DatasetProfile, tree: Expression, keys: set[str], profile_named: ProfileNamed) -> str | None:
-    """Why its value would tell what it must not, if it would."""
-
-    def privacy_named(name: str) -> Privacy | None:
-        other = profile_named(name)
-        return privacy_of(other) if other else None
-
-    own = privacy_of(profile, upstreams=frozenset(keys))
-    return next(filter(None, (objection(own, m.spec, m.dataset, privacy_named) for m in metrics_of(tree))), None)

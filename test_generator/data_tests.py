@@ -100,13 +100,20 @@ def misaligned(tree: Assertion, home: DatasetProfile, profile_named: ProfileName
 
 def undisclosed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
     """The sentence that says what the assertion would tell that it must not, if anything."""
+    return disclosed_by(_metrics(tree), home, profile_named, upstream_keys(home.full_name))
+
+
+def disclosed_by(
+    metrics: Iterable[Metric], home: DatasetProfile, profile_named: ProfileNamed, upstreams: frozenset[str]
+) -> str | None:
+    """The sentence that says what these metrics would tell of a dataset, or of one that feeds it, and must not."""
 
     def privacy_named(name: str) -> Privacy | None:
         other = profile_named(name)
         return privacy_of(other) if other else None
 
-    own = privacy_of(home, upstreams=upstream_keys(home.full_name))
-    return next(filter(None, (objection(own, m.spec, m.dataset, privacy_named) for m in _metrics(tree))), None)
+    own = privacy_of(home, upstreams=upstreams)
+    return next(filter(None, (objection(own, m.spec, m.dataset, privacy_named) for m in metrics)), None)
 
 
 def _metrics(tree: Assertion) -> list[Metric]:

@@ -354,11 +354,17 @@ def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
 
 def _picture() -> Picture:
     """The datasets, the lineage, and the users' tests that are live and have not left their source."""
-    datasets = Dataset.objects.filter(missing_since__isnull=True).prefetch_related("replicas")
+    tables: dict[tuple[str, str], Fields] = {}  # as their sources write them, SLAs and partition field by field
+    for dataset in Dataset.objects.filter(missing_since__isnull=True).prefetch_related("replicas"):
+        values = {name: value for name, value in asdict(profile_of(dataset)).items() if name not in HIDDEN}
+        parts = {name: values.pop(name) or {} for name in ("slas", "partition")}
+        inside = {f"{part}.{name}": value for part, fields in parts.items() for name, value in fields.items()}
+        columns = {column["name"]: column["type"] for column in values.pop("columns")}
+        tables["dataset", dataset.full_name] = _fields({**values, **inside, "columns": columns})
     edges = LineageEdge.objects.select_related("upstream", "downstream")
     live = DataTest.objects.filter(origin=Origin.USER, retired_at__isnull=True, missing_since__isnull=True)
     return {
-        **{("dataset", row.full_name): _fields(_flat(row)) for row in datasets},
+        **tables,
         **{
             ("lineage", f"{row.upstream} → {row.downstream}"): _fields(
                 {"one_to_one": row.one_to_one, "sampled": row.sampled, "keys": row.keys}
@@ -374,15 +380,6 @@ def _picture() -> Picture:
         },
         **{("binding", str(row)): {"gate": row.strength} for row in Binding.objects.select_related("dataset")},
     }
-
-
-def _flat(dataset: Dataset) -> dict[str, Any]:
-    """The metadata as its source writes it, SLAs and partition field by field."""
-    values = {name: value for name, value in asdict(profile_of(dataset)).items() if name not in HIDDEN}
-    parts = {name: values.pop(name) or {} for name in ("slas", "partition")}
-    inside = {f"{part}.{name}": value for part, fields in parts.items() for name, value in fields.items()}
-    columns = {column["name"]: column["type"] for column in values.pop("columns")}
-    return {**values, **inside, "columns": columns}
 
 
 def _differences_of_tests(dataset: Dataset, made: MadeChanges, now: datetime) -> Iterator[Difference]:

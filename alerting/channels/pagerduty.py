@@ -42,9 +42,20 @@ class PagerDutyChannel(NamedChannel):
         key = self.secret(message, "key")
         for part in message.parts:
             action = ACTIONS.get(str(part.facts.get("event", "")), "trigger")
-            event = {"event_action": action, "dedup_key": dedup_key(part, message.key)}
-            payload = _payload(part) if action == "trigger" else {}
-            answer = self.calls.post(self.url, {"routing_key": key, "client": "Assay", **event, **payload})
+            event: dict[str, Any] = {"event_action": action, "dedup_key": dedup_key(part, message.key)}
+            if action == "trigger":
+                facts = part.facts
+                severity = SEVERITIES.get(facts["tier"], "info") if "tier" in facts else "error"
+                event["payload"] = {
+                    "summary": part.title[:LONGEST_SUMMARY] or "Assay",
+                    "source": str(facts.get("dataset") or "assay"),
+                    "severity": severity,
+                    **({"timestamp": facts["failed_at"]} if "failed_at" in facts else {}),
+                    **({"class": facts["category"]} if "category" in facts else {}),
+                    "custom_details": {"text": part.text[:LONGEST_DETAIL]},
+                }
+                event["links"] = [{"href": url, "text": name} for name, url in part.links.items()]
+            answer = self.calls.post(self.url, {"routing_key": key, "client": "Assay", **event})
             if not 200 <= answer.status < 300:
                 content = read(answer)
                 why = "; ".join(map(str, content.get("errors") or [content.get("message", "")]))[:300]
@@ -65,20 +76,3 @@ def dedup_key(part: NoticePart, otherwise: str) -> str:
     if "alert" not in facts:
         return f"assay-{blake2s(otherwise.encode(), digest_size=16).hexdigest()}"
     return f"assay-{urlsplit(str(facts.get('url', ''))).netloc}-alert-{facts['alert']}"[:255]
-
-
-def _payload(part: NoticePart) -> dict[str, Any]:
-    facts = part.facts
-    links = [{"href": url, "text": name} for name, url in part.links.items()]
-    severity = SEVERITIES.get(facts["tier"], "info") if "tier" in facts else "error"
-    return {
-        "payload": {
-            "summary": part.title[:LONGEST_SUMMARY] or "Assay",
-            "source": str(facts.get("dataset") or "assay"),
-            "severity": severity,
-            **({"timestamp": facts["failed_at"]} if "failed_at" in facts else {}),
-            **({"class": facts["category"]} if "category" in facts else {}),
-            "custom_details": {"text": part.text[:LONGEST_DETAIL]},
-        },
-        "links": links,
-    }

@@ -34,14 +34,14 @@ def refuse_wrong_routes(**_: object) -> None:
 @worker_ready.connect
 def begin(**_: object) -> None:
     """Keep the vigil for as long as the worker lives."""
-    Thread(target=_look_for_ever, name="vigil", daemon=True).start()
 
+    def look_for_ever() -> None:
+        since: datetime | None = None
+        while True:
+            since = look(since)
+            time.sleep(LOOK_EVERY)
 
-def _look_for_ever() -> None:
-    since: datetime | None = None
-    while True:
-        since = look(since)
-        time.sleep(LOOK_EVERY)
+    Thread(target=look_for_ever, name="vigil", daemon=True).start()
 
 
 def look(since: datetime | None) -> datetime | None:

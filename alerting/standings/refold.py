@@ -343,7 +343,18 @@ def watch_closely(standing: Standing, test: DataTest, *, was: bool, now: datetim
     read = _read_places(standing, test)
     datasets = Dataset.objects.in_bulk({dataset_id for dataset_id, _, _ in read})
     for dataset_id, datacenter, window in sorted(read, key=str):
-        if is_now or not _is_troubled_elsewhere(standing, dataset_id, datacenter, window):
+        # another test that is in trouble may read the same data; the runs first: they are few, and SQLite would go
+        # through all that is in trouble anywhere
+        asks = Ask.objects.filter(
+            measurement__dataset=dataset_id,
+            measurement__datacenter=datacenter,
+            measurement__window_start=window.start,
+            measurement__window_end=window.end,
+        )
+        others = Standing.objects.filter(
+            Q(state__in=TROUBLED) | (Q(state=State.PENDING) & ~Q(error_reason="")), waiver__isnull=True
+        ).exclude(pk=standing.pk)
+        if is_now or not others.filter(last_run__in=list(asks.values_list("run", flat=True).distinct())).exists():
             dataset = datasets[dataset_id]
             watch_window(dataset=dataset, datacenter=datacenter, window=window, closely=is_now, now=now)
 
@@ -362,23 +373,6 @@ def _read_places(standing: Standing, test: DataTest) -> set[tuple[int, str, Wind
             (row.dataset_id, row.datacenter, row.window) for row in rows if row.dataset.business_metric is None
         }
     return read_places
-
-
-def _is_troubled_elsewhere(standing: Standing, dataset_id: int, datacenter: str, window: Window) -> bool:
-    """Whether another test that is in trouble reads the same data."""
-    # the runs first: they are few, and SQLite would go through all that is in trouble anywhere
-    asks = Ask.objects.filter(
-        measurement__dataset=dataset_id,
-        measurement__datacenter=datacenter,
-        measurement__window_start=window.start,
-        measurement__window_end=window.end,
-    )
-    others = Standing.objects.filter(
-        Q(state__in=TROUBLED) | (Q(state=State.PENDING) & ~Q(error_reason="")),
-        waiver__isnull=True,
-        last_run__in=list(asks.values_list("run", flat=True).distinct()),
-    )
-    return others.exclude(pk=standing.pk).exists()
 
 
 def note_unknown(standing: Standing, test: DataTest, *, was: str, now: datetime) -> None:

@@ -252,31 +252,27 @@ def failings(windows: Sequence[PastWindow], terms: BacktestTerms, *, until: date
     if terms.period < terms.sustain:
         firsts = (first_run(past.window, due_at=past.due_at, seen=past.results) for past in windows)
         streaks = streak_fails([first for first in firsts if first], sustain=terms.sustain)
-    return [failing for past in windows for failing in _failings(past, terms, streaks.get(past.window), until)]
-
-
-def _failings(past: PastWindow, terms: BacktestTerms, streak_at: datetime | None, until: datetime) -> list[Failing]:
-    seen = checked_when_sustained(past, terms, until)
-    instants = sorted({*(run.measured_at for run in seen), *([streak_at] if streak_at else [])})
     stretches: list[Failing] = []
-    since: tuple[datetime, datetime] | None = None  # t0 and failed_at
-    for instant in instants:
-        folded = fold(
-            [run for run in seen if run.measured_at <= instant],
-            due_at=past.due_at,
-            sustain=terms.sustain,
-            now=instant,
-            unknown_after=unknown_after(period=terms.period, sustain=terms.sustain),
-            settles=terms.settles and len(past.results) > 1,
-        )
-        verdict = with_streak(folded, streak_at if streak_at and streak_at <= instant else None)
-        if verdict.state is State.FAIL and since is None:
-            since = (verdict.t0 or instant, instant)
-        elif verdict.state is not State.FAIL and since is not None:
-            stretches.append(Failing(window=past.window, t0=since[0], failed_at=since[1], healed_at=instant))
-            since = None
-    if since is not None:
-        stretches.append(Failing(window=past.window, t0=since[0], failed_at=since[1]))
+    for past in windows:
+        streak_at, seen = streaks.get(past.window), checked_when_sustained(past, terms, until)
+        since: tuple[datetime, datetime] | None = None  # t0 and failed_at
+        for instant in sorted({*(run.measured_at for run in seen), *([streak_at] if streak_at else [])}):
+            folded = fold(
+                [run for run in seen if run.measured_at <= instant],
+                due_at=past.due_at,
+                sustain=terms.sustain,
+                now=instant,
+                unknown_after=unknown_after(period=terms.period, sustain=terms.sustain),
+                settles=terms.settles and len(past.results) > 1,
+            )
+            verdict = with_streak(folded, streak_at if streak_at and streak_at <= instant else None)
+            if verdict.state is State.FAIL and since is None:
+                since = (verdict.t0 or instant, instant)
+            elif verdict.state is not State.FAIL and since is not None:
+                stretches.append(Failing(window=past.window, t0=since[0], failed_at=since[1], healed_at=instant))
+                since = None
+        if since is not None:
+            stretches.append(Failing(window=past.window, t0=since[0], failed_at=since[1]))
     return stretches
 
 

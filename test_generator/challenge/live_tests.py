@@ -1,6 +1,6 @@
 """The live tests of a dataset as assertions on copies of one window, what they read of others, and why some cannot."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from execution_engine.file_windows import files_of, rows_of
 from execution_engine.language.parse import parse
 from execution_engine.language.serialise import to_text
 from execution_engine.language.templates import UnableToRender, render, templates
-from execution_engine.language.tree import By, History, HistoryFunction, Metric, Operand, metric_of, operands, postorder
+from execution_engine.language.tree import By, History, HistoryFunction, Metric, metric_of, operands, postorder
 from execution_engine.metrics.definition import ArgumentType, At, MetricKind
 from execution_engine.metrics.registry import METRICS, SIGNATURES
 from execution_engine.verification import Check, UnableToAssert
@@ -45,30 +45,27 @@ ALONE = ForeignInputs()
 def why_not(assertion: str) -> str | None:
     """Why the assertion cannot be judged on a copy of a window; None where it can."""
     tree = parse(assertion)
-    return next((why for operand in operands(tree) for why in _obstacles(operand, by=isinstance(tree, By))), None)
-
-
-def _obstacles(operand: Operand, *, by: bool) -> Iterator[str]:
-    metric = metric_of(operand)
-    name, definition = metric.spec.name, METRICS[metric.spec.name]
-    if str(getattr(operand, "function", "")) == "novelty" or name in ("novelty", "profile"):
-        yield JUDGED_ANYWAY
-    if name in _OF_METRICS:
-        yield _OF_METRICS[name]
-    if metric.datacenter is not None or definition.signature.needs_datacenter:
-        yield f"it compares with datacenter {metric.datacenter or 'another'}, and nothing is read there"
-    if definition.kind in (MetricKind.DERIVED, MetricKind.LAYOUT) or any(
-        part.at is not At.HERE for part in definition.inputs
-    ):
-        yield f"{name}() is measured by the service alone"
-    if metric.dataset is not None and metric.ago is not None:
-        yield f"it compares with an earlier window of {metric.dataset}, and only the same window is read there"
-    if metric.dataset is not None and isinstance(operand, History):
-        yield f"it compares with the past of {metric.dataset}, and only the same window is read there"
-    if metric.ago is not None and by:
-        yield "it compares groups with those of an earlier window, whose groups nobody keeps"
-    if isinstance(operand, History) and (metric.ago is not None or templates(to_text(metric))):
-        yield "its SQL names the window, so each window of the past would have another"
+    for operand in operands(tree):
+        metric = metric_of(operand)
+        name, definition = metric.spec.name, METRICS[metric.spec.name]
+        is_of_past, inputs = isinstance(operand, History), [part.at for part in definition.inputs]
+        if str(getattr(operand, "function", "")) == "novelty" or name in ("novelty", "profile"):
+            return JUDGED_ANYWAY
+        if name in _OF_METRICS:
+            return _OF_METRICS[name]
+        if metric.datacenter is not None or definition.signature.needs_datacenter:
+            return f"it compares with datacenter {metric.datacenter or 'another'}, and nothing is read there"
+        if definition.kind in (MetricKind.DERIVED, MetricKind.LAYOUT) or any(at is not At.HERE for at in inputs):
+            return f"{name}() is measured by the service alone"
+        if metric.dataset is not None and metric.ago is not None:
+            return f"it compares with an earlier window of {metric.dataset}, and only the same window is read there"
+        if metric.dataset is not None and is_of_past:
+            return f"it compares with the past of {metric.dataset}, and only the same window is read there"
+        if metric.ago is not None and isinstance(tree, By):
+            return "it compares groups with those of an earlier window, whose groups nobody keeps"
+        if is_of_past and (metric.ago is not None or templates(to_text(metric))):
+            return "its SQL names the window, so each window of the past would have another"
+    return None
 
 
 def for_window(assertion: str, window: Window | None, partitioning: Partitioning | None) -> str:

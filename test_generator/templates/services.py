@@ -66,9 +66,16 @@ def tell_templates(
     faults: list[str] = []
     changed: list[tuple[str, Selector | None]] = []  # names, and whom the new text selects
     for template in templates:
+        why = None
         if row := rows_by_name.get(template.name.casefold()):
             template = replace(template, name=row.name)  # the spelling that came first stays, as a dataset's does
-        if why := _refusal(template, row, source) or fault_of(template):
+            live = DataTest.objects.filter(template=row.name, retired_at__isnull=True)
+            others = live.exclude(category=template.category).values_list("category", flat=True)
+            if row.source != source:
+                why = f"the source {row.source!r} has a template of that name: give it another name"
+            elif (category := others.first()) is not None:
+                why = f"the category of its tests is {category} and stays so: give it another name"
+        if why := why or fault_of(template):
             place = f"{template.place}: " if template.place else ""
             faults.append(f"{place}template {template.name!r}: {why}")
         elif row is None or template_of(row) != template:
@@ -83,18 +90,6 @@ def tell_templates(
     changed += [(row.name, None) for row in gone]
     mark_changed(_datasets_of(changed), now)
     return tuple(name for name, _ in changed), faults
-
-
-def _refusal(template: TemplateProfile, row: RuleTemplate | None, source: str) -> str | None:
-    """Why a source may not tell it so, beside the template that there is."""
-    if row is None:
-        return None
-    if row.source != source:
-        return f"the source {row.source!r} has a template of that name: give it another name"
-    live = DataTest.objects.filter(template=row.name, retired_at__isnull=True).exclude(category=template.category)
-    if (category := live.values_list("category", flat=True).first()) is not None:
-        return f"the category of its tests is {category} and stays so: give it another name"
-    return None
 
 
 def _datasets_of(changed: Sequence[tuple[str, Selector | None]]) -> set[str]:

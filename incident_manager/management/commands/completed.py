@@ -15,7 +15,7 @@ from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun, command_origin, length, wait_for
 from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
-from assay.models import DataChange, WriteMode
+from assay.models import WriteMode
 from assay.queue.drain import drain
 from incident_manager.gate.services import MOST_REASONS, as_json
 from incident_manager.management.named import CODES, named_dataset, named_window, show_answer
@@ -56,7 +56,17 @@ class Command(Base):
             raise UnableToRun("--rows is a count of 0 or more, of a single --output: tell of the others by themselves")
         if options["poll"] and not options["wait"]:
             raise UnableToRun("--poll says how often to look while waiting: give --wait, such as --wait 10m")
-        changes = _tell([_written(output, options) for output in options["output"]], options)
+        pipeline, outputs = options["pipeline"], [_written(output, options) for output in options["output"]]
+        details = {
+            "outputs": [{"dataset": output.dataset.full_name, "window": output.window.text} for output in outputs]
+        }
+        entry: dict[str, Any] = {"kind": "pipeline", "key": pipeline, "before": None, "after": None, "details": details}
+        try:
+            with transaction.atomic():
+                changes = complete(pipeline, outputs, run=options["run"], now=clock.now())
+                record(command_origin(), "pipeline.completed", **entry)
+        except UnableToComplete as error:
+            raise UnableToRun(str(error)) from None
 
         def look() -> list[str]:
             """What is not judged yet, after what this process can do for it."""
@@ -71,7 +81,7 @@ class Command(Base):
             longest=options["wait"] or timedelta(0),
             poll=options["poll"],
         )
-        answer = answer_on(changes, pipeline=options["pipeline"], now=clock.now())
+        answer = answer_on(changes, pipeline=pipeline, now=clock.now())
         result = {"judged": not waits_for, "waits_for": waits_for[:MOST_REASONS], **as_json(answer)}
         if not waits_for:
             return FailOn.apply(CODES[answer.decision], options["fail_on"]), result
@@ -101,21 +111,3 @@ def _written(text: str, options: dict[str, Any]) -> WrittenWindow:
         rows=options["rows"],
         mode=options["mode"],
     )
-
-
-def _tell(written: list[WrittenWindow], options: dict[str, Any]) -> list[DataChange]:
-    pipeline, outputs = (
-        options["pipeline"],
-        [{"dataset": w.dataset.full_name, "window": w.window.text} for w in written],
-    )
-    try:
-        with transaction.atomic():
-            changes = complete(pipeline, written, run=options["run"], now=clock.now())
-            details = {"outputs": outputs}
-            origin = command_origin()
-            record(
-                origin, "pipeline.completed", kind="pipeline", key=pipeline, before=None, after=None, details=details
-            )
-    except UnableToComplete as error:
-        raise UnableToRun(str(error)) from None
-    return changes

@@ -67,29 +67,25 @@ class Command(Base):
             if why_not := unreadable_in(dataset, options["datacenter"]):
                 raise UnableToRun(why_not)
         _override(requests, options)
-        answer = _wait(requests, options) if options["wait"] else _ask(requests, options)
+        if options["wait"]:  # for the first answer that does not block, or that a wait cannot change
+            until = clock.now() + options["wait"]
+            answer = wait_for(
+                lambda: _ask(requests, options),
+                is_settled=lambda answer: (
+                    answer.decision is not GateDecision.BLOCK or bool(in_the_way(answer, until=until))
+                ),
+                describe=lambda answer: "{0.dataset} {0.window.text}: {0.text}".format(answer.reasons[0]),
+                longest=options["wait"],
+                poll=options["poll"],
+            )
+        else:
+            answer = _ask(requests, options)
         code = FailOn.apply(CODES[answer.decision], options["fail_on"])
         return code, as_json(answer)
 
     def show(self, console: Console, result: Any) -> None:
         """The decision, then a line per reason."""
         show_answer(console, result)
-
-
-def _wait(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:
-    """The first answer that does not block, or that a wait cannot change; else the last one."""
-    until = clock.now() + options["wait"]
-
-    def is_settled(answer: GateAnswer) -> bool:
-        return answer.decision is not GateDecision.BLOCK or in_the_way(answer, until=until) is not None
-
-    return wait_for(
-        lambda: _ask(requests, options),
-        is_settled=is_settled,
-        describe=lambda answer: "{0.dataset} {0.window.text}: {0.text}".format(answer.reasons[0]),
-        longest=options["wait"],
-        poll=options["poll"],
-    )
 
 
 def _ask(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> GateAnswer:

@@ -46,9 +46,16 @@ class Command(Base):
         dataset = named_dataset(options["dataset"])
         window = named_window(dataset, options["window"])
         request = ToPublish(dataset=dataset, window=window, to=options["to"], versions=options["versions"])
+
+        def attempt() -> Publication | Refuse:
+            outcome = publish(request, origin=command_origin(), now=clock.now)
+            if isinstance(outcome, Refuse) and not config().broker_url and drain():  # what nobody has judged is tested
+                return publish(request, origin=command_origin(), now=clock.now)
+            return outcome
+
         try:
             outcome = wait_for(
-                lambda: _publish(request),
+                attempt,
                 is_settled=lambda outcome: isinstance(outcome, Publication),
                 describe=lambda outcome: f"{dataset} {request.partition}: {'; '.join(getattr(outcome, 'reasons', ()))}",
                 longest=options["wait"] or timedelta(0),
@@ -76,11 +83,3 @@ class Command(Base):
         console.print("[bold]refused[/bold]")
         for reason in result["reasons"]:
             console.print(escape(f"  {reason}"), soft_wrap=True)
-
-
-def _publish(request: ToPublish) -> Publication | Refuse:
-    """Publish once; what nobody has judged is tested at once."""
-    outcome = publish(request, origin=command_origin(), now=clock.now)
-    if isinstance(outcome, Refuse) and not config().broker_url and drain():
-        return publish(request, origin=command_origin(), now=clock.now)
-    return outcome
