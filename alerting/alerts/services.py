@@ -336,7 +336,12 @@ def decide_now(alert: Alert, now: datetime) -> AlertDecision:
         return AlertDecision(decision=Decision(action=AlertAction.INHIBIT, why=Why.OF_THE_PAST))
     troubles = nearby.troubles.values()
     decision = decide(effect, troubles, nearby.upstreams, terms(alert, nearby), now=now)
-    twin = _twin(alert, nearby.alert(decision.twin_id))
+    twin = nearby.alert(decision.twin_id)
+    if twin is not None:
+        # it has told of the same rows: of rows that come after all, if it kept freshness silent
+        notices = Notice.objects.filter(key__startswith=f"{_update_key(twin, alert)}:")
+        is_new = alert.category == FRESHNESS and alert.cause_id != twin.pk
+        twin = twin if addressees(twin, OPENINGS) and (not is_new or notices.exists()) else None
     left = alert.inhibited_at is not None and alert.cause_id not in (None, twin.pk if twin else None)
     if decision.why is Why.NO_CAUSE and left:
         # The cause has left these windows, though its own incident goes on elsewhere: this is how it ends for them.
@@ -350,18 +355,6 @@ def decide_now(alert: Alert, now: datetime) -> AlertDecision:
     spots = (spot for trouble in late for spot in trouble.spots)
     renamed = frozenset(spot.window for spot in spots if spot.lost is (effect.category != FRESHNESS))
     return AlertDecision(decision=decision, cause=cause, twin=twin, windows=renamed)
-
-
-def _twin(alert: Alert, twin: Alert | None) -> Alert | None:
-    """The alert that has told of the same rows: of rows that come after all, one that kept freshness silent."""
-    if twin is None or not addressees(twin, OPENINGS):
-        return None
-    is_known = (
-        alert.category != FRESHNESS
-        or alert.cause_id == twin.pk
-        or Notice.objects.filter(key__startswith=f"{_update_key(twin, alert)}:").exists()
-    )
-    return twin if is_known else None
 
 
 def _update_key(leader: Alert, other: Alert) -> str:

@@ -113,9 +113,24 @@ def fold(
     terms = SustainTerms(due_at=due_at, sustain=sustain, unknown_after=unknown_after, last_due_at=last_due_at)
     track = Track()
     for result in in_order(seen):
-        track = _step(track, result, terms)
-        if settles and result.outcome is Outcome.HELD:
-            break
+        ever_broken, ever_failed = track.ever_broken, track.ever_failed
+        if result.outcome is Outcome.ERROR:
+            # nobody knows any more whether what held still holds
+            casts_doubt = result.of_change and track.held_since is not None and result.reason is not Reason.WARMING_UP
+            doubted_since = track.doubted_since or (result.measured_at if casts_doubt else None)
+            erring_since = track.erring_since or result.measured_at
+            track = replace(track, error=result, erring_since=erring_since, doubted_since=doubted_since)
+        elif result.outcome is Outcome.HELD:
+            since = result.measured_at if track.doubted_since else track.held_since or result.measured_at
+            track = Track(latest=result, held_since=since, ever_broken=ever_broken, ever_failed=ever_failed)
+            if settles:
+                break
+        else:
+            t0 = track.t0 or max(result.measured_at, due_at)
+            is_sustained = result.measured_at - t0 >= sustain
+            failed_at = track.failed_at or (result.measured_at if is_sustained else None)
+            ever_failed = ever_failed or failed_at is not None
+            track = Track(latest=result, t0=t0, failed_at=failed_at, ever_broken=True, ever_failed=ever_failed)
     return _judge(track, terms, now)
 
 
@@ -138,24 +153,6 @@ class Track:
     failed_at: datetime | None = None
     ever_broken: bool = False
     ever_failed: bool = False
-
-
-def _step(track: Track, result: SeenRun, terms: SustainTerms) -> Track:
-    if result.outcome is Outcome.ERROR:
-        # nobody knows any more whether what held still holds
-        casts_doubt = result.of_change and track.held_since is not None and result.reason is not Reason.WARMING_UP
-        doubted_since = track.doubted_since or (result.measured_at if casts_doubt else None)
-        erring_since = track.erring_since or result.measured_at
-        return replace(track, error=result, erring_since=erring_since, doubted_since=doubted_since)
-    if result.outcome is Outcome.HELD:
-        since = result.measured_at if track.doubted_since else track.held_since or result.measured_at
-        ever_broken, ever_failed = track.ever_broken, track.ever_failed
-        return Track(latest=result, held_since=since, ever_broken=ever_broken, ever_failed=ever_failed)
-    t0 = track.t0 or max(result.measured_at, terms.due_at)
-    sustained = result.measured_at - t0 >= terms.sustain
-    failed_at = track.failed_at or (result.measured_at if sustained else None)
-    ever_failed = track.ever_failed or failed_at is not None
-    return Track(latest=result, t0=t0, failed_at=failed_at, ever_broken=True, ever_failed=ever_failed)
 
 
 def _judge(track: Track, terms: SustainTerms, now: datetime) -> Verdict:

@@ -118,10 +118,19 @@ class GateAnswer:
 
 def decide(answers: Iterable[tuple[QualityAnswer, Policy]]) -> GateAnswer:
     """The answer for everything a pipeline is about to read."""
-    pairs = list(answers)
-    reasons = (
-        Because(
-            decision=_decision(reason, answer, policy),
+    pairs, reasons = list(answers), []
+    for (answer, policy), reason in ((pair, reason) for pair in pairs for reason in pair[0].reasons):
+        # a test of the whole table only warns beside one of partitions that holds throughout
+        outweighed = reason.whole_table and reason.category in answer.holds_throughout
+        strictest = GateDecision.BLOCK if reason.hard and not outweighed else GateDecision.WARN
+        decision = ALWAYS.get(reason.kind, strictest)
+        if reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER) and not policy.fail_closed:
+            decision = GateDecision.ALLOW
+        is_mild = policy.only_incidents or policy.binds(reason) is False
+        if decision is GateDecision.BLOCK and is_mild and reason.kind is not ReasonKind.SPOILT:
+            decision = GateDecision.WARN
+        because = Because(
+            decision=decision,
             dataset=reason.source or answer.dataset,
             windows=reason.windows,
             text=reason.text + BINDING[policy.binds(reason)],
@@ -132,9 +141,7 @@ def decide(answers: Iterable[tuple[QualityAnswer, Policy]]) -> GateAnswer:
             kind=reason.kind,
             datacenter=("" if reason.source else answer.request.datacenter) or "",
         )
-        for answer, policy in pairs
-        for reason in answer.reasons
-    )
+        reasons.append(because)
     return gathered(reasons, status=worst(answer.status for answer, _ in pairs))
 
 
@@ -143,19 +150,6 @@ def gathered(reasons: Iterable[Because], *, status: QualityStatus = QualityStatu
     ordered = sorted(reasons, key=lambda reason: (-STRICTNESS[reason.decision], reason.kind in UNJUDGED))
     decision = ordered[0].decision if ordered else GateDecision.ALLOW
     return GateAnswer(decision=decision, reasons=tuple(ordered), status=status)
-
-
-def _decision(reason: AnswerReason, answer: QualityAnswer, policy: Policy) -> GateDecision:
-    """What one reason asks for. A test of the whole table only warns beside one of partitions that holds throughout."""
-    outweighed = reason.whole_table and reason.category in answer.holds_throughout
-    strictest = GateDecision.BLOCK if reason.hard and not outweighed else GateDecision.WARN
-    if reason.kind is ReasonKind.SPOILT:
-        return strictest
-    decision = ALWAYS.get(reason.kind, strictest)
-    if reason.kind in (ReasonKind.NOT_JUDGED, ReasonKind.NOT_OVER) and not policy.fail_closed:
-        decision = GateDecision.ALLOW
-    is_mild = policy.only_incidents or policy.binds(reason) is False
-    return GateDecision.WARN if decision is GateDecision.BLOCK and is_mild else decision
 
 
 # What users let pipelines read although the gate would block: how long it may last, and what it changes (pure).

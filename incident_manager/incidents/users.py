@@ -162,7 +162,21 @@ def _end(
     ending = Ending.objects.create(
         incident=locked, kind=kind, scope=scope, until=until, reason=reason, author=author, said_at=now
     )
-    keys = _to_end(locked, kind)
+    own = _unhealed(locked)
+    keys = [pk for pk, *_ in own]
+    if kind is WaiverKind.ACCEPTED and locked.alert_id is not None:
+        bad: dict[str, list[Window]] = defaultdict(list)  # by datacenter; in all of them under the empty name
+        for _, place, window in own:
+            bad[place].append(window)
+        unions = {place: union(windows) for place, windows in bad.items()}
+        # the other incidents of the dataset that are silent as this one explains them
+        explained = Incident.objects.filter(alert__cause=locked.alert_id, alert__inhibited_at__isnull=False)
+        for effect in explained.filter(dataset=locked.dataset_id, resolved_at__isnull=True):
+            keys += [
+                pk
+                for pk, place, window in _unhealed(effect)
+                if any(overlap(unions.get(name, ()), window) for name in {"", place})
+            ]
     for start in range(0, len(keys), NAMED_AT_ONCE):
         SpoiltWindow.objects.filter(pk__in=keys[start : start + NAMED_AT_ONCE]).update(ending=ending)
     reach = f"scope {scope}" if until is None else f"scope {scope} until {until:%Y-%m-%d %H:%M} UTC"
@@ -190,26 +204,6 @@ def _waive(ending: Ending, windows: list[SpoiltWindow], now: datetime, which: Q)
         author=ending.author,
         now=now,
     )
-
-
-def _to_end(incident: Incident, kind: WaiverKind) -> list[int]:
-    """The ids of the windows that end with an incident."""
-    own = _unhealed(incident)
-    ended = [pk for pk, *_ in own]
-    if kind is WaiverKind.ACCEPTED and incident.alert_id is not None:
-        bad: dict[str, list[Window]] = defaultdict(list)  # by datacenter; in all of them under the empty name
-        for _, place, window in own:
-            bad[place].append(window)
-        unions = {place: union(windows) for place, windows in bad.items()}
-        # the other incidents of the dataset that are silent as this one explains them
-        explained = Incident.objects.filter(alert__cause=incident.alert_id, alert__inhibited_at__isnull=False)
-        for effect in explained.filter(dataset=incident.dataset_id, resolved_at__isnull=True):
-            ended += [
-                pk
-                for pk, place, window in _unhealed(effect)
-                if any(overlap(unions.get(name, ()), window) for name in {"", place})
-            ]
-    return ended
 
 
 def _unhealed(incident: Incident) -> list[tuple[int, str, Window]]:

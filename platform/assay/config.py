@@ -222,28 +222,26 @@ class Config(BaseSettings):
             return key
         file = self.home / "secret_key"
         try:
-            return (file.read_text().strip() if file.exists() else "") or _write_key(file)
+            if file.exists() and (key := file.read_text().strip()):
+                return key
+            # made whole beside its place: a full disk leaves no empty key behind, and of two at once the first is kept
+            file.parent.mkdir(parents=True, exist_ok=True)
+            draft = file.with_name(f"secret_key.{os.getpid()}")
+            try:
+                draft.touch(mode=0o600)
+                draft.write_text(secrets.token_urlsafe(50))
+                if file.exists():
+                    file.unlink()  # it is empty, as a full disk of an earlier version left it
+                with suppress(FileExistsError):
+                    file.hardlink_to(draft)
+            finally:
+                draft.unlink(missing_ok=True)
+            return file.read_text()
         except OSError as error:
             raise UnableToKeepKey(
                 f"cannot keep a secret key in {file}: {error.strerror}. Make room there, or set ASSAY_HOME to a folder "
                 "that this user may write."
             ) from None
-
-
-def _write_key(file: Path) -> str:
-    """Made whole beside its place, so that a full disk leaves no empty key behind; of two at once the first is kept."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f"secret_key.{os.getpid()}")
-    try:
-        draft.touch(mode=0o600)
-        draft.write_text(secrets.token_urlsafe(50))
-        if file.exists():
-            file.unlink()  # it is empty, as a full disk of an earlier version left it
-        with suppress(FileExistsError):
-            file.hardlink_to(draft)
-    finally:
-        draft.unlink(missing_ok=True)
-    return file.read_text()
 
 
 @cache

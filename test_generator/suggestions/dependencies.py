@@ -391,8 +391,12 @@ def inclusions(rows: pa.Table, profiles: Mapping[str, ColumnProfile], keys: Sequ
         if name not in rows.column_names or not _may_refer(rows.schema.field(name).type) or not profile.present:
             continue
         for key in keys:
+            own, column = _bare(name), _bare(key.column)
+            entity = _bare(key.dataset.rpartition(".")[2]).removesuffix("s")
+            # ``customer_id`` and ``id`` of customers, or ``customer_id`` anywhere; not ``id`` and ``id``
+            agrees = own == column != "id" or (bool(entity) and own.startswith(entity) and own.endswith(column))
             is_telling = profile.kind is ValueKind.TEXT and profile.distinct >= FEWEST_VALUES
-            is_candidate = profile.kind is key.profile.kind and (is_telling or _agree(name, key))
+            is_candidate = profile.kind is key.profile.kind and (is_telling or agrees)
             is_candidate = is_candidate and may_be_included(profile.sample, key.profile.sample)
             if is_candidate and (share := share_included(rows.column(name), key.values)) >= LEAST_SHARE:
                 yield Inclusion(column=name, key=key, share=share)
@@ -409,13 +413,6 @@ def share_included(column: pa.ChunkedArray, values: pa.Array) -> float:
     """The share of the rows with a value whose value is one of ``values``; 1 of no rows."""
     there = _plain(column).drop_null()
     return pc.mean(pc.is_in(there, value_set=values)).as_py() if len(there) else 1.0
-
-
-def _agree(name: str, key: Key) -> bool:
-    """``customer_id`` and ``id`` of customers, or ``customer_id`` anywhere; not ``id`` and ``id``."""
-    own, column = _bare(name), _bare(key.column)
-    dataset = _bare(key.dataset.rpartition(".")[2]).removesuffix("s")
-    return (own == column and own != "id") or (bool(dataset) and own.startswith(dataset) and own.endswith(column))
 
 
 def _bare(name: str) -> str:

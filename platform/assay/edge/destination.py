@@ -105,7 +105,13 @@ def is_permitted(text: str, *, private: bool) -> bool:
 
     Link-local ones are never permitted: a cloud's metadata service, which hands out keys, has one.
     """
-    address = _meant(ip_address(text.partition("%")[0]))
+    address: Address = ip_address(text.partition("%")[0])
+    if isinstance(address, IPv6Address):
+        teredo = address.teredo[1] if address.teredo else None
+        nat = IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 else None
+        compatible = IPv4Address(int(address)) if 1 < int(address) < 2**32 else None  # ::127.0.0.1
+        isatap = IPv4Address(int(address) & 0xFFFFFFFF) if int(address) >> 32 & 0xFFFFFFFF in ISATAP else None
+        address = address.ipv4_mapped or isatap or address.sixtofour or teredo or nat or compatible or address
     if address in METADATA or any(address in network for network in UNSAFE if network.version == address.version):
         return False
     if address.is_loopback:
@@ -115,17 +121,6 @@ def is_permitted(text: str, *, private: bool) -> bool:
     if isinstance(address, IPv6Address) and address.is_site_local:
         return private
     return address.is_global or (private and address.is_private)
-
-
-def _meant(address: Address) -> Address:
-    """The IPv4 address inside an IPv6 one that wraps it, else the address itself."""
-    if isinstance(address, IPv4Address):
-        return address
-    teredo = address.teredo[1] if address.teredo else None
-    nat = IPv4Address(int(address) & 0xFFFFFFFF) if address in NAT64 else None
-    compatible = IPv4Address(int(address)) if 1 < int(address) < 2**32 else None  # ::127.0.0.1
-    isatap = IPv4Address(int(address) & 0xFFFFFFFF) if int(address) >> 32 & 0xFFFFFFFF in ISATAP else None
-    return address.ipv4_mapped or isatap or address.sixtofour or teredo or nat or compatible or address
 
 
 def _ascii(host: str) -> str:
