@@ -11,7 +11,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up docs test tests mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,14 +26,20 @@ service: test-ready ## Run the whole service without Docker; CATALOG=FILE, PORT=
 	@PYTHONPATH=platform:. $(BIN)/python -m deploy.local $(if $(ONCE),--once) $(if $(CATALOG),--catalog $(CATALOG)) \
 		$(if $(PORT),--port $(PORT)) $(if $(DATACENTERS),--datacenters $(DATACENTERS))
 
-test: test-ready ## Run what CI runs: linters, all tests, the database tests again on MariaDB
+test: test-ready ## Check style, types and layers, and run the tests of a change, in ten minutes
 	@$(MAKE) --no-print-directory style
-	@$(MAKE) --no-print-directory --jobs 2 types layers tests
+	@$(MAKE) --no-print-directory --jobs 2 types layers quick
 
-tests: test-ready
+quick: test-ready
+	$(PYTEST) $(BESIDE) -m "not whole" --durations 10
+	$(BIN)/python tests/servers.py $(PYTEST) $(BESIDE) -m on_both tests/integration
+
+test-all: test whole ## Run what CI runs: `make test`, then all other tests, and all that the database decides again on MariaDB
+
+whole: test-ready
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
-	$(PYTEST) $(BESIDE) --durations 20
-	ASSAY_FUZZ_STORIES=6 $(BIN)/python tests/servers.py $(PYTEST) $(BESIDE) --durations 20 -m django_db tests/integration tests/fuzz $(ON_BOTH)
+	$(PYTEST) $(BESIDE) -m whole --durations 20
+	ASSAY_FUZZ_STORIES=6 $(BIN)/python tests/servers.py $(PYTEST) $(BESIDE) -m django_db tests/integration tests/fuzz $(ON_BOTH)
 
 mariadb: test-ready ## Run all that the database decides on MariaDB, and every story
 	$(BIN)/python tests/servers.py $(PYTEST) $(BESIDE) -m django_db --ignore tests/zoo

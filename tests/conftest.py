@@ -17,6 +17,7 @@ from hypothesis import settings
 from assay.database.append_only import forbid, permit
 from assay.models import AuditEntry
 from tests import java, servers
+from tests.layers import layers_of
 
 gc.set_threshold(100_000, 20, 20)  # what is imported and collected stays: to look through it took two fifths of that
 os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())
@@ -28,10 +29,14 @@ settings.register_profile("quick", deadline=None, max_examples=10)  # of `make u
 settings.load_profile("assay")
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long, so that no worker is left alone with it at the end."""
+    """Begin with what takes long, so that no worker is left alone with it at the end; mark the layers."""
     here = Path(__file__).parent
     items.sort(key=lambda item: LONGEST_FIRST.index(item.path.relative_to(here).parts[0]))
+    for item in items:
+        for mark in layers_of(item.path.relative_to(here.parent), {mark.name for mark in item.iter_markers()}):
+            item.add_marker(mark)
 
 
 def pytest_collection_finish() -> None:

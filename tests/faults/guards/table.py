@@ -81,8 +81,8 @@ GUARDS = (
         edits=(
             Edit(
                 path="web/probes.py",
-                was="        known = scheduler()\n",
-                becomes="        known = scheduler()\n"
+                was="        scheduler_state = scheduler()\n",
+                becomes="        scheduler_state = scheduler()\n"
                 "        __import__('assay.celery').celery.app.connection_for_write().default_channel.client.ping()\n",
             ),
         ),
