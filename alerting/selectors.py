@@ -156,5 +156,4 @@ def coverage_by_tier(*, now: datetime, owner: str | None = None, team: str | Non
 
 
 def _many_by_dataset(tests: QuerySet[DataTest]) -> Counter[int]:
-    """How many of these tests each dataset has; the database counts them."""
     return Counter(dict(tests.order_by().values_list("dataset").annotate(many=Count("pk"))))

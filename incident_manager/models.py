@@ -3,8 +3,7 @@
 from django.db import models
 
 from alerting.models import WAIVER_KINDS, Alert
-from alerting.state import WaiverKind
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverKind, WaiverScope
 from assay.models import Category, Claimable, Dataset, DataTest, Severity
 from assay.time.windows import partition_name
 from execution_engine.models import Windowed

@@ -228,7 +228,6 @@ def report(
 
 
 def _question(row: Report) -> str:
-    """What the owner is asked, with the open incidents that the report may be about."""
     lines = ["Please confirm, reject or fix it."]
     if likely := _likely_incidents(row):
         offered = [f"- incident {incident.pk}: {_label(incident)}" for incident in likely]

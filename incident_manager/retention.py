@@ -264,7 +264,6 @@ def _standings_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
 
 
 def _tables_of(rows: Sequence[Row]) -> set[int]:
-    """The tests of whole tables among those of the rows."""
     tests = DataTest.objects.filter(pk__in={row["data_test_id"] for row in rows}, scope=Scope.TABLE)
     return set(tests.values_list("pk", flat=True))
 
@@ -323,12 +322,10 @@ def _measurements_going(rows: Sequence[Row], keeping: Keeping) -> set[int]:
 
 
 def _name_of(row: Row) -> str:
-    """The name of a measurement's metric."""
     return str(row["spec_text"]).partition("(")[0]
 
 
 def _users_of(keys: Collection[int]) -> dict[int, list[int]]:
-    """The ids of the measurements that build on these."""
     link = Measurement.inputs.through
     users_by_part: defaultdict[int, list[int]] = defaultdict(list)
     pairs = link.objects.filter(to_measurement__in=keys).values_list("to_measurement_id", "from_measurement_id")

@@ -277,7 +277,6 @@ def note(dataset: Dataset, past: PastSuggestions, *, author: str, now: datetime)
 
 
 def _ended(past: PastSuggestions, now: datetime) -> dict[str, Any]:
-    """What the row of a reading says of it afterwards."""
     first, last = (past.keys[0], past.keys[-1]) if past.keys else ("", "")
     return {
         "ended_at": now,

@@ -134,7 +134,6 @@ def text_of(alert: Alert) -> IncidentText:
 
 
 def _last_named(alert: Alert, which: str) -> tuple[str, ...]:
-    """The tests or the partitions that the notices of an alert have named."""
     rows = Notice.objects.filter(alert=alert, event__in=NAMING).order_by("pk").values_list("facts", flat=True)
     return tuple(dict.fromkeys(name for facts in rows for name in facts.get(which, ())))
 

@@ -8,10 +8,9 @@ from django.db.models import Q
 
 from alerting.emissions import note_judged
 from alerting.models import Standing, Waiver
-from alerting.state import TROUBLED, WaiverKind
+from alerting.state import TROUBLED, WaiverKind, WaiverScope, waiver_end
 from alerting.verdicts.evidence import RunEvidence, due_at, evaluated, evidence, evidence_of, seen, window_key
 from alerting.verdicts.sustain import SeenRun, first_run, streak_fails
-from alerting.waivers import WaiverScope, waiver_end
 from assay.database.statements import rows_of
 from assay.models import DataTest, Scope
 from assay.queue.claims import finish, finish_all

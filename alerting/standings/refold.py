@@ -115,7 +115,6 @@ def _write(
     now: datetime,
     batch: StandingBatch | None,
 ) -> None:
-    """Write the standing, and whatever follows from its change."""
     old, was_waived, was_watched = standing.state, standing.waiver_id is not None, asks_for_looks(standing)
     newest = evidence.newest
     has_moved = test.scope == Scope.TABLE and newest is not None and newest.window != standing.window

@@ -11,8 +11,7 @@ from alerting.channels import is_addressed
 from alerting.models import Standing
 from alerting.notices.messages import assigned_report
 from alerting.services import acknowledge_alert, ask, assign_alert, judge_what_waivers_reach, update_alert, waive
-from alerting.state import WaiverKind
-from alerting.waivers import WaiverScope, wrong_end
+from alerting.state import WaiverKind, WaiverScope, wrong_end
 from assay.config import config
 from assay.models import Dataset, DataTest
 from assay.models import Scope as Reach
@@ -187,7 +186,6 @@ def _end(
 
 
 def _waive(ending: Ending, windows: list[SpoiltWindow], now: datetime, which: Q) -> None:
-    """Waive these windows' standings, or some of them."""
     keys = {_key(window.data_test, window.window) for window in windows if window.data_test is not None}
     rows = Standing.objects.filter(
         Q(window_key__in={key for _, key in keys}) | Q(data_test__scope=Reach.TABLE),
@@ -272,7 +270,6 @@ def _take_up(incident: Incident, author: str, now: datetime) -> None:
 
 
 def _ask(incident: Incident, to: str, author: str, now: datetime) -> tuple[str, ...]:
-    """The channels that tell ``to`` of it."""
     if incident.alert is not None:
         return assign_alert(incident.alert, to=to, author=author, now=now)
     if not to:

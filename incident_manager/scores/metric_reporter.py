@@ -489,7 +489,6 @@ def _names(datasets: Collection[int]) -> dict[int, str]:
 
 
 def _by_category(scope: ScoreFilter, span: Window) -> Mapping[int, Mapping[str, Score]]:
-    """The scores of these datasets by category."""
     facts = read_facts(scope, span, by_category=True)
     many, spells = len(NAMES), facts.spells
     places, group = np.unique(spells.dataset * many + spells.category, return_inverse=True)

@@ -238,7 +238,6 @@ _STATEMENTS = (ConstraintStatus.SUCCESS, ConstraintStatus.FAILURE)  # about the 
 
 
 def _failing_names(tests: Sequence[CopyTest], results: Mapping[str, ConstraintResult]) -> dict[str, tuple[str, ...]]:
-    """The names of the tests and of the suggestions that fail."""
     failing = [test for test in tests if results[test.name].status is ConstraintStatus.FAILURE]
     return {
         "tests": tuple(test.name for test in failing if not test.is_suggested),

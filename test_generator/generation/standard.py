@@ -131,7 +131,6 @@ def _obstacle(dataset: DatasetProfile, upstream: DatasetProfile) -> str | None:
 
 
 def _sampling_obstacle(dataset: DatasetProfile, edge: Upstream) -> str | None:
-    """Why a sample's keys cannot be looked up, if they cannot."""
     upstream, name = edge.dataset, edge.dataset.full_name
     if not dataset.replicas[0].is_in_lake:
         return f"it lies outside the lake itself, so a sample of {name} cannot be looked up in it."
@@ -177,7 +176,6 @@ def duplicates(primary_key: Sequence[str], sla: float) -> str:
 
 
 def _key_obstacle(dataset: DatasetProfile) -> str | None:
-    """Why the primary key cannot be used, if it cannot."""
     key = dataset.primary_key
     if not key:
         return "it has no primary key."

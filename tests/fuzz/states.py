@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from alerting.channels import ChannelMessage, TransportError
 from alerting.channels.base import Channel
 from alerting.channels.log import LogChannel
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from assay import clock
 from assay.models import Category, DataTest
 from execution_engine.models import Run

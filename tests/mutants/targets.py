@@ -15,7 +15,7 @@ CHOOSES_ROWS = (
     *(f"execution_engine/{room}.py" for room in ("selectors", "quarantine", "watch")),
     *(f"execution_engine/{room}/*.py" for room in ("planning", "parts", "freshness", "scans", "runs")),
     "alerting/selectors.py",
-    "alerting/waivers.py",
+    "alerting/state.py",
     *(f"alerting/{room}/*.py" for room in ("verdicts", "standings", "inhibition", "alerts", "notices")),
     *(f"incident_manager/{room}.py" for room in ("reports", "reruns", "retention")),
     *(f"incident_manager/{room}/*.py" for room in ("incidents", "quality", "gate", "scores")),

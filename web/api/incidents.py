@@ -11,8 +11,7 @@ from rest_framework.serializers import BaseSerializer
 
 from alerting.models import Notice, Silence
 from alerting.services import UnableToSilence, end_silence, silence, silences_of
-from alerting.state import Delivery
-from alerting.waivers import WaiverScope
+from alerting.state import Delivery, WaiverScope
 from assay import clock
 from assay.models import Category
 from execution_engine.runs.shown_results import Veil

@@ -18,7 +18,7 @@ from django.db import connections, transaction
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from assay import clock
 from assay.access import Role
 from assay.catalog.profile import CatalogProfile

@@ -19,9 +19,8 @@ from django.utils.translation import gettext, ngettext
 
 from alerting.models import Alert, Notice, Standing
 from alerting.services import silences_of
-from alerting.state import Delivery
+from alerting.state import Delivery, WaiverScope, waiver_end
 from alerting.verdicts.evidence import is_hidden, sentence_of
-from alerting.waivers import WaiverScope, waiver_end
 from assay import clock
 from assay.access import Action, AllowedOn, Role, reach_of, refusal
 from assay.accounts import person_of

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from django.db.models import Q
 
 from alerting.models import Alert, Notice
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from assay import clock
 from assay.catalog.services import record_completion
 from assay.catalog.yaml.provider import load as load_catalog

@@ -100,7 +100,6 @@ def _ask(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> Gat
 
 
 def _override(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> None:
-    """Write the override that the options give for each dataset; all of them, or none."""
     if options["override"] is None:
         if options["until"] is not None:
             raise UnableToRun("--until says when an override ends: give its reason with --override REASON")

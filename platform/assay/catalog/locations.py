@@ -395,7 +395,6 @@ def _is_in_warehouse(table: Place, folder: Place) -> bool:
 
 
 def _host(authority: str) -> str:
-    """The name of a host without a user and a port."""
     try:
         return (urlsplit(f"//{authority}").hostname or _ANY).rstrip(".")
     except ValueError:

@@ -116,7 +116,6 @@ def _renamed(facets: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def _datasets(body: Mapping[str, Any], side: str) -> dict[str, Mapping[str, Any]]:
-    """Each dataset of one side with its facets, by full name."""
     items = body.get(side) or []
     if not isinstance(items, list):
         raise UnableToReadEvent(f"{side} must be a list of datasets.")
@@ -136,7 +135,6 @@ def _columns(facets: Mapping[str, Any]) -> tuple[Column, ...]:
 
 
 def _row_counts(body: Mapping[str, Any]) -> dict[str, int]:
-    """How many rows the run says that it wrote to each output."""
     counts = {}
     for index, item in enumerate(body.get("outputs") or []):
         count = _facet(_facet(item, "outputFacets"), "outputStatistics").get("rowCount")

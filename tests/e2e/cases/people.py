@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from alerting.models import Alert, Notice
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from assay import clock
 from incident_manager import services
 from incident_manager.gate.rules import GateAnswer

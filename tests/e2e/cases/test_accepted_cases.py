@@ -2,7 +2,7 @@
 
 import pytest
 
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from assay import clock
 from incident_manager.models import Saw
 from incident_manager.services import report

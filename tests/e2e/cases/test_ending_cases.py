@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from assay import clock
 from assay.catalog.profile import SlaProfile
 from incident_manager.models import Incident

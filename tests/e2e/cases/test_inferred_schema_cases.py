@@ -2,7 +2,7 @@
 
 import pytest
 
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from tests.e2e.cases.people import force, open_incident, told
 from tests.e2e.cases.test_novelty_cases import NOVELTY, TRIPS, after, days, land, trips
 from tests.e2e.scenario import Scenario, dataset, incidents, runs, state

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from execution_engine.models import AcceptedPast
 from execution_engine.novelty.past import from_bytes, to_bytes
 from execution_engine.parts.state_store import keep_state, state_of

@@ -13,7 +13,7 @@ from alerting.channels import Channel, TransportError, channel
 from alerting.models import Alert, Notice, Post
 from alerting.notices.send import send_due
 from alerting.services import tell
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from assay.config import config
 from assay.models import Category, DataTest
 from incident_manager.models import Incident

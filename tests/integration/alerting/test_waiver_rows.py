@@ -10,10 +10,9 @@ from django.db.models import Q
 from alerting.models import Flip, Standing, Waiver
 from alerting.standings.judge_runs import end_waivers, judge_what_waivers_reach, refold_troubled, waive
 from alerting.standings.refold import end_held_waivers, waiver_of, waiver_over
-from alerting.state import State, WaiverKind
+from alerting.state import State, WaiverKind, WaiverScope
 from alerting.verdicts.evidence import RunEvidence, evidence_of
 from alerting.verdicts.sustain import Verdict
-from alerting.waivers import WaiverScope
 from assay.models import Category, DataTest, Revision
 from assay.models import Scope as Reach
 from assay.time.windows import Window

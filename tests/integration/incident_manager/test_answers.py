@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from alerting.waivers import WaiverScope as Reach
+from alerting.state import WaiverScope as Reach
 from assay.models import Category, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run

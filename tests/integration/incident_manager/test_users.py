@@ -10,8 +10,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Alert, Flip, Standing, Waiver
-from alerting.state import WaiverKind
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverKind, WaiverScope
 from assay import clock
 from assay.models import Category, DataTest, Scope
 from assay.queue.claims import work

@@ -8,7 +8,7 @@ import pytest
 
 from alerting.models import Notice
 from alerting.services import silence
-from alerting.waivers import WaiverScope
+from alerting.state import WaiverScope
 from assay.config import config
 from assay.models import DataTest
 from incident_manager.models import Incident

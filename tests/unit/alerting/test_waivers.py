@@ -7,8 +7,7 @@ import pytest
 
 from alerting.models import Waiver
 from alerting.standings.refold import covers
-from alerting.state import WaiverKind
-from alerting.waivers import WaiverScope, waiver_end, wrong_end
+from alerting.state import WaiverKind, WaiverScope, waiver_end, wrong_end
 from assay.time.windows import Window
 
 NOW = datetime(2024, 3, 5, 6, tzinfo=UTC)

@@ -213,7 +213,6 @@ def _unknown_key(key: str, keys: list[str]) -> str:
 
 
 def _keys_at(part: type[YamlPart], path: tuple[int | str, ...]) -> list[str]:
-    """The keys of the part at ``path`` inside ``part``."""
     schema = part.model_json_schema()
     node = schema
     for step in path:
