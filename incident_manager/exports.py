@@ -130,9 +130,14 @@ RUN = (
 )  # all else of a run, its test and its dataset would be read and thrown away
 
 
-def _schema(names: str, **kinds: pa.DataType) -> pa.Schema:
-    """The columns in their order, which are texts unless they are named in ``kinds``."""
-    return pa.schema([(name, kinds.get(name, pa.string())) for name in names.split()])
+KINDS = dict.fromkeys(("id", "revision", "tier"), WHOLE) | dict.fromkeys(("window_start", "window_end", "eta"), INSTANT)
+KINDS |= {"value": NUMBER, "excess": NUMBER, "transient": FLAG}  # of columns; instants also end with _at
+
+
+def _schema(names: str) -> pa.Schema:
+    """The columns in their order, which are texts unless their names say otherwise."""
+    kinds = {name: INSTANT if name.endswith("_at") else KINDS.get(name, pa.string()) for name in names.split()}
+    return pa.schema(kinds.items())
 
 
 def _run(row: Run, veil: Veil) -> tuple[Any, ...]:
@@ -179,13 +184,7 @@ TABLES: Mapping[str, ExportTable] = MappingProxyType(
             dataset="data_test__dataset",
             schema=_schema(
                 "id dataset data_test category revision severity window_start window_end reason requested_at due_at"
-                " measured_at evaluated_at outcome error_reason transient value exact excess sentence",
-                **dict.fromkeys(("id", "revision"), WHOLE),
-                **dict.fromkeys(("window_start", "window_end", "requested_at", "due_at"), INSTANT),
-                **dict.fromkeys(("measured_at", "evaluated_at"), INSTANT),
-                transient=FLAG,
-                value=NUMBER,
-                excess=NUMBER,
+                " measured_at evaluated_at outcome error_reason transient value exact excess sentence"
             ),
             cells=_run,
         ),
@@ -195,10 +194,7 @@ TABLES: Mapping[str, ExportTable] = MappingProxyType(
             dataset="dataset",
             schema=_schema(
                 "id dataset datacenter metric window_start window_end requested_at measured_at value exact"
-                " failure_reason failure_detail fingerprint",
-                **dict.fromkeys(("window_start", "window_end", "requested_at", "measured_at"), INSTANT),
-                id=WHOLE,
-                value=NUMBER,
+                " failure_reason failure_detail fingerprint"
             ),
             cells=_measurement,
         ),
@@ -208,10 +204,7 @@ TABLES: Mapping[str, ExportTable] = MappingProxyType(
             dataset="dataset",
             schema=_schema(
                 "id dataset category kind tier owner team detected_at resolved_at resolution acknowledged_at"
-                " acknowledged_by assigned_to root_cause eta backfill",
-                **dict.fromkeys(("detected_at", "resolved_at", "acknowledged_at", "eta"), INSTANT),
-                id=WHOLE,
-                tier=WHOLE,
+                " acknowledged_by assigned_to root_cause eta backfill"
             ),
             cells=_incident,
         ),

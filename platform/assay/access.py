@@ -118,36 +118,27 @@ class Owned:
     readers: tuple[str, ...] = ()  # who may see it, as assay.access reads them; empty: everybody
 
 
-@dataclass(frozen=True, kw_only=True)
-class AccessRefusal:
-    """Why not, and who may."""
-
-    text: str
-
-
 def owns(person: Person, dataset: Owned) -> bool:
     """Whether a dataset is the person's own, or of one of their teams."""
     return dataset.owner == person.name or (bool(dataset.team) and dataset.team in person.teams)
 
 
-def refusal(person: Person, action: Action | None, dataset: Owned | None = None) -> AccessRefusal | None:
+def refusal(person: Person, action: Action | None, dataset: Owned | None = None) -> str | None:
     """None where ``person`` may, else the reason why not. Without a dataset: whether they may on any at all."""
     if action is None:
-        return AccessRefusal(text="Nobody may do this: no rule allows it.")
+        return "Nobody may do this: no rule allows it."
     reach = reach_of(person.role, action)
     if not (reach is ANY or (reach is OWN and (dataset is None or owns(person, dataset)))):
         of_what = f" of {dataset.name}" if dataset else ""
         role = f"{person.name} has the role {person.role}, and may not {action}{of_what}."
-        return AccessRefusal(text=f"{role} Who may: {who_may(action)}.")
+        return f"{role} Who may: {who_may(action)}."
     scopes, enough = person.scopes, scopes_for(action)
     if scopes is None or not scopes.isdisjoint(enough):
         return None
     if not enough:
-        return AccessRefusal(text=f"No token may {action}: sign in with your password to do this.")
+        return f"No token may {action}: sign in with your password to do this."
     has = f"the scope{'s' * (len(scopes) > 1)} {', '.join(sorted(scopes))}" if scopes else "no scope"
-    return AccessRefusal(
-        text=f"This token has {has}, and may not {action}. This needs the scope {' or '.join(enough)}."
-    )
+    return f"This token has {has}, and may not {action}. This needs the scope {' or '.join(enough)}."
 
 
 def reach_of(role: Role, action: Action) -> AllowedOn:

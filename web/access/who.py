@@ -14,7 +14,7 @@ from rest_framework.request import Request
 
 from alerting.models import Silence
 from assay import accounts
-from assay.access import AccessRefusal, Action, Owned, Person, may_read, refusal
+from assay.access import Action, Owned, Person, may_read, refusal
 from assay.catalog import selectors
 from assay.models import AccessToken, Dataset, DataTest
 from execution_engine.models import Run, Suspect
@@ -40,18 +40,18 @@ def way_of(request: Request | HttpRequest) -> str:
     return "password" if has_password else "session"
 
 
-def refused(request: Request | HttpRequest, action: Action | None, row: object = None) -> AccessRefusal | None:
+def refused(request: Request | HttpRequest, action: Action | None, row: object = None) -> str | None:
     """None where whoever asks may; else the reason why not."""
     person, whose = person_of(request), None if row is None else owned(row)
     return unreadable(person, action, whose) or refusal(person, action, whose)
 
 
-def unreadable(person: Person, action: Action | None, whose: Owned | None) -> AccessRefusal | None:
+def unreadable(person: Person, action: Action | None, whose: Owned | None) -> str | None:
     """Why somebody may not see a dataset, whatever their role; who pushes what is known of it need not see it."""
     if whose is None or action is Action.PUSH or may_read(person, whose):
         return None
     readers = ", ".join(whose.readers)
-    return AccessRefusal(text=f"Only the readers of {whose.name} may see it ({readers}); ask its owner, {whose.owner}.")
+    return f"Only the readers of {whose.name} may see it ({readers}); ask its owner, {whose.owner}."
 
 
 def may(request: Request | HttpRequest, action: Action, row: object = None) -> bool:
@@ -178,6 +178,6 @@ class MayUse(IsAuthenticated):
         """Whether they may on this one."""
         if (why_not := refused(request, need_of(view, str(request.method)), obj)) is None:
             return True
-        self.message, actor = why_not.text, request.user.get_username()
+        self.message, actor = why_not, request.user.get_username()
         log.warning("refused", actor=actor, method=request.method, path=request.path, why=self.message)
         return False

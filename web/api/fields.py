@@ -65,7 +65,7 @@ def demand_readable(request: Request, dataset: Dataset) -> None:
     """Nothing where whoever asks may see the dataset, or pushes to it; else PermissionDenied."""
     need = need_of(request.parser_context["view"], str(request.method))
     if why_not := unreadable(person_of(request), need, owned(dataset)):
-        raise PermissionDenied(why_not.text)
+        raise PermissionDenied(why_not)
 
 
 class DatasetField(serializers.CharField):

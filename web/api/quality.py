@@ -318,8 +318,8 @@ class BulkQuality(Api):
             if (dataset := datasets.get(question["dataset"])) is None:
                 answers.append(_unknown_table(question["dataset"]))
                 continue
-            refusal = unreadable(person, need, owned(dataset))
-            if why_not := refusal.text if refusal else unreadable_in(dataset, question["datacenter"]):
+            why_not = unreadable(person, need, owned(dataset)) or unreadable_in(dataset, question["datacenter"])
+            if why_not:
                 reason = {
                     **{"status": QualityStatus.UNKNOWN, "text": why_not, "category": None, "test": None, "hard": False},
                     **{"windows": [question["range"].text], "more_windows": 0, "incident": None, "report": None},

@@ -70,7 +70,7 @@ def form_of(name: str, *parts: str) -> Callable[[View], View]:
 def demand(request: HttpRequest, action: Action, row: object) -> None:
     """Nothing where whoever asks may; else raises PermissionDenied with the reason, which is answered with 403."""
     if why_not := refused(request, action, row):
-        raise PermissionDenied(why_not.text)
+        raise PermissionDenied(why_not)
 
 
 def dataset_of(name: str) -> Dataset:
