@@ -132,39 +132,30 @@ class Engine(Protocol):
 
     def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:
         """Every measurement wanted; what cannot be measured is a Failure beside those that can."""
-        ...
 
     def scan_all(self, units: Sequence[Unit]) -> tuple[ScanReport, ...]:
         """The reports of several scans, in their order; those of one shape share their Spark jobs."""
-        ...
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Up to ``limit`` rows, 1,000 at most, that break the metrics; why there are none is data too."""
-        ...
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """Changes whenever the files of the part do, found without reading data; None where there is none."""
-        ...
 
     def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
         """The fingerprint of each part, in their order, found together."""
-        ...
 
     def fingerprints_by_key(self, table: Table, part: Part) -> Mapping[str, str] | None:
         """The fingerprint of each partition of the part, by key; None where files do not tell partitions apart."""
-        ...
 
     def written_at(self, table: Table, part: Part) -> datetime | None:
         """When the newest file of the part was written; None where nothing says it."""
-        ...
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted, ``HIVE_NULL`` that of null; None where there are none or they cannot be read."""
-        ...
 
     def close(self) -> None:
         """Frees what the engine holds."""
-        ...
 
 
 def none_failing(specs: Sequence[MetricSpec], failure: Failure) -> FailingRows:

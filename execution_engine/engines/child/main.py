@@ -44,13 +44,21 @@ class Host:
 
     def start(self) -> None:
         """Start Spark; where it cannot, every call will say why."""
+
+        def watch_java() -> None:  # it is the only child that this process has, once it runs
+            with suppress(ChildProcessError):  # no Java of ours: Spark is elsewhere
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+                self._java_ended.set()
+                if ended is not None:
+                    self.end(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
+
         try:
             _ = self._engine.session
         except Exception as error:
             print(f"assay: Spark does not start: {type(error).__name__}: {error}"[:1000], file=sys.stderr)
         else:
             if hasattr(os, "waitid"):
-                Thread(target=self._watch_java, name="watch over Java", daemon=True).start()
+                Thread(target=watch_java, name="watch over Java", daemon=True).start()
         self.send("ready")
 
     def take(self, id_: int, method: str, args: tuple[Any, ...]) -> None:
@@ -89,16 +97,6 @@ class Host:
             self._parent.send_bytes(write_answer(("java", 0, java)))
         shutil.rmtree(self._scratch, ignore_errors=True)  # Java may have ended because this process is about to
         os._exit(JAVA_ENDED)
-
-    def _watch_java(self) -> None:
-        """It is the only child that this process has, once it runs."""
-        try:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-        except ChildProcessError:
-            return  # no Java of ours: Spark is elsewhere
-        self._java_ended.set()
-        if ended is not None:
-            self.end(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
 
     def _has_java_ended(self) -> bool:
         """Whether Java is gone; its connections end a moment before it does, and that end tells more than they do."""

@@ -355,7 +355,6 @@ class Child:
             self._say_goodbye()
 
     def _end(self) -> None:
-        """Bury it, and tell all that wait for it."""
         self._memory.end()
         until = time.monotonic() + EXIT_SECONDS
         while self._process.poll() is None and time.monotonic() < until:

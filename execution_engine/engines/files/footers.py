@@ -19,7 +19,6 @@ from execution_engine.engines.gathering import StatisticRequest
 from execution_engine.metrics.definitions.schema import SeenColumns
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
-from execution_engine.outcome import Failure, Reason
 
 from .listing import Listing, Root, UnableToListFiles, kind_of, read_footer
 
@@ -86,8 +85,7 @@ def unreadable(root: Root, file: FileInfo, error: Exception) -> UnableToListFile
         mend = f"it is cut or damaged ({error}): write it again"
     else:
         mend = f"{READABLE}: name it as what it is, or write it as parquet ({error})"
-    detail = f"{url} is no readable parquet file; {mend}"
-    return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
+    return UnableToListFiles(f"{url} is no readable parquet file; {mend}")
 
 
 def spark_type_of(type_: pa.DataType, int96: bool = False) -> str | None:

@@ -62,9 +62,9 @@ _ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32)
 class UnableToListFiles(Exception):
     """The folder cannot be listed; the failure says why."""
 
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
+    def __init__(self, detail: str, reason: Reason = Reason.UNREADABLE) -> None:
+        self.failure = Failure(reason=reason, detail=detail)
+        super().__init__(str(self.failure))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ def open_root(location: str) -> Root:
         pyarrow_scheme = "s3" if scheme in ("s3a", "s3n") else scheme
         filesystem, path = FileSystem.from_uri(f"{pyarrow_scheme}://{rest}")
     except (ArrowException, OSError, ValueError) as error:
-        raise _unreadable(f"{location} names no file system that can be opened: {error}") from error
+        raise UnableToListFiles(f"{location} names no file system that can be opened: {error}") from error
     path = path.rstrip("/")
     return Root(filesystem=filesystem, path=path, prefix=location.rstrip("/").removesuffix(path))
 
@@ -185,7 +185,7 @@ def list_part(table: Table, part: Part) -> Listing:
     root = root_of(table)
     try:
         if format_ := table_format(root.filesystem, root.path):
-            raise _unreadable(f"{table.name}: {how_to_read(format_, table.location)}")
+            raise UnableToListFiles(f"{table.name}: {how_to_read(format_, table.location)}")
         if part.keys is None:
             listing = Listing(root=root, files=_files_below(root, root.path))
         else:
@@ -193,7 +193,7 @@ def list_part(table: Table, part: Part) -> Listing:
         _refuse_links(table, listing)
         return listing
     except (ArrowException, OSError) as error:
-        raise _unreadable(f"{table.name}: {table.place} cannot be listed: {table.redact_error(error)}") from error
+        raise UnableToListFiles(f"{table.name}: {table.place} cannot be listed: {table.redact_error(error)}") from error
 
 
 def root_of(table: Table) -> Root:
@@ -203,7 +203,7 @@ def root_of(table: Table) -> Root:
     except UnableToListFiles:
         if not table.location_label:
             raise
-        raise _unreadable(f"{table.name}: {table.place} names no file system that can be opened") from None
+        raise UnableToListFiles(f"{table.name}: {table.place} names no file system that can be opened") from None
 
 
 def _refuse_links(table: Table, listing: Listing) -> None:
@@ -219,12 +219,12 @@ def _refuse_links(table: Table, listing: Listing) -> None:
     for path in (*folders, *links):
         real, inside = os.path.realpath(path), path[len(listing.root.path) :].lstrip("/")
         if inside and real != f"{root.rstrip('/')}/{inside}" and _lies_in(real, (root,)):
-            raise _unreadable(
+            raise UnableToListFiles(
                 f"{table.name}: a link among its files, {inside:.200}, leads into its own folder: remove it, or rows "
                 "would count twice"
             )
         if _lies_in(real, table.never) or (table.within and not _lies_in(real, table.within)):
-            raise _unreadable(
+            raise UnableToListFiles(
                 f"{table.name}: a link among its files leads out of its folder: put the files there themselves, "
                 "or add where it leads to ASSAY_ALLOWED_ROOTS"
             )
@@ -330,9 +330,7 @@ def newest_file(table: Table) -> FileInfo | None:
 def _list_keys(root: Root, table: Table, keys: Sequence[str]) -> Listing:
     column = table.partition_column
     if column is None:
-        raise UnableToListFiles(
-            Failure(reason=Reason.NO_PARTITION_COLUMN, detail=f"{table.name} has no partition key; add one to it")
-        )
+        raise UnableToListFiles(f"{table.name} has no partition key; add one to it", Reason.NO_PARTITION_COLUMN)
     start = _start(column)
     distinct = dict.fromkeys(keys)
     usual = [f"{root.path}/{start}{escape_key(key)}" for key in distinct]
@@ -386,7 +384,3 @@ def _files_below(root: Root, path: str) -> tuple[FileInfo, ...]:
 def _is_hidden(name: str) -> bool:
     """Spark's own rule, so that both see the same files: ``_SUCCESS``, ``.x.crc``, ``_temporary/``."""
     return (name[0] in "._" and "=" not in name) or name.endswith("._COPYING_")
-
-
-def _unreadable(detail: str) -> UnableToListFiles:
-    return UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))

@@ -187,7 +187,6 @@ def _of_literal(literal: Any, rows: int) -> Values:
 
 
 def _met_without_null(yes: Flags, *nulls: Flags | None) -> Met:
-    """Met where it is so and nothing is null."""
     flags = [null for null in nulls if null is not None]
     if not flags:
         return Met(yes=yes)

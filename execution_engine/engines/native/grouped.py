@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from .evaluation import RowBatch
-from .hashing import key_hashes
 from .language import ColumnNode, Node, UnableToTell
 from .partials import (
     COMOMENTS,
@@ -30,7 +29,6 @@ from .partials import (
     check_long_sum,
     exact_numbers,
     key_sets,
-    keyless,
     selected_values,
     without_nulls,
 )
@@ -367,7 +365,15 @@ class Gathering:
                     self._add_statistic(at, statistic, rows, places)
                 except UnableToTell as error:
                     self.so_far.unable[at] = str(error)
-            self._add_keys(rows, places)
+            clauses = list(self.sets.values())
+            for number, hashes, null, flags in rows.hashed_keys(
+                self.sets, self.so_far.unable, len(self.grouped.statistics)
+            ):
+                marks = 2 * places if null is None else 2 * places + null
+                for numbers, own in zip(clauses[number].values(), flags, strict=True):
+                    tallied = tally(hashes, marks, own)
+                    for at in numbers:
+                        self.tallies[at].append(tallied)
 
     def result(self) -> GroupsOfTask:
         """What all batches told."""
@@ -390,24 +396,3 @@ class Gathering:
         if (before := self.so_far.parts.get(at)) is not None:
             parts = merged(statistic.gather, spread(before, np.arange(len(before[0])), count), parts)
         self.so_far.parts[at] = parts
-
-    def _add_keys(self, rows: BatchRows, places: Numbers) -> None:
-        for (columns, is_partial), clauses in self.sets.items():
-            try:
-                keys = [rows.batch.values(ColumnNode(name=name)) for name in columns]
-                hashes, null = key_hashes(keys), keyless(keys, is_partial)
-            except UnableToTell as error:
-                self._leave([at for numbers in clauses.values() for at in numbers], error)
-                continue
-            marks = 2 * places if null is None else 2 * places + null
-            for clause, numbers in clauses.items():
-                try:
-                    tallied = tally(hashes, marks, rows.of_clause(clause))
-                except UnableToTell as error:
-                    self._leave(numbers, error)
-                    continue
-                for at in numbers:
-                    self.tallies[at].append(tallied)
-
-    def _leave(self, places: Sequence[int], error: UnableToTell) -> None:
-        self.so_far.unable.update({len(self.grouped.statistics) + at: str(error) for at in places})

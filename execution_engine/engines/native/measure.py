@@ -206,7 +206,6 @@ def _column_of(node: Node) -> ColumnNode:
 
 
 def _names_of(gathered: Sequence[Gathered], counted: Sequence[Counted]) -> set[str]:
-    """The columns that they take."""
     natives: list[Gathered | Counted] = [*gathered, *counted]
     nodes = [node for statistic in gathered for node in statistic.of] + [
         native.where for native in natives if native.where

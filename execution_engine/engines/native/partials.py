@@ -4,7 +4,7 @@ A statistic that meets what is Spark's to answer, such as a text that is no UTF-
 Groupings of the same columns share the hashes of their keys, and differ in which rows count: those of one clause each.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil, floor, isfinite
@@ -97,6 +97,29 @@ class BatchRows:
             flags = without_nulls(self.batch.values(ColumnNode(name=name)), flags)
         return flags
 
+    def hashed_keys(
+        self, sets: KeySets, unable: dict[int, str], first: int
+    ) -> Iterator[tuple[int, Numbers, Flags | None, list[Flags | None]]]:
+        """The number of a set, the hashes of its keys, the rows without a key, and those that count under each clause.
+
+        ``unable``: why Spark must tell some, by their places, of which the ``first`` is given: no row of these counts.
+        """
+        for number, ((columns, is_partial), clauses) in enumerate(sets.items()):
+            try:
+                values = [self.batch.values(ColumnNode(name=name)) for name in columns]
+                hashes, null = key_hashes(values), keyless(values, is_partial)
+            except UnableToTell as error:
+                unable.update({first + at: str(error) for places in clauses.values() for at in places})
+                continue
+            flags: list[Flags | None] = []
+            for clause, places in clauses.items():
+                try:
+                    flags.append(self.of_clause(clause))
+                except UnableToTell as error:
+                    unable.update({first + at: str(error) for at in places})
+                    flags.append(np.zeros(self.batch.rows, dtype=np.bool_))
+            yield number, hashes, null, flags
+
 
 def without_nulls(values: Values, flags: Flags | None) -> Flags | None:
     """Of these rows those with a value; None for all."""
@@ -135,24 +158,8 @@ class Partials:
                     self.values_by_place.setdefault(at, []).append(_gathered(statistic, rows))
                 except UnableToTell as error:
                     self.unable[at] = str(error)
-            for number, ((columns, is_partial), clauses) in enumerate(self.sets.items()):
-                try:
-                    values = [batch.values(ColumnNode(name=name)) for name in columns]
-                    hashes, null = key_hashes(values), keyless(values, is_partial)
-                except UnableToTell as error:
-                    self._leave([at for places in clauses.values() for at in places], error)
-                    continue
-                flags: list[Flags | None] = []
-                for clause, places in clauses.items():
-                    try:
-                        flags.append(rows.of_clause(clause))
-                    except UnableToTell as error:  # it has no rows where Spark must tell which
-                        self._leave(places, error)
-                        flags.append(np.zeros(batch.rows, dtype=np.bool_))
+            for number, hashes, null, flags in rows.hashed_keys(self.sets, self.unable, len(self.statistics)):
                 self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
-
-    def _leave(self, places: Sequence[int], error: UnableToTell) -> None:
-        self.unable.update({len(self.statistics) + at: str(error) for at in places})
 
 
 def _gathered(statistic: Gathered, rows: BatchRows) -> Value:

@@ -16,7 +16,6 @@ from execution_engine.engines.files.listing import Listing, Root, UnableToListFi
 from execution_engine.engines.files.sound_footers import sound_footer
 from execution_engine.engines.protocol import SMALL_BYTES, Measured, MeasurementRequest, Part, Table
 from execution_engine.metrics.definitions.profile import PROFILE, profiled, start_of
-from execution_engine.outcome import Failure, Reason
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import TableProfile
 from execution_engine.profiles.stored import to_bytes
@@ -52,8 +51,7 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
                         batch = batch.append_column(name, values)
                 yield batch
         except (pa.ArrowException, OSError, ValueError) as error:
-            detail = f"{file.path} cannot be read: {table.redact_error(error)}"
-            raise UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail)) from error
+            raise UnableToListFiles(f"{file.path} cannot be read: {table.redact_error(error)}") from error
         if read is not None:
             read(file)
 

@@ -40,7 +40,7 @@ from execution_engine.engines.protocol import HIVE_NULL, SMALL_BYTES, WHOLE, Mea
 from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.definitions.schema import SeenColumns, compare, parse_columns
 from execution_engine.metrics.expressions import Expressions
-from execution_engine.outcome import Failure, Reason
+from execution_engine.outcome import Reason
 from execution_engine.read_by import Left
 
 from .failures import SPARK_ERRORS, is_connect
@@ -94,7 +94,7 @@ def columns_in(session: SparkSession, table: Table, listing: Listing) -> dict[st
             "option multiLine: 'true' for a file that is one array"
         )
     if not inside:
-        raise UnableToListFiles(Failure(reason=Reason.UNREADABLE, detail=detail))
+        raise UnableToListFiles(detail)
     if table.storage == "orc":
         return inside
     declared = {name.lower(): spark_type(type_) for name, type_ in table.columns.items()}
@@ -370,7 +370,7 @@ def _part_condition(table: Table, columns: Mapping[str, str], keys: tuple[str, .
             f"{table.name} has neither folders {column}=… nor a column {column}; "
             f"set its partition key to one of {', '.join(sorted(columns))}"
         )
-        raise UnableToListFiles(Failure(reason=Reason.NO_PARTITION_COLUMN, detail=detail))
+        raise UnableToListFiles(detail, Reason.NO_PARTITION_COLUMN)
     is_text = columns.get(column) == "string"  # compared as it is, so that the filter is pushed into the files
     named = is_in(quote(column) if is_text else f"cast({quote(column)} as string)", keys)
     return f"({named} or {quote(column)} is null)" if HIVE_NULL in keys else named

@@ -152,15 +152,15 @@ def _open_database(table: Table) -> Database:
         detail = f"no driver opens {url.drivername}://: {type(error).__name__}"
         raise UnableToOpenSource(table, detail) from None
     if url.get_backend_name() in MYSQL:
-        event.listen(database, "connect", _in_utc)
+
+        @event.listens_for(database, "connect")
+        def use_utc(connection: Any, _: object) -> None:
+            """A TIMESTAMP is shown, compared and sampled as UTC, whatever zone the server is in."""
+            cursor = connection.cursor()
+            cursor.execute("set time_zone = '+00:00'")
+            cursor.close()
+
     return database
-
-
-def _in_utc(connection: Any, _: object) -> None:
-    """A TIMESTAMP is shown, compared and sampled as UTC, whatever zone the server is in."""
-    cursor = connection.cursor()
-    cursor.execute("set time_zone = '+00:00'")
-    cursor.close()
 
 
 def _refuse_our_own(connection: Connection, table: Table) -> None:

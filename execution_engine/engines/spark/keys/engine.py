@@ -86,12 +86,10 @@ class SparkKeys:
 
     @property
     def name(self) -> str:
-        """The table's."""
         return self.source.name
 
     @property
     def columns(self) -> Collection[str]:
-        """The table's."""
         return self.source.columns
 
     def row_count(self) -> int:
@@ -139,7 +137,6 @@ class SparkKeys:
         return filter_of_parts(shape, columns, parts, buckets, keys if counted else None)
 
     def missed(self, item: MeasurementRequest, shipped: KeyFilter, own_keys: int | None) -> MissedKeys:
-        """What the filter lacks of the keys in its buckets; ``own_keys``: how many these are, where it is known."""
         source, own = self.source, self._keys(item, shipped.buckets)
         is_small = self.row_count() <= PULLED_ROWS or (own_keys is not None and own_keys <= EXACT_KEYS)
         if source.rows == 0:
@@ -183,7 +180,6 @@ class SparkKeys:
         return sorted(row[TEXT] for row in action(rows.distinct().collect, rows=self.source.rows))
 
     def lowest(self, item: MeasurementRequest, size: int) -> list[str]:
-        """The texts of the keys of lowest hash, these first."""
         own = self._keys(item)
         parts = gathered(own, Lowest(size=size))
         if parts is not None:
@@ -193,7 +189,6 @@ class SparkKeys:
         return [row["k"] for row in rows]
 
     def there(self, columns: Sequence[str], texts: Sequence[str]) -> set[str]:
-        """Which of these texts are those of keys of these columns."""
         own, parts = KeysOf(source=self.source, columns=columns), None
         with suppress(UnableToTell):  # of very long texts
             parts = gathered(own, among_texts(texts))

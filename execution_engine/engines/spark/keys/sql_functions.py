@@ -101,7 +101,6 @@ class _Functions:
         return sql
 
     def _filter(self, argument: exp.Expr, tree: exp.Expr) -> KeyFilter:
-        """The filter that a literal or a subquery gives."""
         if isinstance(argument, exp.Literal) and argument.is_string:
             return _read(argument.this, self._key)
         if not isinstance(argument, exp.Subquery) or not isinstance(argument.this, exp.Select):
@@ -120,7 +119,6 @@ class _Functions:
         return _read(rows[0][0], None if is_ours else self._key)
 
     def _build_by_workers(self, query: exp.Select) -> KeyFilter:
-        """Of a query that only builds: by all workers."""
         keys = query.selects[0].unalias().expressions
         hashed = query.select(exp.alias_(self._hash(keys), HASH), append=False)
         frame = self._session.sql(self._sql(hashed))

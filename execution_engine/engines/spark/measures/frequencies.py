@@ -258,7 +258,17 @@ def take_histogram(source: SparkSource, item: MeasurementRequest) -> Measured:
         return NOTHING
     bins = bins_of(item.spec)
     if bins is None:
-        return _of_values(source, item)
+        text = f"cast({source.write.column(item.spec.columns[0])} as string)"
+        chosen = rows_of(source, condition_of(item.spec, source.write)).selectExpr(f"{text} as value")
+        frame = chosen.groupBy("value").count()
+        frame = frame.selectExpr("value", "count", "count(*) over () as values", "sum(count) over () as rows")
+        most = frame.orderBy("count", "value", ascending=[False, True]).limit(MOST_VALUES)
+        results = action(most.collect, rows=source.rows)
+        if not results:
+            return NOTHING
+        total = results[0]["rows"]
+        shares = [{"value": row["value"], "count": row["count"], "ratio": row["count"] / total} for row in results]
+        return Measured(value=float(results[0]["values"]), detail={"rows": total, "bins": shares})
     if problem := kind_problem(item.spec, ColumnKind.NUMERIC, source.kinds, source.name):
         return Measured(failure=problem)
     # two jobs: the least and the greatest number, then how many lie in each bin; the last bin has both its ends
@@ -272,19 +282,3 @@ def take_histogram(source: SparkSource, item: MeasurementRequest) -> Measured:
     at = f"case when x is not null then cast({place} as int) end"  # least() alone would put the nulls there too
     counted = action(rows.selectExpr(f"{at} as at").groupBy("at").count().collect, rows=source.rows)
     return of_bins(bounds, {row["at"]: row["count"] for row in counted})
-
-
-def _of_values(source: SparkSource, item: MeasurementRequest) -> Measured:
-    text = f"cast({source.write.column(item.spec.columns[0])} as string)"
-    counted = (
-        rows_of(source, condition_of(item.spec, source.write)).selectExpr(f"{text} as value").groupBy("value").count()
-    )
-    frame = counted.selectExpr("value", "count", "count(*) over () as values", "sum(count) over () as rows")
-    results = action(
-        frame.orderBy("count", "value", ascending=[False, True]).limit(MOST_VALUES).collect, rows=source.rows
-    )
-    if not results:
-        return NOTHING
-    rows = results[0]["rows"]
-    bins = [{"value": row["value"], "count": row["count"], "ratio": row["count"] / rows} for row in results]
-    return Measured(value=float(results[0]["values"]), detail={"rows": rows, "bins": bins})

@@ -1,6 +1,7 @@
 """Gathering statistics in Spark: each select one job, one that fails not taking others along."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,7 +87,8 @@ def gather(source: SparkSource, requests: Sequence[StatisticRequest]) -> dict[St
     """Every statistic asked: told by the footers, or gathered in as few jobs as their kinds allow."""
     results: dict[StatisticRequest, Value | Failure] = dict(footer_values(source.footers, requests))
     for select in selects([request for request in requests if request not in results], together=source.small):
-        results |= _gathered(source, select)
+        job = partial(_collect_select, source, select)
+        results |= zip(select.requests, results_by_halves(source, select.requests, job), strict=True)
     return results
 
 
@@ -104,20 +106,12 @@ def results_by_halves(
     return [*results_by_halves(source, items[:middle], job), *results_by_halves(source, items[middle:], job)]
 
 
-def _gathered(source: SparkSource, select: Select) -> dict[StatisticRequest, Value | Failure]:
-    def job(requests: Sequence[StatisticRequest]) -> list[Value]:
-        if select.clauses and len(requests) == len(select.requests):
-            return _by_mask(source, select)
-        (row,) = collected(
-            source, [sql for request in requests for sql in aggregates(request.statistic, request.where)]
-        )
+def _collect_select(source: SparkSource, select: Select, requests: Sequence[StatisticRequest]) -> list[Value]:
+    if not select.clauses or len(requests) < len(select.requests):
+        written = [sql for request in requests for sql in aggregates(request.statistic, request.where)]
+        (row,) = collected(source, written)
         return values([request.statistic for request in requests], row)
-
-    return dict(zip(select.requests, results_by_halves(source, select.requests, job), strict=True))
-
-
-def _by_mask(source: SparkSource, select: Select) -> list[Value]:
-    """Each statistic once for each combination of clauses that rows meet, merged over those of the wanted clause."""
+    # each statistic once for each combination of clauses that rows meet, merged over those of the wanted clause
     statistics = list(dict.fromkeys(request.statistic for request in select.requests))
     written = [sql for statistic in statistics for sql in aggregates(statistic)]
     rows = collected(source, written, by=[mask(select.clauses)])

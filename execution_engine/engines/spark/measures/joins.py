@@ -3,7 +3,7 @@
 from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.gathering import condition_of
 from execution_engine.engines.native.key_metrics import NAMED_KEYS, named
-from execution_engine.engines.protocol import Measured, MeasurementRequest
+from execution_engine.engines.protocol import Measured, MeasurementRequest, failed
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import hash_of, rows_of, text_of
 from execution_engine.engines.spark.sources import SparkSource, open_beside
@@ -104,7 +104,7 @@ def compare_records(source: SparkSource, item: MeasurementRequest) -> Measured:
         detail = (
             f"of the keys of {on} are {description}: name columns by on= that tell the rows apart, or mend the keys"
         )
-        return Measured(failure=Failure(reason=Reason.UNDEFINED, detail=detail))
+        return failed(Reason.UNDEFINED, detail)
     counted = {kind: rows_by_kind[kind]["sum(own)"] if kind in rows_by_kind else 0 for kind in KINDS}
     rows = sum(counted.values())
     return Measured(value=counted["equal"] / rows if rows else None, detail={"rows": rows, **counted})

@@ -19,7 +19,6 @@ from execution_engine.engines.spark.keys.key_sql import spread_rows_of
 from execution_engine.engines.spark.sources import SparkSource
 from execution_engine.metrics.definitions.profile import profiled, start_of
 from execution_engine.metrics.expressions import path_of
-from execution_engine.metrics.spec import MetricSpec
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import TableProfile, merged_profiles
 from execution_engine.profiles.stored import from_bytes, to_bytes
@@ -38,7 +37,16 @@ def take_profile(source: SparkSource, item: MeasurementRequest) -> Measured:
     if source.rows == 0:
         return measured_profile(TableProfile(rows=0, start=start))
     where = condition_of(item.spec, source.write)
-    written = _written(source, item.spec)
+    whole = [path_of(name)[0] for name in source.columns if len(path_of(name)) == 1]
+    types = {name.lower(): type_ for name, type_ in source.columns.items()}
+    names = list(item.spec.columns) or [
+        name for name in source.columns if len(path_of(name)) == 1 and path_of(name)[0] in profiled(item.spec, whole)
+    ]
+    written = {}  # as SQL; of nested ones only whether there is a value
+    for name in names:
+        sql, is_nested = column(name), types[name.lower()].startswith(NESTED)
+        has_value = f"case when {sql} is not null then array(true) end"
+        written[".".join(path_of(name))] = has_value if is_nested else sql
     selected = [f"{sql} as c{at}" for at, sql in enumerate(written.values())]  # no dots: Spark takes them for fields
     is_large = where is None and source.rows is not None and source.rows > SAMPLED_ROWS
     drawn_from = source.rows if is_large else None  # whose rows are sampled
@@ -52,20 +60,6 @@ def take_profile(source: SparkSource, item: MeasurementRequest) -> Measured:
     profiles = [from_bytes(bytes(part["profile"])) for part in parts]
     profile = merged_profiles(profiles) if profiles else TableProfile(rows=0, start=start)
     return measured_profile(replace(profile, drawn_from=drawn_from))
-
-
-def _written(source: SparkSource, spec: MetricSpec) -> dict[str, str]:
-    """The columns by name as SQL; of nested ones only whether there is a value."""
-    whole = [path_of(name)[0] for name in source.columns if len(path_of(name)) == 1]
-    types = {name.lower(): type_ for name, type_ in source.columns.items()}
-    names = list(spec.columns) or [name for name in source.columns if path_of(name)[0] in profiled(spec, whole)]
-    expressions = {}
-    for name in names:
-        if spec.columns or len(path_of(name)) == 1:
-            sql, is_nested = column(name), types[name.lower()].startswith(NESTED)
-            there = f"case when {sql} is not null then array(true) end"
-            expressions[".".join(path_of(name))] = there if is_nested else sql
-    return expressions
 
 
 def _task(names: Sequence[str], start: float | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
