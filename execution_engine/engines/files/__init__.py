@@ -1,4 +1,4 @@
 """The files of a table: found, told apart by fingerprints, and read as far as their footers tell.
 
-Rows are read in ``arrow`` and in ``spark``.
+Rows are read in ``native`` and in ``spark``.
 """

@@ -90,8 +90,15 @@ def batches(opened: Sequence[Opened]) -> Iterator[list[Opened]]:
     """The units that may share a job: of one shape, small, and asked for the same; units alone are not given."""
     alike: dict[object, list[Opened]] = defaultdict(list)
     for member in opened:
-        if _may_share(member):
-            alike[_files(member).kind, tuple(item.spec for item in member.unit.requests)].append(member)
+        source, specs = member.source, tuple(item.spec for item in member.unit.requests)
+        if source.files is None or not source.small or source.rows is None or source.rows > BATCHED_ROWS:
+            continue
+        if any(type_ == NANOSECONDS for _, type_ in source.files.stored):
+            continue
+        if any(check_spec(spec, source.kinds, source.name, engine="spark") for spec in specs):
+            continue
+        if all(METRICS[spec.name].kind in SHARED and METRICS[spec.name].merges(spec) and not spec.by for spec in specs):
+            alike[source.files.kind, specs].append(member)
     for group in alike.values():
         batch: list[Opened] = []
         rows = 0
@@ -169,18 +176,6 @@ def _measured(
         item.key: measured_of(replace(twin, keep_state=item.keep_state), planned, gathered, counted)
         for item, twin in zip(member.unit.requests, batch[0].unit.requests, strict=True)
     }
-
-
-def _may_share(member: Opened) -> bool:
-    source = member.source
-    if source.files is None or not source.small or source.rows is None or source.rows > BATCHED_ROWS:
-        return False
-    if any(type_ == NANOSECONDS for _, type_ in source.files.stored):
-        return False
-    if any(check_spec(item.spec, source.kinds, source.name, engine="spark") for item in member.unit.requests):
-        return False
-    definitions = [(METRICS[item.spec.name], item.spec) for item in member.unit.requests]
-    return all(metric.kind in SHARED and metric.merges(spec) and not spec.by for metric, spec in definitions)
 
 
 def _files(member: Opened) -> Files:
