@@ -1,4 +1,4 @@
-"""The ways to reach people. A new one is a file beside its siblings and one line in ``channels``.
+"""The ways to reach people. A new one is a file beside its siblings, a class in ``KINDS``, a branch in ``channels``.
 
 Who is told, and when, is decided before; a channel only sends.
 """
@@ -21,6 +21,15 @@ from .pagerduty import PagerDutyChannel
 from .slack import SlackChannel
 from .teams import TeamsChannel
 from .webhook import WebhookChannel
+
+KINDS: tuple[type[Channel], ...] = (  # that a route may name
+    EmailChannel,
+    SlackChannel,
+    PagerDutyChannel,
+    TeamsChannel,
+    AppriseChannel,
+    WebhookChannel,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +95,7 @@ def is_reachable(recipient: str, team: str = "") -> bool:
 
 def is_addressed(name: str) -> bool:
     """Whether a route bears the name, or it is an address of a channel that does not take every text."""
-    return routes().own(name) is not None or any(
-        way.reaches(name) for way in channels() if way.name not in (LOG, WebhookChannel.name)
-    )
+    return routes().own(name) is not None or any(way.reaches(name) for way in channels() if not way.takes_any_name)
 
 
 def check_routes() -> Routes:
@@ -97,24 +104,11 @@ def check_routes() -> Routes:
     return read_routes(path, fault=address_fault) if path else Routes()
 
 
-SETTINGS = {  # of each channel what sets it up, and how its addresses are written
-    "email": ("ASSAY_EMAIL_URL", "write an address with an @"),
-    "slack": (
-        "ASSAY_SLACK_TOKEN",
-        'write "#channel" in quotes, or the id of a channel or a person such as C0123456789',
-    ),
-    "pagerduty": ("ASSAY_PAGERDUTY_KEYS", "write the name of a key in ASSAY_PAGERDUTY_KEYS"),
-    "teams": ("ASSAY_TEAMS_URLS", "write the name of a URL in ASSAY_TEAMS_URLS"),
-    "apprise": ("ASSAY_APPRISE_URLS", "write the name of a URL in ASSAY_APPRISE_URLS"),
-    "webhook": ("ASSAY_WEBHOOK_URL", "write any text"),
-}
-
-
 def address_fault(name: str, address: str) -> str | None:
     """What is wrong with an address of a route, if anything is; what the channel's settings do not name is."""
-    if name not in SETTINGS:
-        return f"found the unknown channel {name!r}: Known here: {', '.join(SETTINGS)}."
-    setting, form = SETTINGS[name]
+    kinds = {kind.name: kind for kind in KINDS}
+    if name not in kinds:
+        return f"found the unknown channel {name!r}: Known here: {', '.join(kinds)}."
     if (target := channel(name)) is None:
-        return f"found the channel {name!r}, which is not set up: set {setting}."
-    return None if target.reaches(address) else f"found {address!r}: {form}."
+        return f"found the channel {name!r}, which is not set up: set {kinds[name].setting}."
+    return None if target.reaches(address) else f"found {address!r}: {target.address_form}."

@@ -17,6 +17,8 @@ class AppriseChannel(NamedChannel):
     permits_private: bool = False
 
     name = "apprise"
+    setting = "ASSAY_APPRISE_URLS"
+    address_form = "write the name of a URL in ASSAY_APPRISE_URLS"
 
     def send(self, message: ChannelMessage) -> str:
         """Hand it to apprise, as text; apprise does not say why it failed, so it is tried again."""

@@ -72,6 +72,9 @@ class Channel:
     """One way to reach people."""
 
     name: ClassVar[str]  # that notices bear
+    setting: ClassVar[str] = ""  # what sets it up; none for the log, which no route names
+    address_form: ClassVar[str] = ""  # how its addresses are written
+    takes_any_name = False  # whether every text is an address: no name is known to be one then
     edits = False  # whether it can change a message that it sent: then one message follows an incident to its end
 
     def reaches(self, recipient: str) -> bool:

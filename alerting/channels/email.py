@@ -25,6 +25,8 @@ class EmailChannel(Channel):
     sender: str
 
     name = "email"
+    setting = "ASSAY_EMAIL_URL"
+    address_form = "write an address with an @"
 
     def reaches(self, recipient: str) -> bool:
         """Whether the recipient is an email address."""

@@ -14,6 +14,7 @@ class LogChannel(Channel):
     """Writes each notice as one event of the structured log."""
 
     name = LOG
+    takes_any_name = True
 
     def send(self, message: ChannelMessage) -> str:
         """One line in the log."""

@@ -32,6 +32,8 @@ class PagerDutyChannel(NamedChannel):
     calls: JsonCalls
 
     name = "pagerduty"
+    setting = "ASSAY_PAGERDUTY_KEYS"
+    address_form = "write the name of a key in ASSAY_PAGERDUTY_KEYS"
 
     def takes(self, event: str) -> bool:
         """Only what wakes people: no weekly report, no word to owners of downstreams."""

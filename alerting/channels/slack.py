@@ -104,6 +104,8 @@ class SlackChannel(Channel):
     calls: JsonCalls
 
     name = "slack"
+    setting = "ASSAY_SLACK_TOKEN"
+    address_form = 'write "#channel" in quotes, or the id of a channel or a person such as C0123456789'
     edits = True
 
     def reaches(self, recipient: str) -> bool:

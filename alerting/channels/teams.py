@@ -25,6 +25,8 @@ class TeamsChannel(NamedChannel):
     permits_private: bool = False
 
     name = "teams"
+    setting = "ASSAY_TEAMS_URLS"
+    address_form = "write the name of a URL in ASSAY_TEAMS_URLS"
 
     def send(self, message: ChannelMessage) -> str:
         """Post one card."""

@@ -23,6 +23,9 @@ class WebhookChannel(Channel):
     secret: str = ""
 
     name = "webhook"
+    setting = "ASSAY_WEBHOOK_URL"
+    address_form = "write any text"
+    takes_any_name = True
 
     def send(self, message: ChannelMessage) -> str:
         """Post; a status below 500 that is no success and no plea for patience is permanent.
