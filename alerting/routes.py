@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -24,7 +24,8 @@ from assay.time.windows import boundary, zone
 # What a route says, and until when quiet hours last; all of it is pure, time is passed in.
 
 DAY = timedelta(days=1)
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+Day = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+DAYS: tuple[str, ...] = get_args(Day)
 ALL_TIERS = frozenset(range(6))
 
 
@@ -127,8 +128,7 @@ def _require_working_day(days: list[str]) -> list[str]:
 
 
 Clock = Annotated[time, BeforeValidator(_parse_clock)]
-Day = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-DigestDay = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "never"]
+DigestDay = Literal[Day, "never"]
 To = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S(.*\S)?$")]
 
 

@@ -166,7 +166,15 @@ def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ..
         opening = _opening(alert, Event.DOWNSTREAM, address, now)
         openings.append(_suppressed(opening, Hush.ALREADY_TOLD) if address.recipient in owners else opening)
     if alert.closed_at is None:
-        return (*_once_per_place(openings), *_once_per_place(_additions(alert, now)))
+        additions = []  # to each of the owner's addresses that were told: the tests that have begun to fail since
+        for address, new in ((address, alert.new_tests.get(address)) for address in dict.fromkeys(alert.owner)):
+            if new is not None and address in alert.addressees:
+                due_at, reason = _due(alert, address, new.since)
+                digest = blake2s("\n".join(sorted(new.tests)).encode(), digest_size=8).hexdigest()
+                notice = _notice(alert, Event.ALSO_FAILS, address, due_at, of=f"{digest}:")
+                is_due = now >= due_at
+                additions.append(notice if is_due else replace(notice, step=NoticeStep.WAIT, reason=reason))
+        return (*_once_per_place(openings), *_once_per_place(additions))
     # one closing per address: sent to all who were told and only to them, silence or not, after quiet hours
     event = Event.WITHDRAWN if alert.withdrawn else Event.RECOVERED
     notified = alert.addressees | alert.assignees
@@ -211,18 +219,6 @@ def _opening(alert: AlertFacts, event: Event, address: Address, now: datetime) -
     if alert.closed_at is not None:
         return _suppressed(notice, reason if alert.closed_at <= due_at else Hush.TOO_LATE)
     return notice if now >= due_at else replace(notice, step=NoticeStep.WAIT, reason=reason)
-
-
-def _additions(alert: AlertFacts, now: datetime) -> Iterator[PlannedNotice]:
-    """To each of the owner's addresses that were told: the tests that have begun to fail since."""
-    for address in dict.fromkeys(alert.owner):
-        new = alert.new_tests.get(address)
-        if new is None or address not in alert.addressees:
-            continue
-        due_at, reason = _due(alert, address, new.since)
-        digest = blake2s("\n".join(sorted(new.tests)).encode(), digest_size=8).hexdigest()
-        notice = _notice(alert, Event.ALSO_FAILS, address, due_at, of=f"{digest}:")
-        yield notice if now >= due_at else replace(notice, step=NoticeStep.WAIT, reason=reason)
 
 
 def _due(alert: AlertFacts, address: Address, since: datetime) -> tuple[datetime, Hush]:

@@ -194,7 +194,19 @@ def sentence_of(details: ErrorDetails, part: type[YamlPart]) -> str:
     if kind == "missing":
         return f"is missing: add {details['loc'][-1]}: …"
     if kind == "extra_forbidden":
-        return _unknown_key(str(details["loc"][-1]), _keys_at(part, details["loc"][:-1]))
+        *path, key = details["loc"]
+        schema = node = part.model_json_schema()
+        for step in path:
+            if "patternProperties" in node:  # keys of one's own, such as the names of columns
+                (node,) = node["patternProperties"].values()
+            elif isinstance(step, int):
+                node = node["items"]
+            else:
+                node = node["properties"].get(step, node)  # which of several parts was tried is no step
+            choices = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
+            reference = next((choice["$ref"] for choice in choices if "$ref" in choice), None)
+            node = schema["$defs"][reference.rpartition("/")[2]] if reference else node
+        return _unknown_key(str(key), list(node["properties"]))
     if kind == "value_error":
         return f"found {value}: {str(details['ctx']['error']).rstrip('.')}."
     message = _HINTS.get(kind) or details["msg"][:1].lower() + details["msg"][1:]
@@ -210,19 +222,3 @@ def _unknown_key(key: str, keys: list[str]) -> str:
     near = get_close_matches(key, keys)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"found the unknown key {key!r}: {hint}Known here: {', '.join(keys)}."
-
-
-def _keys_at(part: type[YamlPart], path: tuple[int | str, ...]) -> list[str]:
-    schema = part.model_json_schema()
-    node = schema
-    for step in path:
-        if "patternProperties" in node:  # keys of one's own, such as the names of columns
-            (node,) = node["patternProperties"].values()
-        elif isinstance(step, int):
-            node = node["items"]
-        else:
-            node = node["properties"].get(step, node)  # which of several parts was tried is no step
-        choices = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
-        reference = next((choice["$ref"] for choice in choices if "$ref" in choice), None)
-        node = schema["$defs"][reference.rpartition("/")[2]] if reference else node
-    return list(node["properties"])
