@@ -84,7 +84,9 @@ def is_ready(goal: str) -> bool:
 def stamp(goal: str) -> Path:
     """A file that exists once .venv was made ready for ``goal`` with just these dependencies and this Python."""
     locks = b"".join(path.read_bytes() for path in sorted(LOCKS.iterdir()))
-    parts = (ROOT / "pyproject.toml").read_bytes(), locks, sys.version.encode(), bytes(ROOT)
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    built_of = repr([settings["build-system"], settings["project"], settings["tool"]["hatch"]])  # not those of linters
+    parts = built_of.encode(), locks, sys.version.encode(), bytes(ROOT)
     digest = hashlib.blake2s(b"\0".join(parts), digest_size=8).hexdigest()
     return VENV / "stamps" / f"{goal}-{digest}"
 
