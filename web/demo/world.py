@@ -123,9 +123,9 @@ class DemoTable:
     build: Callable[[Lake, date], pa.Table]
     upstream: str | None = None
 
-    def usually_lands_at(self, day: date, datacenter: str = HOME) -> datetime:
-        """When the day's partition is there if all goes well."""
-        return window_of(day).end + self.lands_after + (timedelta() if datacenter == HOME else COPIED_AFTER)
+    def usually_lands_at(self, day: date) -> datetime:
+        """When the day's partition is there at home if all goes well."""
+        return window_of(day).end + self.lands_after
 
 
 def _flights_with_weather(lake: Lake, day: date) -> pa.Table:
