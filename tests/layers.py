@@ -37,6 +37,8 @@ QUICK = (  # of what stands above: one of each kind
     "tests/e2e/cases/test_ending_cases.py",
     "tests/e2e/cases/test_gate_cases.py",
     "tests/e2e/test_loop.py",
+    "tests/faults/guards/test_guards.py",
+    "tests/faults/test_invariants.py",
     "tests/integration/engines/test_metrics_against_references.py",
     "tests/integration/engines/test_who_reads.py",
     "tests/integration/verification/test_checks.py",

@@ -251,8 +251,8 @@ GUARDS = (
         edits=(
             Edit(
                 path="execution_engine/engines/child/process.py",
-                was="    if death.java == JAVA_OUT_OF_MEMORY:\n",
-                becomes="    if death.java == -1:\n",
+                was="    elif death.java == JAVA_OUT_OF_MEMORY:\n",
+                becomes="    elif death.java == -1:\n",
             ),
         ),
     ),

@@ -67,6 +67,7 @@ def test_answers_stand_in_the_page_one_row_a_guard(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "guard",
     [guard for guard in GUARDS if guard.experiment in IN_SECONDS],
