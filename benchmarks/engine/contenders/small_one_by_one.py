@@ -24,7 +24,9 @@ class SmallOneByOne:
 
     def run(self) -> Answer:
         """The checks that failed."""
-        reports = {folder.name: self.engine.scan(table_of(folder), WHOLE, wanted_of(folder)) for folder in self.folders}
+        reports = {
+            folder.name: self.engine.scan(table_of(folder), WHOLE, requests_of(folder)) for folder in self.folders
+        }
         return answer_of_all({name: numbers(report) for name, report in reports.items()})
 
 
@@ -33,7 +35,7 @@ def table_of(folder: Path) -> Table:
     return Table(name=folder.name, storage="parquet", location=str(folder))
 
 
-def wanted_of(folder: Path) -> tuple[MeasurementRequest, ...]:
+def requests_of(folder: Path) -> tuple[MeasurementRequest, ...]:
     """The five measurements of its schema."""
     return tuple(MeasurementRequest(key=check.name, spec=check.spec) for check in checks_of(folder.name.split("-")[0]))
 

@@ -7,7 +7,7 @@ from execution_engine.engines.protocol import WHOLE, Unit
 from .ours import OPTIONS, numbers, started_engine
 from .protocol import Answer, Task
 from .small_answers import answer_of_all
-from .small_one_by_one import table_of, wanted_of
+from .small_one_by_one import requests_of, table_of
 
 
 class SmallTogether:
@@ -29,7 +29,7 @@ class SmallTogether:
 
 
 def _unit(folder: Path) -> Unit:
-    return Unit(table=table_of(folder), part=WHOLE, requests=wanted_of(folder))
+    return Unit(table=table_of(folder), part=WHOLE, requests=requests_of(folder))
 
 
 CONTENDER = SmallTogether

@@ -325,7 +325,7 @@ def test_an_unknown_of_an_older_revision_is_judged_by_the_newest_at_once(fares: 
     assert columns(row, "state", "revision") == ("LEARNING", fares.revision_id)
 
 
-def kept(test: DataTest, **more: Any) -> Standing:
+def refold_stale_standing(test: DataTest, **more: Any) -> Standing:
     """What an older revision said, after the newest has only erred."""
     given = {"state": "FAIL", "last_outcome": "broken", "attempt": 3, "next_check_at": NOW, "excess": 5.0, **more}
     row: Standing = StandingFactory.create(data_test=test, revision=DataTestFactory.create().revision, **given)
@@ -338,7 +338,7 @@ def test_what_a_user_says_covers_the_word_of_an_older_revision_too(fares: DataTe
         dataset=fares.dataset, datacenter="sea", window_start=MONDAY.start, window_end=MONDAY.end, closely=True
     )
     own = waiver(fares, ends_at=NOW + 2 * DAY)
-    row = kept(fares, next_age_at=NOW + 3 * DAY)
+    row = refold_stale_standing(fares, next_age_at=NOW + 3 * DAY)
     assert columns(row, "state", "waiver", "attempt", "next_check_at") == ("FAIL", own.pk, 0, None)
     assert columns(row, "next_age_at") == (NOW + 2 * DAY,)
     assert flips() == [("FAIL", "FAIL", True, NOW, None)]
@@ -347,12 +347,12 @@ def test_what_a_user_says_covers_the_word_of_an_older_revision_too(fares: DataTe
 
 def test_an_end_that_comes_before_that_of_the_waiver_stays(fares: DataTest) -> None:
     waiver(fares, ends_at=NOW + 2 * DAY)
-    assert columns(kept(fares, next_age_at=NOW + DAY), "next_age_at") == (NOW + DAY,)
+    assert columns(refold_stale_standing(fares, next_age_at=NOW + DAY), "next_age_at") == (NOW + DAY,)
 
 
 def test_without_any_end_time_alone_changes_nothing_of_it(fares: DataTest) -> None:
     waiver(fares, kind=WaiverKind.ACCEPTED, excess=5.0)
-    assert columns(kept(fares), "next_age_at", "next_check_at") == (None, None)
+    assert columns(refold_stale_standing(fares), "next_age_at", "next_check_at") == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -362,13 +362,13 @@ def test_what_held_or_is_worse_than_what_was_accepted_is_not_covered(
     fares: DataTest, standing: dict[str, Any], excess: float
 ) -> None:
     waiver(fares, kind=WaiverKind.ACCEPTED, excess=excess)
-    assert columns(kept(fares, **standing), "waiver", "next_check_at") == (None, NOW)
+    assert columns(refold_stale_standing(fares, **standing), "waiver", "next_check_at") == (None, NOW)
 
 
 def test_a_waiver_that_covers_an_older_word_already_stays_its_waiver(fares: DataTest) -> None:
     first = waiver(DataTestFactory.create())
     waiver(fares)
-    assert columns(kept(fares, waiver=first), "waiver") == (first.pk,)
+    assert columns(refold_stale_standing(fares, waiver=first), "waiver") == (first.pk,)
     assert not Flip.objects.exists()
 
 

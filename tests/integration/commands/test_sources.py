@@ -52,7 +52,7 @@ def fares(assertion: str = "mean(fare) >= 5", name: str = "fares") -> str:
     return f"tests:\n  - {{dataset: raw.trips, name: {name}, assertion: {assertion}, severity: soft}}"
 
 
-def said(capsys: Capture, *arguments: object) -> tuple[int, str]:
+def run_and_read(capsys: Capture, *arguments: object) -> tuple[int, str]:
     capsys.readouterr()
     code = run_command([str(argument) for argument in arguments])
     told = capsys.readouterr()
@@ -67,8 +67,8 @@ def test_a_second_file_of_the_same_name_is_refused_and_takes_nothing_from_the_fi
     tmp_path: Path, capsys: Capture
 ) -> None:
     ours, theirs = write(tmp_path / "a" / "catalog.yaml", "raw.a"), write(tmp_path / "b" / "catalog.yaml", "raw.b")
-    assert said(capsys, "sync", ours)[0] == ExitCode.HELD
-    code, told = said(capsys, "sync", theirs)
+    assert run_and_read(capsys, "sync", ours)[0] == ExitCode.HELD
+    code, told = run_and_read(capsys, "sync", theirs)
     assert code == ExitCode.UNABLE
     assert str(ours) in told
     assert str(theirs) in told
@@ -78,39 +78,39 @@ def test_a_second_file_of_the_same_name_is_refused_and_takes_nothing_from_the_fi
 def test_files_that_name_their_sources_live_side_by_side(tmp_path: Path, capsys: Capture) -> None:
     for team in ("a", "b"):
         path = write(tmp_path / team / "catalog.yaml", f"raw.{team}", source=f"team-{team}")
-        assert said(capsys, "sync", path)[0] == ExitCode.HELD
+        assert run_and_read(capsys, "sync", path)[0] == ExitCode.HELD
     assert Dataset.objects.filter(missing_since__isnull=True).count() == 2
 
 
 def test_a_named_source_may_be_read_from_another_place(tmp_path: Path, capsys: Capture) -> None:
     for build in ("build-1", "build-2"):
         path = write(tmp_path / build / "catalog.yaml", "raw.a", source="team-a")
-        assert said(capsys, "sync", path)[0] == ExitCode.HELD
+        assert run_and_read(capsys, "sync", path)[0] == ExitCode.HELD
 
 
 def test_a_folder_is_one_source_in_which_files_may_be_renamed(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "catalog"
     trips, cities = write(folder / "trips.yaml", "raw.trips"), write(folder / "cities.yml", "raw.cities")
     write(folder / "lineage.yaml", more="lineage: [{upstream: raw.cities, downstream: raw.trips}]")
-    assert said(capsys, "sync", folder)[0] == ExitCode.HELD
+    assert run_and_read(capsys, "sync", folder)[0] == ExitCode.HELD
     trips.rename(folder / "rides.yaml")
-    told = said(capsys, "sync", folder)[1]
+    told = run_and_read(capsys, "sync", folder)[1]
     assert (missing(), LineageEdge.objects.count()) == (set(), 1)
     assert "changed: none" in told
     cities.unlink()
     (folder / "lineage.yaml").unlink()
-    said(capsys, "sync", folder)
+    run_and_read(capsys, "sync", folder)
     assert missing() == {"raw.cities"}
 
 
 def test_a_dataset_of_another_source_is_refused_until_that_lets_go_of_it(tmp_path: Path, capsys: Capture) -> None:
     ours, theirs = write(tmp_path / "ours.yaml", "raw.trips"), write(tmp_path / "theirs.yaml", "RAW.Trips")
-    said(capsys, "sync", ours)
-    code, told = said(capsys, "sync", theirs)
+    run_and_read(capsys, "sync", ours)
+    code, told = run_and_read(capsys, "sync", theirs)
     assert code == ExitCode.UNABLE
     assert f"{theirs}:2: raw.trips belongs to the source 'ours' ({ours})" in told
-    assert said(capsys, "sync", "--remove-source", "ours")[0] == ExitCode.HELD
-    assert said(capsys, "sync", theirs)[0] == ExitCode.HELD
+    assert run_and_read(capsys, "sync", "--remove-source", "ours")[0] == ExitCode.HELD
+    assert run_and_read(capsys, "sync", theirs)[0] == ExitCode.HELD
     assert Dataset.objects.get().source == "theirs"
     assert missing() == set()
 
@@ -118,15 +118,15 @@ def test_a_dataset_of_another_source_is_refused_until_that_lets_go_of_it(tmp_pat
 def test_more_than_a_tenth_and_more_than_five_go_only_where_that_is_meant(tmp_path: Path, capsys: Capture) -> None:
     names = [f"raw.t{number}" for number in range(12)]
     path = write(tmp_path / "catalog.yaml", *names)
-    said(capsys, "sync", path)
+    run_and_read(capsys, "sync", path)
     write(path, *names[:6])
     for command in ("plan", "sync"):
-        code, told = said(capsys, command, path)
+        code, told = run_and_read(capsys, command, path)
         assert code == (ExitCode.FAILED if command == "plan" else ExitCode.UNABLE)
         assert "6 of its 12 datasets would leave the source at once: raw.t10, raw.t11, raw.t6" in told
         assert "--allow-removal" in told
     assert missing() == set()
-    assert said(capsys, "sync", path, "--allow-removal")[0] == ExitCode.HELD
+    assert run_and_read(capsys, "sync", path, "--allow-removal")[0] == ExitCode.HELD
     assert missing() == set(names[6:])
 
 
@@ -134,12 +134,12 @@ def test_a_test_that_left_its_file_is_retired_after_the_grace_and_its_incident_w
     tmp_path: Path, capsys: Capture
 ) -> None:
     path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
-    said(capsys, "sync", path)
+    run_and_read(capsys, "sync", path)
     test = DataTest.objects.get(name="fares")
     StandingFactory.create(data_test=test, revision=test.revision, state="FAIL", last_outcome="broken")
     SpoiltWindowFactory.create(incident=IncidentFactory.create(dataset=test.dataset), data_test=test, datacenter="sea")
     write(path, "raw.trips")
-    said(capsys, "sync", path)
+    run_and_read(capsys, "sync", path)
     assert live() == {"fares"}
     clock.simulate(NOW + DAY)
     _settle()
@@ -150,9 +150,9 @@ def test_a_test_that_left_its_file_is_retired_after_the_grace_and_its_incident_w
 def test_a_plan_is_a_diff_of_datasets_lineage_and_tests(tmp_path: Path, capsys: Capture) -> None:
     more = "lineage: [{upstream: raw.cities, downstream: raw.trips, one_to_one: true}]\n" + fares()
     path = write(tmp_path / "catalog.yaml", "raw.trips", "raw.cities", more=more)
-    said(capsys, "sync", path)
+    run_and_read(capsys, "sync", path)
     write(path, "raw.trips", "raw.rides", tier=2, more=fares("mean(fare) >= 6", name="higher"))
-    code, told = said(capsys, "plan", path)
+    code, told = run_and_read(capsys, "plan", path)
     lines = [" ".join(line.split()) for line in told.splitlines()]
     assert code == ExitCode.HELD
     for line in (
@@ -174,9 +174,9 @@ def test_a_plan_is_a_diff_of_datasets_lineage_and_tests(tmp_path: Path, capsys: 
 
 def test_a_plan_as_json_holds_every_field_before_and_after(tmp_path: Path, capsys: Capture) -> None:
     path = write(tmp_path / "catalog.yaml", "raw.trips", more=fares())
-    said(capsys, "sync", path)
+    run_and_read(capsys, "sync", path)
     write(path, "raw.trips", more=fares("mean(fare) >= 6"))
-    planned: Any = json.loads(said(capsys, "plan", path, "--json")[1])
+    planned: Any = json.loads(run_and_read(capsys, "plan", path, "--json")[1])
     assert [(change["sign"], change["name"]) for change in planned["changes"]] == [("~", "raw.trips: fares")]
     assert planned["changes"][0]["fields"] == {"assertion": ["mean(fare) >= 5", "mean(fare) >= 6"]}
 
@@ -191,7 +191,7 @@ def test_every_mistake_of_an_assertion_is_told_with_file_line_test_and_caret(
     path = write(
         tmp_path / "catalog.yaml", "raw.trips", more=f"lineage: [{{upstream: raw.x, downstream: raw.trips}}]\n{more}"
     )
-    code, told = said(capsys, command, path)
+    code, told = run_and_read(capsys, command, path)
     assert code == ExitCode.UNABLE
     assert f"{path}:9: lineage[0].upstream: found 'raw.x'" in told
     for line, name in ((11, "fares"), (14, "kind"), (17, "words")):

@@ -51,11 +51,11 @@ def under(case: Case, clause: str, met: Callable[[pd.DataFrame], Sequence[bool]]
 
 
 def scan(engine: SparkEngine, table: Table, cases: Sequence[Case], key: str) -> list[Measured]:
-    report = engine.scan(table, Part(keys=(key,)), wanted(cases))
+    report = engine.scan(table, Part(keys=(key,)), requests_of(cases))
     return [report.measured[str(at)] for at in range(len(cases))]
 
 
-def wanted(cases: Sequence[Case]) -> tuple[MeasurementRequest, ...]:
+def requests_of(cases: Sequence[Case]) -> tuple[MeasurementRequest, ...]:
     return tuple(MeasurementRequest(key=str(at), spec=each.spec) for at, each in enumerate(cases))
 
 

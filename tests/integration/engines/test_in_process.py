@@ -46,7 +46,7 @@ def here() -> Iterator[SparkEngine]:
     engine.close()
 
 
-def wanted(specs: tuple[MetricSpec, ...]) -> tuple[MeasurementRequest, ...]:
+def requests_of(specs: tuple[MetricSpec, ...]) -> tuple[MeasurementRequest, ...]:
     return tuple(MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs)
 
 
@@ -69,7 +69,7 @@ def test_a_small_part_is_read_here_as_spark_reads_it_without_a_job(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    unit = Unit(table=write_trips(tmp_path), part=Part(keys=keys), requests=wanted(SPECS))
+    unit = Unit(table=write_trips(tmp_path), part=Part(keys=keys), requests=requests_of(SPECS))
     told = here.scan(unit.table, unit.part, unit.requests)
     kernels, aggregates = (by_spark(spark_engine, monkeypatch, unit, native=native) for native in (True, False))
     assert told.spark_jobs == 0
@@ -83,7 +83,7 @@ def test_windows_that_are_scanned_together_need_no_job_where_each_is_small(
     here: SparkEngine, spark_engine: SparkEngine, tmp_path: Path
 ) -> None:
     table = write_trips(tmp_path)
-    units = [Unit(table=table, part=Part(keys=(day,)), requests=wanted(SPECS[:6])) for day in (DAY, OTHER_DAY)]
+    units = [Unit(table=table, part=Part(keys=(day,)), requests=requests_of(SPECS[:6])) for day in (DAY, OTHER_DAY)]
     told, by_jobs = here.scan_all(units), spark_engine.scan_all(units)
     assert [report.spark_jobs for report in told] == [0, 0]
     assert here._session is None
@@ -96,7 +96,7 @@ def test_what_the_kernels_leave_to_spark_takes_all_that_is_asked_of_its_part_alo
     spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = write_trips(tmp_path)
-    some = wanted((metric("mean", "fare"), metric("compliance", arguments=("fare + 1 > 5",))))
+    some = requests_of((metric("mean", "fare"), metric("compliance", arguments=("fare + 1 > 5",))))
     units = [
         Unit(table=table, part=Part(keys=(DAY,)), requests=some),
         Unit(table=table, part=Part(keys=(OTHER_DAY,)), requests=some[:1]),
@@ -115,7 +115,7 @@ def test_as_many_bytes_as_the_bound_are_sparks_and_so_is_everything_with_a_bound
 ) -> None:
     pq.write_table(pa.table({"fare": [1.5, 2.0]}), tmp_path / "a.parquet")
     size = (tmp_path / "a.parquet").stat().st_size
-    asked = wanted((metric("mean", "fare"),))
+    asked = requests_of((metric("mean", "fare"),))
     jobs = {}
     for most in (0, size, size + 1):
         monkeypatch.setattr(spark_engine, "_options", replace(spark_engine._options, in_process_bytes=most))
@@ -128,7 +128,7 @@ def test_a_part_that_cannot_be_read_here_fails_as_spark_says(
     spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
-    asked = wanted((metric("mean", "fare"),))
+    asked = requests_of((metric("mean", "fare"),))
     expected = spark_engine.scan(parquet(tmp_path), WHOLE, asked)
     monkeypatch.setattr(spark_engine, "_options", replace(spark_engine._options, in_process_bytes=MANY))
     assert spark_engine.scan(parquet(tmp_path), WHOLE, asked).measured == expected.measured
@@ -147,7 +147,7 @@ def test_a_child_that_reads_on_after_its_deadline_is_killed(tmp_path: Path, monk
     columns = {f"c{at}": random.integers(0, 1 << 60, 500_000) for at in range(8)}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     table = Table(name="wide", storage="parquet", location=str(tmp_path))
-    asked = wanted(tuple(metric("uniqueness", name, "c0") for name in list(columns)[1:]))
+    asked = requests_of(tuple(metric("uniqueness", name, "c0") for name in list(columns)[1:]))
     engine = ChildEngine(ChildOptions(spark=HERE, limits=Limits(deadline_seconds=0.1)))
     try:
         report = engine.scan(table, WHOLE, asked)

@@ -16,7 +16,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.group_values import GroupValues
 from tests.integration.engines.many_types import Rows, frame_of, null_rows, random_rows, write
 from tests.integration.engines.metric_cases import EXACT
-from tests.integration.engines.references import as_text, differences, scan, under, wanted
+from tests.integration.engines.references import as_text, differences, requests_of, scan, under
 
 PARTS: Mapping[str, Rows] = {"random": random_rows(700), "nulls": null_rows(5), "empty": [], "one": random_rows(1, 3)}
 FRAMES = {key: frame_of(rows) for key, rows in PARTS.items()}
@@ -98,7 +98,7 @@ def test_each_group_is_measured_as_if_it_were_the_table(
 
 def test_parts_that_share_a_job_are_measured_apart(spark_engine: SparkEngine, many: Table) -> None:
     cases = [each for each in EXACT if METRICS[each.spec.name].merges(each.spec)]
-    units = [Unit(table=many, part=Part(keys=(key,)), requests=wanted(cases)) for key in PARTS]
+    units = [Unit(table=many, part=Part(keys=(key,)), requests=requests_of(cases)) for key in PARTS]
     for key, report in zip(PARTS, spark_engine.scan_all(units), strict=True):
         assert differences(cases, [report.measured[str(at)] for at in range(len(cases))], FRAMES[key]) == []
 
@@ -112,6 +112,6 @@ def test_footers_tell_what_the_rows_tell(spark_engine: SparkEngine, tmp_path: Pa
         for each in EXACT
         if each.spec.name in ("row_count", "completeness", "min", "max") and set(each.spec.columns) <= set(columns)
     ]
-    report = spark_engine.scan(table, Part(keys=("random",)), wanted(cases))
+    report = spark_engine.scan(table, Part(keys=("random",)), requests_of(cases))
     assert differences(cases, list(report.measured.values()), FRAMES["random"]) == []
     assert is_connect(spark_engine.session) or report.spark_jobs == (0 if statistics else 1)

@@ -56,7 +56,7 @@ def scanned(
         engine._options = options
 
 
-def told_otherwise(table: Table, wanted: Sequence[MeasurementRequest], ours: ScanReport) -> str:
+def describe_difference(table: Table, wanted: Sequence[MeasurementRequest], ours: ScanReport) -> str:
     """How the kernels in this process differ from those in Spark, asked of each by itself, and of all together."""
     alone = {item.key: report_without_spark(table, [item]) for item in wanted}
     reports = [report for report in alone.values() if report]
@@ -78,7 +78,7 @@ def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec], *, here
     here, there = (scanned(engine, table, wanted, by_kernels=by_kernels) for by_kernels in (True, False))
     assert there.read_by.kernels == 0
     assert dict(here.measured) == dict(there.measured)
-    assert not here_too or told_otherwise(table, wanted, here) == ""
+    assert not here_too or describe_difference(table, wanted, here) == ""
     states = {spec.name: here.measured[item.key].state for spec, item in zip(specs, wanted, strict=True)}
     more = [
         MeasurementRequest(key=name, spec=spec, inputs={source: states[source] or b""})
@@ -90,7 +90,7 @@ def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec], *, here
     ]
     found, expected = (scanned(engine, table, more, by_kernels=by_kernels) for by_kernels in (True, False))
     assert dict(found.measured) == dict(expected.measured)
-    assert not here_too or not more or told_otherwise(table, more, found) == ""
+    assert not here_too or not more or describe_difference(table, more, found) == ""
     return here.read_by
 
 
@@ -221,7 +221,7 @@ def compared(engine: SparkEngine, table: Table, *wanted: MeasurementRequest) -> 
     """What the kernels in Spark tell, once those here and Spark alone have told the same."""
     here, there = (scanned(engine, table, wanted, by_kernels=by_kernels) for by_kernels in (True, False))
     assert dict(here.measured) == dict(there.measured)
-    assert told_otherwise(table, wanted, here) == ""
+    assert describe_difference(table, wanted, here) == ""
     return here
 
 

@@ -37,12 +37,12 @@ def write(folder: Path, cities: Sequence[str | None] = ("rome", "oslo", None)) -
     return Table(name="rides", storage="parquet", location=str(folder))
 
 
-def asked(*specs: MetricSpec) -> tuple[MeasurementRequest, ...]:
+def requests_of(*specs: MetricSpec) -> tuple[MeasurementRequest, ...]:
     return tuple(MeasurementRequest(key=spec.text, spec=spec) for spec in specs)
 
 
 def who_read(engine: SparkEngine | ChildEngine, table: Table, *specs: MetricSpec) -> ReadBy:
-    return engine.scan(table, WHOLE, asked(*specs)).read_by
+    return engine.scan(table, WHOLE, requests_of(*specs)).read_by
 
 
 def without_kernels(engine: SparkEngine, table: Table, *specs: MetricSpec) -> ReadBy:
@@ -192,7 +192,8 @@ def units_of(
     folder: Path, *specs: MetricSpec, cities: Sequence[Sequence[str]] = (("rome",), ("oslo", "lima"))
 ) -> list[Unit]:
     return [
-        Unit(table=write(folder / str(at), some), part=WHOLE, requests=asked(*specs)) for at, some in enumerate(cities)
+        Unit(table=write(folder / str(at), some), part=WHOLE, requests=requests_of(*specs))
+        for at, some in enumerate(cities)
     ]
 
 
@@ -234,7 +235,7 @@ def test_tables_that_share_a_job_without_kernels_say_so(tmp_path: Path, spark_en
 
 def test_small_files_that_arrow_reads_here_count_as_read_without_spark(rides: Table) -> None:
     report = report_without_spark(
-        rides, asked(metric("row_count"), metric("max", "fare"), metric("uniqueness", "city"))
+        rides, requests_of(metric("row_count"), metric("max", "fare"), metric("uniqueness", "city"))
     )
     assert report is not None
     assert report.read_by == ReadBy(footers=1, kernels=2)

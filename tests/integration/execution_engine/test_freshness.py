@@ -47,13 +47,13 @@ def judged(loop: Loop, dataset: Dataset, count: int, **more: Any) -> tuple[str, 
     return run.outcome, run.sentence.partition("; ")[2]
 
 
-def told(dataset: Dataset, **more: Any) -> None:
+def tell_completion(dataset: Dataset, **more: Any) -> None:
     given = {"datacenter": "sea", "window": MONDAY, "pipeline": "load", "now": DUE - HOUR, **more}
     record_completion(dataset=dataset, **given)
 
 
 def test_a_completion_says_how_many_rows_there_should_be(loop: Loop, trips: Dataset) -> None:
-    told(trips, rows=100)
+    tell_completion(trips, rows=100)
     assert judged(loop, trips, 89) == ("broken", "incomplete: 89 of 100 rows that the pipeline told of")
     assert judged(loop, trips, 90) == ("held", "complete: 90 of 100 rows that the pipeline told of")
 
@@ -62,25 +62,25 @@ def test_a_completion_says_how_many_rows_there_should_be(loop: Loop, trips: Data
 def test_a_completion_of_something_else_says_nothing(loop: Loop, trips: Dataset, other: str) -> None:
     match other:
         case "datacenter":
-            told(trips, rows=100, datacenter="phx")
+            tell_completion(trips, rows=100, datacenter="phx")
         case "window":
             for window in (SUNDAY, day("2026-03-10")):  # both end or begin where Monday does
-                told(trips, rows=100, window=window)
+                tell_completion(trips, rows=100, window=window)
         case "kind":
-            told(trips, rows=100)
+            tell_completion(trips, rows=100)
             DataChange.objects.update(kind="rewritten")
         case "dataset":
-            told(DatasetFactory.create(), rows=100)
+            tell_completion(DatasetFactory.create(), rows=100)
     assert judged(loop, trips, 10) == ("held", NOBODY_KNOWS.format(10))
 
 
 def test_completions_count_in_the_order_in_which_they_came(loop: Loop, trips: Dataset) -> None:
-    told(trips, rows=100, mode="overwrite", run="b", now=DUE - HOUR)
-    told(trips, rows=10, mode="append", run="a", now=DUE - 2 * HOUR)
+    tell_completion(trips, rows=100, mode="overwrite", run="b", now=DUE - HOUR)
+    tell_completion(trips, rows=10, mode="append", run="a", now=DUE - 2 * HOUR)
     assert judged(loop, trips, 100) == ("held", "complete: 100 of 100 rows that the pipeline told of")
-    told(trips, rows=7, mode="append", run="c", now=DUE - SECOND)
+    tell_completion(trips, rows=7, mode="append", run="c", now=DUE - SECOND)
     assert judged(loop, trips, 100)[1] == "complete: 100 of 107 rows that the pipeline told of"
-    told(trips, rows=9, mode="append", run="c", now=DUE)  # the same run once more corrects itself
+    tell_completion(trips, rows=9, mode="append", run="c", now=DUE)  # the same run once more corrects itself
     assert judged(loop, trips, 100)[1] == "complete: 100 of 109 rows that the pipeline told of"
 
 
@@ -109,7 +109,7 @@ def test_what_was_elsewhere_or_of_another_day_is_not_usual(loop: Loop, trips: Da
 def test_a_history_says_nothing_where_a_pipeline_does(loop: Loop, trips: Dataset) -> None:
     for key in WEEKS:
         measured(trips, day(key), 100)
-    told(trips)
+    tell_completion(trips)
     assert judged(loop, trips, 10) == ("held", "complete: 10 rows, and the pipeline says that these are all")
 
 
@@ -141,7 +141,7 @@ def detail(run: Run) -> dict[str, Any]:
 
 def test_a_window_is_held_against_the_upstream_with_most_rows(loop: Loop, trips: Dataset) -> None:
     feed(loop, trips, ("few", 50), ("many", 100))
-    told(trips, rows=1)  # where there are upstreams, what its pipeline tells says nothing
+    tell_completion(trips, rows=1)  # where there are upstreams, what its pipeline tells says nothing
     assert judged(loop, trips, 89) == ("broken", "incomplete: 89 of 100 rows of raw.many")
     assert judged(loop, trips, 90) == ("held", "complete: 90 of 100 rows of raw.many")
 
@@ -149,7 +149,7 @@ def test_a_window_is_held_against_the_upstream_with_most_rows(loop: Loop, trips:
 def test_a_window_waits_where_it_has_all_that_its_upstream_has(loop: Loop, trips: Dataset) -> None:
     feed(loop, trips, ("events", 50))
     upstream = Dataset.objects.get(name="events")
-    told(upstream, rows=100)
+    tell_completion(upstream, rows=100)
     loop.write(trips, "2026-03-09", rows(50))
     run = loop.run(fresh(trips), MONDAY)
     said = "incomplete: 50 of 50 rows of raw.events; raw.events not complete yet"
@@ -159,7 +159,7 @@ def test_a_window_waits_where_it_has_all_that_its_upstream_has(loop: Loop, trips
     loop.write(trips, "2026-03-09", rows(40))
     run = loop.run(fresh(trips), MONDAY)
     assert (detail(run)["waits"], detail(run)["rows"]) == (False, 40)
-    told(upstream, rows=50, mode="overwrite", now=DUE)
+    tell_completion(upstream, rows=50, mode="overwrite", now=DUE)
     loop.write(trips, "2026-03-09", rows(50))
     run = loop.run(fresh(trips), MONDAY)
     assert (detail(run)["complete"], detail(run)["waits"], run.value) == (True, False, 0)

@@ -211,12 +211,12 @@ def test_a_table_whose_look_cannot_be_noted_keeps_no_other_from_it(loop: Loop, m
     Watch.objects.update(next_look_at=NOW)
     tell = watch._tell
 
-    def told(changed: list[Watch], now: datetime) -> None:
+    def tell_or_fail(changed: list[Watch], now: datetime) -> None:
         if trips in {row.dataset for row in changed}:
             raise ValueError("not this one")
         tell(changed, now)
 
-    monkeypatch.setattr(watch, "_tell", told)
+    monkeypatch.setattr(watch, "_tell", tell_or_fail)
     tasks.watch()
     assert (fresh(own).fingerprint, fresh(own).seen_at) == ("f", NOW)
     assert fresh(other).fingerprint != "f"

@@ -96,7 +96,7 @@ def has_read(test: DataTest, window: Window = MONDAY, over: Window | None = None
     return measurement(more.pop("dataset", test.dataset), window, run=run, **{"requested_at": NOW - DAY, **more})
 
 
-def asked() -> set[tuple[int, Window]]:
+def windows_to_rerun() -> set[tuple[int, Window]]:
     """The tests and windows that were asked to run again."""
     rows = Run.objects.filter(evaluated_at=None, reason="trigger", slot__contains=":change:")
     return {(row.data_test_id, row.window) for row in rows}
@@ -117,7 +117,7 @@ def test_what_has_read_changed_data_runs_again_over_the_windows_that_it_had(trip
     a_test(trips)
     row = change(trips)
     follow_change(row, NOW + HOUR)
-    assert asked() == {(reader.pk, MONDAY), (weekly.pk, week), (below.pk, MONDAY)}
+    assert windows_to_rerun() == {(reader.pk, MONDAY), (weekly.pk, week), (below.pk, MONDAY)}
     run = Run.objects.get(data_test=reader, evaluated_at=None)
     assert run.slot == f"{reader.pk}:{MONDAY.text}:trigger:change:{row.pk}"
     assert (run.requested_at, run.due_at) == (NOW + HOUR, NOW + HOUR)
@@ -132,9 +132,9 @@ def test_where_a_longer_window_looks_different_its_partitions_say_which_of_them_
     has_read(same, WEEKEND)
     has_read(around, longer)
     follow_change(change(trips, WEEKEND), NOW)
-    assert asked() == {(same.pk, WEEKEND), (around.pk, longer)}
+    assert windows_to_rerun() == {(same.pk, WEEKEND), (around.pk, longer)}
     follow_change(change(trips, WEEKEND, kind=ChangeKind.RESOLVED), NOW + DAY)
-    assert (inside.pk, SUNDAY) in asked()
+    assert (inside.pk, SUNDAY) in windows_to_rerun()
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_whole_table_runs_again_over_the_window_it_has_moved_to_while_it_is_no
     StandingFactory.create(data_test=table, window=moved, window_key="table", state=state, error_reason=error)
     StandingFactory.create(data_test=a_test(trips), state="FAIL")
     follow_change(change(trips), NOW)
-    assert asked() == ({(table.pk, moved)} if runs else set())
+    assert windows_to_rerun() == ({(table.pk, moved)} if runs else set())
 
 
 def test_a_completion_runs_all_tests_that_it_lets_judge(trips: Dataset) -> None:
@@ -170,7 +170,7 @@ def test_a_completion_runs_all_tests_that_it_lets_judge(trips: Dataset) -> None:
     a_test(trips, spoils="phx")
     a_test(DatasetFactory.create())
     follow_change(change(trips, WEEKEND, kind=ChangeKind.COMPLETED), NOW)
-    assert asked() == {(own.pk, SATURDAY), (own.pk, SUNDAY)}
+    assert windows_to_rerun() == {(own.pk, SATURDAY), (own.pk, SUNDAY)}
 
 
 def test_the_completion_of_a_copy_runs_what_runs_there_or_looks_at_it(trips: Dataset) -> None:
@@ -179,7 +179,7 @@ def test_the_completion_of_a_copy_runs_what_runs_there_or_looks_at_it(trips: Dat
     back = a_test(trips, datacenter="phx", spoils="sea")
     a_test(trips, datacenter="dca", spoils="dca")
     follow_change(change(trips, datacenter="phx", kind=ChangeKind.COMPLETED), NOW)
-    assert asked() == {(test.pk, MONDAY) for test in (there, looks, back)}
+    assert windows_to_rerun() == {(test.pk, MONDAY) for test in (there, looks, back)}
 
 
 def test_a_piece_of_a_partition_that_is_completed_lets_nothing_judge(trips: Dataset) -> None:
@@ -187,11 +187,11 @@ def test_a_piece_of_a_partition_that_is_completed_lets_nothing_judge(trips: Data
     half = Window(start=MONDAY.start, end=MONDAY.start + 12 * HOUR)
     has_read(reader)
     follow_change(change(trips, half, kind=ChangeKind.COMPLETED), NOW)
-    assert asked() == {(reader.pk, MONDAY)}
+    assert windows_to_rerun() == {(reader.pk, MONDAY)}
     assert own.pk != reader.pk
     whole = a_test(DatasetFactory.create(partition_column=""))
     follow_change(change(whole.dataset, half, kind=ChangeKind.COMPLETED), NOW)
-    assert len(asked()) == 1
+    assert len(windows_to_rerun()) == 1
 
 
 def test_a_long_window_is_followed_piece_by_piece_within_what_is_kept(trips: Dataset) -> None:
@@ -201,19 +201,19 @@ def test_a_long_window_is_followed_piece_by_piece_within_what_is_kept(trips: Dat
     follow_change(row, NOW)
     row.refresh_from_db()
     assert (row.followed_at, row.followed_until) == (None, long.start + 80 * DAY)
-    assert len(asked()) == 80
+    assert len(windows_to_rerun()) == 80
     follow_change(row, NOW + HOUR)
     row.refresh_from_db()
     assert (row.followed_at, row.followed_until) == (NOW + HOUR, long.start + 80 * DAY)
-    assert len(asked()) == 100
+    assert len(windows_to_rerun()) == 100
     Run.objects.all().delete()
     Dataset.objects.filter(pk=trips.pk).update(retention=3 * DAY, first_partition="2026-03-09")
     follow_change(DataChange.objects.get(pk=change(trips, long, kind=ChangeKind.COMPLETED).pk), NOW)
-    assert asked() == {(own.pk, MONDAY)}
+    assert windows_to_rerun() == {(own.pk, MONDAY)}
     gone = change(trips, day("2026-01-01"), kind=ChangeKind.COMPLETED)
     follow_change(DataChange.objects.get(pk=gone.pk), NOW + 2 * HOUR)
     gone.refresh_from_db()
-    assert (gone.followed_at, len(asked())) == (NOW + 2 * HOUR, 1)
+    assert (gone.followed_at, len(windows_to_rerun())) == (NOW + 2 * HOUR, 1)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def troubled(test: DataTest, **more: Any) -> Standing:
     return row
 
 
-def kept(row: Standing) -> tuple[datetime | None, int, str]:
+def check_of(row: Standing) -> tuple[datetime | None, int, str]:
     row.refresh_from_db()
     return row.next_check_at, row.attempt, row.state
 
@@ -378,13 +378,13 @@ def test_a_check_asks_for_a_run_and_names_the_instant_of_the_next(trips: Dataset
     assert run.slot == f"{test.pk}:{MONDAY.text}:check:2:20260310T120000.000000"
     key = ("raw.trips", "fares", MONDAY.text)
     then = next_check(3, after=NOW + SECOND, t0=NOW - 10 * HOUR, sustain=4 * HOUR, key=key)
-    assert kept(row) == (then, 3, "FAIL")
+    assert check_of(row) == (then, 3, "FAIL")
 
 
 def test_without_a_broken_result_checks_count_from_when_the_window_was_due(trips: Dataset) -> None:
     row = troubled(a_test(trips), state="PENDING", last_outcome="", error_reason="timeout", due_at=NOW - 15 * DAY)
     check_standing(row, NOW)
-    next_check_at = kept(row)[0]
+    next_check_at = check_of(row)[0]
     assert next_check_at is not None
     assert next_check_at - NOW > 20 * HOUR  # for a fortnight nobody has mended it
 
@@ -401,7 +401,7 @@ def test_only_whole_tables_are_checked_less_often_for_what_a_check_costs(
     read.save()
     row = troubled(test, last_run=Run.objects.get(), broken_since=NOW - 10 * HOUR)
     check_standing(row, NOW)
-    next_check_at = kept(row)[0]
+    next_check_at = check_of(row)[0]
     assert next_check_at is not None
     assert (next_check_at == NOW + 8 * HOUR) is waits
 
@@ -425,21 +425,21 @@ def test_what_is_right_waived_or_needs_a_person_is_checked_no_more(
     row = troubled(test, waiver=None if ends_at == "none" else waiver(test, ends_at=ends_at), **more)
     check_standing(row, NOW)
     assert Run.objects.exists() is is_checked
-    next_check_at, attempt, _ = kept(row)
+    next_check_at, attempt, _ = check_of(row)
     assert (next_check_at is not None, attempt) == ((True, 3) if is_checked else (False, 0))
 
 
 def test_what_a_test_of_a_partition_once_said_of_many_as_one_is_withdrawn(trips: Dataset) -> None:
     row = troubled(a_test(trips), window=WEEKEND)
     check_standing(row, NOW)
-    assert (kept(row), Run.objects.exists()) == ((None, 0, "UNTESTED"), False)
+    assert (check_of(row), Run.objects.exists()) == ((None, 0, "UNTESTED"), False)
 
 
 def test_a_window_that_is_kept_no_more_is_left_untested() -> None:
     test = a_test(DatasetFactory.create(retention=5 * DAY))
     row = troubled(test, window=day("2026-02-01"), next_age_at=NOW + DAY)
     check_standing(row, NOW)
-    assert kept(row) == (None, 0, "UNTESTED")
+    assert check_of(row) == (None, 0, "UNTESTED")
     assert row.next_age_at is None
     assert [flip.at for flip in Flip.objects.all()] == [NOW]
 

@@ -14,7 +14,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.states import from_bytes, merged
 from tests.integration.engines.alike import alike
 
-from .scans import Scans, gathered_here, magnitudes_of, measured_natively, opened, wanted_of
+from .scans import Scans, gathered_here, magnitudes_of, measured_natively, opened, requests_of
 from .suites import suite
 from .tables import write_drawn
 
@@ -38,7 +38,7 @@ def halved(session: SparkSession, seed: int, count: int) -> Scans:
             return found
         specs = {spec.text: spec for _ in range(count) for spec in suite(draw, drawn)}
         wanted = [
-            item for item in it.sound(wanted_of(list(specs.values()))) if METRICS[item.spec.name].merges(item.spec)
+            item for item in it.sound(requests_of(list(specs.values()))) if METRICS[item.spec.name].merges(item.spec)
         ]
         planned = plan(wanted, it.source.write)
         ours = measured_natively(wanted, planned, gathered_here(first.source, planned, apart=draw.random() < 0.5))

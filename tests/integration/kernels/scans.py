@@ -88,7 +88,7 @@ def asked_of_both(
     if (why := why_not_here(it.source)) is not None:
         found.declined[why.why] += count
         return found
-    suites = [it.sound(wanted_of(suite(draw, drawn))) for _ in range(count)]
+    suites = [it.sound(requests_of(suite(draw, drawn))) for _ in range(count)]
     ours = [_by_kernels(draw, it, wanted, found) for wanted in suites]
     both = {item.key: item for told, wanted in zip(ours, suites, strict=True) for item in wanted if item.key in told}
     theirs, magnitudes = it.by_spark(list(both.values())), magnitudes_of(it.source, list(both.values()))
@@ -98,7 +98,7 @@ def asked_of_both(
     return found
 
 
-def wanted_of(specs: Sequence[MetricSpec]) -> list[MeasurementRequest]:
+def requests_of(specs: Sequence[MetricSpec]) -> list[MeasurementRequest]:
     """The metrics, with their states, by their texts."""
     return [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs]
 

@@ -51,7 +51,7 @@ SPOILT = SpoiltFact(incident_id=7, category="freshness", hard=True, windows=(TOD
 CLAIM = ClaimFact(report_id=3, window=TODAY)
 
 
-def asked(window: Window | None = TODAY, *, place: str | None = "sea", **facts: Any) -> QualityAnswer:
+def answer_of(window: Window | None = TODAY, *, place: str | None = "sea", **facts: Any) -> QualityAnswer:
     known = {"tests": (TEST,), "calendar": CALENDAR, **facts}
     known.setdefault("held", {} if known.get("checks") else HELD)
     return judge(Facts(dataset="shop.rides", **known), RangeRequest(window=window, datacenter=place))
@@ -104,7 +104,7 @@ CASES: list[tuple[str, dict[str, Any], QualityStatus]] = [
 
 @pytest.mark.parametrize(("facts", "status"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_one_window(facts: dict[str, Any], status: QualityStatus) -> None:
-    assert asked(**facts).status is status
+    assert answer_of(**facts).status is status
 
 
 @pytest.mark.parametrize(
@@ -119,13 +119,13 @@ def test_one_window(facts: dict[str, Any], status: QualityStatus) -> None:
     ],
 )
 def test_a_range_is_parted_by_the_calendar(window: Window, status: QualityStatus, kinds: list[ReasonKind]) -> None:
-    found = asked(window)
+    found = answer_of(window)
     assert (found.status, [reason.kind for reason in found.reasons]) == (status, kinds)
 
 
 def test_one_hour_of_a_broken_day_is_bad() -> None:
     hour = Window(start=MONDAY + timedelta(hours=5), end=MONDAY + timedelta(hours=6))
-    found = asked(hour, checks=(replace(BROKEN, state=State.WARN),))
+    found = answer_of(hour, checks=(replace(BROKEN, state=State.WARN),))
     assert (found.status, found.reasons[0].windows) == (QualityStatus.BAD, (hour,))
     assert found.reasons[0].text == "freshness is broken (WARN): no incident yet"
 
@@ -134,7 +134,7 @@ def test_a_hole_of_one_day_is_found_in_two_hundred_years() -> None:
     known = {1: (days(-36_500, 0), days(2, 36_500))}
     begun = replace(TEST, judges_from=days(-36_500, 0).start)
     late = Calendar(due_to=days(36_501, 36_501).start, ended_to=days(36_501, 36_501).start)
-    found = asked(days(-36_500, 36_500), tests=(begun,), held=known, calendar=late)
+    found = answer_of(days(-36_500, 36_500), tests=(begun,), held=known, calendar=late)
     assert [(reason.kind, reason.windows) for reason in found.reasons] == [(ReasonKind.NOT_JUDGED, (days(1, 1),))]
     assert found.status is QualityStatus.UNKNOWN
 
@@ -146,24 +146,26 @@ def test_a_page_and_a_look_up_say_the_same_of_a_window_that_nobody_asked_a_run_o
 ) -> None:
     waiting = {1: (days(2, 2),)} if overdue else {}
     held: Mapping[int, Intervals] = {1: (days(-7, 1),)}
-    of_day = asked(days(2, 2), tests=(test,), held=held, waiting=waiting)
-    on_page = asked(None, place=None, tests=(test,), held=held, waiting=waiting)
+    of_day = answer_of(days(2, 2), tests=(test,), held=held, waiting=waiting)
+    on_page = answer_of(None, place=None, tests=(test,), held=held, waiting=waiting)
     is_unknown = QualityStatus.UNKNOWN in (of_day.status, on_page.status)
     assert (of_day.status is QualityStatus.UNKNOWN, on_page.status is QualityStatus.UNKNOWN) == (is_unknown, is_unknown)
     assert is_unknown is (overdue or test is TEST)
 
 
 def test_without_a_range_the_answer_is_how_things_stand() -> None:
-    assert asked(None).status is QualityStatus.GOOD
+    assert answer_of(None).status is QualityStatus.GOOD
     young = (replace(TEST, scheduled_to=TODAY.start),)
-    assert asked(None, held={}, tests=young).status is QualityStatus.UNTESTED
-    assert asked(None, held={}, tests=young, claims=(CLAIM,)).status is QualityStatus.REPORTED
-    assert asked(None, checks=(replace(BROKEN, windows=(days(-400, -400),)),), held=HELD).status is QualityStatus.BAD
+    assert answer_of(None, held={}, tests=young).status is QualityStatus.UNTESTED
+    assert answer_of(None, held={}, tests=young, claims=(CLAIM,)).status is QualityStatus.REPORTED
+    assert (
+        answer_of(None, checks=(replace(BROKEN, windows=(days(-400, -400),)),), held=HELD).status is QualityStatus.BAD
+    )
 
 
 def test_without_a_datacenter_every_copy_counts() -> None:
     away = replace(SPOILT, datacenter="phx")
-    answers = [asked(place=place, spoilt=(away,)).status for place in ("sea", "phx", None)]
+    answers = [answer_of(place=place, spoilt=(away,)).status for place in ("sea", "phx", None)]
     assert answers == [QualityStatus.GOOD, QualityStatus.BAD, QualityStatus.BAD]
 
 
@@ -175,7 +177,7 @@ def test_bad_outweighs_unknown_and_that_reported_and_that_untested_and_that_good
 
 
 def reasons_of(window: Window | None = TODAY, **facts: Any) -> list[Said]:
-    return list(asked(window, **facts).reasons)
+    return list(answer_of(window, **facts).reasons)
 
 
 OF_TEST: dict[str, Any] = {"windows": (TODAY,), "category": "freshness", "test": "freshness", "hard": True, "count": 1}
@@ -309,7 +311,7 @@ def test_a_claim_is_this_reason_of_the_part_that_was_asked_for() -> None:
 @pytest.mark.parametrize(("window", "windows"), [(TODAY, (TODAY,)), (None, ())])
 def test_a_dataset_that_nobody_knows_is_answered_with_this_alone(window: Window | None, windows: Intervals) -> None:
     text, status = "the catalog does not know shop.rides", QualityStatus.UNKNOWN
-    assert asked(window, is_known=False, checks=(BROKEN,)) == QualityAnswer(
+    assert answer_of(window, is_known=False, checks=(BROKEN,)) == QualityAnswer(
         dataset="shop.rides",
         request=RangeRequest(window=window, datacenter="sea"),
         status=status,
@@ -329,7 +331,7 @@ def test_a_dataset_that_nobody_knows_is_answered_with_this_alone(window: Window 
 def test_what_nothing_explains_is_untested_just_there(
     tests: tuple[DataTestFact, ...], window: Window | None, held: Mapping[int, Intervals], text: str, windows: Intervals
 ) -> None:
-    answer = asked(window, tests=tests, held=held)
+    answer = answer_of(window, tests=tests, held=held)
     expected = Said(
         kind=ReasonKind.NO_TEST, text=text, windows=windows, status=QualityStatus.UNTESTED, count=len(windows)
     )
@@ -337,7 +339,7 @@ def test_what_nothing_explains_is_untested_just_there(
 
 
 def test_what_is_explained_is_not_said_to_have_no_test_though_it_is_untested() -> None:
-    answer = asked(
+    answer = answer_of(
         None, checks=(replace(UNKNOWN, state=State.LEARNING),), held={}, tests=(replace(TEST, judges_from=None),)
     )
     assert (answer.status, [reason.kind for reason in answer.reasons]) == (
@@ -360,7 +362,7 @@ def test_what_is_explained_is_not_said_to_have_no_test_though_it_is_untested() -
     ],
 )
 def test_only_what_a_live_test_or_a_user_said_judges(facts: dict[str, Any], kinds: list[ReasonKind]) -> None:
-    answer = asked(**{"tests": (WEEKLY,), "held": {}, **facts})
+    answer = answer_of(**{"tests": (WEEKLY,), "held": {}, **facts})
     assert [reason.kind for reason in answer.reasons] == kinds
     assert (answer.status is QualityStatus.UNTESTED) is (kinds == [ReasonKind.NO_TEST])
 
@@ -394,7 +396,7 @@ def test_reasons_are_one_by_all_but_their_windows_with_a_count_and_the_weighties
 def test_categories_hold_throughout_where_a_test_of_partitions_passes_on_all_of_it(
     window: Window | None, held: Mapping[int, Intervals], tests: tuple[DataTestFact, ...], throughout: set[str]
 ) -> None:
-    assert asked(window, tests=tests, held=held).holds_throughout == throughout
+    assert answer_of(window, tests=tests, held=held).holds_throughout == throughout
 
 
 def test_tests_checks_and_passes_of_another_copy_are_none_here() -> None:
@@ -403,8 +405,8 @@ def test_tests_checks_and_passes_of_another_copy_are_none_here() -> None:
     broken = replace(BROKEN, test=away)
     assert [reason.text for reason in reasons_of(tests=(away,), held=held)] == ["no live test covers this window"]
     assert [reason.kind for reason in reasons_of(tests=(away,), checks=(broken,))] == [ReasonKind.NO_TEST]
-    assert asked(tests=(away,), held=held, place="phx").status is QualityStatus.GOOD
-    assert asked(tests=(away,), held=held, place=None).status is QualityStatus.GOOD
+    assert answer_of(tests=(away,), held=held, place="phx").status is QualityStatus.GOOD
+    assert answer_of(tests=(away,), held=held, place=None).status is QualityStatus.GOOD
 
 
 @pytest.mark.parametrize(
@@ -656,7 +658,7 @@ def test_what_is_due_without_a_run_of_it_is_overdue(
 
 
 def test_an_answer_names_its_dataset_and_what_was_asked() -> None:
-    assert asked() == QualityAnswer(
+    assert answer_of() == QualityAnswer(
         dataset="shop.rides",
         request=RangeRequest(window=TODAY, datacenter="sea"),
         status=QualityStatus.GOOD,

@@ -39,7 +39,7 @@ UNIQUE = "1 - count_distinct(trip_id) / row_count() <= 0.01"
 PART, WHOLE = ("partition", "partition"), ("table", "weekly")  # what is tested, and when
 
 
-def told(test: DataTestSpec) -> tuple[object, ...]:
+def facts_of(test: DataTestSpec) -> tuple[object, ...]:
     where = (test.datacenter, test.spoils or None)
     return (
         test.name,
@@ -56,7 +56,7 @@ def test_a_dataset_with_everything_has_these_tests_and_no_others() -> None:
     generation = standard_tests(MART, upstreams)
     home, to_phx, to_sea = ("sea", None), ("sea", "phx"), ("phx", "sea")
     timely = "freshness(complete=0.9) < 2h"
-    assert [told(test) for test in generation.tests] == [
+    assert [facts_of(test) for test in generation.tests] == [
         ("freshness", "freshness", timely, home, PART, "hard"),
         ("freshness@phx", "freshness", timely, ("phx", None), PART, "hard"),
         ("completeness:raw.trips", "completeness", ROWS, home, PART, "hard"),
@@ -86,7 +86,7 @@ def test_a_dataset_without_partitions_has_these() -> None:
     whole = replace(MART, partition=None, replicas=(replica("sea"),), columns=(Column(name="trip_id", type="bigint"),))
     generation = standard_tests(whole, [Upstream(dataset=replace(RAW, partition=None), one_to_one=True)])
     home = ("sea", None)
-    assert [told(test) for test in generation.tests] == [
+    assert [facts_of(test) for test in generation.tests] == [
         ("completeness:raw.trips:whole", "completeness", ROWS, home, WHOLE, "hard"),
         ("duplicates:whole", "duplicates", UNIQUE, home, WHOLE, "hard"),
         ("schema-keys:whole", "schema", "schema_drift(of='keys') = 0", home, WHOLE, "hard"),

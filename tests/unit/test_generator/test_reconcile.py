@@ -14,7 +14,7 @@ GRACE = timedelta(days=7)
 NOTHING = Changes()
 
 
-def wanted(name: str, assertion: str = "row_count() > 0") -> DataTestSpec:
+def spec_of(name: str, assertion: str = "row_count() > 0") -> DataTestSpec:
     return DataTestSpec(
         name=name,
         category="duplicates",
@@ -28,7 +28,7 @@ def wanted(name: str, assertion: str = "row_count() > 0") -> DataTestSpec:
 
 
 def existing(name: str, assertion: str = "row_count() > 0", **changes: datetime | None) -> ExistingTest:
-    return ExistingTest(id=1, name=name, definition=wanted(name, assertion), **changes)
+    return ExistingTest(id=1, name=name, definition=spec_of(name, assertion), **changes)
 
 
 def users(name: str) -> ExistingTest:
@@ -67,14 +67,17 @@ def test_what_is_done_is_told_wholly_and_in_order() -> None:
     ended = [replace(left, name="ended", retired_at=NOW), existing("gone", retired_at=NOW)]
     old, back, over = existing("old", "1 > 0"), existing("back", retired_at=NOW), existing("over")
     there = [existing("same"), old, back, over, users("mine"), left, leaving, *ended]
-    change = changes(there, [wanted(name) for name in ("new", "same", "mine", "old", "back")])
+    change = changes(there, [spec_of(name) for name in ("new", "same", "mine", "old", "back")])
     assert change == Changes(
-        create=(wanted("new"),), revise=((old, wanted("old")),), revive=((back, wanted("back")),), retire=(over, left)
+        create=(spec_of("new"),),
+        revise=((old, spec_of("old")),),
+        revive=((back, spec_of("back")),),
+        retire=(over, left),
     )
 
 
 def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now() -> None:
-    change = changes([existing("duplicates", "old", retired_at=NOW)], [wanted("duplicates", "new")])
+    change = changes([existing("duplicates", "old", retired_at=NOW)], [spec_of("duplicates", "new")])
     assert [target.definition.assertion for _, target in change.revive] == ["new"]
     assert not change.revise
     assert not change.create
@@ -82,28 +85,28 @@ def test_a_retired_test_that_is_wanted_again_is_revived_with_what_is_wanted_now(
 
 def test_the_tests_of_a_dataset_gone_from_its_source_retire_after_the_grace() -> None:
     gone = existing("duplicates", missing_since=NOW)
-    assert changes([gone], [wanted("duplicates")], NOW + GRACE - timedelta(seconds=1)) == NOTHING
-    assert changes([gone], [wanted("duplicates")], NOW + GRACE).retire == (gone,)
+    assert changes([gone], [spec_of("duplicates")], NOW + GRACE - timedelta(seconds=1)) == NOTHING
+    assert changes([gone], [spec_of("duplicates")], NOW + GRACE).retire == (gone,)
 
 
 def test_a_dataset_gone_from_its_source_gets_no_new_tests() -> None:
-    assert changes([existing("duplicates", missing_since=NOW)], [wanted("freshness")]) == NOTHING
+    assert changes([existing("duplicates", missing_since=NOW)], [spec_of("freshness")]) == NOTHING
 
 
 def test_a_users_test_that_left_its_source_is_retired_after_the_grace_and_others_are_not() -> None:
     left = replace(users("fares"), missing_since=NOW)
     there = [left, users("mine"), existing("duplicates")]
-    assert changes(there, [wanted("duplicates")], NOW + GRACE - timedelta(seconds=1)).retire == ()
-    assert changes(there, [wanted("duplicates")], NOW + GRACE).retire == (left,)
+    assert changes(there, [spec_of("duplicates")], NOW + GRACE - timedelta(seconds=1)).retire == ()
+    assert changes(there, [spec_of("duplicates")], NOW + GRACE).retire == (left,)
 
 
 def test_a_users_test_is_never_touched_even_where_its_name_is_wanted() -> None:
-    assert changes([users("duplicates"), users("mine")], [wanted("duplicates")]) == NOTHING
+    assert changes([users("duplicates"), users("mine")], [spec_of("duplicates")]) == NOTHING
 
 
 NAMES = st.sampled_from("abcdef")
 TEXTS = st.sampled_from(["1 > 0", "2 > 0"])
-WANTED = st.builds(wanted, NAMES, TEXTS)
+WANTED = st.builds(spec_of, NAMES, TEXTS)
 EXISTING = st.builds(existing, NAMES, TEXTS, retired_at=st.none() | st.just(NOW), missing_since=st.none()) | st.builds(
     users, NAMES
 )

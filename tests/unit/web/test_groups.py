@@ -8,7 +8,7 @@ from execution_engine.language.tree import By
 from web.rendering.findings import GroupSummary, groups_of
 
 
-def shown(assertion: str, values: dict[str, float | None], *calls: str) -> GroupSummary:
+def summary_of(assertion: str, values: dict[str, float | None], *calls: str) -> GroupSummary:
     """As an assertion by city judges these values."""
     tree = parse(assertion)
     assert isinstance(tree, By)
@@ -19,7 +19,7 @@ def shown(assertion: str, values: dict[str, float | None], *calls: str) -> Group
 
 
 def test_a_group_has_its_figure_with_a_bar_and_does_not_repeat_its_key() -> None:
-    found = shown(
+    found = summary_of(
         "completeness(fare) >= 0.8 by city", {"Oslo: x": 0.4, "Bonn": 1.0, "Rome": None}, "completeness(fare) by city"
     )
     assert [(row.key, row.status, row.value, row.bound) for row in found.rows] == [
@@ -33,7 +33,7 @@ def test_a_group_has_its_figure_with_a_bar_and_does_not_repeat_its_key() -> None
 
 
 def test_figures_below_zero_have_no_bar() -> None:
-    found = shown("min(fare) >= 0 by city", {"Oslo": -3.0, "Bonn": 1.0}, "min(fare) by city")
+    found = summary_of("min(fare) >= 0 by city", {"Oslo": -3.0, "Bonn": 1.0}, "min(fare) by city")
     assert [(row.value, row.bar) for row in found.rows] == [(-3.0, None), (1.0, None)]
 
 
@@ -49,6 +49,6 @@ def test_all_zeros_have_no_bar_and_a_number_with_many_digits_is_one() -> None:
 
 
 def test_an_assertion_of_several_figures_tells_them_in_words_alone() -> None:
-    found = shown("row_count() > 1 and row_count() < 9 by city", {"Oslo": 20.0}, "row_count() by city")
+    found = summary_of("row_count() > 1 and row_count() < 9 by city", {"Oslo": 20.0}, "row_count() by city")
     assert (found.rows[0].value, found.rows[0].bar, found.has_values) == (None, None, False)
     assert "row_count() < 9 is false (20)" in found.rows[0].said

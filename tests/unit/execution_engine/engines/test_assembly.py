@@ -35,7 +35,7 @@ TIMEOUT = Failure(reason=Reason.TIMEOUT, detail="10 s")
 LOST = Failure(reason=Reason.UNREADABLE)
 
 
-def wanted(spec: MetricSpec, *, keep_state: bool = False) -> MeasurementRequest:
+def request_of(spec: MetricSpec, *, keep_state: bool = False) -> MeasurementRequest:
     return MeasurementRequest(key=f"key of {spec.name}", spec=spec, keep_state=keep_state)
 
 
@@ -53,7 +53,7 @@ def pairs(columns: tuple[str, ...]) -> Keyed:
 
 def measured(spec: MetricSpec, gathered: Any, *, keep_state: bool = False) -> Measured:
     """With one answer for all that is needed, or one for each."""
-    item = wanted(spec, keep_state=keep_state)
+    item = request_of(spec, keep_state=keep_state)
     planned = plan([item], WRITE)
     needed = [*planned.statistic_requests, *planned.keyed]
     each = dict(zip(needed, gathered, strict=True))
@@ -61,7 +61,7 @@ def measured(spec: MetricSpec, gathered: Any, *, keep_state: bool = False) -> Me
 
 
 def test_a_plan_has_the_statistics_and_groupings_of_each_under_its_condition() -> None:
-    assert plan([wanted(SUM), wanted(MEAN), wanted(UNIQUE)], WRITE) == Plan(
+    assert plan([request_of(SUM), request_of(MEAN), request_of(UNIQUE)], WRITE) == Plan(
         statistics={
             "key of sum": {"sum": StatisticRequest(statistic=TOTAL, where=WHERE)},
             "key of mean": {"sum": StatisticRequest(statistic=TOTAL), "count": StatisticRequest(statistic=COUNT)},
@@ -72,20 +72,22 @@ def test_a_plan_has_the_statistics_and_groupings_of_each_under_its_condition() -
 
 def test_what_two_metrics_need_is_asked_once_in_its_order() -> None:
     average = MetricSpec(name="sum", columns=("fare",))
-    found = plan([wanted(MEAN), wanted(average), wanted(MetricSpec(name="row_count"))], WRITE)
+    found = plan([request_of(MEAN), request_of(average), request_of(MetricSpec(name="row_count"))], WRITE)
     assert found.statistic_requests == [
         StatisticRequest(statistic=TOTAL),
         StatisticRequest(statistic=COUNT),
         StatisticRequest(statistic=ROWS),
     ]
     distinct = MetricSpec(name="distinctness", columns=("id", "city"), where="x > 1")
-    found = plan([wanted(UNIQUE), wanted(distinct)], WRITE)
+    found = plan([request_of(UNIQUE), request_of(distinct)], WRITE)
     assert (found.statistic_requests, found.keyed) == ([], [pairs(("id", "city"))])
     assert set(found.groupings) == {"key of uniqueness", "key of distinctness"}
 
 
 def test_a_metric_that_needs_neither_is_not_planned() -> None:
-    assert plan([wanted(MetricSpec(name="query", arguments=("select 1",)))], WRITE) == Plan(statistics={}, groupings={})
+    assert plan([request_of(MetricSpec(name="query", arguments=("select 1",)))], WRITE) == Plan(
+        statistics={}, groupings={}
+    )
 
 
 def test_a_value_comes_from_its_statistics_by_their_names() -> None:

@@ -77,7 +77,7 @@ def rows_in(folder: Path) -> Rows:
     return Rows(types=types, values=values)
 
 
-def asked(gather: Gather, *names: str, where: str | None) -> StatisticRequest:
+def request_of(gather: Gather, *names: str, where: str | None) -> StatisticRequest:
     return StatisticRequest(statistic=Statistic(gather=gather, of=tuple(map(quote, names))), where=where)
 
 
@@ -105,7 +105,7 @@ def is_exact(type_: pa.DataType) -> bool:
 def test_counts_sums_and_extremes_are_those_of_python(folder: Path) -> None:
     rows = rows_in(folder)
     every = [
-        (asked(gather, name, where=where), expected([v for v in rows.of(name, where) if v is not None]))
+        (request_of(gather, name, where=where), expected([v for v in rows.of(name, where) if v is not None]))
         for name in numbers(rows)
         for where in WHERES
         for gather, expected in ((Gather.COUNT, len), (Gather.SUM, total), (Gather.MIN, least), (Gather.MAX, greatest))
@@ -145,10 +145,10 @@ def test_moments_are_those_of_exact_fractions(folder: Path) -> None:
     rows = rows_in(folder)
     names = [name for name in numbers(rows) if all(map(is_moderate, rows.values[name]))]
     every = [(name, where) for name in names for where in WHERES]
-    told, _ = taken(folder, [asked(Gather.MOMENTS, name, where=where) for name, where in every], [])
+    told, _ = taken(folder, [request_of(Gather.MOMENTS, name, where=where) for name, where in every], [])
     for name, where in every:
         values = [Fraction(value) for value in rows.of(name, where) if value is not None]
-        found = told[asked(Gather.MOMENTS, name, where=where)]
+        found = told[request_of(Gather.MOMENTS, name, where=where)]
         assert (found is None) is (not values)
         if values:
             mean = sum(values) / len(values)
@@ -166,14 +166,14 @@ def test_comoments_are_of_the_rows_that_have_both(folder: Path) -> None:
     rows = rows_in(folder)
     names = [name for name in numbers(rows) if all(map(is_moderate, rows.values[name]))][:4]
     every = [(x, y, where) for x in names for y in names for where in WHERES]
-    told, _ = taken(folder, [asked(Gather.COMOMENTS, x, y, where=where) for x, y, where in every], [])
+    told, _ = taken(folder, [request_of(Gather.COMOMENTS, x, y, where=where) for x, y, where in every], [])
     for x, y, where in every:
         pairs = [
             (Fraction(one), Fraction(other))
             for one, other in zip(rows.of(x, where), rows.of(y, where), strict=True)
             if one is not None and other is not None
         ]
-        found = told[asked(Gather.COMOMENTS, x, y, where=where)]
+        found = told[request_of(Gather.COMOMENTS, x, y, where=where)]
         assert (found is None) is (not pairs)
         if pairs:
             x_mean, y_mean = (sum(each) / len(pairs) for each in zip(*pairs, strict=True))
@@ -270,16 +270,16 @@ def test_a_sketch_of_what_metrics_write_of_a_column_is_that_of_the_column(folder
         for name in rows.types
     }
     told, _ = taken(folder, list(every.values()), [])
-    plain, _ = taken(folder, [asked(Gather.HLL, name, where=None) for name in every], [])
+    plain, _ = taken(folder, [request_of(Gather.HLL, name, where=None) for name in every], [])
     assert {name: told[one] for name, one in every.items()} == {
-        name: plain[asked(Gather.HLL, name, where=None)] for name in every
+        name: plain[request_of(Gather.HLL, name, where=None)] for name in every
     }
 
 
 @pytest.mark.parametrize("gather", [Gather.SUM, Gather.MIN, Gather.MAX, Gather.MOMENTS, Gather.KLL, Gather.PERCENTILE])
 def test_what_texts_have_not_is_left_to_spark_with_the_reason(gather: Gather, tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": ["x", None]}), tmp_path / "a.parquet")
-    sketch, one = asked(Gather.HLL, "a", where=None), asked(gather, "a", where=None)
+    sketch, one = request_of(Gather.HLL, "a", where=None), request_of(gather, "a", where=None)
     draft = drafted(pieces_in(tmp_path)[0], [sketch, one], [])
     assert draft.requests == (sketch,)
     assert draft.left[one].why.startswith(("text ", f"{gather.value} is Spark's", "exact quantiles"))
@@ -355,7 +355,7 @@ def test_an_exact_quantile_is_asked_of_what_one_task_reads_alone(share: float, t
 def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": ["x", "y\n"], "b": ["x" * 5000, "y"]}), tmp_path / "a.parquet")
     columns, pieces = pieces_in(tmp_path)
-    breaks, rows = asked(Gather.COUNT, "a", where="a rlike 'x$'"), asked(Gather.COUNT, "a", where=None)
+    breaks, rows = request_of(Gather.COUNT, "a", where="a rlike 'x$'"), request_of(Gather.COUNT, "a", where=None)
     keys, others = grouped(("b",), None, False), grouped(("a",), None, False)
     draft = drafted(columns, [breaks, rows], [keys, others])
     told, counted, left = merged_results(draft, [glean(draft.program, pieces)])
@@ -364,7 +364,7 @@ def test_what_only_the_rows_show_to_be_sparks_is_left_to_it_and_nothing_else(tmp
 
 
 def test_a_task_that_failed_fails_all_with_its_reason() -> None:
-    one, keys = asked(Gather.COUNT, "a", where=None), grouped(("a",), None, False)
+    one, keys = request_of(Gather.COUNT, "a", where=None), grouped(("a",), None, False)
     draft = drafted({"a": Stored(spark="bigint", arrow=pa.int64())}, [one], [keys])
     failed = from_bytes(TaskResult(failed="why").to_bytes())
     why = Left(kind=FallbackKind.FAILED, why="why")
@@ -374,11 +374,11 @@ def test_a_task_that_failed_fails_all_with_its_reason() -> None:
 def test_sketches_are_those_of_datasketches(folder: Path) -> None:
     rows = rows_in(folder)
     every = [(name, where) for name in rows.types for where in WHERES]
-    told, _ = taken(folder, [asked(Gather.HLL, name, where=where) for name, where in every], [])
+    told, _ = taken(folder, [request_of(Gather.HLL, name, where=where) for name, where in every], [])
     for name, where in every:
         sketch = hll_sketch(LOG2_BUCKETS, tgt_hll_type.HLL_8)
         for value in rows.of(name, where):
             if value is not None:
                 is_plain = isinstance(value, str) or rows.types[name] in INTEGERS
                 sketch.update(value if is_plain else hash_of((value,), [rows.types[name]]))
-        assert told[asked(Gather.HLL, name, where=where)] == canonical(sketch.serialize_compact())
+        assert told[request_of(Gather.HLL, name, where=where)] == canonical(sketch.serialize_compact())

@@ -342,7 +342,7 @@ def test_a_sample_that_cannot_be_looked_for_is_told_in_words(side: Callable[...,
         assert failure.detail == why if why else failure.detail.startswith(f"{has_no}the bytes are no sample")
 
 
-def wanted(name: str, *columns: str, where: str | None = None, by: tuple[str, ...] = ()) -> MeasurementRequest:
+def request_of(name: str, *columns: str, where: str | None = None, by: tuple[str, ...] = ()) -> MeasurementRequest:
     spec = MetricSpec(name=name, columns=columns, where=where, by=by)
     return MeasurementRequest(key=spec.text, spec=spec)
 
@@ -353,34 +353,34 @@ COUNTS = Measured(value=7.0, detail={"counted": True})
 @pytest.mark.parametrize(
     ("beside", "found", "counts"),
     [
-        (wanted("distinct_count", "a"), COUNTS, True),
-        (wanted("distinct_count", "holes"), COUNTS, True),
-        (wanted("count_distinct", "a"), COUNTS, True),
-        (wanted("count_distinct", "a", "holes"), COUNTS, False),
-        (wanted("uniqueness", "a"), COUNTS, False),
-        (wanted("distinct_count", "a", where="a > 1"), COUNTS, True),
-        (wanted("distinct_count", "a"), Measured(value=7.0, detail={"counted": False}), False),
-        (wanted("distinct_count", "a"), Measured(value=7.0, detail={"settled": "equal digests"}), True),
-        (wanted("distinct_count", "a"), Measured(failure=Failure(reason=Reason.QUERY_FAILED)), False),
-        (wanted("distinct_count", "a"), None, False),
+        (request_of("distinct_count", "a"), COUNTS, True),
+        (request_of("distinct_count", "holes"), COUNTS, True),
+        (request_of("count_distinct", "a"), COUNTS, True),
+        (request_of("count_distinct", "a", "holes"), COUNTS, False),
+        (request_of("uniqueness", "a"), COUNTS, False),
+        (request_of("distinct_count", "a", where="a > 1"), COUNTS, True),
+        (request_of("distinct_count", "a"), Measured(value=7.0, detail={"counted": False}), False),
+        (request_of("distinct_count", "a"), Measured(value=7.0, detail={"settled": "equal digests"}), True),
+        (request_of("distinct_count", "a"), Measured(failure=Failure(reason=Reason.QUERY_FAILED)), False),
+        (request_of("distinct_count", "a"), None, False),
     ],
     ids=lambda each: each.key if isinstance(each, MeasurementRequest) else "",
 )
 def test_a_filter_counts_the_keys_beside_it_where_a_null_makes_no_difference(
     beside: MeasurementRequest, found: Measured | None, counts: bool
 ) -> None:
-    made = wanted("bloom_filter", *beside.spec.columns, where=beside.spec.where)
+    made = request_of("bloom_filter", *beside.spec.columns, where=beside.spec.where)
     measured = {} if found is None else {made.key: found}
     told = counted_by_filters([made, beside], measured, lambda name: name == "a")
     assert told == ({beside.key: Measured(value=7.0)} if counts else {})
 
 
 def test_a_filter_counts_no_keys_of_other_columns_rows_or_groups_nor_what_is_measured_already() -> None:
-    made, known = wanted("key_digest", "a"), wanted("distinct_count", "a")
+    made, known = request_of("key_digest", "a"), request_of("distinct_count", "a")
     others = [
-        wanted("distinct_count", "b"),
-        wanted("distinct_count", "a", where="a > 1"),
-        wanted("distinct_count", "a", by=("b",)),
+        request_of("distinct_count", "b"),
+        request_of("distinct_count", "a", where="a > 1"),
+        request_of("distinct_count", "a", by=("b",)),
     ]
     measured = {made.key: COUNTS, known.key: Measured(value=1.0)}
     assert counted_by_filters([made, known, *others], measured, lambda name: True) == {}

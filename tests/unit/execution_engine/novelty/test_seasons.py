@@ -54,14 +54,14 @@ def weekly() -> Past:
     return past_of_days(SUNDAY - timedelta(7 * WEEKS), 7 * WEEKS)
 
 
-def said(verdict: NoveltyVerdict) -> list[str]:
+def row_sentences(verdict: NoveltyVerdict) -> list[str]:
     """What is said of the number of rows."""
     return [cause.text for cause in verdict.causes if cause.text.startswith("rows: ")]
 
 
 def test_a_weekday_s_volume_on_a_sunday_is_news_and_the_cause_names_sundays() -> None:
     verdict = judge(batch(SUNDAY, BUSY), weekly(), day=day_of(SUNDAY))
-    assert said(verdict) == [text for text in said(verdict) if text.endswith(" on Sundays")] != []
+    assert row_sentences(verdict) == [text for text in row_sentences(verdict) if text.endswith(" on Sundays")] != []
     rows = next(cause for cause in verdict.causes if cause.column is None)
     assert (rows.expected, rows.low, rows.high) == pytest.approx((QUIET, QUIET, QUIET), rel=0.03)
     assert len(rows.before) == 7 * WEEKS  # the plot is of all
@@ -69,7 +69,7 @@ def test_a_weekday_s_volume_on_a_sunday_is_news_and_the_cause_names_sundays() ->
 
 def test_a_sunday_s_volume_on_a_monday_is_news() -> None:
     monday = SUNDAY + timedelta(1)
-    assert said(judge(batch(monday, QUIET), weekly(), day=day_of(monday)))[0].endswith(" on Mondays")
+    assert row_sentences(judge(batch(monday, QUIET), weekly(), day=day_of(monday)))[0].endswith(" on Mondays")
 
 
 def test_every_sound_day_of_a_week_is_no_news() -> None:
@@ -79,13 +79,15 @@ def test_every_sound_day_of_a_week_is_no_news() -> None:
 
 def test_without_its_day_neither_volume_is_news() -> None:
     undated = weekly().dated(())
-    assert said(judge(batch(SUNDAY, BUSY), undated)) == said(judge(batch(SUNDAY, QUIET), undated)) == []
+    assert (
+        row_sentences(judge(batch(SUNDAY, BUSY), undated)) == row_sentences(judge(batch(SUNDAY, QUIET), undated)) == []
+    )
 
 
 def test_before_there_are_three_sundays_one_is_compared_with_all_days() -> None:
     two_weeks = past_of_days(SUNDAY - timedelta(14), 14)
     assert not two_weeks.seasons.seasonal.any()
-    assert said(judge(batch(SUNDAY, BUSY), two_weeks, day=day_of(SUNDAY))) == []
+    assert row_sentences(judge(batch(SUNDAY, BUSY), two_weeks, day=day_of(SUNDAY))) == []
 
 
 def test_a_past_that_is_read_again_judges_alike_and_one_that_knew_no_days_is_given_them() -> None:
@@ -107,7 +109,7 @@ def test_days_that_reach_further_back_than_the_past_are_of_its_last_batches() ->
 def test_what_a_person_released_on_a_sunday_is_no_news_on_any_day() -> None:
     released = weekly().joined(batch(SUNDAY, BUSY * 4), released=True, day=day_of(SUNDAY))
     for day in (SUNDAY + timedelta(7), SUNDAY + timedelta(1)):
-        assert said(judge(batch(day, BUSY * 4), released, day=day_of(day))) == []
+        assert row_sentences(judge(batch(day, BUSY * 4), released, day=day_of(day))) == []
 
 
 @cache
@@ -118,13 +120,13 @@ def monthly() -> Past:
 
 def test_the_fourth_end_of_a_month_is_no_news_if_it_is_as_those_before() -> None:
     day = date(2026, 8, 31)
-    assert said(judge(batch(day, rows_of(day)), monthly(), day=day_of(day))) == []
-    assert said(judge(batch(day, rows_of(day)), monthly(), day=Day(weekday=0))) != []
+    assert row_sentences(judge(batch(day, rows_of(day)), monthly(), day=day_of(day))) == []
+    assert row_sentences(judge(batch(day, rows_of(day)), monthly(), day=Day(weekday=0))) != []
 
 
 def test_an_end_of_a_month_that_is_like_neither_says_which_it_was_compared_with() -> None:
     day = date(2026, 8, 31)
-    [text] = said(judge(batch(day, 6000), monthly(), day=day_of(day)))
+    [text] = row_sentences(judge(batch(day, 6000), monthly(), day=day_of(day)))
     assert text.endswith(" at the end of a month")
     assert text.startswith("rows: 6,000, usually 1,4") or text.startswith("rows: 6,000, usually 1,5")
 
@@ -132,15 +134,15 @@ def test_an_end_of_a_month_that_is_like_neither_says_which_it_was_compared_with(
 def test_a_public_holiday_is_as_a_sunday_before_there_are_holidays_to_compare_with() -> None:
     day = date(2026, 7, 3)  # Independence Day is observed
     past = past_of_days(day - timedelta(7 * WEEKS), 7 * WEEKS)
-    assert said(judge(batch(day, QUIET), past, day=day_of(day)))
-    assert said(judge(batch(day, QUIET), past, day=day_of(day, "US"))) == []
+    assert row_sentences(judge(batch(day, QUIET), past, day=day_of(day)))
+    assert row_sentences(judge(batch(day, QUIET), past, day=day_of(day, "US"))) == []
 
 
 def test_a_public_holiday_is_compared_with_three_others_of_a_year_and_teaches_nothing_of_its_weekday() -> None:
     day = date(2026, 9, 7)  # Labor Day
     past = past_of_days(date(2025, 12, 20), (day - date(2025, 12, 20)).days, "US")
-    assert said(judge(batch(day, 50), past, day=day_of(day, "US"))) == []
-    assert said(judge(batch(day, 50), past, day=day_of(day))) != []
+    assert row_sentences(judge(batch(day, 50), past, day=day_of(day, "US"))) == []
+    assert row_sentences(judge(batch(day, 50), past, day=day_of(day))) != []
     assert len([batch for batch in past.last if batch.day and batch.day.rare]) >= 2
     rows = past.history.shown[[bool(batch.day and batch.day.weekday == 0) for batch in past.last], 0, 0]
     assert rows.min() > 0
