@@ -14,9 +14,9 @@ from alerting.selectors import coverage_by_tier, times_to_complete
 from alerting.services import tell
 from alerting.state import State
 from assay.config import config
-from assay.models import Dataset, DigestRound
+from assay.models import Dataset, Round
 from assay.queue.claims import finish
-from assay.scheduler.beat import next_morning
+from assay.queue.flow import stage
 from test_generator.coverage import TierCoverage
 from test_generator.models import Gap
 
@@ -187,7 +187,7 @@ def _list(lines: Iterable[str]) -> str:
 # The stage.
 
 
-def tell_digests(row: DigestRound, now: datetime) -> None:
+def tell_digests(row: Round, now: datetime) -> None:
     """Tell each team whose day it is of its week; a week's message has one key, so it is told once."""
     year, week, _ = now.isocalendar()
     for team in teams():
@@ -207,4 +207,4 @@ def tell_digests(row: DigestRound, now: datetime) -> None:
             key=f"digest:{year}w{week:02d}",
             now=now,
         )
-    finish(row, due_at=next_morning(now))
+    finish(row, due_at=stage(row.name).next_round(now))

@@ -26,7 +26,7 @@ from alerting.state import TROUBLED
 from assay import clock
 from assay.config import config
 from assay.database.statements import update_each
-from assay.models import DataChange, Dataset, DataTest, Pruning, Scope, Tallied
+from assay.models import DataChange, Dataset, DataTest, Round, Scope, Tallied
 from assay.queue.claims import UnableToFinish, claim, extend, finish, in_transaction, log_ids, tally
 from assay.queue.flow import stage
 from assay.time.windows import Granularity, UnableToPartition, Window
@@ -558,7 +558,6 @@ def _history_metrics(test: DataTest, sources: Sources, now: datetime) -> Iterato
 
 log = structlog.get_logger(__name__)
 
-EVERY = timedelta(days=1)
 AT_A_TIME = 20.0  # seconds; then the worker is free for others, and the next hint goes on
 
 
@@ -573,27 +572,32 @@ def prune() -> int:
             except UnableToFinish as lost:
                 log.warning("lease lost", why=str(lost))
             except Exception:
-                log.exception("pruning failed", table=row.table, attempts=row.attempts)
+                log.exception("pruning failed", table=row.state.get("table"), attempts=row.attempts)
     return len(rows)
 
 
-def _go_on(row: Pruning, now: datetime) -> None:
-    """Prune table after table until the time is up or the last one is through, and write down how far that came."""
+def _go_on(row: Round, now: datetime) -> None:
+    """Prune table after table until the time is up or the last one is through, and write down how far that came.
+
+    What the row keeps: the table that the pass has come to, none between two passes; the ids up to which tables were
+    gone through; how many rows of each the pass has removed.
+    """
     end, terms = monotonic() + AT_A_TIME, keeping(now)
-    if not row.table:
-        row.removed = {}
-    names = [table.name for table in TABLES]
-    for table in TABLES[names.index(row.table) if row.table in names else 0 :]:
-        row.table, is_through = table.name, False
+    state = row.state = {"table": "", "cursors": {}, "removed": {}} | row.state
+    if not state["table"]:
+        state["removed"] = {}
+    cursors, removed, names = state["cursors"], state["removed"], [table.name for table in TABLES]
+    for table in TABLES[names.index(state["table"]) if state["table"] in names else 0 :]:
+        state["table"], is_through = table.name, False
         while not is_through and monotonic() < end:
-            batch = table.batch(row.cursors.get(table.name, 0), terms)
-            row.cursors[table.name], is_through = batch.reached, batch.is_end
-            row.removed[table.name] = row.removed.get(table.name, 0) + batch.removed
+            batch = table.batch(cursors.get(table.name, 0), terms)
+            cursors[table.name], is_through = batch.reached, batch.is_end
+            removed[table.name] = removed.get(table.name, 0) + batch.removed
             if not extend(row):
                 raise UnableToFinish(f"{row}: claimed again since epoch {row.epoch}")
         if not is_through:
-            return finish(row, due_at=now, table=row.table, cursors=row.cursors, removed=row.removed)
+            return finish(row, due_at=now, state=state)
         if not table.goes_on:
-            del row.cursors[table.name]
-    log.info("pruned", **row.removed)
-    return finish(row, due_at=now + EVERY, table="", cursors=row.cursors, removed=row.removed, ended_at=now)
+            del cursors[table.name]
+    log.info("pruned", **removed)
+    return finish(row, due_at=stage(row.name).next_round(now), state={**state, "table": ""})

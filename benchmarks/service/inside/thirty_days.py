@@ -17,10 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from assay import clock
 from assay.config import config
-from assay.models import Dataset, Pruning
+from assay.models import Dataset, Round
 from assay.queue.claims import claim
 from assay.queue.flow import stage
-from assay.scheduler.beat import begin_pruning
+from assay.scheduler.beat import begin_rounds
 from assay.time.windows import Window
 from benchmarks.service.clients import percentile
 from execution_engine.models import Run
@@ -84,7 +84,7 @@ def main() -> None:
     begin = datetime.fromisoformat("2026-03-01T00:00:00+00:00")
     load_company(company, begin)
     clock.simulate(begin)
-    begin_pruning(begin)
+    begin_rounds(begin)
     on = measured_on()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     figures: list[Figures] = []
@@ -109,7 +109,7 @@ def live_through(day: Day) -> Figures:
     started = perf_counter()
     while prune():
         pass
-    seconds, removed = perf_counter() - started, sum(Pruning.objects.get().removed.values())
+    seconds, removed = perf_counter() - started, sum(Round.objects.get(name="prune").state["removed"].values())
     analyze(dict.fromkeys(GROWING))
     return Figures(
         number=day.number + 1,

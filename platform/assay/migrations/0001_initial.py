@@ -81,36 +81,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='DigestRound',
-            fields=[
-                ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
-                ('epoch', models.PositiveIntegerField(default=0, editable=False)),
-                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
-                ('id', models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
-                ('due_at', models.DateTimeField(db_index=True)),
-            ],
-            options={
-                'abstract': False,
-            },
-        ),
-        migrations.CreateModel(
-            name='Pruning',
-            fields=[
-                ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
-                ('epoch', models.PositiveIntegerField(default=0, editable=False)),
-                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
-                ('id', models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
-                ('due_at', models.DateTimeField(db_index=True)),
-                ('table', models.CharField(blank=True, max_length=20)),
-                ('cursors', models.JSONField(default=dict)),
-                ('removed', models.JSONField(default=dict)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-            ],
-            options={
-                'abstract': False,
-            },
-        ),
-        migrations.CreateModel(
             name='Pull',
             fields=[
                 ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
@@ -123,6 +93,21 @@ class Migration(migrations.Migration):
                 ('fault', models.TextField(blank=True)),
                 ('tell_at', models.DateTimeField(blank=True, db_index=True, null=True)),
                 ('told_since', models.DateTimeField(blank=True, null=True)),
+            ],
+            options={
+                'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
+            name='Round',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('epoch', models.PositiveIntegerField(default=0, editable=False)),
+                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
+                ('name', models.CharField(max_length=60, unique=True)),
+                ('due_at', models.DateTimeField(db_index=True)),
+                ('state', models.JSONField(default=dict)),
             ],
             options={
                 'abstract': False,

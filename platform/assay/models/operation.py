@@ -47,34 +47,18 @@ class SimulatedClock(models.Model):
         return f"simulated {self.now:%Y-%m-%d %H:%M:%S}"
 
 
-# The one row of the digests: when teams are told of their week next.
+# What comes round by time.
 
 
-class DigestRound(Claimable):
-    """While it exists, the stage *digest* looks once a day which teams' day it is."""
+class Round(Claimable):
+    """When the stage of this name is due next, and what it keeps from one round to the next."""
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    name = models.CharField(max_length=60, unique=True)
     due_at = models.DateTimeField(db_index=True)
+    state = models.JSONField(default=dict)
 
     def __str__(self) -> str:
-        return f"digests due at {self.due_at:%Y-%m-%d %H:%M}"
-
-
-# The one row of the retention: when rows that have had their time are removed next, and how far that has come.
-
-
-class Pruning(Claimable):
-    """While it exists, the stage *prune* goes through all tables once a day."""
-
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
-    due_at = models.DateTimeField(db_index=True)
-    table = models.CharField(max_length=20, blank=True)  # that the pass under way has come to; empty: none is
-    cursors = models.JSONField(default=dict)  # the ids up to which tables were gone through, by name
-    removed = models.JSONField(default=dict)  # rows by table, of the pass under way or the last one
-    ended_at = models.DateTimeField(null=True, blank=True)  # of the last whole pass
-
-    def __str__(self) -> str:
-        return f"pruning due at {self.due_at:%Y-%m-%d %H:%M}"
+        return f"{self.name} due at {self.due_at:%Y-%m-%d %H:%M}"
 
 
 # The sources of catalogs.

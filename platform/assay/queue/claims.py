@@ -106,6 +106,8 @@ def table(stage: Stage) -> type[Model]:
 def pending(stage: Stage, now: datetime | None, **filters: Any) -> QuerySet[Any]:
     """Rows of a stage that are due at ``now`` (``None``: at any time), leased or not."""
     condition = Q(**filters)
+    if stage.cadence:
+        condition &= Q(name=stage.name)
     if stage.after:
         condition &= Q(**{f"{stage.after}__isnull": False})
     if stage.marker:

@@ -50,11 +50,10 @@ def look_for_leaps(now: datetime, *, in_replay: bool = False) -> None:
 def bring_back(now: datetime) -> None:
     """Let nothing be due later than it may be at ``now``; returns at once where nothing is."""
     for stage in STAGES:
-        if stage.furthest is not None:
+        if latest := stage.latest_due(now):
             assert stage.due
-            furthest = now + stage.furthest
-            too_far = pending(stage, None).filter(**{f"{stage.due}__gt": furthest + SLACK})
-            if row_count := too_far.update(**{stage.due: furthest}):
+            too_far = pending(stage, None).filter(**{f"{stage.due}__gt": stage.latest_due(now + SLACK)})
+            if row_count := too_far.update(**{stage.due: latest}):
                 log.info("due times brought back", stage=stage.name, rows=row_count)
         if stage.bring_back:
             import_string(stage.bring_back)(now)
@@ -77,31 +76,32 @@ def next_due(after: datetime) -> datetime | None:
     return min((instant_of(value) for value in values if value is not None), default=None)
 
 
-def _ask(statement: tuple[str, int], now: datetime) -> tuple[object, ...]:
-    sql, places = statement
+def _ask(statement: tuple[str, list[Any]], now: datetime) -> tuple[object, ...]:
+    sql, params = statement
+    place, instant = (connection.ops.adapt_datetimefield_value(at) for at in (SOME_TIME, now))
     with connection.cursor() as cursor:
-        cursor.execute(sql, [connection.ops.adapt_datetimefield_value(now)] * places)
+        cursor.execute(sql, [instant if param == place else param for param in params])
         row: tuple[object, ...] = cursor.fetchone()
     return row
 
 
 @cache
-def _existence(vendor: str) -> tuple[str, int]:
+def _existence(vendor: str) -> tuple[str, list[Any]]:
     return _joined([("EXISTS", pending(stage, SOME_TIME).values("pk")[:1].query) for stage in STAGES])
 
 
 @cache
-def _least(vendor: str) -> tuple[str, int]:
+def _least(vendor: str) -> tuple[str, list[Any]]:
     dues = [(stage.due, pending(stage, None)) for stage in STAGES if stage.due]
     nexts = [rows.filter(**{f"{due}__gt": SOME_TIME}).order_by(due).values(due)[:1] for due, rows in dues]
     return _joined([("", rows.query) for rows in nexts])
 
 
-def _joined(parts: list[tuple[str, Query]]) -> tuple[str, int]:
-    """One SELECT of all the parts, each under a function, and how many places in it wait for the instant."""
+def _joined(parts: list[tuple[str, Query]]) -> tuple[str, list[Any]]:
+    """One SELECT of all the parts, each under a function, and its parameters."""
     compiled = [(function, *part.sql_with_params()) for function, part in parts]
     columns = ", ".join(f"{function}({sql})" for function, sql, _ in compiled)
-    return f"SELECT {columns}", sum(len(params) for _, _, params in compiled)
+    return f"SELECT {columns}", [param for _, _, params in compiled for param in params]
 
 
 def drain() -> int:

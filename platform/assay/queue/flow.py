@@ -5,7 +5,9 @@ now"; whatever a lost message left, the sweep finds here. Names, not imports: th
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+from assay.time.durations import next_time
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -25,6 +27,7 @@ class Stage:
     came: str | None = None  # when a row came, where neither ``due`` nor ``after`` says it
     furthest: timedelta | None = None  # ahead that ``due`` lies; what lies further is of a clock that was set back
     bring_back: str | None = None  # the function that does so for rows of which no one length says it
+    cadence: str | None = None  # a length or a cron line: what comes round so claims the ``Round`` of its name
     leads_to: tuple[str, ...] = ()  # the later stages to which what it has worked goes on, unless it ends there
     by_datacenter: bool = False  # one queue per datacenter, worked beside its data
 
@@ -39,6 +42,17 @@ class Stage:
         column = self.due or self.after or self.came
         assert column, f"nothing says since when rows of {self.name} wait"
         return column
+
+    def next_round(self, now: datetime) -> datetime:
+        """When what comes round by time is due after ``now``."""
+        assert self.cadence, f"nothing says how often {self.name} comes round"
+        return next_time(self.cadence, now)
+
+    def latest_due(self, now: datetime) -> datetime | None:
+        """The latest instant at which a row may be due; None where no one length says it."""
+        if self.cadence:
+            return self.next_round(now)
+        return None if self.furthest is None else now + self.furthest
 
 
 STAGES = (
@@ -170,7 +184,7 @@ STAGES = (
         task="incident_manager.tasks.remind",
         furthest=30 * DAY,
     ),
-    Stage(name="digest", table="assay.DigestRound", due="due_at", task="incident_manager.tasks.digest", furthest=DAY),
+    Stage(name="digest", table="assay.Round", due="due_at", cadence="0 6 * * *", task="incident_manager.tasks.digest"),
     # what a past suggests, when somebody asks
     Stage(
         name="suggest",
@@ -181,7 +195,7 @@ STAGES = (
         by_datacenter=True,
     ),
     # so that tables stay fast for years: what has had its time goes
-    Stage(name="prune", table="assay.Pruning", due="due_at", task="incident_manager.tasks.prune", furthest=DAY),
+    Stage(name="prune", table="assay.Round", due="due_at", cadence="1d", task="incident_manager.tasks.prune"),
 )
 
 

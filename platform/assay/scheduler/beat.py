@@ -3,11 +3,12 @@
 import os
 import socket
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from assay.clock import database_now
 from assay.config import config
-from assay.models import Beat, DigestRound, Pruning, Pull
+from assay.models import Beat, Pull, Round
+from assay.queue.flow import STAGES
 from assay.time.durations import next_time
 
 MISSED = 3  # intervals without a sweep
@@ -54,25 +55,16 @@ def scheduler() -> Scheduler | None:
     return Scheduler(swept_at=last.swept_at, interval=last.interval, now=database_now())
 
 
-# What runs once a day or by a cadence has one row that its stage claims: whatever runs for long makes it as it starts.
-
-MORNING = 6  # o'clock UTC
+# What comes round by time has a row that its stage claims: whatever runs for long makes it as it starts.
 
 
-def begin_digests(now: datetime) -> None:
-    """Make the row that the stage *digest* claims, unless it is there."""
-    DigestRound.objects.get_or_create(pk=1, defaults={"due_at": next_morning(now)})
-
-
-def next_morning(now: datetime) -> datetime:
-    """The next six o'clock UTC after an instant."""
-    morning = now.astimezone(UTC).replace(hour=MORNING, minute=0, second=0, microsecond=0)
-    return morning if morning > now else morning + timedelta(days=1)
-
-
-def begin_pruning(now: datetime) -> None:
-    """Make the row that the stage *prune* claims, unless it is there."""
-    Pruning.objects.get_or_create(pk=1, defaults={"due_at": now})
+def begin_rounds(now: datetime) -> None:
+    """Make the rows that the stages with a cadence and the stage *pull* claim, unless they are there."""
+    present = set(Round.objects.values_list("name", flat=True))
+    missing = [stage for stage in STAGES if stage.cadence and stage.name not in present]
+    rows = [Round(name=stage.name, due_at=stage.next_round(now)) for stage in missing]
+    Round.objects.bulk_create(rows, ignore_conflicts=True)
+    begin_pulling(now)
 
 
 def begin_pulling(now: datetime) -> None:

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from assay import clock
 from assay.config import config
-from assay.models import Dataset, Pruning
+from assay.models import Dataset, Round
 from assay.queue import drain
 from assay.queue.drain import bring_back, is_time_to_look, look_for_leaps
 from tests.factories import DatasetFactory
@@ -56,7 +56,7 @@ def test_a_process_looks_again_as_soon_as_the_clock_is_set_back(monkeypatch: pyt
     monkeypatch.setattr(drain, "_last", [])
     for now in (NOW, NOW + YEAR):
         look_for_leaps(now)
-    row = Pruning.objects.create(pk=1, due_at=NOW + YEAR + DAY)
+    row = Round.objects.create(name="prune", due_at=NOW + YEAR + DAY)
     look_for_leaps(NOW + timedelta(minutes=1))
     row.refresh_from_db()
     assert row.due_at == NOW + timedelta(minutes=1) + DAY
@@ -67,7 +67,7 @@ def test_a_replay_that_is_set_back_behind_where_it_stood_looks_again(monkeypatch
     monkeypatch.setattr(drain, "_last", [])
     for hours in (0, 9):
         look_for_leaps(NOW + hours * HOUR, in_replay=True)
-    row = Pruning.objects.create(pk=1, due_at=NOW + YEAR)
+    row = Round.objects.create(name="prune", due_at=NOW + YEAR)
     look_for_leaps(NOW + 10 * HOUR, in_replay=True)
     row.refresh_from_db()
     assert row.due_at == NOW + YEAR
@@ -81,7 +81,7 @@ def test_the_scheduler_looks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drain, "_last", [])
     monkeypatch.setattr(config(), "broker_url", "memory://")
     clock.simulate(NOW)
-    row = Pruning.objects.create(pk=1, due_at=NOW + YEAR)
+    row = Round.objects.create(name="prune", due_at=NOW + YEAR)
     with pytest.raises(SystemExit):
         call_command("sweep", "--once")
     row.refresh_from_db()

@@ -6,8 +6,7 @@ import pytest
 
 from assay import clock
 from assay.config import config
-from assay.models import DataTest
-from assay.scheduler.beat import begin_pruning
+from assay.models import DataTest, Round
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 
 
@@ -18,7 +17,7 @@ def a_week(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(config(), "state_retention", 2)
     monkeypatch.setattr(config(), "state_store", tmp_path)
     clock.simulate(NOW)
-    begin_pruning(NOW)
+    Round.objects.create(name="prune", due_at=NOW)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 
 from alerting.models import Flip, Notice
 from assay import clock
-from assay.models import Category, Dataset, DataTest, DigestRound
-from assay.scheduler.beat import begin_digests
+from assay.models import Category, Dataset, DataTest, Round
+from assay.scheduler.beat import begin_rounds
 from execution_engine.freshness.derive import TIME_TO_COMPLETE
 from incident_manager.digests import WeekFigures, figures_of, html, share, subject, text
 from incident_manager.models import Episode, Incident
@@ -116,21 +116,22 @@ def test_while_an_incident_is_open_precision_and_recall_are_provisional(trips: l
 
 def test_each_team_is_told_of_its_week_once_on_its_day(trips: list[DataTest]) -> None:
     start(NOW.replace(hour=5))  # on a Tuesday
-    begin_digests(clock.now())
-    assert DigestRound.objects.get().due_at == NOW.replace(hour=6)
+    digests = Round.objects.filter(name="digest")
+    begin_rounds(clock.now())
+    assert digests.get().due_at == NOW.replace(hour=6)
     clock.simulate(NOW.replace(hour=6))
     settle()
     assert not Notice.objects.exists()
     monday = NOW.replace(hour=6) + 6 * DAY
     clock.simulate(monday)
     settle()
-    DigestRound.objects.update(due_at=monday)  # as if its worker had died before it was done
+    digests.update(due_at=monday)  # as if its worker had died before it was done
     settle()
     assert sorted(Notice.objects.values_list("recipient", flat=True)) == ["rides", "trips"]
     row = Notice.objects.get(recipient="trips")
     assert (row.sent_at, row.event) == (monday, "digest")
     assert row.html.startswith("<!doctype html>")
-    assert DigestRound.objects.get().due_at == monday + DAY
+    assert digests.get().due_at == monday + DAY
 
 
 def test_the_command_shows_a_digest_and_sends_nothing(trips: list[DataTest], capsys: Any) -> None:

@@ -12,7 +12,7 @@ from alerting.models import Alert, Flip, Notice, Standing
 from alerting.tasks import judge
 from assay import clock
 from assay.config import config
-from assay.models import DataChange, Dataset, DataTest, Pruning, Scope, Tallied
+from assay.models import DataChange, Dataset, DataTest, Round, Scope, Tallied
 from assay.queue.claims import claim, totals
 from assay.queue.flow import stage
 from assay.time.windows import Window
@@ -312,7 +312,7 @@ def test_measurements_of_a_bad_window_and_of_runs_that_stay_are_kept(custom: Dat
     prune()
     left = {name for name, row in rows.items() if type(row).objects.filter(pk=row.pk).exists()}
     assert left == {"bad", "asked", "young", "unmeasured", "yesterday"}
-    assert Pruning.objects.get().removed["measurements"] == 2
+    assert Round.objects.get().state["removed"]["measurements"] == 2
 
 
 def test_results_that_are_kept_for_ever_keep_their_states_for_as_long_as_was_said(
@@ -417,14 +417,14 @@ def test_states_go_with_their_partition_and_with_the_last_test_that_reads_them(c
 def test_the_next_pass_comes_a_day_later(custom: DataTest) -> None:
     prune()
     assert prune() == 0
-    row = Pruning.objects.get()
-    assert (row.due_at, row.ended_at, row.table, row.cursors) == (NOW + DAY, NOW, "", NOTHING_SEEN)
+    row = Round.objects.get()
+    assert (row.due_at, row.state["table"], row.state["cursors"]) == (NOW + DAY, "", NOTHING_SEEN)
 
 
 def test_a_state_is_looked_at_once(custom: DataTest) -> None:
     row = measured(custom.dataset, day("2026-03-05"), state=b"large")
     prune()
-    assert Pruning.objects.get().cursors == {**NOTHING_SEEN, "states": row.pk}
+    assert Round.objects.get().state["cursors"] == {**NOTHING_SEEN, "states": row.pk}
 
 
 def test_a_pass_goes_on_where_the_time_was_up(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,14 +436,14 @@ def test_a_pass_goes_on_where_the_time_was_up(custom: DataTest, monkeypatch: pyt
     while prune():
         turns += 1
     assert (turns > 1, Run.objects.count(), Standing.objects.count()) == (True, 0, 0)
-    assert Pruning.objects.get().removed["runs"] == 30
+    assert Round.objects.get().state["removed"]["runs"] == 30
 
 
 def test_a_pass_whose_lease_was_lost_is_another_workers(custom: DataTest, monkeypatch: pytest.MonkeyPatch) -> None:
     judged(custom, OLD)
     monkeypatch.setattr("incident_manager.retention.extend", lambda row: False)
     prune()
-    assert Pruning.objects.get().due_at == NOW  # not finished: the other will
+    assert Round.objects.get().due_at == NOW  # not finished: the other will
 
 
 def test_a_lease_keeps_two_workers_from_one_pass() -> None:

@@ -24,7 +24,7 @@ from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.models import SimulatedClock
 from assay.queue.drain import drain
-from assay.scheduler.beat import begin_digests, begin_pruning, begin_pulling
+from assay.scheduler.beat import begin_rounds
 from execution_engine.scans.run_scan import Lane, only
 from execution_engine.services import scan_pending
 from web.warm import warm_up
@@ -62,9 +62,7 @@ class Command(Base):
         console.print(f"A new password for {admin}: assay changepassword {admin}")
         warm_up()
         if (standing := SimulatedClock.objects.first()) is None:
-            begin_pruning(clock.now())
-            begin_pulling(clock.now())
-            begin_digests(clock.now())
+            begin_rounds(clock.now())
             threading.Thread(target=_repeat, args=(drain, Lane.QUICK), daemon=True).start()
             threading.Thread(target=_repeat, args=(scan_pending, Lane.SLOW), daemon=True).start()
         else:

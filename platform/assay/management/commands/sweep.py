@@ -16,7 +16,7 @@ from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.queue.drain import look_for_leaps
-from assay.scheduler.beat import beat, begin_digests, begin_pruning, begin_pulling
+from assay.scheduler.beat import beat, begin_rounds
 from assay.scheduler.sweep import Pinger, sweep
 
 log = structlog.get_logger(__name__)
@@ -62,9 +62,7 @@ class Command(Base):
 
 def _sweep(interval: timedelta) -> int:
     """One sweep and its beat; how many hints were sent."""
-    begin_pruning(clock.now())
-    begin_pulling(clock.now())
-    begin_digests(clock.now())
+    begin_rounds(clock.now())
     look_for_leaps(clock.now())
     hints = sweep()
     beat(interval)
