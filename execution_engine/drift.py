@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtri
 
-from execution_engine.profiles.lints import SECRETS, lints_of
+from execution_engine.profiles.lints import has_secrets
 from execution_engine.profiles.profile import ColumnProfile, TableProfile, ValueKind
 from execution_engine.profiles.report import HIDDEN, json_value
 from execution_engine.profiles.values import Floats, Ints, Numbers, Points, ValueCounts
@@ -353,9 +353,7 @@ def _words(bin_: Bin, compared: DriftBasis, column: ColumnProfile, before: Colum
     what = "shape" if compared is DriftBasis.SHAPES else "value"
     if bin_.is_rest:
         return f"other {what}s"
-    if compared is DriftBasis.VALUES and any(
-        lint["name"] == SECRETS for side in (column, before) for lint in lints_of(side)
-    ):
+    if compared is DriftBasis.VALUES and (has_secrets(column) or has_secrets(before)):
         return HIDDEN
     if column.kind is ValueKind.TRUTH and bin_.value is not None:
         return str(bool(bin_.value)).lower()

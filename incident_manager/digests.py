@@ -7,7 +7,7 @@ from html import escape
 
 from django.db.models import Count
 
-from alerting.channels.email_html import buttons, card, page, title
+from alerting.channels.email import buttons, card, page, title
 from alerting.models import Flip
 from alerting.routes import route_of
 from alerting.selectors import coverage_by_tier, times_to_complete

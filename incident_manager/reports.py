@@ -208,7 +208,8 @@ def report(
     covered, unknown = split(window, unhealed_windows(dataset, window, datacenter, Saw(saw).category))
     row.joined.set(covered)
     if of is not None:  # whatever its category
-        unknown = _join(row, of, unknown, now)
+        is_open = Report.objects.filter(incident=of, state=ReportState.OPEN).exists()
+        unknown = _join(row, of, subtract(unknown, _unhealed(of)), row if is_open else None, now)
     unheard = _join_claims(row, unknown, now)
     for incident in row.joined.all():
         note(incident, "report joined", now=now, actor=reporter, text=f"{row.saw}: {description}")
@@ -250,18 +251,15 @@ def _named(incidents: Iterable[Incident]) -> str:
     return " and ".join(f"incident {incident.pk}{_finder(incident)}" for incident in incidents)
 
 
-def _join(
-    row: Report, incident: Incident, unknown: Intervals, now: datetime, *, claim: Report | None = None
-) -> Intervals:
-    """Join an incident, or the claim that opened it; what is left is news to the owner.
+def _join(row: Report, incident: Incident, added: Intervals, claim: Report | None, now: datetime) -> Intervals:
+    """Join an incident that does not cover the windows ``added`` yet; what is left of them is news to the owner.
 
-    A claim that waits for the owner's word grows by what the new one adds; what is confirmed already does not.
+    An incident that waits for the owner's word grows by them, in the words of ``claim``; another does not.
     """
     row.joined.add(incident)
-    unknown = subtract(unknown, _unhealed(incident))
-    if not Report.objects.filter(incident=incident, state=ReportState.OPEN).exists():
-        return unknown
-    _claim(claim or row, incident, unknown, now)
+    if claim is None:
+        return added
+    _claim(claim, incident, added, now)
     return ()
 
 
@@ -279,8 +277,10 @@ def _join_claims(row: Report, unknown: Intervals, now: datetime) -> Intervals:
     )
     for claim in earlier.select_related("incident", "dataset"):
         assert claim.incident is not None
-        if any(overlap(unknown, window) for window in _unhealed(claim.incident)):
-            unknown = _join(row, claim.incident, unknown, now, claim=claim)
+        covered = _unhealed(claim.incident)
+        if any(overlap(unknown, window) for window in covered):
+            waits = claim.state == ReportState.OPEN
+            unknown = _join(row, claim.incident, subtract(unknown, covered), claim if waits else None, now)
     return unknown
 
 

@@ -150,7 +150,7 @@ def own_readers(change: DataChange, piece: Window) -> set[Reader]:
 def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
     """Request the runs now; for another fingerprint no sooner than a quarter of an hour after the last change's.
 
-    A run that is due and waits serves this change too.
+    A run that is due and waits serves this change too, and for another fingerprint also one that is due later.
     """
     ids = {test for test, _ in readers}
     rows = DataTest.objects.filter(pk__in=ids, retired_at=None, revision__isnull=False)
@@ -163,21 +163,6 @@ def _trigger(readers: set[Reader], change: DataChange, now: datetime) -> None:
     if not readers:
         return
     is_fingerprint = change.kind == ChangeKind.REWRITTEN
-    waiting, last = _earlier(readers, now, due_by=None if is_fingerprint else now)
-    requests = []
-    for test, window in sorted(readers - waiting, key=lambda reader: (reader[0], reader[1].start)):
-        is_soon = is_fingerprint and (test, window) in last
-        requests.append((tests[test], window, last[test, window] + AT_MOST_EVERY if is_soon else now))
-    request_runs(requests, reason=RunReason.TRIGGER, occasion=f"{OCCASION}:{change.pk}", now=now)
-
-
-def _earlier(
-    readers: set[Reader], now: datetime, *, due_by: datetime | None
-) -> tuple[set[Reader], dict[Reader, datetime]]:
-    """Which of them have a run that is not planned yet, and when the last one for a change was due, if just now.
-
-    ``due_by``: a run that is due later is not waited for; None: any is.
-    """
     runs = Run.objects.filter(
         Q(planned_at__isnull=True) | Q(due_at__gt=now - AT_MOST_EVERY),
         data_test__in={test for test, _ in readers},
@@ -185,14 +170,18 @@ def _earlier(
         window_start__gte=min(window.start for _, window in readers),
         window_start__lte=max(window.start for _, window in readers),
     ).order_by("due_at")
-    waiting, last = set(), {}
+    waiting, last = set[Reader](), dict[Reader, datetime]()
     for run in runs.only("data_test_id", "window_start", "window_end", "planned_at", "due_at", "slot"):
         reader = (run.data_test_id, run.window)
-        if run.planned_at is None and (due_by is None or run.due_at <= due_by):
+        if run.planned_at is None and (is_fingerprint or run.due_at <= now):
             waiting.add(reader)
         if f":{OCCASION}:" in run.slot:  # what a gate had measured is no change
             last[reader] = run.due_at
-    return waiting, last
+    requests = []
+    for test, window in sorted(readers - waiting, key=lambda reader: (reader[0], reader[1].start)):
+        is_soon = is_fingerprint and (test, window) in last
+        requests.append((tests[test], window, last[test, window] + AT_MOST_EVERY if is_soon else now))
+    request_runs(requests, reason=RunReason.TRIGGER, occasion=f"{OCCASION}:{change.pk}", now=now)
 
 
 # New revisions and retirements: what an older revision judged is judged anew, what a retired test found withdrawn.

@@ -174,22 +174,17 @@ class PrunedTable:
 
         old = list((takewhile if self.goes_on else filter)(is_old, rows))
         gone = sorted(self.going(old, keeping)) if old else []
-        removed = self._remove(gone) if gone else 0
+
+        def remove() -> int:
+            removed = self.remove(gone) if self.remove else delete(self.rows.model, gone)
+            tally(Tallied.PRUNED, self.name, removed)
+            return removed
+
+        removed = in_transaction(remove) if gone else 0
         seen = old if self.goes_on else rows
         return BatchResult(
             reached=seen[-1]["pk"] if seen else after, is_end=not old or len(seen) < CHUNK, removed=removed
         )
-
-    def _remove(self, keys: Sequence[int]) -> int:
-        removed = 0
-
-        def remove() -> None:
-            nonlocal removed
-            removed = self.remove(keys) if self.remove else delete(self.rows.model, keys)
-            tally(Tallied.PRUNED, self.name, removed)
-
-        in_transaction(remove)
-        return removed
 
 
 def delete(model: type[Model], keys: Collection[int]) -> int:

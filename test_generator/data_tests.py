@@ -130,32 +130,27 @@ _QUOTED = re.compile("`([^`]+)`")
 def not_allowed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
     """The sentence that says why the guard refuses a condition or a query of the assertion, if it does."""
     for metric in _metrics(tree):
-        if fault := _fault(metric.spec, metric.dataset or home.full_name, profile_named):
-            return f"{metric.text:.200}: {fault}"
-    return None
+        spec, measured = metric.spec, metric.dataset or home.full_name
+        signature = METRICS[spec.name].signature
+        conditions = [*signature.texts(ArgumentType.SQL, spec.arguments), *([spec.where] if spec.where else [])]
+        queries = signature.texts(ArgumentType.QUERY, spec.arguments)
+        if not conditions and not queries:
+            continue
+        from execution_engine.disclosure import tables_of  # with it sqlglot, which is large
+        from execution_engine.guard import UnableToAllow, read_condition, read_query
 
-
-def _fault(spec: MetricSpec, measured: str, profile_named: ProfileNamed) -> str | None:
-    signature = METRICS[spec.name].signature
-    conditions = [*signature.texts(ArgumentType.SQL, spec.arguments), *([spec.where] if spec.where else [])]
-    queries = signature.texts(ArgumentType.QUERY, spec.arguments)
-    if not conditions and not queries:
-        return None
-    from execution_engine.disclosure import tables_of  # with it sqlglot, which is large
-    from execution_engine.guard import UnableToAllow, read_condition, read_query
-
-    try:
-        for text in conditions:
-            read_condition(render(text, _DAY, _DAILY))
-        for text in queries:
-            query = render(text, _DAY, _DAILY)
-            tables = {name: profile_named(full_name_of(name, measured)) for name in tables_of(query)}
-            profiles = {name: profile for name, profile in tables.items() if profile is not None}
-            read_query(query, profiles, _query_columns(query, profiles.values()))
-    except UnableToRender:
-        return None  # said of the assertion itself
-    except UnableToAllow as error:
-        return str(error)
+        try:
+            for text in conditions:
+                read_condition(render(text, _DAY, _DAILY))
+            for text in queries:
+                query = render(text, _DAY, _DAILY)
+                tables = {name: profile_named(full_name_of(name, measured)) for name in tables_of(query)}
+                profiles = {name: profile for name, profile in tables.items() if profile is not None}
+                read_query(query, profiles, _query_columns(query, profiles.values()))
+        except UnableToRender:
+            continue  # said of the assertion itself
+        except UnableToAllow as error:
+            return f"{metric.text:.200}: {error}"
     return None
 
 

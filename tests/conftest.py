@@ -14,8 +14,8 @@ from django.db import OperationalError, connection, connections
 from django.test import TransactionTestCase
 from hypothesis import settings
 
-from assay.database.append_only import forbid, permit
 from assay.models import AuditEntry
+from assay.models.access import forbid_changes, permit_changes
 from tests import java, servers
 from tests.layers import layers_of
 
@@ -89,11 +89,11 @@ def _audit_can_be_emptied_after_a_test() -> Iterator[None]:
         has_entries = AuditEntry.objects.exists()
         if has_entries:
             with connection.schema_editor() as editor:
-                permit(editor, table)
+                permit_changes(editor, table)
         empty(case)
         if has_entries:
             with connection.schema_editor() as editor:
-                forbid(editor, table)
+                forbid_changes(editor, table)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cases, "_fixture_teardown", emptied)

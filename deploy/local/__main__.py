@@ -60,7 +60,12 @@ def _serve(home: Path, size: FleetSize, arguments: argparse.Namespace, console: 
         console.print(f"{time.monotonic() - started:4.0f} s  {text}", highlight=False, markup=False)
 
     with fleet(home=home, size=size, web_port=arguments.port, say=say) as service:
-        _create_first_user(service, console)
+        if not int(service.database.execute("select count(*) from assay.auth_user")):  # nobody may log in yet
+            password = secrets.token_urlsafe(12)
+            service.assay(
+                "createsuperuser", "--noinput", "--username=admin", "--email=", DJANGO_SUPERUSER_PASSWORD=password
+            )
+            console.print(f"Sign in as admin with the password {password} (shown only now).", highlight=False)
         if arguments.catalog:
             console.print(service.assay("sync", str(arguments.catalog.resolve())), markup=False)
         if not arguments.datacenters:
@@ -103,16 +108,6 @@ def _live_once(home: Path, size: FleetSize, console: Console) -> int:
         console.print(table(service.processes.values()))
         command = [sys.executable, "-m", "deploy.local.replay", str(place)]
         return subprocess.run(command, env=service.environment, cwd=ROOT).returncode
-
-
-def _create_first_user(service: Fleet, console: Console) -> None:
-    """An administrator, where nobody may log in yet."""
-    if not int(service.database.execute("select count(*) from assay.auth_user")):
-        password = secrets.token_urlsafe(12)
-        service.assay(
-            "createsuperuser", "--noinput", "--username=admin", "--email=", DJANGO_SUPERUSER_PASSWORD=password
-        )
-        console.print(f"Sign in as admin with the password {password} (shown only now).", highlight=False)
 
 
 def table(processes: Iterable[Process]) -> Table:

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from execution_engine.profiles.lints import SECRETS, lints_of
+from execution_engine.profiles.lints import has_secrets
 from execution_engine.profiles.profile import TableProfile
 from execution_engine.profiles.values import Floats, Ints
 
@@ -212,8 +212,7 @@ def _by_neighbours(profile: TableProfile, past: Past) -> NoveltyVerdict:
 def without_secrets(cause: Cause, profile: TableProfile) -> Cause:
     """What may be told of a cause: no value of a column whose values look like secrets."""
     column = profile.columns.get(cause.column or "")
-    is_secret = column is not None and any(lint["name"] == SECRETS for lint in lints_of(column))
-    return cause.without_values() if is_secret else cause
+    return cause.without_values() if column is not None and has_secrets(column) else cause
 
 
 BY_METHOD: Mapping[Method, Callable[[TableProfile, Past], NoveltyVerdict]] = {

@@ -127,6 +127,11 @@ def _secrets(column: ColumnProfile) -> Iterator[tuple[str, str, float]]:
             yield SECRETS, sentence, rows / column.present
 
 
+def has_secrets(column: ColumnProfile) -> bool:
+    """Whether any of a column's values looks like one that opens doors."""
+    return column.present >= FEW_ROWS and any(_secrets(column))
+
+
 def are_secret(values: Iterable[object]) -> bool:
     """Whether any of the values looks like one that opens doors."""
     return any(pattern.search(str(value)) for value in values for _, pattern in _SECRETS)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .lints import SECRETS, lints_of
+from .lints import has_secrets, lints_of
 from .profile import ColumnProfile, TableProfile, ValueKind
 
 SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -36,8 +36,7 @@ def described(profile: TableProfile) -> dict[str, Any]:
 
 def _column(column: ColumnProfile) -> dict[str, Any]:
     present, numbers, texts = column.present, column.numbers, column.texts
-    lints = lints_of(column)
-    secret = any(lint["name"] == SECRETS for lint in lints)
+    hides = has_secrets(column)
     described: dict[str, Any] = {
         "type": column.type,
         "kind": column.kind.value,
@@ -48,10 +47,10 @@ def _column(column: ColumnProfile) -> dict[str, Any]:
         "unique_share": _share(column.single, present),
         "may_be_key": may_be_key(column),
         "values": [
-            {"value": HIDDEN if secret else json_value(text, column), "count": count, "share": _share(count, present)}
+            {"value": HIDDEN if hides else json_value(text, column), "count": count, "share": _share(count, present)}
             for text, count in column.values.frequent(MOST_VALUES)
         ],
-        "lints": lints,
+        "lints": lints_of(column),
     }
     if numbers is not None and column.kind in (ValueKind.NUMBER, ValueKind.TIME):
         described["numbers"] = {

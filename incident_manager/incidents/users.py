@@ -252,7 +252,20 @@ def assign(incident: Incident, *, to: str, author: str, now: datetime) -> Incide
             _take_up(incident, author, now)
     elif to != locked.assigned_to:  # whoever is given it has not taken it up yet, even if somebody had
         Incident.objects.filter(pk=incident.pk).update(assigned_to=to, acknowledged_by="", acknowledged_at=None)
-        channels = _ask(locked, to, author, now)
+        channels: tuple[str, ...] = ()
+        if locked.alert is not None:
+            channels = assign_alert(locked.alert, to=to, author=author, now=now)
+        elif to:
+            url = f"{config().public_url}/incidents/{incident.pk}"
+            message = assigned_report(locked.dataset.full_name, author=author, tier=locked.tier, url=url)
+            channels = ask(
+                to,
+                subject=message.title,
+                body=message.body,
+                facts={"incident": incident.pk, "dataset": locked.dataset.full_name, "url": url},
+                key=f"incident:{incident.pk}:{now:%Y%m%dT%H%M%S%f}",
+                now=now,
+            )
         how = f"told by {', '.join(channels)}" if channels else "not told: no address is known"
         if to:
             note(locked, "assigned", now=now, actor=author, text=f"to {to}, {how}")
@@ -267,20 +280,3 @@ def _take_up(incident: Incident, author: str, now: datetime) -> None:
     note(incident, "acknowledged", now=now, actor=author)
     if incident.alert is not None:
         acknowledge_alert(incident.alert, author=author, now=now)
-
-
-def _ask(incident: Incident, to: str, author: str, now: datetime) -> tuple[str, ...]:
-    if incident.alert is not None:
-        return assign_alert(incident.alert, to=to, author=author, now=now)
-    if not to:
-        return ()
-    url = f"{config().public_url}/incidents/{incident.pk}"
-    message = assigned_report(incident.dataset.full_name, author=author, tier=incident.tier, url=url)
-    return ask(
-        to,
-        subject=message.title,
-        body=message.body,
-        facts={"incident": incident.pk, "dataset": incident.dataset.full_name, "url": url},
-        key=f"incident:{incident.pk}:{now:%Y%m%dT%H%M%S%f}",
-        now=now,
-    )

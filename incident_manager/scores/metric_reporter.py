@@ -301,8 +301,21 @@ def groups_of(group: Group, facts: ScoreFacts, span: Window) -> Groups:
                 wrote[dataset].add(pipeline)
             datasets, of_spell = np.unique(facts.spells.dataset, return_inverse=True)
             return [wrote.get(dataset, ()) for dataset in datasets.tolist()], of_spell
-        case _:
-            return _people(group, facts)
+        case Group.TIER | Group.TEAM | Group.OWNER:
+            # of incidents theirs at their detection; of tests that of now, and those of their incidents
+            by_dataset = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
+            names = list(dict.fromkeys(facts.values.values()))
+            numbers = {name: number for number, name in enumerate(names, start=1)}  # 0: it is of a test
+            incidents = np.array([0, *facts.values], dtype=np.int64)
+            values = np.array([0, *map(numbers.__getitem__, facts.values.values())], dtype=np.int64)
+            order = np.argsort(incidents)
+            value = values[order[np.searchsorted(incidents, facts.incidents, sorter=order)]]
+            pairs, of_spell = np.unique(facts.spells.dataset * (len(names) + 1) + value, return_inverse=True)
+            places = [divmod(number, len(names) + 1) for number in pairs.tolist()]
+            for dataset, number in places:
+                if number:
+                    by_dataset[dataset].add(names[number - 1])
+            return [(names[number - 1],) if number else by_dataset[dataset] for dataset, number in places], of_spell
 
 
 def _dimensions(facts: ScoreFacts) -> Groups:
@@ -338,23 +351,6 @@ def _dimensions(facts: ScoreFacts) -> Groups:
             of_spell[spell] = len(groups)
             groups.append(dimensions)
     return groups, of_spell
-
-
-def _people(group: Group, facts: ScoreFacts) -> Groups:
-    """Of incidents the tier, team or owner at their detection; of tests that of now, and those of their incidents."""
-    by_dataset = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
-    names = list(dict.fromkeys(facts.values.values()))
-    numbers = {name: number for number, name in enumerate(names, start=1)}  # 0: it is of a test
-    incidents = np.array([0, *facts.values], dtype=np.int64)
-    values = np.array([0, *map(numbers.__getitem__, facts.values.values())], dtype=np.int64)
-    order = np.argsort(incidents)
-    value = values[order[np.searchsorted(incidents, facts.incidents, sorter=order)]]
-    pairs, of_spell = np.unique(facts.spells.dataset * (len(names) + 1) + value, return_inverse=True)
-    places = [divmod(number, len(names) + 1) for number in pairs.tolist()]
-    for dataset, number in places:
-        if number:
-            by_dataset[dataset].add(names[number - 1])
-    return [(names[number - 1],) if number else by_dataset[dataset] for dataset, number in places], of_spell
 
 
 # The scores of a range: in all, by dataset and by group.

@@ -7,9 +7,8 @@ import dj_database_url
 from csp.constants import NONE, SELF
 
 from assay.edge.logs import configure_logs
-from assay.edge.rates import merged
 
-from .config import config
+from .config import config, merged
 
 CONFIG = config()
 configure_logs(level=CONFIG.log_level, as_json=CONFIG.log_json)

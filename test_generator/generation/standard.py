@@ -54,7 +54,6 @@ def standard_tests(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Ge
     rules = (
         _freshness(dataset),
         _completeness(dataset, others),
-        _unpartitioned(dataset),
         _duplicates(dataset),
         _consistency(dataset),
         _schema(dataset),
@@ -83,7 +82,7 @@ def _freshness(dataset: DatasetProfile) -> Results:
 
 
 def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Results:
-    """As many rows as each one-to-one upstream has, and the keys of samples of others."""
+    """As many rows as each one-to-one upstream has, the keys of samples of others, and no row outside partitions."""
     for edge in upstreams:
         if not edge.one_to_one:
             continue
@@ -96,27 +95,27 @@ def _completeness(dataset: DatasetProfile, upstreams: Sequence[Upstream]) -> Res
         ratio = f"row_count() / row_count(dataset={text(name)})"
         yield from _both_scopes(dataset, "completeness", f"completeness:{name}", f"{ratio} between {bounds}")
     for edge in upstreams:
-        if edge.sampled:
-            yield from _sample(dataset, edge)
+        if not edge.sampled:
+            continue
+        name = edge.dataset.full_name
+        if any(replica.is_in_lake for replica in edge.dataset.replicas[:1]):
+            if not edge.one_to_one:
+                exact = "is sampled but lies inside the lake, where counting is exact: mark it one-to-one instead."
+                yield _gap(dataset, "completeness", f"{name} {exact}")
+        elif obstacle := _sampling_obstacle(dataset, edge) or _obstacle(dataset, edge.dataset):
+            yield _gap(dataset, "completeness", obstacle)
+        else:  # keys drawn from an upstream outside the lake are found here
+            share = f"sample_found({text(name)}) / sample_size({text(name)})"
+            assertion = f"{share} >= {number(dataset.targets.completeness)}"
+            yield _test(dataset, "completeness", f"completeness-sample:{name}", assertion)
     if not any(edge.one_to_one or edge.sampled for edge in upstreams):
         reason = "none of its upstreams is one-to-one or sampled" if upstreams else "it has no upstream"
         yield _gap(dataset, "completeness", f"{reason}, so there is nothing to compare its rows with.", mendable=False)
-
-
-def _sample(dataset: DatasetProfile, upstream: Upstream) -> Results:
-    """Keys drawn from an upstream outside the lake are found here."""
-    name = upstream.dataset.full_name
-    if any(replica.is_in_lake for replica in upstream.dataset.replicas[:1]):
-        if not upstream.one_to_one:
-            reason = f"{name} is sampled but lies inside the lake, where counting is exact: mark it one-to-one instead."
-            yield _gap(dataset, "completeness", reason)
-        return
-    if obstacle := _sampling_obstacle(dataset, upstream) or _obstacle(dataset, upstream.dataset):
-        yield _gap(dataset, "completeness", obstacle)
-        return
-    share = f"sample_found({text(name)}) / sample_size({text(name)})"
-    assertion = f"{share} >= {number(dataset.targets.completeness)}"
-    yield _test(dataset, "completeness", f"completeness-sample:{name}", assertion)
+    if dataset.partition is not None:
+        # a row where the test of no partition sees it; soft: such rows make no partition that is read any worse
+        most = dataset.slas.unpartitioned
+        few = f"unpartitioned_rows() / row_count() <= {number(most)}" if most else "unpartitioned_rows() = 0"
+        yield _test(dataset, "completeness", "unpartitioned", few, scope="table", severity="soft")
 
 
 def _obstacle(dataset: DatasetProfile, upstream: DatasetProfile) -> str | None:
@@ -150,14 +149,6 @@ def _sampling_obstacle(dataset: DatasetProfile, edge: Upstream) -> str | None:
         return None
     reason = f"its primary key {', '.join(missing)} is no column of {name}, which is sampled by it"
     return f"{reason}: if the key has another name there, write keys: {{{dataset.primary_key[0]}: …}} at the edge."
-
-
-def _unpartitioned(dataset: DatasetProfile) -> Results:
-    """No row lies where the test of no partition sees it. Soft: such rows make no partition that is read any worse."""
-    if dataset.partition is not None:
-        sla = dataset.slas.unpartitioned
-        few = f"unpartitioned_rows() / row_count() <= {number(sla)}" if sla else "unpartitioned_rows() = 0"
-        yield _test(dataset, "completeness", "unpartitioned", few, scope="table", severity="soft")
 
 
 def _duplicates(dataset: DatasetProfile) -> Results:

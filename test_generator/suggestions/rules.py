@@ -16,7 +16,7 @@ import numpy as np
 
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import quoted
-from execution_engine.profiles.lints import SECRETS, lints_of
+from execution_engine.profiles.lints import has_secrets
 from execution_engine.profiles.profile import ColumnProfile, ValueKind
 from execution_engine.profiles.report import may_be_key
 from execution_engine.profiles.values import Numbers
@@ -175,8 +175,8 @@ def candidates(name: str, windows: Windows) -> Iterator[Candidate]:
         or len({window.kind for window in filled_windows}) != 1
     ):
         return
-    is_secret = any(lint["name"] == SECRETS for window in filled_windows for lint in lints_of(window))
-    yield from filter(None, (rule(name, windows) for rule in (OF_COUNTS if is_secret else RULES)))
+    rules = OF_COUNTS if any(map(has_secrets, filled_windows)) else RULES
+    yield from filter(None, (rule(name, windows) for rule in rules))
 
 
 def complete_if_complete(name: str, windows: Windows) -> Candidate | None:

@@ -172,7 +172,17 @@ def made_changes(standing: Sequence[StandingTest], making: Generation, dataset: 
         row = by_name.get(test.name) or by_name.get(test.name.casefold())
         if row is None:
             make.append(test)
-        elif why := _clash(row, test):
+            continue
+        why = ""  # a test that stands keeps its name
+        if row.is_standard:
+            why = f"{test.name!r} is the name of a standard test: give the template another name"
+        elif not (row.is_retired or row.is_leaving or row.made.template):
+            where = f"in the source {row.source!r}" if row.source else "by page or API"
+            mend = "give the template another name, or retire that test first"
+            why = f"a test {test.name!r} was written {where}: {mend}"
+        elif row.made.category != test.category:  # its standings and incidents are of the old one
+            why = f"a test {test.name!r} was of the category {row.made.category}: give the template another name"
+        if why:
             gap = GapSpec(dataset=dataset, category=test.category, reason=why, mendable=False, template=test.template)
             gaps.append(gap)
         else:
@@ -182,15 +192,3 @@ def made_changes(standing: Sequence[StandingTest], making: Generation, dataset: 
     leave = (row for row in standing if row.made.template and not (row.is_retired or row.is_leaving))
     left = tuple(row for row in leave if row.id not in made)
     return MadeChanges(make=tuple(make), take=tuple(take), leave=left, gaps=tuple(gaps))
-
-
-def _clash(row: StandingTest, test: DataTestSpec) -> str | None:
-    """Why a test that stands keeps its name; None where the template may take it."""
-    if row.is_standard:
-        return f"{test.name!r} is the name of a standard test: give the template another name"
-    if not (row.is_retired or row.is_leaving or row.made.template):
-        where = f"in the source {row.source!r}" if row.source else "by page or API"
-        return f"a test {test.name!r} was written {where}: give the template another name, or retire that test first"
-    if row.made.category != test.category:  # its standings and incidents are of the old one
-        return f"a test {test.name!r} was of the category {row.made.category}: give the template another name"
-    return None

@@ -11,7 +11,7 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from knox.models import get_token_model
 
-from assay.edge.rates import RATES
+from assay.config import RATES
 from assay.models import Dataset, DataTest
 from execution_engine.models import Run
 from incident_manager.models import Incident, Report

@@ -1,26 +1,33 @@
-"""Logging in and out: passwords, and how many may be guessed by name and address together, by address, by name."""
+"""Logging in and out: passwords, and how many may be guessed by name and address together, by address, by name.
+
+What somebody typed before they had to log in is kept.
+"""
 
 from contextlib import suppress
+from datetime import timedelta
 from hashlib import blake2s
 from typing import Any, cast
+from urllib.parse import unquote
 
 import structlog
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.contrib.auth.views import LoginView, LogoutView
+from django.core import signing
 from django.core.cache import cache
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from rest_framework.exceptions import Throttled
 
-from assay.edge.rates import parse_rate
+from assay.config import parse_rate
 
 from .throttles import SAFE, address_of, too_many
-from .typed import keep_after_login
 
 FREE_GUESSES = 3  # from each address while too many of a name came from elsewhere
 
@@ -107,3 +114,68 @@ def _signed_out(sender: object, request: HttpRequest, user: Any, **kwargs: objec
 def _refused(sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: object) -> None:
     ip = address_of(request) if request else ""
     log.warning("wrong password", actor=str(credentials.get("username", ""))[:150], ip=ip)
+
+
+# What somebody typed into a form that could not be taken: kept over a login, and shown once more in the same form.
+
+IN_SESSION = "typed"
+LASTS = timedelta(hours=8)  # from sending a form to logging in again
+MOST = 100_000  # characters: more than all fields of any form may hold
+SALT = "web.access.typed"
+SECRETS = ("csrf", "password", "token", "secret")  # parts of names of fields that are never kept
+
+
+Typed = dict[str, Any]  # ``home``: the page that shows the form; ``form``: the last part of its address; its ``fields``
+
+
+def typed_in(request: HttpRequest, home: str) -> Typed:
+    """What this request sends; no fields where they are too long to be kept."""
+    fields = {name: str(value) for name, value in request.POST.items() if not any(part in name for part in SECRETS)}
+    is_long = sum(len(name) + len(value) for name, value in fields.items()) > MOST
+    return {"home": home, "form": request.path.rsplit("/", 1)[-1], "fields": {} if is_long else fields}
+
+
+def unseal(text: str) -> Typed | None:
+    """What was sealed; None for what is too old, or was not sealed by us."""
+    try:
+        typed: Typed = signing.loads(text, salt=SALT, max_age=LASTS)
+        return typed
+    except signing.BadSignature:
+        return None
+
+
+def ask_to_log_in(request: HttpRequest, home: str) -> HttpResponse:
+    """The login page, for a form that came without a session: whoever logs in there finds what they typed."""
+    sealed = signing.dumps(typed_in(request, home), salt=SALT, compress=True)  # nobody can change it
+    context = {"form": AuthenticationForm(request), "next": home, "typed": sealed}
+    return render(request, "web/login.html", context, status=401)
+
+
+def keep(request: HttpRequest, typed: Typed) -> None:
+    """Show it in its form when its page is opened next."""
+    request.session[IN_SESSION] = typed
+
+
+def keep_after_login(request: HttpRequest, text: str) -> None:
+    """Show what lay sealed in the form of the login, and say that nothing was saved yet."""
+    typed = unseal(text)
+    if typed is None:
+        return
+    keep(request, typed)
+    if typed["fields"]:
+        text = gettext("You were logged out, so nothing was done: check your text below, and send it again.")
+    else:
+        text = gettext("You were logged out, so nothing was done: press the button again.")
+    messages.warning(request, text)
+
+
+def typed_before(request: HttpRequest) -> dict[str, dict[str, str]]:
+    """What was typed into a form of this page and could not be taken, by form; it is shown once only.
+
+    A page that keeps itself new asks again without being opened.
+    """
+    typed: Typed = request.session.get(IN_SESSION) or {}
+    if unquote(typed.get("home", "")) != request.path or "X-Live" in request.headers:
+        return {}
+    del request.session[IN_SESSION]
+    return {typed["form"].replace("-", "_"): typed["fields"]}

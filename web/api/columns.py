@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from alerting.selectors import broken_starts
 from assay import clock
 from assay.catalog.selectors import sensitive_columns
-from assay.models import Dataset, DataTest
+from assay.models import DataTest
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import columns_named, compares_profiles
 from execution_engine.novelty.statistics import WHOLE_BATCH
@@ -98,47 +98,46 @@ class Columns(Api):
         The answer has at most 90 profiled partitions, the oldest first, and one page of the columns whose name holds
         ``text``.
         """
-        return Response(ColumnsAnswer(_answer(**self.read_query(ColumnQuery))).data)
+        from execution_engine.profiles.report import usual_of
+        from execution_engine.runs.column_history import column_descriptions, column_history, names_of, values_of
 
+        query, now = self.read_query(ColumnQuery), clock.now()
+        dataset, text, offset = query["dataset"], query.get("text", "").casefold(), query["offset"]
+        tests = DataTest.objects.filter(dataset=dataset, retired_at=None).select_related("revision").order_by("pk")
+        trees = {test.pk: from_json(test.revision.tree) for test in tests if test.revision}
+        columns = {test: columns_named(tree) for test, tree in trees.items()}
+        folded = {test: {name.casefold() for name in columns_of_test} for test, columns_of_test in columns.items()}
+        history = column_history(dataset, now)
+        hidden, profiles = sensitive_columns(dataset), column_descriptions(dataset, history)
+        broken = broken_starts([test for test, tree in trees.items() if compares_profiles(tree)], history.windows)
+        names = names_of(dataset, history, (name for named in columns.values() for name in named))
+        matching = [name for name in names if text in name.casefold()]
 
-def _answer(dataset: Dataset, limit: int, offset: int, text: str = "") -> dict[str, Any]:
-    from execution_engine.profiles.report import usual_of
-    from execution_engine.runs.column_history import column_descriptions, column_history, names_of, values_of
+        def row(name: str) -> dict[str, Any]:
+            series = {statistic: values_of(history, name, statistic) for statistic in OVER_TIME}
+            return {
+                "type": "",
+                **dict.fromkeys(("nulls", "complete", "distinct", "distinct_is_exact")),
+                "lints": [],
+                **profiles.get(name, {}),
+                "name": name,
+                "sensitive": name.casefold() in hidden,
+                "usual": usual_of(profiles.get(name, {})),
+                "data_tests": [test for test, columns_of_test in folded.items() if name.casefold() in columns_of_test],
+                "over_time": {
+                    statistic: values if any(value is not None for value in values) else []
+                    for statistic, values in series.items()
+                },
+            }
 
-    tests = DataTest.objects.filter(dataset=dataset, retired_at=None).select_related("revision").order_by("pk")
-    trees = {test.pk: from_json(test.revision.tree) for test in tests if test.revision}
-    columns = {test: columns_named(tree) for test, tree in trees.items()}
-    folded = {test: {name.casefold() for name in columns_of_test} for test, columns_of_test in columns.items()}
-    history = column_history(dataset, clock.now())
-    hidden, profiles = sensitive_columns(dataset), column_descriptions(dataset, history)
-    broken = broken_starts([test for test, tree in trees.items() if compares_profiles(tree)], history.windows)
-    names = names_of(dataset, history, (name for named in columns.values() for name in named))
-    matching = [name for name in names if text.casefold() in name.casefold()]
-
-    def row(name: str) -> dict[str, Any]:
-        series = {statistic: values_of(history, name, statistic) for statistic in OVER_TIME}
-        return {
-            "type": "",
-            **dict.fromkeys(("nulls", "complete", "distinct", "distinct_is_exact")),
-            "lints": [],
-            **profiles.get(name, {}),
-            "name": name,
-            "sensitive": name.casefold() in hidden,
-            "usual": usual_of(profiles.get(name, {})),
-            "data_tests": [test for test, columns_of_test in folded.items() if name.casefold() in columns_of_test],
-            "over_time": {
-                statistic: values if any(value is not None for value in values) else []
-                for statistic, values in series.items()
-            },
+        counts = values_of(history, WHOLE_BATCH, "rows")
+        answer = {
+            "dataset": dataset.full_name,
+            "count": len(matching),
+            "windows": [
+                {"start": start, "accepted": accepted, "broken": start in broken, "rows": count}
+                for start, accepted, count in zip(history.windows, history.accepted, counts, strict=True)
+            ],
+            "columns": [row(name) for name in matching[offset : offset + query["limit"]]],
         }
-
-    counts = values_of(history, WHOLE_BATCH, "rows")
-    return {
-        "dataset": dataset.full_name,
-        "count": len(matching),
-        "windows": [
-            {"start": start, "accepted": accepted, "broken": start in broken, "rows": count}
-            for start, accepted, count in zip(history.windows, history.accepted, counts, strict=True)
-        ],
-        "columns": [row(name) for name in matching[offset : offset + limit]],
-    }
+        return Response(ColumnsAnswer(answer).data)

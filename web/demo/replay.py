@@ -159,45 +159,37 @@ def deeds(catalog: Path) -> list[Deed]:
         wrong = replace(mart, slas=replace(mart.slas, completeness=TIGHT))
         apply_catalog(CatalogProfile(datasets=(wrong,), lineage=(), custom=()), source=SOURCE, full=False, now=now)
 
+    def explain(now: datetime) -> None:
+        incident = _open_incident(DROPPED)
+        services.acknowledge(incident, author=LAKE_OWNER, now=now)
+        services.annotate(
+            incident,
+            author=LAKE_OWNER,
+            now=now,
+            root_cause="the clean-up job took re-bookings for duplicates",
+            eta=DROPPED.ended_at,
+            backfill="waits for the weekend's free machines",
+        )
+
+    def force(now: datetime) -> None:
+        reason = "The hours without a departure are meant to be there: the SLA is wrong, not the data."
+        incident, scope = _open_incident(WRONG_SLA), WaiverScope.TEST
+        services.force_resolve(incident, scope=scope, reason=reason, author=MART_OWNER, now=now)
+
+    def report(now: datetime) -> None:
+        dataset, window, saw = Dataset.objects.get(full_name=MIXED_UP.table), window_of(MIXED_UP.day), Saw.VALUES_WRONG
+        text = "Flights that left on time arrive an hour late here, late ones in time: the delays are mixed up."
+        services.report(dataset=dataset, window=window, reporter=ANALYST, description=text, saw=saw, now=now)
+
     return [
         *((window_of(day).end + ASKS_AFTER, partial(look_up, window_of(day))) for day in DAYS),
-        (EXPLAINED_AT, _explain),
+        (EXPLAINED_AT, explain),
         (WRONG_SLA.started_at, push_sla),
-        (WRONG_SLA.ended_at, _force),
-        (REPORTED_AT, _report),
+        (WRONG_SLA.ended_at, force),
+        (REPORTED_AT, report),
         (CONFIRMED_AT, lambda now: services.confirm_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
         (FIXED_AT, lambda now: services.fix_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
     ]
-
-
-def _explain(now: datetime) -> None:
-    incident = _open_incident(DROPPED)
-    services.acknowledge(incident, author=LAKE_OWNER, now=now)
-    services.annotate(
-        incident,
-        author=LAKE_OWNER,
-        now=now,
-        root_cause="the clean-up job took re-bookings for duplicates",
-        eta=DROPPED.ended_at,
-        backfill="waits for the weekend's free machines",
-    )
-
-
-def _force(now: datetime) -> None:
-    reason = "The hours without a departure are meant to be there: the SLA is wrong, not the data."
-    incident, scope = _open_incident(WRONG_SLA), WaiverScope.TEST
-    services.force_resolve(incident, scope=scope, reason=reason, author=MART_OWNER, now=now)
-
-
-def _report(now: datetime) -> None:
-    services.report(
-        dataset=Dataset.objects.get(full_name=MIXED_UP.table),
-        window=window_of(MIXED_UP.day),
-        reporter=ANALYST,
-        description="Flights that left on time arrive an hour late here, late ones in time: the delays are mixed up.",
-        saw=Saw.VALUES_WRONG,
-        now=now,
-    )
 
 
 def _open_incident(fault: Fault) -> Incident:
@@ -322,20 +314,15 @@ def happenings(catalog: Path, lake: Lake) -> list[Deed]:
 
     def write(writing: Writing, now: datetime) -> None:
         writing.write(lake)
-        if writing.announced:
-            _announce(writing, now)
+        if writing.announced:  # the pipeline says that it has completed the partition
+            with transaction.atomic():
+                record_completion(
+                    dataset=Dataset.objects.get(full_name=writing.table),
+                    datacenter=writing.datacenter,
+                    window=window_of(writing.day),
+                    pipeline=f"{writing.table} daily",
+                    now=now,
+                )
 
     pipelines: list[Deed] = [(writing.at, partial(write, writing)) for writing in writings()]
     return sorted([*pipelines, *deeds(catalog)], key=itemgetter(0))
-
-
-@transaction.atomic
-def _announce(writing: Writing, now: datetime) -> None:
-    """The pipeline says that it has completed the partition."""
-    record_completion(
-        dataset=Dataset.objects.get(full_name=writing.table),
-        datacenter=writing.datacenter,
-        window=window_of(writing.day),
-        pipeline=f"{writing.table} daily",
-        now=now,
-    )

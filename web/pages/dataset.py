@@ -37,8 +37,8 @@ from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, UnableToOverride, end_override, foresee, override
 from test_generator.models import RuleTemplate
 from web.access.changes import audited
+from web.access.logins import typed_before
 from web.access.throttles import costs
-from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may
 from web.api.gate import GateOverrides
 from web.doctor import idle

@@ -203,13 +203,24 @@ def day_grid(dataset: Dataset, facts: Facts, *, now: datetime) -> dict[str, Any]
     columns: tuple[Window, ...] = ()
     labels: tuple[str, ...] = ()
     partitions = Facts(dataset=dataset.full_name)
+    healed = defaultdict[str, list[Window]](list)  # windows on which a test of partitions broke, and has held since
     if partitioning := _day_partitioning(dataset.partitioning):
         last = partitioning.at(now)
         columns = (*partitioning.previous(last, COLUMNS - 1), last)
         labels = tuple(map(partitioning.key, columns))
         span = Window(start=columns[0].start, end=columns[-1].end)
         partitions = _of_scope(window_facts(dataset, span, now=now), whole_table=False)
-    tables, healed, rows = _of_scope(facts, whole_table=True), _healed(dataset, columns), []
+        flips = Flip.objects.filter(
+            data_test__dataset=dataset,
+            data_test__scope=Scope.PARTITION,
+            window_start__lt=span.end,
+            window_end__gt=span.start,
+            old__in=BROKEN,
+            new=State.PASS,
+        )
+        for category, start, end in flips.values_list("data_test__category", "window_start", "window_end"):
+            healed[category].append(Window(start=start, end=end))
+    tables, rows = _of_scope(facts, whole_table=True), []
     for category in Category.values:
         days, whole = of_category(partitions, category), of_category(tables, category)
         if days.tests or days.spoilt or days.claims or whole.tests or whole.spoilt:
@@ -237,23 +248,6 @@ def _of_scope(facts: Facts, *, whole_table: bool) -> Facts:
         spoilt=[spoilt for spoilt in facts.spoilt if spoilt.whole_table is whole_table],
         claims=[] if whole_table else facts.claims,
     )
-
-
-def _healed(dataset: Dataset, columns: Sequence[Window]) -> defaultdict[str, list[Window]]:
-    """By category the windows on which a test of partitions had broken, and has held since."""
-    healed = defaultdict[str, list[Window]](list)
-    if columns:
-        flips = Flip.objects.filter(
-            data_test__dataset=dataset,
-            data_test__scope=Scope.PARTITION,
-            window_start__lt=columns[-1].end,
-            window_end__gt=columns[0].start,
-            old__in=BROKEN,
-            new=State.PASS,
-        )
-        for category, start, end in flips.values_list("data_test__category", "window_start", "window_end"):
-            healed[category].append(Window(start=start, end=end))
-    return healed
 
 
 def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window]) -> DayCell:

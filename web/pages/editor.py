@@ -28,7 +28,7 @@ from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.models import Run, Scan
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
-from incident_manager.backtests.services import Backtest, run_of
+from incident_manager.backtests.services import run_of
 from incident_manager.models import Report, ReportState, Saw
 from incident_manager.services import UnableToBacktest, backtest, offer, untried_if_hard
 from test_generator.definition import Definition
@@ -47,8 +47,8 @@ from test_generator.services import (
 from test_generator.suggestions.suggest import WIDTH as YAML_WIDTH
 from test_generator.suggestions.suggest import cost_of, free_name
 from web.access.changes import audited
+from web.access.logins import keep, typed_before, typed_in
 from web.access.throttles import costs
-from web.access.typed import keep, typed_before, typed_in
 from web.api.data_tests import DataTests
 from web.rendering.status import DisplayStatus, in_english
 
@@ -143,7 +143,21 @@ def past_rows(
     start = first_of_last(dataset, now)
     past_report = backtest(test, start=start, end=now, now=now, sustain=sustain, measure=measure)
     tree = from_json(test.revision.tree)
-    rows = _rows(dataset, past_report, tree, hides=Veil(now).hides(test.revision, dataset))
+    partitioning, hides = dataset.partitioning, Veil(now).hides(test.revision, dataset)
+    assert partitioning is not None
+    failed = {window for incident in past_report.raised.incidents for window in incident.windows}
+    runs = {result.window: run_of(result) for result in past_report.windows}
+    rows = list[PastRow]()
+    for window in sorted({*past_report.missing, *past_report.unknowable, *runs}, key=lambda window: window.start):
+        key, run = partitioning.key(window), runs.get(window)
+        if run is not None and not hides:
+            rows.append(_row(key, run, tree, is_failed=window in failed))
+            continue
+        word, why = gettext("hidden"), gettext("it may not be told to you")
+        if run is None:
+            why = past_report.unknowable.get(window) or ""
+            word = gettext("cannot be known") if why else gettext("never measured")
+        rows.append(PastRow(key=key, status=DisplayStatus.NONE, word=word, said=why))
     names = [dataset.full_name, *datasets_of(tree)]
     scans = Scan.objects.filter(dataset__full_name__in=names, ended_at__isnull=True, window_start__gte=start)
     return {
@@ -171,25 +185,6 @@ def first_of_last(dataset: Dataset, now: datetime) -> datetime:
     if newest.end > at:
         (newest,) = partitioning.previous(newest)
     return partitioning.previous(newest, WINDOWS - 1)[0].start
-
-
-def _rows(dataset: Dataset, past_report: Backtest, tree: Assertion, *, hides: bool) -> list[PastRow]:
-    partitioning = dataset.partitioning
-    assert partitioning is not None
-    failed = {window for incident in past_report.raised.incidents for window in incident.windows}
-    runs = {result.window: run_of(result) for result in past_report.windows}
-    rows = []
-    for window in sorted({*past_report.missing, *past_report.unknowable, *runs}, key=lambda window: window.start):
-        key, run = partitioning.key(window), runs.get(window)
-        if run is not None and not hides:
-            rows.append(_row(key, run, tree, is_failed=window in failed))
-            continue
-        word, why = gettext("hidden"), gettext("it may not be told to you")
-        if run is None:
-            why = past_report.unknowable.get(window) or ""
-            word = gettext("cannot be known") if why else gettext("never measured")
-        rows.append(PastRow(key=key, status=DisplayStatus.NONE, word=word, said=why))
-    return rows
 
 
 def _row(key: str, run: Run, tree: Assertion, *, is_failed: bool) -> PastRow:

@@ -33,8 +33,8 @@ from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.models import Ending, EntryKind, Incident, SpoiltWindow
+from web.access.logins import typed_before
 from web.access.throttles import costs
-from web.access.typed import typed_before
 from web.access.who import may, readable
 from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
 from web.rendering.findings import OF_GROUPS, GroupSummary, MovedStatistic, groups_of, moved

@@ -21,7 +21,7 @@ from assay.access import Action
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset
 from incident_manager.models import Incident
-from web.access.typed import typed_before
+from web.access.logins import typed_before
 from web.access.who import hidden_datasets, may, readable
 from web.api.incidents import Silences
 from web.rendering.status import in_english

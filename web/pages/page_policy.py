@@ -26,8 +26,8 @@ from assay.edge.control_characters import name_fault
 from assay.models import Dataset
 from assay.time.durations import UnableToReadDuration, UnableToTakeInstant, parse_duration, taken
 from web.access.changes import Change, audited
+from web.access.logins import ask_to_log_in, keep, typed_in
 from web.access.throttles import SAFE
-from web.access.typed import ask_to_log_in, keep, typed_in
 from web.access.who import refused
 from web.api.base import Rows
 from web.api.problems import is_api

@@ -25,8 +25,8 @@ from assay.time.windows import Partitioning, UnableToAlign, UnableToPartition, W
 from incident_manager import services
 from incident_manager.models import Incident, Report, ReportState, Saw
 from incident_manager.reports import UNSETTLED, likely_troubles, open_incidents_for, waiting_for
+from web.access.logins import typed_before
 from web.access.throttles import costs
-from web.access.typed import typed_before
 from web.access.who import hidden_datasets, may, person_of, readable
 from web.api.reports import Reports
 from web.rendering.status import DisplayStatus, in_english

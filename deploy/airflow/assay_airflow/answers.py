@@ -1,6 +1,7 @@
-"""What a task does with an answer of the gate: into the log, into XCom, and on, or not."""
+"""What a task does with an answer of the gate, into the log, into XCom, and on or not; what OpenLineage hears of it."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -54,3 +55,20 @@ def is_away(error: AssayError, log: Any) -> bool:
     if isinstance(error, Unavailable):
         log.warning("Assay gives no answer, it is asked again: %s", error)
     return isinstance(error, Unavailable)
+
+
+# What OpenLineage is told of a task; it is not called unless Airflow's OpenLineage provider is installed.
+
+
+def lineage(*, inputs: Iterable[str] = (), outputs: Iterable[str] = ()) -> Any:
+    """An ``OperatorLineage`` of datasets by their full names, named as Assay reads them from events."""
+    from airflow.providers.openlineage.extractors import OperatorLineage
+    from openlineage.client.event_v2 import Dataset
+
+    def named(full_name: str) -> Any:
+        namespace, _, name = full_name.rpartition(".")
+        return Dataset(namespace=namespace or "assay", name=name)
+
+    return OperatorLineage(
+        inputs=[named(name) for name in dict.fromkeys(inputs)], outputs=[named(name) for name in dict.fromkeys(outputs)]
+    )

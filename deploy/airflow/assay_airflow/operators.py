@@ -10,9 +10,8 @@ from airflow.sdk.exceptions import AirflowException
 
 from assay_client import GateAnswer
 
-from .answers import OnBlock, answer_of, as_xcom, demand_on_block, stop_if_blocked, tell
+from .answers import OnBlock, answer_of, as_xcom, demand_on_block, lineage, stop_if_blocked, tell
 from .hooks import AssayHook
-from .lineage import lineage
 from .triggers import JudgedTrigger
 
 XCOM_KEY = "return_value"  # Airflow's own: what a task returns; here it must be there for one that fails too

@@ -9,9 +9,8 @@ from airflow.sdk.configuration import conf
 
 from assay_client import AssayError, GateAnswer
 
-from .answers import answer_of, as_xcom, is_away, tell
+from .answers import answer_of, as_xcom, is_away, lineage, tell
 from .hooks import AssayHook
-from .lineage import lineage
 from .triggers import GateTrigger
 
 

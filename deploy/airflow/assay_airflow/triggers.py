@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from assay_client import AssayClient, AssayError, CompletedAnswer, GateAnswer
+from assay_client import AssayClient, AssayError, GateAnswer
 
 from .answers import as_xcom, is_away
 from .hooks import AssayHook
@@ -97,8 +97,4 @@ class JudgedTrigger(_AskingTrigger):
 
     def ask(self, client: AssayClient) -> dict[str, Any] | None:
         """The answer once it is judged."""
-        return _unless(client.completion(**self.extra_fields), _is_judged)
-
-
-def _is_judged(answer: CompletedAnswer) -> bool:
-    return answer.judged
+        return _unless(client.completion(**self.extra_fields), lambda answer: answer.judged)

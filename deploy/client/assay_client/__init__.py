@@ -19,7 +19,7 @@ from .answers import (
     Status,
 )
 from .client import AssayClient, Output
-from .errors import AssayError, BadRequest, NotAllowed, NotFound, Unavailable
+from .transport import AssayError, BadRequest, NotAllowed, NotFound, Unavailable
 
 __all__ = [
     "AssayClient",

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from .answers import CompletedAnswer, Dataset, GateAnswer, Incident, Quality, QueryQuality, Report
-from .errors import AssayError, Unavailable
-from .transport import Patience, Transport
+from .transport import AssayError, Patience, Transport, Unavailable
 
 T = TypeVar("T")
 Instant = datetime | str  # a datetime knows its zone; a text is ISO 8601

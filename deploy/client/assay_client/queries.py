@@ -5,7 +5,7 @@ import threading
 
 from .answers import QueryQuality
 from .client import AssayClient
-from .errors import AssayError
+from .transport import AssayError
 
 # statements that read no table of the catalog; what else cannot be read is no reason to let a query pass unseen
 COMMANDS = frozenset(

@@ -1,4 +1,4 @@
-"""One request over HTTP, sent again where that is safe."""
+"""One request over HTTP, sent again where that is safe, and what can go wrong: AssayError is all of it."""
 
 import random
 import time
@@ -12,9 +12,46 @@ import requests
 from requests.exceptions import ChunkedEncodingError
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 
-from .errors import AssayError, Unavailable, error_of
-
 BUSY = (429, 502, 503, 504)
+
+
+class AssayError(Exception):
+    """Assay gave no answer: what went wrong, where in the request, and how to mend it, as the server says it.
+
+    ``status`` is the answer's HTTP status, or None where there was no answer. Raised as itself for an answer that this
+    client cannot read, such as a page of a proxy.
+    """
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "", status: int | None = None) -> None:
+        self.what, self.where, self.mend, self.status = what, where, mend, status
+        super().__init__(" ".join(part for part in (what, f"(where: {where})" if where else "", mend) if part))
+
+
+class BadRequest(AssayError):
+    """The request is wrong, or the present state of things forbids it: it fails again until it is changed."""
+
+
+class NotAllowed(AssayError):
+    """The token is missing, has ended, or does not allow this."""
+
+
+class NotFound(AssayError):
+    """The server has nothing at this address."""
+
+
+class Unavailable(AssayError):
+    """The server cannot be reached, has a fault or no time: the same request may succeed later."""
+
+
+KINDS: Mapping[int, type[AssayError]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 429: Unavailable}
+
+
+def error_of(status: int, body: Any, address: str) -> AssayError:
+    """The error for an answer of 400 or more, whose body is Assay's own shape, a problem of RFC 9457, or anything."""
+    kind = KINDS.get(status, Unavailable if status >= 500 else BadRequest)
+    problem = body if isinstance(body, dict) else {}
+    what = problem.get("error") or problem.get("detail") or problem.get("title") or f"{address} answers {status}."
+    return kind(str(what), where=str(problem.get("where") or ""), mend=str(problem.get("mend") or ""), status=status)
 
 
 @dataclass(frozen=True)
@@ -40,7 +77,7 @@ class Patience:
 
 
 class Transport:
-    """The connections to one server. Its errors are those of ``errors``; it never follows a redirect."""
+    """The connections to one server. It never follows a redirect."""
 
     def __init__(self, url: str, token: str, *, timeout: float, patience: Patience) -> None:
         self._url, self._timeout, self._patience = url.rstrip("/"), timeout, patience
@@ -77,7 +114,10 @@ class Transport:
                     allow_redirects=False,
                 )
             except (requests.ConnectionError, requests.Timeout, ChunkedEncodingError) as error:
-                failed, server_pause = _unreachable(self._url, error), None
+                is_late = isinstance(error, requests.Timeout)
+                what = f"{self._url} does not answer in time" if is_late else f"Cannot reach {self._url}"
+                failed = Unavailable(f"{what}: {error}", mend="Is Assay up, and is ASSAY_URL its address?")
+                server_pause = None
                 is_final = isinstance(error, requests.exceptions.SSLError)
                 may_repeat = not is_final and (is_repeatable or _was_not_sent(error))
             except (requests.RequestException, UnicodeError) as error:
@@ -87,7 +127,8 @@ class Transport:
             else:
                 if answer.status_code < 300:
                     return _json(answer, address)
-                failed, server_pause = _refused(answer, address), retry_after(answer.headers.get("Retry-After"), _now())
+                now = datetime.now(timezone.utc)
+                failed, server_pause = _refused(answer, address), retry_after(answer.headers.get("Retry-After"), now)
                 may_repeat = answer.status_code in BUSY if is_repeatable else answer.status_code == 429
             failures += 1
             pause = self._patience.before_next(failures, server_pause) if may_repeat else None
@@ -119,20 +160,11 @@ def retry_after(text: str | None, now: datetime) -> float | None:
     return max(0.0, (until.replace(tzinfo=until.tzinfo or timezone.utc) - now).total_seconds())
 
 
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
-
-
 def _was_not_sent(error: requests.RequestException) -> bool:
     """Whether the connection failed, so that the server knows nothing of the request."""
     cause = error.args[0] if error.args else None
     reason = getattr(cause, "reason", cause)
     return isinstance(reason, NewConnectionError | ConnectTimeoutError)
-
-
-def _unreachable(url: str, error: requests.RequestException) -> Unavailable:
-    what = f"{url} does not answer in time" if isinstance(error, requests.Timeout) else f"Cannot reach {url}"
-    return Unavailable(f"{what}: {error}", mend="Is Assay up, and is ASSAY_URL its address?")
 
 
 def _refused(answer: requests.Response, address: str) -> AssayError:

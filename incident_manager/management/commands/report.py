@@ -42,7 +42,10 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The total, a row per dataset with its categories, and the queries."""
         now = clock.now()
-        dataset = _dataset(options["dataset"])
+        name = options["dataset"]
+        dataset = None if name is None else by_name(name)
+        if name is not None and dataset is None:
+            raise UnableToRun(f"the catalog has no dataset {name!r}")
         time_zone = dataset.time_zone if dataset else "UTC"
         end = place_end(options["end"], time_zone) if options["end"] else now
         start = place_end(options["start"], time_zone) if options["start"] else end - USUAL_RANGE
@@ -64,7 +67,7 @@ class Command(Base):
             ],
             "query_quality": report.queries.quality,
             "query_quality_without_forced": report.queries.quality_without_forced,
-            "unknown": _unknown(options, now),
+            "unknown": _unknown(dataset, options, now),
         }
         return ExitCode.HELD, result
 
@@ -84,17 +87,11 @@ class Command(Base):
             console.print(f"[bold]unknown now[/bold]: {unknown_row['dataset']}: {escape(why)}", soft_wrap=True)
 
 
-def _dataset(name: str | None) -> Dataset | None:
-    if name is None or (dataset := by_name(name)) is not None:
-        return dataset if name else None
-    raise UnableToRun(f"the catalog has no dataset {name!r}")
-
-
-def _unknown(options: Mapping[str, Any], now: datetime) -> list[dict[str, Any]]:
+def _unknown(dataset: Dataset | None, options: Mapping[str, Any], now: datetime) -> list[dict[str, Any]]:
     """The datasets of which nobody knows now whether they are good, with the tests that could not say."""
     narrowed = {name: options[name] for name in ("tier", "team", "owner") if options[name] is not None}
-    if options["dataset"]:
-        narrowed["pk"] = getattr(_dataset(options["dataset"]), "pk", None)
+    if dataset is not None:
+        narrowed["pk"] = dataset.pk
     names = dict(Dataset.objects.filter(**narrowed).order_by("full_name").values_list("pk", "full_name"))
     rows = []
     for facts in facts_now(names, now=now).values():

@@ -1,4 +1,4 @@
-"""What Django's ORM lacks: rows by the thousand, prepared queries, names in any case, tables that only grow.
+"""What Django's ORM lacks: rows by the thousand, prepared queries, names in any case.
 
 The tables are in ``models``.
 """

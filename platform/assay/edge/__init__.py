@@ -1,4 +1,4 @@
-"""Where the world touches Assay: addresses it may call, texts it may print, how often one may ask, and its logs.
+"""Where the world touches Assay: addresses it may call, texts it may print, and its logs.
 
 Requests are answered in ``web``; notices are sent in ``alerting.channels``.
 """

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from assay.database.append_only import forbid, permit
+from assay.models.access import forbid_changes, permit_changes
 
 TABLE = "assay_auditentry"
 
@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(
-            lambda apps, editor: forbid(editor, TABLE),
-            lambda apps, editor: permit(editor, TABLE),
+            lambda apps, editor: forbid_changes(editor, TABLE),
+            lambda apps, editor: permit_changes(editor, TABLE),
         ),
     ]

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from knox.models import AbstractAuthToken, AuthTokenManager
 
 from assay.access import Role, TokenScope
@@ -53,6 +54,31 @@ class AccessToken(AbstractAuthToken):  # type: ignore[misc]
 # What was changed, by whom.
 
 
+# Triggers keep its table from anything but new rows, whoever writes to it: on SQLite and on MariaDB or MySQL.
+
+REFUSAL = "the audit is only ever added to"
+FORBIDDEN = ("update", "delete")
+
+
+def forbid_changes(editor: BaseDatabaseSchemaEditor, table: str) -> None:
+    """From now on rows of ``table`` can only be added. Whoever remakes the table must do this again."""
+    permit_changes(editor, table)  # so that it may be done twice
+    is_sqlite = editor.connection.vendor == "sqlite"
+    body = "BEGIN SELECT RAISE(ABORT, '{}'); END" if is_sqlite else "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{}'"
+    refuse = body.format(REFUSAL)
+    for what in FORBIDDEN:
+        editor.execute(f"CREATE TRIGGER {table}_no_{what} BEFORE {what} ON {table} FOR EACH ROW {refuse}")
+    if is_sqlite:  # whose REPLACE removes a row without telling the trigger of removals
+        there = f"WHEN EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)"
+        editor.execute(f"CREATE TRIGGER {table}_no_insert BEFORE INSERT ON {table} FOR EACH ROW {there} {refuse}")
+
+
+def permit_changes(editor: BaseDatabaseSchemaEditor, table: str) -> None:
+    """Undo ``forbid_changes``."""
+    for what in (*FORBIDDEN, "insert"):
+        editor.execute(f"DROP TRIGGER IF EXISTS {table}_no_{what}")
+
+
 class UnableToRewrite(TypeError):
     """The audit is only ever added to."""
 
@@ -70,7 +96,7 @@ class AuditEntries(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """One change, written in its transaction. Triggers keep the table from anything but new rows (migration 0006)."""
+    """One change, written in its transaction. Triggers keep the table from anything but new rows."""
 
     at = models.DateTimeField(db_index=True)  # the database's real time, also in a replay
     actor = models.CharField(max_length=200)

@@ -6,9 +6,8 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from assay.accounts import RequestOrigin, UnableToAudit, differences, record
-from assay.database.append_only import REFUSAL
 from assay.models import AuditEntry
-from assay.models.access import UnableToRewrite
+from assay.models.access import REFUSAL, UnableToRewrite
 
 TABLE = "assay_auditentry"
 ADA = RequestOrigin(actor="ada", via="session", ip="10.0.0.1", request_id="request-1")

@@ -11,7 +11,7 @@ from django.urls import URLPattern, get_resolver
 from alerting.alerts.texts import LinkAction, token
 from incident_manager.models import Incident, Report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, IncidentFactory, new_business_metric
-from web.access.typed import MOST, unseal
+from web.access.logins import MOST, unseal
 from web.pages.urls import urlpatterns
 
 pytestmark = pytest.mark.usefixtures("db")

@@ -11,7 +11,7 @@ from django.test import Client, RequestFactory
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from assay.edge.rates import merged
+from assay.config import merged
 from tests.factories import DatasetFactory, IncidentFactory
 from web.access.throttles import ByCost
 from web.api.problems import KINDS, fault

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from rest_framework.response import Response
 from rest_framework.test import APIClient
 
-from assay.edge.rates import merged
+from assay.config import merged
 from tests.factories import DatasetFactory, IncidentFactory
 from tests.integration.web.people import client, client_of
 from web.access.throttles import COSTS, ByCost

@@ -3,8 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from assay.config import Config
-from assay.edge.rates import RATES, merged, parse_rate
+from assay.config import RATES, Config, merged, parse_rate
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay_client import AssayError, BadRequest, NotAllowed, NotFound, Unavailable
-from assay_client.errors import error_of
-from assay_client.transport import Patience, retry_after
+from assay_client.transport import Patience, error_of, retry_after
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

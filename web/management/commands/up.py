@@ -50,10 +50,17 @@ class Command(Base):
             check_routes()
         except UnableToReadRoutes as wrong:
             raise UnableToRun(str(wrong)) from None
-        server = _listening(options["host"], options["port"])
-        _lead_links_here(options["host"], server.effective_port)
+        host, port, application = options["host"], options["port"], get_wsgi_application()
+        try:  # the server has its port before anything is written or said
+            server: Any = create_server(
+                application, host=host, port=port, threads=8, max_request_body_size=config().body_bytes
+            )
+        except (OSError, ValueError) as error:
+            reason, mend = str(error).rstrip("."), "Stop what listens there, or choose another --port or --host."
+            raise UnableToRun(f"cannot listen at {host}:{port}: {reason}. {mend}") from None
+        _lead_links_here(host, server.effective_port)
         console, users = Console(stderr=True), get_user_model().objects
-        console.print(f"Assay is up at http://{options['host']}:{server.effective_port}/")
+        console.print(f"Assay is up at http://{host}:{server.effective_port}/")
         admin = users.filter(is_superuser=True).order_by("pk").first()
         if admin is None:
             password = secrets.token_urlsafe(12)
@@ -78,19 +85,6 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > HIGHEST_PORT:
         raise ArgumentTypeError(f"{text!r} is no port: write a number up to {HIGHEST_PORT}")
     return int(text)
-
-
-def _listening(host: str, port: int) -> Any:
-    """The web server, which has its port before anything is written or said; raises UnableToRun."""
-    try:
-        return create_server(
-            get_wsgi_application(), host=host, port=port, threads=8, max_request_body_size=config().body_bytes
-        )
-    except (OSError, ValueError) as error:
-        reason = str(error).rstrip(".")
-        raise UnableToRun(
-            f"cannot listen at {host}:{port}: {reason}. Stop what listens there, or choose another --port or --host."
-        ) from None
 
 
 def _lead_links_here(host: str, port: int) -> None:
