@@ -60,6 +60,11 @@ class Cells:
                 raise ValueError(f"{name} of a {self.measure} must be {len(self.part)} days by {len(self.codes)} cells")
         if self.codes.ndim != 2 or not self.codes.size or self.codes.shape[1] != len(self.columns):
             raise ValueError(f"codes must have a row for each cell and a column for each of {', '.join(self.columns)}")
+        for name, array in shapes.items():
+            if array is not None and not np.isfinite(array).all():
+                raise ValueError(f"{name} has numbers that are not finite: leave NaN and infinities out of the sums")
+        if self.measure is Measure.SHARE and ((self.part < 0) | (self.part > self.whole)).any():
+            raise ValueError("part of a share must be from 0 to whole in each cell: give hits, and all rows")
         if len(self.part) < 2:
             raise ValueError("a day is explained by its past: give one past day at least")
 
@@ -120,6 +125,8 @@ HEAVINESS = 4.0  # degrees of freedom of Student's t: cells have heavier tails t
 COUNT_FLOOR = 0.2  # rows² that a cell varies by, and rows that one of a new value was to have
 PRIOR_ROWS = 5.0  # that a cell's share is drawn to that of the whole table by
 MOST_ROWS = 60.0  # that a cell's past share counts as: shares move from day to day, however many rows there are
+NEW_PART = 1e-3  # of a usual cell's sum, that a new value was to have
+MOST_FACTOR = 1e9
 HIT_SHARE = 0.5  # of the rows of a slice that a fault hits, where the measure does not say it
 
 
@@ -127,15 +134,15 @@ HIT_SHARE = 0.5  # of the rows of a slice that a fault hits, where the measure d
 class Expectation:
     """All are (days, cells). Each past day is judged by the other past days, today by all of them.
 
-    ``level``: the share or the mean of a row. ``spread``: the variance of a cell, but of a share the number of rows
-    that it is believed as.
+    ``reach``: what a factor moves, the expectation with a little for values that are new. ``spread``: the variance of a
+    cell; of a share, the number of rows that it is believed as.
     """
 
     measure: Measure
     seen: Floats
     expected: Floats
     rows: Floats
-    level: Floats
+    reach: Floats
     spread: Floats
 
     @property
@@ -145,7 +152,7 @@ class Expectation:
 
     def of(self, days: slice, cells: npt.NDArray[np.bool_]) -> "Expectation":
         """Those days and cells alone."""
-        names = ("seen", "expected", "rows", "level", "spread")
+        names = ("seen", "expected", "rows", "reach", "spread")
         return replace(self, **{name: getattr(self, name)[days][:, cells] for name in names})
 
 
@@ -199,13 +206,17 @@ def _of_totals(measure: Measure, part: Floats, rows: Floats, weights: Floats) ->
         variance = size.copy()
     pooled = variance.sum(axis=1, keepdims=True) / np.maximum(size.sum(axis=1, keepdims=True), TINY) * size
     variance = (1 + again) * 0.5 * (variance + pooled)
-    floor = COUNT_FLOOR if measure is Measure.ROWS else 1e-6 * pooled.mean(axis=1, keepdims=True) + TINY
+    if measure is Measure.ROWS:
+        little, floor = COUNT_FLOOR, COUNT_FLOOR
+    else:
+        little = NEW_PART * expected.mean(axis=1, keepdims=True)
+        floor = 1e-6 * pooled.mean(axis=1, keepdims=True) + 1e-12 * np.square(part).max() + TINY
     return Expectation(
         measure=measure,
         seen=part,
         expected=expected,
-        rows=expected + COUNT_FLOOR if measure is Measure.ROWS else weights @ rows[:-1],
-        level=expected,
+        rows=expected if measure is Measure.ROWS else weights @ rows[:-1],
+        reach=expected + little,
         spread=np.maximum(variance, floor),
     )
 
@@ -215,7 +226,7 @@ def _of_shares(part: Floats, rows: Floats, past_part: Floats, past_rows: Floats)
     share = np.clip((past_part + PRIOR_ROWS * level) / (past_rows + PRIOR_ROWS), 1e-9, 1 - 1e-9)
     trust = np.minimum(past_rows + PRIOR_ROWS, MOST_ROWS)
     return Expectation(
-        measure=Measure.SHARE, seen=part, expected=rows * share, rows=rows, level=share, spread=trust + 0 * rows
+        measure=Measure.SHARE, seen=part, expected=rows * share, rows=rows, reach=rows * share, spread=trust + 0 * rows
     )
 
 
@@ -234,8 +245,12 @@ def _of_means(part: Floats, rows: Floats, past_part: Floats, past_rows: Floats, 
     mean = (past_part + prior * level) / np.maximum(past_rows + prior, TINY)
     mean = np.where(past_rows > 0, mean, level)
     of_mean = np.where(past_rows > 0, within / np.maximum(past_rows + prior, TINY), between)
-    variance = rows * within + rows**2 * (of_mean + 1e-8 * level**2) + 1e-9 * level**2 + TINY
-    return Expectation(measure=Measure.MEAN, seen=part, expected=rows * mean, rows=rows, level=mean, spread=variance)
+    variance = (
+        rows * within + rows**2 * (of_mean + 1e-8 * level**2) + 1e-9 * level**2 + 1e-12 * np.square(part).max() + TINY
+    )
+    return Expectation(
+        measure=Measure.MEAN, seen=part, expected=rows * mean, rows=rows, reach=rows * mean, spread=variance
+    )
 
 
 # How much likelier a slice's cells are once one factor moved all of them. Rows are hit or spared at random.
@@ -253,10 +268,15 @@ def log_beta_binomial(hits: Floats, rows: Floats, share: Floats, trust: Floats) 
     return np.asarray(ways - gammaln(yes) - gammaln(no) + gammaln(trust))
 
 
+def shares(now: Expectation) -> Floats:
+    """(days, cells): those that were expected; cells without rows tell nothing, whatever theirs are."""
+    return np.asarray(np.where(now.rows > 0, now.expected / np.maximum(now.rows, TINY), 0.5))
+
+
 def log_chance(now: Expectation) -> Floats:
     """(days, cells): how likely each cell is where nothing moved."""
     if now.measure is Measure.SHARE:
-        return log_beta_binomial(now.seen, now.rows, now.level, now.spread)
+        return log_beta_binomial(now.seen, now.rows, shares(now), now.spread)
     return log_t(now.change, now.spread)
 
 
@@ -266,29 +286,29 @@ def log_fault(now: Expectation, factor: Floats) -> Floats:
     A factor of -0.5 takes half of what there was, 1 doubles it. A share that rises does so in rows that were not hit.
     """
     if now.measure is Measure.SHARE:
-        share = np.where(factor >= 0, now.level + factor * (1 - now.level), now.level * (1 + factor))
+        share = shares(now)
+        share = np.where(factor >= 0, share + factor * (1 - share), share * (1 + factor))
         return log_beta_binomial(now.seen, now.rows, np.clip(share, 1e-9, 1 - 1e-9), now.spread)
     if now.measure is Measure.ROWS:
         hit = np.minimum(np.abs(factor), 1)
-        return log_t(now.change - factor * now.rows, now.spread + now.rows * hit * (1 - hit))
-    move, spared = factor * now.expected, np.clip((1 - HIT_SHARE) ** now.rows, TINY, 1 - 1e-12)
-    hit = log_t(now.change - move, now.spread * (1 + factor**2) + move**2 / np.maximum(now.rows, 1))
+        return log_t(now.change - factor * now.reach, now.spread + now.reach * hit * (1 - hit))
+    move, spared = factor * now.reach, np.clip((1 - HIT_SHARE) ** now.rows, TINY, 1 - 1e-12)
+    hit = log_t(now.change - move, now.spread * (1 + np.minimum(factor**2, 100)) + move**2 / np.maximum(now.rows, 1))
     return np.asarray(np.logaddexp(np.log(spared) + log_chance(now), np.log1p(-spared) + hit))
 
 
-def factors(measure: Measure, change: Floats, expected: Floats, rows: Floats) -> Floats:
+def factors(now: Expectation, change: Floats, reach: Floats, rows: Floats) -> Floats:
     """What one factor moved sums of cells by."""
-    if measure is Measure.SHARE:
-        reach = np.where(change >= 0, rows - expected, expected)
-    else:
-        reach = rows if measure is Measure.ROWS else expected
-    return np.asarray(change / np.where(np.abs(reach) < TINY, TINY, reach))
+    if now.measure is Measure.SHARE:
+        reach = np.where(change >= 0, rows - reach, reach)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip(change / np.where(np.abs(reach) < TINY, TINY, reach), -MOST_FACTOR, MOST_FACTOR))
 
 
 def gains(now: Expectation) -> Floats:
     """(days): the log likelihood ratio of one factor for all cells of a day."""
-    change, expected, rows = (cells.sum(axis=1, keepdims=True) for cells in (now.change, now.expected, now.rows))
-    return np.asarray((log_fault(now, factors(now.measure, change, expected, rows)) - log_chance(now)).sum(axis=1))
+    factor = factors(now, *(cells.sum(axis=1, keepdims=True) for cells in (now.change, now.reach, now.rows)))
+    return np.asarray((log_fault(now, factor) - log_chance(now)).sum(axis=1))
 
 
 # The search: all slices of up to three columns at once, the likeliest one, and whether it is worth a word.
@@ -334,11 +354,11 @@ def likeliest(now: Expectation, groups: Groups, scope: npt.NDArray[np.bool_], di
     weight, chance = scope.astype(np.float64), log_chance(now)[0]
     best: tuple[float, tuple[int, ...], int, float, float] | None = None
     for columns, group in groups.items():
-        change, expected, rows, present = (
+        change, reach, rows, present = (
             np.bincount(group, cells * weight).astype(np.float64)
-            for cells in (now.change[0], now.expected[0], now.rows[0], 1.0)
+            for cells in (now.change[0], now.reach[0], now.rows[0], 1.0)
         )
-        factor = factors(now.measure, change, expected, rows)
+        factor = factors(now, change, reach, rows)
         gain = np.bincount(group, (log_fault(now, factor[group])[0] - chance) * weight)
         gain = np.where(np.isin(np.sign(change), directions), gain, -np.inf)
         price = float(np.log((present > 0).sum())) + COLUMN_PRICE * len(columns)
@@ -377,15 +397,16 @@ class Reason(StrEnum):
 class Slice:
     """Rows with these values. ``expected`` and ``seen`` are rows, sums, hits, or of a mean the means.
 
-    ``share_of_change`` is above 1 where others moved back. ``line`` and ``rest_line``: the slice and all else on each
-    day, the oldest first. ``same_rows``: names of other columns that nearly the same rows have.
+    ``share_of_change`` is above 1 where others moved back, None where the whole did not move. ``line`` and
+    ``rest_line``: the slice and all else on each day, the oldest first. ``same_rows``: names of other columns that
+    nearly the same rows have.
     """
 
     values: Mapping[str, Any]
     expected: float
     seen: float
     share_of_rows: float
-    share_of_change: float
+    share_of_change: float | None
     is_new: bool
     line: tuple[float, ...]
     rest_line: tuple[float, ...]
@@ -451,22 +472,22 @@ def explain(cells: Cells, *, gates: bool = True, most: int = MOST_SLICES) -> Exp
         return _explanation(cells, all_days, [], reason=Reason.FEW_DAYS)
     groups, scope = groups_of(cells.codes), np.ones(len(cells.codes), np.bool_)
     today = all_days.of(slice(-1, None), scope)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     reason, share = Reason.NO_CHANGE, 0.0
-    while len(found) < most and scope.any() and today.change[0][scope].any():
+    while len(candidates) < most and scope.any() and today.change[0][scope].any():
         whole = (float(np.sign(today.change[0][scope].sum())),)
         best = likeliest(today, groups, scope, _directions(all_days, scope) if gates else whole)
-        if found and best.score < max(LEAST_SCORE * found[0].score, TINY):
+        if candidates and best.score < max(LEAST_SCORE * candidates[0].score, TINY):
             break
         share = share_beside(all_days, best, scope)
         objection = _objection(all_days, best, scope, share) if gates else None
         if objection:
             reason = objection
             break
-        found.append(best)
+        candidates.append(best)
         scope = scope & ~best.cells
-    if found:
-        return _explanation(cells, all_days, found, groups=groups)
+    if candidates:
+        return _explanation(cells, all_days, candidates, groups=groups)
     if gates and cells.whole is not None and mix_moved(cells, all_days):
         rows = replace(cells, measure=Measure.ROWS, part=cells.whole, whole=None, squares=None)
         return replace(explain(rows, most=most), is_mix=True, measure=cells.measure)
@@ -513,18 +534,18 @@ def mix_moved(cells: Cells, all_days: Expectation) -> bool:
 
 
 def _explanation(
-    cells: Cells, all_days: Expectation, found: Sequence[Candidate], groups: Groups | None = None, **fields: Any
+    cells: Cells, all_days: Expectation, candidates: Sequence[Candidate], groups: Groups | None = None, **fields: Any
 ) -> Explanation:
     """The candidates with their figures, in the caller's terms."""
     everything = np.ones(len(cells.codes), np.bool_)
     rest = everything.copy()
-    for candidate in found:
+    for candidate in candidates:
         rest &= ~candidate.cells
     changes = all_days.change[:, rest].sum(axis=1)
     seen, expected = _figures(cells, all_days, everything)
     return Explanation(
         measure=cells.measure,
-        slices=tuple(_slice(cells, all_days, candidate, groups or {}) for candidate in found),
+        slices=tuple(_slice(cells, all_days, candidate, groups or {}) for candidate in candidates),
         columns_searched=tuple(cells.columns),
         columns_left_out=cells.columns_left_out,
         expected=expected,
@@ -538,7 +559,7 @@ def _explanation(
 
 def _slice(cells: Cells, all_days: Expectation, candidate: Candidate, groups: Groups) -> Slice:
     inside, change = candidate.cells, all_days.change[-1]
-    rows = all_days.expected[-1] if cells.measure is Measure.ROWS else all_days.rows[-1]
+    rows = all_days.rows[-1]
     past = cells.part[:-1] if cells.whole is None else cells.whole[:-1]
     seen, expected = _figures(cells, all_days, inside)
     return Slice(
@@ -546,7 +567,7 @@ def _slice(cells: Cells, all_days: Expectation, candidate: Candidate, groups: Gr
         expected=expected,
         seen=seen[-1],
         share_of_rows=float(rows[inside].sum() / max(rows.sum(), TINY)),
-        share_of_change=float(change[inside].sum() / change.sum()),
+        share_of_change=float(change[inside].sum() / change.sum()) if change.sum() else None,
         is_new=not past[:, inside].any(),
         line=seen,
         rest_line=_figures(cells, all_days, ~inside)[0],
@@ -591,16 +612,22 @@ def _sentences(explanation: Explanation) -> Iterator[str]:
         return
     for slice_ in explanation.slices:
         yield _slice_sentence(slice_, explanation)
-    if any(slice_.share_of_change > 1.05 for slice_ in explanation.slices):
+    if any(map(_is_beyond, explanation.slices)):
         yield "Other rows moved back, no more than usual." if explanation.is_rest_calm else "Other rows moved back."
     else:
         yield "Nothing else moved." if explanation.is_rest_calm else "The rest moved too."
 
 
+def _is_beyond(slice_: Slice) -> bool:
+    return slice_.share_of_change is None or slice_.share_of_change > 1.05
+
+
 def _slice_sentence(slice_: Slice, explanation: Explanation) -> str:
-    rows, change = _percent(slice_.share_of_rows), f"{_percent(slice_.share_of_change)} of the change"
-    if slice_.share_of_change > 1.05 or slice_.share_of_change < 0:
-        change = "more than the whole change" if slice_.share_of_change > 0 else "against the whole change"
+    rows, share = _percent(slice_.share_of_rows), slice_.share_of_change
+    if _is_beyond(slice_):
+        change = "more than the whole change"
+    else:
+        change = "against the whole change" if share and share < 0 else f"{_percent(share or 0.0)} of the change"
     expected, seen = _number(slice_.expected, explanation), _number(slice_.seen, explanation)
     if slice_.is_new:
         text = f"{slice_.name}: never seen before, {change} ({seen} seen)."

@@ -218,6 +218,7 @@ def test_cells_of_days_are_added_up_and_a_missing_value_is_a_value() -> None:
     ("change", "text"),
     [
         ({"measure": Measure.SHARE}, "whole of a share must be 15 days by 24 cells"),
+        ({"part": np.full((15, 24), np.nan)}, "part has numbers that are not finite"),
         ({"part": np.ones((1, 24))}, "one past day at least"),
         ({"columns": ("city",)}, "a column for each of city"),
     ],
@@ -247,10 +248,10 @@ def test_the_best_slice_is_that_of_a_search_through_all_of_them(measure: Measure
 
 def _scores(today: object, codes: npt.NDArray[np.int64], measure: Measure) -> Sequence[float]:
     """Of all slices that move as the whole does, each by itself, by scipy's own distributions."""
-    seen, expected, rows, level, spread = (
-        getattr(today, name)[0] for name in ("seen", "expected", "rows", "level", "spread")
+    seen, expected, rows, reach, spread = (
+        getattr(today, name)[0] for name in ("seen", "expected", "rows", "reach", "spread")
     )
-    found = []
+    scores = []
     for columns in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
         slices = sorted({tuple(code) for code in codes[:, columns]})
         for values in slices:
@@ -259,17 +260,18 @@ def _scores(today: object, codes: npt.NDArray[np.int64], measure: Measure) -> Se
             if change * (seen - expected).sum() <= 0:
                 continue
             if measure is Measure.ROWS:
-                factor = change / rows[at].sum()
+                factor = change / reach[at].sum()
                 hit = min(abs(factor), 1)
-                wide = spread[at] + rows[at] * hit * (1 - hit)
-                fault = stats.t.logpdf(seen[at], HEAVINESS, expected[at] + factor * rows[at], np.sqrt(wide))
+                wide = spread[at] + reach[at] * hit * (1 - hit)
+                fault = stats.t.logpdf(seen[at], HEAVINESS, expected[at] + factor * reach[at], np.sqrt(wide))
                 chance = stats.t.logpdf(seen[at], HEAVINESS, expected[at], np.sqrt(spread[at]))
             else:
                 factor = change / ((rows - expected)[at].sum() if change >= 0 else expected[at].sum())
-                share = level[at] + factor * (1 - level[at]) if change >= 0 else level[at] * (1 + factor)
+                level = expected[at] / rows[at]
+                share = level + factor * (1 - level) if change >= 0 else level * (1 + factor)
                 fault, chance = (
                     stats.betabinom.logpmf(seen[at], rows[at], side * spread[at], (1 - side) * spread[at])
-                    for side in (share, level[at])
+                    for side in (share, level)
                 )
-            found.append(float((fault - chance).sum()) - np.log(len(slices)) - COLUMN_PRICE * len(columns))
-    return found
+            scores.append(float((fault - chance).sum()) - np.log(len(slices)) - COLUMN_PRICE * len(columns))
+    return scores
