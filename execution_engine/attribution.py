@@ -63,10 +63,14 @@ class Cells:
         for name, array in shapes.items():
             if array is not None and not np.isfinite(array).all():
                 raise ValueError(f"{name} has numbers that are not finite: leave NaN and infinities out of the sums")
-        if self.measure is Measure.SHARE and ((self.part < 0) | (self.part > self.whole)).any():
+        if self.measure is Measure.SHARE and self.whole is not None and not _are_within(self.part, self.whole):
             raise ValueError("part of a share must be from 0 to whole in each cell: give hits, and all rows")
         if len(self.part) < 2:
             raise ValueError("a day is explained by its past: give one past day at least")
+
+
+def _are_within(part: Floats, whole: Floats) -> bool:
+    return bool(((part >= 0) & (part <= whole)).all())
 
 
 def cells_of(
