@@ -46,7 +46,7 @@ TEST_NEEDS = (
     (HEADERS, f"python{VERSION}-dev", "builds mysqlclient"),
 )
 SAY_EVERY = 20.0  # seconds
-JAVA_PROBE = "from execution_engine.engines.spark.start.session import use_java; print(use_java())"
+JAVA_PROBE = "from execution_engine.engines.spark.session import use_java; print(use_java())"
 
 
 class UnableToBootstrap(Exception):

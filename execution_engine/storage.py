@@ -14,8 +14,7 @@ from assay.catalog.services import closed_to, limited_datasets
 from assay.config import config
 from assay.models import Dataset, Replica
 from assay.time.windows import Partitioning, UnableToPartition, Window
-from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Limits, Part, Table
-from execution_engine.engines.spark.start.options import SparkOptions
+from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Limits, Part, SparkOptions, Table
 
 MANY_PARTITIONS = 1000  # from here on a window is read by the partitions that are there, not by all that could be
 _substitutes: list[Engine] = []

@@ -10,7 +10,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from execution_engine.engines.spark.start.session import find_java
+from execution_engine.engines.spark.session import find_java
 
 ARCHIVE = Path(sys.prefix) / f"spark-{version('pyspark')}.jsa"
 ROOT = Path(__file__).parents[1]
@@ -18,7 +18,7 @@ SCENE = """
 import sys
 from pathlib import Path
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.start.session import SparkOptions
+from execution_engine.engines.protocol import SparkOptions
 from tests.integration.engines.trips import measure, metric, write_trips
 
 engine = SparkEngine(SparkOptions(master="local[2]"))

@@ -39,7 +39,7 @@ from assay.queue.flow import STAGES
 from assay.scheduler.beat import scheduler
 from assay.scheduler.sweep import rules
 from execution_engine.engines.files.listing import UnableToListFiles, root_of
-from execution_engine.engines.spark.start.session import UnableToFindJava, find_java
+from execution_engine.engines.spark.session import UnableToFindJava, find_java
 from execution_engine.models import Scan, Suspect
 from execution_engine.outcome import Reason
 from execution_engine.storage import table_of

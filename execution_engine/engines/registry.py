@@ -6,9 +6,8 @@ from functools import cache
 from assay.catalog.profile import FILES, STORAGES
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.spark.start.options import SparkOptions
 
-from .protocol import Engine, Limits
+from .protocol import Engine, Limits, SparkOptions
 
 DEFAULT = SparkOptions()
 BOUNDS = Limits()

@@ -10,7 +10,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from execution_engine.engines.spark.start.session import SparkOptions, start_session
+from execution_engine.engines.protocol import SparkOptions
+from execution_engine.engines.spark.session import start_session
 
 QUICKER = {  # thousands of statements over a few rows: no code is worth compiling
     "spark.sql.shuffle.partitions": "1",

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from execution_engine.engines.protocol import SparkOptions
 from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.start.options import SparkOptions
 
 from .sparks import chosen, leave_out
 

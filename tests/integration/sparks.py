@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from deploy.local.programs import free_port
-from execution_engine.engines.spark.start.session import SparkOptions, use_java
+from execution_engine.engines.protocol import SparkOptions
+from execution_engine.engines.spark.session import use_java
 from tests.integration.engines.connect_client import start, stop
 from tests.integration.kernels.cluster import cluster, of_a_driver
 

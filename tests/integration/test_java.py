@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines.spark.start.session import UnableToFindJava, find_java
+from execution_engine.engines.spark.session import UnableToFindJava, find_java
 
 FIRST_SESSION = """
-from execution_engine.engines.spark.start.session import use_java
+from execution_engine.engines.spark.session import use_java
 print(use_java())
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
@@ -85,7 +85,7 @@ def test_a_java_spark_does_not_support_is_passed_over(tmp_path: Path, version: s
 def test_without_any_java_the_error_says_what_was_found_and_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("execution_engine.engines.spark.start.session.find_spec", lambda name: None)
+    monkeypatch.setattr("execution_engine.engines.spark.session.find_spec", lambda name: None)
     home = fake_java(tmp_path / "jvm", version="1.8")
     with pytest.raises(UnableToFindJava, match=r"17 or 21.*JAVA_HOME has Java 8.*apt-get install openjdk-17-jre"):
         find_java({"JAVA_HOME": str(home), "PATH": ""})

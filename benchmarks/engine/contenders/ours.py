@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from benchmarks.engine.session import MEMORY
-from execution_engine.engines.protocol import WHOLE, MeasurementRequest, ScanReport, Table
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, ScanReport, SparkOptions, Table
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.start.session import SparkOptions
 
 from .protocol import Answer, Task, answer
 

@@ -20,8 +20,7 @@ from signal import SIGKILL, SIGTERM
 from threading import Event, Lock, Thread
 from typing import Any
 
-from execution_engine.engines.protocol import Limits, bytes_of
-from execution_engine.engines.spark.start.options import SparkOptions
+from execution_engine.engines.protocol import Limits, SparkOptions, bytes_of
 from execution_engine.outcome import Failure, Reason
 
 from .wire import MOST_BYTES, Message, UnableToSend, check_result, read_answer, write_call

@@ -20,7 +20,6 @@ from execution_engine.engines.native.measure import BESIDE, Native
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.engines.spark.measures.frequencies import KeyFrequencies, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import aggregates, selected, values
-from execution_engine.engines.spark.start.session import UnableToFindJava
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.states import merge
@@ -30,6 +29,7 @@ from execution_engine.read_by import ReadBy, read_by
 from .failures import SPARK_ERRORS, action, counting_jobs
 from .kernels import OFF, taken_together
 from .scan import Taken
+from .session import UnableToFindJava
 from .sources import Files, SparkSource, open_source
 
 FILE = "_metadata.file_path"

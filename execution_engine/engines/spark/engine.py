@@ -21,12 +21,12 @@ from execution_engine.engines.protocol import (
     MeasurementRequest,
     Part,
     ScanReport,
+    SparkOptions,
     Table,
     Unit,
     none_failing,
 )
 from execution_engine.engines.spark.measures.failing import failing_rows
-from execution_engine.engines.spark.start.session import SparkOptions, UnableToFindJava, start_session, use_java
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -35,6 +35,7 @@ from execution_engine.read_by import NO_VALUES, ReadBy, together
 from .batch import scan_shared
 from .failures import SPARK_ERRORS, counting_jobs, failure_of
 from .scan import measure
+from .session import UnableToFindJava, start_session, use_java
 from .sources import listed_keys, open_source
 
 

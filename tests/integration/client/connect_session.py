@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from assay_client.queries import AssayWarning, DataIsBad
 from assay_client.spark import watch
-from execution_engine.engines.spark.start.session import use_java
+from execution_engine.engines.spark.session import use_java
 
 SQL = "select count(*) from raw.trips"
 

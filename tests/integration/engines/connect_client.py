@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from execution_engine.engines.protocol import SparkOptions
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.start.session import SparkOptions
 from tests.integration.engines.trips import measure, metric, write_trips
 
 JAVA_STARTS = "SPARK_SUBMIT_OPTS"

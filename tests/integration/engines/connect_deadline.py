@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from execution_engine.engines.protocol import WHOLE, Limits, MeasurementRequest
+from execution_engine.engines.protocol import WHOLE, Limits, MeasurementRequest, SparkOptions
 from execution_engine.engines.registry import engine_for
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.start.options import SparkOptions
 from tests.integration.engines.connect_client import start, stop
 from tests.integration.engines.trips import measure_one, metric, parquet, write
 

@@ -5,7 +5,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.spark.start.session import SAFE, use_java
+from execution_engine.engines.spark.session import SAFE, use_java
 
 
 def serve(port: str) -> None:

@@ -10,11 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from execution_engine.engines.protocol import ScanReport, Unit
+from execution_engine.engines.protocol import ScanReport, SparkOptions, Unit
 from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import engine as keys_engine
-from execution_engine.engines.spark.start.options import SparkOptions
 
 HOSTED = f"{__name__}:Doomed"
 FOLDER = "spark.assay.doom"  # the setting that names a folder, where each task that begins leaves a sign

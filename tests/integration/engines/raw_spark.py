@@ -9,9 +9,9 @@ from functools import cached_property
 import pandas as pd
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.protocol import Measured, MeasurementRequest, Part, ScanReport, Table, Unit
+from execution_engine.engines.protocol import Measured, MeasurementRequest, Part, ScanReport, SparkOptions, Table, Unit
 from execution_engine.engines.spark.failures import SPARK_ERRORS, failure_of
-from execution_engine.engines.spark.start.session import SparkOptions, start_session, use_java
+from execution_engine.engines.spark.session import start_session, use_java
 from execution_engine.metrics.spec import MetricSpec
 
 HOSTED = f"{__name__}:RawSpark"

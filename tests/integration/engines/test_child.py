@@ -14,9 +14,8 @@ import pytest
 
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions, members
-from execution_engine.engines.protocol import WHOLE, Limits, Measured, MeasurementRequest
+from execution_engine.engines.protocol import WHOLE, Limits, Measured, MeasurementRequest, SparkOptions
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.outcome import Reason
 from tests.integration.engines.raw_spark import HOSTED, NOWHERE, raw
 from tests.integration.engines.trips import measure, measure_one, metric, write_trips

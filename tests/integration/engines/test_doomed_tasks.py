@@ -12,8 +12,7 @@ import pytest
 
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions, members
-from execution_engine.engines.protocol import WHOLE, Limits, MeasurementRequest, ScanReport, Table
-from execution_engine.engines.spark.start.options import SparkOptions
+from execution_engine.engines.protocol import WHOLE, Limits, MeasurementRequest, ScanReport, SparkOptions, Table
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from execution_engine.read_by import FallbackKind, Left

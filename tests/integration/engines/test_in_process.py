@@ -13,10 +13,18 @@ from assay.config import Config
 from execution_engine.engines import protocol
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.protocol import WHOLE, Limits, MeasurementRequest, Part, ScanReport, Table, Unit
+from execution_engine.engines.protocol import (
+    WHOLE,
+    Limits,
+    MeasurementRequest,
+    Part,
+    ScanReport,
+    SparkOptions,
+    Table,
+    Unit,
+)
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
-from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from tests.integration.engines.alike import alike, magnitudes_in

@@ -11,10 +11,9 @@ import pytest
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
 from execution_engine.engines.native.local_scan import report_without_spark
-from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Table, Unit
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, SparkOptions, Table, Unit
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.failures import is_connect
-from execution_engine.engines.spark.start.options import SparkOptions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.read_by import NO_VALUES, FallbackKind, Left, ReadBy
 from tests.integration.engines.trips import metric

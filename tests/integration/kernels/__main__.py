@@ -9,9 +9,9 @@ from itertools import count
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.native import reading
+from execution_engine.engines.protocol import SparkOptions
 from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
-from execution_engine.engines.spark.start.session import SparkOptions
 from tests import java
 from tests.zoo.tables import names, specimens
 

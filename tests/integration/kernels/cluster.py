@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyspark
 
-from execution_engine.engines.spark.start.session import find_java
+from execution_engine.engines.spark.session import find_java
 
 PATIENCE = 60.0  # seconds for a master or a worker to come up
 _CLASSES = "org.apache.spark.deploy"

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.engines.native import measure
-from execution_engine.engines.protocol import WHOLE, MeasurementRequest
+from execution_engine.engines.protocol import WHOLE, MeasurementRequest, SparkOptions
 from execution_engine.engines.spark import kernels, scan
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.measures import gather
-from execution_engine.engines.spark.start.session import SparkOptions, use_java
+from execution_engine.engines.spark.session import use_java
 from tests.integration.engines.test_native_kernels import MORE, both, in_folder
 from tests.integration.engines.trips import metric
 from tests.integration.kernels.cluster import of_a_driver

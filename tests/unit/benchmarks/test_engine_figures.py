@@ -21,7 +21,7 @@ from benchmarks.engine.parts import (
 )
 from benchmarks.engine.race import Race, as_json
 from benchmarks.engine.report import DOCS, between_markers, markdown
-from execution_engine.engines.spark.start.options import SparkOptions
+from execution_engine.engines.protocol import SparkOptions
 
 
 def raced(**costs: list[Cost]) -> Race:

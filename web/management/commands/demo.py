@@ -11,7 +11,7 @@ from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
 from assay.config import config
 from assay.edge.logs import configure_logs
-from execution_engine.engines.spark.start.session import UnableToFindJava, use_java
+from execution_engine.engines.spark.session import UnableToFindJava, use_java
 from web.demo.replay import UnableToUseHome, prepare, progress, replay
 from web.demo.result import findings, open_addresses, result, show, show_open
 

@@ -28,16 +28,15 @@ from execution_engine.metrics.keys.bits import Hashes, are_among, are_in, places
 from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.filter import KeyFilter, filter_of_hashes, filter_of_parts
 from execution_engine.metrics.keys.filter_shape import HELD, Format, largest_shape, shape_for
-from execution_engine.metrics.keys.growing_filter import sealed_filter
 
 from . import workers
 from .engine import PULLED_ROWS, fill
 from .key_sql import HASH, hash_of
-from .workers import filler, hashes_in
+from .workers import filler, hashes_in, sealed_filter
 
 BUILD, USE = "build_bloom_filter", "use_bloom_filter"
 # Workers need numpy and pyarrow, but not this package.
-_MODULES = [f"execution_engine.metrics.keys.{name}" for name in ("bits", "envelope", "filter_shape", "growing_filter")]
+_MODULES = [f"execution_engine.metrics.keys.{name}" for name in ("bits", "envelope", "filter_shape")]
 for _module in (workers, *map(import_module, _MODULES), sys.modules[__name__]):
     cloudpickle.register_pickle_by_value(_module)
 

@@ -4,7 +4,8 @@ Sent to them by value: it may import nothing but numpy, pyarrow and what is sent
 """
 
 from binascii import unhexlify
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from struct import pack
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,20 @@ from execution_engine.metrics.keys.bits import (
     are_among,
     are_in,
     bits_of_keys,
+    no_bits,
     places_of_hashes,
+    set_bits,
+    set_counts,
     words_of,
+)
+from execution_engine.metrics.keys.envelope import seal
+from execution_engine.metrics.keys.filter_shape import (
+    HELD,
+    Format,
+    estimated_keys,
+    filter_facts,
+    largest_shape,
+    shape_for,
 )
 
 Batches = Iterator[pa.RecordBatch]
@@ -42,6 +55,38 @@ def filler(slices: int, bits_per_slice: int, read: Read, locate: Locate) -> Task
         yield pa.RecordBatch.from_pydict({"bits": [bits], "rows": [rows]})
 
     return fill
+
+
+def sealed_filter(batches: Iterable[Hashes], names: Sequence[str], head_format: bytes, held: int = HELD) -> bytes:
+    """The envelope of the filter of keys, whatever their number: the largest for more than ``held`` keys.
+
+    It takes 64 MB each for hashes and bits. ``head_format``: of the head of pybloom_live's file, which a worker may not
+    have.
+    """
+    bits: Bits | None = None
+    pending: list[Hashes] = []
+    rows = size = 0
+    largest = largest_shape()
+    for batch in batches:
+        pending.append(batch)
+        rows, size = rows + len(batch), size + len(batch)
+        if size > held:
+            pending = [np.unique(np.concatenate(pending))]
+            size = len(pending[0])
+        if size > held:
+            bits = no_bits(largest.slices, largest.bits_per_slice) if bits is None else bits
+            set_bits(bits, places_of_hashes(pending[0]))
+            pending, size = [], 0
+    hashes = np.unique(np.concatenate(pending)) if pending else np.empty(0, dtype=np.uint64)
+    shape = shape_for(len(hashes)) if bits is None else largest
+    if shape.format is Format.HASHES:
+        return seal(filter_facts(shape, names, len(hashes), rows, counted=True), hashes.astype("<u8").tobytes())
+    counted = bits is None
+    filled = no_bits(shape.slices, shape.bits_per_slice) if bits is None else bits
+    set_bits(filled, places_of_hashes(hashes))
+    keys = len(hashes) if counted else estimated_keys(shape, set_counts(filled))
+    file = pack(head_format, *shape.file_facts(keys)) + filled.tobytes()
+    return seal(filter_facts(shape, names, keys, rows, counted=counted), file)
 
 
 def prober(has: Test, named: int) -> Task:

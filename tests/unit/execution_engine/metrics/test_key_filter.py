@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pybloom_live import BloomFilter
 
+from execution_engine.engines.spark.keys.workers import sealed_filter
 from execution_engine.metrics.definitions.bloom import problem
 from execution_engine.metrics.keys.bits import are_in, set_counts
 from execution_engine.metrics.keys.digest import Buckets
@@ -21,7 +22,6 @@ from execution_engine.metrics.keys.filter_shape import (
     largest_shape,
     shape_for,
 )
-from execution_engine.metrics.keys.growing_filter import sealed_filter
 from execution_engine.metrics.spec import Literal, MetricSpec
 from tests.unit.execution_engine.metrics.key_files import FORMATS, a_filter, forged, hashes, places
 

@@ -21,9 +21,7 @@ from urllib.parse import urlsplit
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.retries import DefaultPolicy
 
-from execution_engine.engines.protocol import bytes_of
-
-from .options import SparkOptions as SparkOptions
+from execution_engine.engines.protocol import SparkOptions, bytes_of
 
 # The Java that Spark starts: the machine's own when it fits, else the one that comes in a Python wheel.
 
