@@ -14,7 +14,7 @@ from assay.catalog.selectors import by_name, declared_by, home, profile_of, slas
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
 from assay.time.windows import Granularity, Partitioning, aligned
 from execution_engine.disclosure import Privacy, full_name_of, objection, others_of, privacy_of
-from execution_engine.engines.columns.column_types import with_fields
+from execution_engine.engines.column_types import with_fields
 from execution_engine.language.checking import DatasetSchema, UnableToCheck, check
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.serialise import from_json, to_json

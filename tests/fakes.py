@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from execution_engine.engines.columns.column_types import measure_drift
+from execution_engine.engines.column_types import measure_drift
 from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
 from execution_engine.engines.native.profiles import measured_profile
 from execution_engine.engines.protocol import (

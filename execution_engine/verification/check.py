@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal, Self, TypedDict, Unpack, get_args
 
 from execution_engine.anomalies.strategies import Strategy
-from execution_engine.engines.columns.column_types import literal
+from execution_engine.engines.column_types import literal
 from execution_engine.engines.protocol import Measured
 from execution_engine.guard import in_sql
 from execution_engine.metrics.expressions import named

@@ -12,7 +12,7 @@ from assay.catalog.profile import (
     TemplateProfile,
     filled,
 )
-from execution_engine.engines.columns.column_types import with_fields
+from execution_engine.engines.column_types import with_fields
 from execution_engine.metrics.definition import column_kind
 from execution_engine.metrics.expressions import path_of
 from test_generator.definition import DataTestSpec, Definition, GapSpec, Generation

@@ -325,7 +325,31 @@ class Child:
             pass
         except Exception as error:  # whatever a pickle that is no message of ours may raise
             self.kill(f"the Spark child cannot go on ({error})")
-        self._end()
+        self._memory.end()
+        until = time.monotonic() + EXIT_SECONDS
+        while self._process.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        with self._lock:
+            kill_session(self.pid)
+            status = self._process.wait()
+            self._is_buried = self.is_retired = True
+            left, self._answers = [answer for _, answer in self._answers.values()], {}
+        death = Death(
+            java=self._java,
+            python=status,
+            kernel_kills=kernel_kills() - self._kernel_kills,
+            ordered=self._ordered,
+            overflowed=self._has_overflowed,
+            was_ready=self.ready.done(),
+        )
+        failure = failure_of_death(death, self.options.limits.memory)
+        self._outgoing.put(None)
+        self._pipe.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        if not self.ready.done():
+            self.ready.set_exception(UnableToAnswer(failure))
+        for answer in left:
+            answer.set_exception(UnableToAnswer(failure, alone=len(left) == 1))
 
     def _take(self, message: Message) -> None:
         kind, id_, content = message
@@ -352,30 +376,3 @@ class Child:
             is_last = self.is_retired and not self._answers
         if is_last:
             self._say_goodbye()
-
-    def _end(self) -> None:
-        self._memory.end()
-        until = time.monotonic() + EXIT_SECONDS
-        while self._process.poll() is None and time.monotonic() < until:
-            time.sleep(0.01)
-        with self._lock:
-            kill_session(self.pid)
-            status = self._process.wait()
-            self._is_buried = self.is_retired = True
-            left, self._answers = [answer for _, answer in self._answers.values()], {}
-        death = Death(
-            java=self._java,
-            python=status,
-            kernel_kills=kernel_kills() - self._kernel_kills,
-            ordered=self._ordered,
-            overflowed=self._has_overflowed,
-            was_ready=self.ready.done(),
-        )
-        failure = failure_of_death(death, self.options.limits.memory)
-        self._outgoing.put(None)
-        self._pipe.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
-        if not self.ready.done():
-            self.ready.set_exception(UnableToAnswer(failure))
-        for answer in left:
-            answer.set_exception(UnableToAnswer(failure, alone=len(left) == 1))

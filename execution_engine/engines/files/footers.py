@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc, types
 from pyarrow.fs import FileInfo
 
-from execution_engine.engines.columns.column_types import with_fields
+from execution_engine.engines.column_types import with_fields
 from execution_engine.engines.gathering import StatisticRequest
 from execution_engine.metrics.definitions.schema import SeenColumns
 from execution_engine.metrics.expressions import written

@@ -91,7 +91,19 @@ class Groups:
         codes, count = _dense(codes, count)
         rows = np.empty(count, dtype=np.int64)  # one of each that are alike
         rows[codes] = np.arange(len(codes))
-        keys = zip(*(_texts(column, rows) for column in columns), strict=True)
+        at = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
+        texts: list[list[str | None]] = []  # of each column, on these rows
+        for column in columns:
+            null = None if column.null is None else column.null[rows]
+            row_numbers = None if column.numbers is None else column.numbers[rows]
+            array = unpacked(
+                as_string(replace(column, array=column.array.take(at), numbers=row_numbers, null=null)).array
+            )
+            if not is_valid_text(array):
+                raise UnableToTell("a text that is no UTF-8 is told by Spark")
+            nulls = [False] * len(rows) if null is None else null.tolist()
+            texts.append([None if is_null else text for text, is_null in zip(array.to_pylist(), nulls, strict=True)])
+        keys = zip(*texts, strict=True)
         numbers = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], dtype=np.int64)
         if len(self.numbers) > self.most:
             raise TooManyGroups
@@ -115,20 +127,6 @@ def _dense(codes: Numbers, count: int) -> tuple[Numbers, int]:
     used = np.zeros(count, dtype=np.int64)
     used[codes] = 1
     return (np.cumsum(used) - 1)[codes], int(used.sum())
-
-
-def _texts(column: Values, rows: Numbers) -> list[str | None]:
-    """Of the column on these rows; UnableToTell where they are Spark's to write."""
-    at = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
-    null = None if column.null is None else column.null[rows]
-    numbers = None if column.numbers is None else column.numbers[rows]
-    array = unpacked(as_string(replace(column, array=column.array.take(at), numbers=numbers, null=null)).array)
-    if not is_valid_text(array):
-        raise UnableToTell("a text that is no UTF-8 is told by Spark")
-    texts: list[str | None] = array.to_pylist()
-    if null is None:
-        return texts
-    return [None if is_null else text for text, is_null in zip(texts, null.tolist(), strict=True)]
 
 
 # Statistics of each group: arrays with one entry for each group, which are added to by rows and by other tasks.
@@ -214,7 +212,21 @@ def spread(parts: Parts, places: Numbers, groups: int) -> Parts:
 def merged(gather: str, parts: Parts, other: Parts) -> Parts:
     """Both together, of the same groups; where one has nothing, the other as it is."""
     if gather in (MOMENTS, COMOMENTS):
-        both = _merged_products(parts, other)
+        # by Chan, Golub and LeVeque's pairwise update, as ``execution_engine.metrics.states.states`` has it
+        # where either mean is infinite, it stays so: their difference would be no number
+        count, other_count = parts[0], other[0]
+        columns = 1 if len(parts) == 3 else 2
+        total = count + other_count
+        share, weight = other_count / np.maximum(total, 1), count / np.maximum(total, 1) * other_count
+        means, other_means = parts[1 : columns + 1], other[1 : columns + 1]
+        deltas = [theirs - ours for ours, theirs in zip(means, other_means, strict=True)]
+        merged_means = (
+            np.where(np.isfinite(delta), ours + delta * share, ours + theirs)
+            for ours, theirs, delta in zip(means, other_means, deltas, strict=True)
+        )
+        products = zip(parts[columns + 1 :], other[columns + 1 :], _PAIRS[columns], strict=True)
+        summed = (ours + theirs + deltas[i] * deltas[j] * weight for ours, theirs, (i, j) in products)
+        both = total, *merged_means, *summed
     elif gather in (MIN, MAX):
         of_two = np.maximum if gather == MAX else np.fmin if parts[1].dtype == np.float64 else np.minimum
         both = parts[0] + other[0], of_two(parts[1], other[1])
@@ -230,25 +242,6 @@ def merged(gather: str, parts: Parts, other: Parts) -> Parts:
         np.where(nothing, theirs, np.where(no_other, ours, together))
         for ours, theirs, together in zip(parts, other, both, strict=True)
     )
-
-
-def _merged_products(parts: Parts, other: Parts) -> Parts:
-    """By Chan, Golub and LeVeque's pairwise update, as ``execution_engine.metrics.states.states`` has it.
-
-    Where either mean is infinite, it stays so: their difference would be no number.
-    """
-    count, other_count = parts[0], other[0]
-    columns = 1 if len(parts) == 3 else 2
-    total = count + other_count
-    share, weight = other_count / np.maximum(total, 1), count / np.maximum(total, 1) * other_count
-    means, other_means = parts[1 : columns + 1], other[1 : columns + 1]
-    deltas = [theirs - ours for ours, theirs in zip(means, other_means, strict=True)]
-    merged_means = (
-        np.where(np.isfinite(delta), ours + delta * share, ours + theirs)
-        for ours, theirs, delta in zip(means, other_means, deltas, strict=True)
-    )
-    products = zip(parts[columns + 1 :], other[columns + 1 :], _PAIRS[columns], strict=True)
-    return total, *merged_means, *(ours + theirs + deltas[i] * deltas[j] * weight for ours, theirs, (i, j) in products)
 
 
 def values(gather: str, parts: Parts, scale: int | None) -> Sequence[Value]:
@@ -362,16 +355,27 @@ class Gathering:
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
             for at, statistic in enumerate(self.grouped.statistics):
                 try:
-                    self._add_statistic(at, statistic, rows, places)
+                    count, operands = len(self.groups.numbers), list[Values]()
+                    if statistic.gather == COUNT:
+                        flags = rows.counting(statistic)
+                    else:
+                        flags, operands = rows.values_of_rows(statistic)
+                    own = places if flags is None else places.compress(flags)
+                    parts = REDUCTIONS[statistic.gather](own, count, *operands)
+                    if operands and operands[0].is_decimal:
+                        self.so_far.scales[at] = operands[0].scale
+                    if (before := self.so_far.parts.get(at)) is not None:
+                        parts = merged(statistic.gather, spread(before, np.arange(len(before[0])), count), parts)
+                    self.so_far.parts[at] = parts
                 except UnableToTell as error:
                     self.so_far.unable[at] = str(error)
             clauses = list(self.sets.values())
-            for number, hashes, null, flags in rows.hashed_keys(
+            for number, hashes, null, clause_flags in rows.hashed_keys(
                 self.sets, self.so_far.unable, len(self.grouped.statistics)
             ):
                 marks = 2 * places if null is None else 2 * places + null
-                for numbers, own in zip(clauses[number].values(), flags, strict=True):
-                    tallied = tally(hashes, marks, own)
+                for numbers, row_flags in zip(clauses[number].values(), clause_flags, strict=True):
+                    tallied = tally(hashes, marks, row_flags)
                     for at in numbers:
                         self.tallies[at].append(tallied)
 
@@ -381,18 +385,3 @@ class Gathering:
             return self.so_far
         tallies = {at: of_tallies(tallies) for at, tallies in self.tallies.items()}
         return replace(self.so_far, keys=list(self.groups.numbers), tallies=tallies)
-
-    def _add_statistic(self, at: int, statistic: Gathered, rows: BatchRows, places: Numbers) -> None:
-        count = len(self.groups.numbers)
-        operands: list[Values] = []
-        if statistic.gather == COUNT:
-            flags = rows.counting(statistic)
-        else:
-            flags, operands = rows.values_of_rows(statistic)
-        own = places if flags is None else places.compress(flags)
-        parts = REDUCTIONS[statistic.gather](own, count, *operands)
-        if operands and operands[0].is_decimal:
-            self.so_far.scales[at] = operands[0].scale
-        if (before := self.so_far.parts.get(at)) is not None:
-            parts = merged(statistic.gather, spread(before, np.arange(len(before[0])), count), parts)
-        self.so_far.parts[at] = parts

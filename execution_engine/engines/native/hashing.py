@@ -271,8 +271,18 @@ def coupons_of(column: Values, flags: Flags | None, of_all: dict[int, OfColumn])
     ``of_all``: those of columns that were asked before, under whatever condition, by their identity: each is hashed
     once.
     """
-    if id(column) not in of_all:
-        of_all[id(column)] = _coupons_of_texts(column.array) if column.family is Family.TEXT else _of_numbers(column)
+    if id(column) not in of_all and column.family is Family.TEXT:
+        of_all[id(column)] = _coupons_of_texts(column.array)
+    elif id(column) not in of_all:
+        is_plain = column.family is Family.EXACT and not column.is_decimal and column.digits >= _INT_DIGITS
+        words = column.whole.view(np.uint64) if is_plain else hashes([column])
+        coupons = np.empty(len(words), dtype=np.uint32)
+        with np.errstate(over="ignore"):
+            for at in range(0, len(words), AT_ONCE):
+                first = np.full(len(words[at : at + AT_ONCE]), COUPON_SEED)
+                _mix_first(first, words[at : at + AT_ONCE])
+                coupons[at : at + AT_ONCE] = _finished(first, np.full_like(first, COUPON_SEED), np.uint64(8))
+        of_all[id(column)] = OfColumn(coupons=coupons)
     column_coupons, rows = of_all[id(column)], flags
     if column.null is not None:
         rows = ~column.null if flags is None else flags & ~column.null
@@ -283,18 +293,6 @@ def coupons_of(column: Values, flags: Flags | None, of_all: dict[int, OfColumn])
     if column_coupons.filled is not None:
         rows = column_coupons.filled if rows is None else column_coupons.filled & rows
     return column_coupons.coupons if rows is None else column_coupons.coupons.compress(rows)
-
-
-def _of_numbers(column: Values) -> OfColumn:
-    is_plain = column.family is Family.EXACT and not column.is_decimal and column.digits >= _INT_DIGITS
-    words = column.whole.view(np.uint64) if is_plain else hashes([column])
-    coupons = np.empty(len(words), dtype=np.uint32)
-    with np.errstate(over="ignore"):
-        for at in range(0, len(words), AT_ONCE):
-            first = np.full(len(words[at : at + AT_ONCE]), COUPON_SEED)
-            _mix_first(first, words[at : at + AT_ONCE])
-            coupons[at : at + AT_ONCE] = _finished(first, np.full_like(first, COUPON_SEED), np.uint64(8))
-    return OfColumn(coupons=coupons)
 
 
 def _coupons_of_texts(array: pa.Array) -> OfColumn:

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.protocol import Measured, MeasurementRequest, failed
+from execution_engine.engines.spec_check import check_columns
 from execution_engine.metrics.definition import Keys
 from execution_engine.metrics.definitions.bloom import BLOOM_FILTER, KEY_DIGEST, KEYS_FOUND, settled
 from execution_engine.metrics.definitions.sample import (

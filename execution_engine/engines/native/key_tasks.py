@@ -1,7 +1,7 @@
 """What one task gathers of keys: their texts and hashes as Spark writes them, their Bloom filters and samples.
 
 Jobs of Spark's that run this are in ``spark.keys``; the states that are made of hashes are in ``metrics.keys``. What is
-written here is what ``spark.keys.key_sql`` and ``columns.column_types.key`` have Spark write.
+written here is what ``spark.keys.key_sql`` and ``engines.column_types.key`` have Spark write.
 """
 
 from collections.abc import Iterable, Sequence

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 from pyarrow import ArrowException
 
-from execution_engine.engines.columns.column_types import expressions
-from execution_engine.engines.columns.spec_check import kinds_of, sifted
+from execution_engine.engines.column_types import expressions
 from execution_engine.engines.files.footers import (
     FooterStatistics,
     assertion_columns,
@@ -40,6 +39,7 @@ from execution_engine.engines.gathering import (
     planned_groups,
 )
 from execution_engine.engines.protocol import SMALL_BYTES, WHOLE, Measured, MeasurementRequest, Part, ScanReport, Table
+from execution_engine.engines.spec_check import kinds_of, sifted
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.definitions.uniqueness import HISTOGRAM
 from execution_engine.metrics.expressions import PLAIN_EXPRESSIONS, Expressions, written

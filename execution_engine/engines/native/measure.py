@@ -36,7 +36,7 @@ from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, 
 from execution_engine.read_by import FallbackKind, Left
 
 from . import grouped as by_groups
-from .grouped import REDUCTIONS, Binned, Gathering, Grouped, GroupKey, GroupsOfTask, Tally, of_tallies, spread
+from .grouped import REDUCTIONS, Binned, Gathering, Grouped, GroupKey, Tally, of_tallies, spread
 from .key_tasks import KeyRows, Take
 from .language import ColumnNode, Hashed, IsNull, Negation, Node, UnableToTell, When, compiled, names_in
 from .partials import GATHERS, Counted, Gathered, Keys, Partials, key_sets
@@ -339,12 +339,7 @@ def merged_group_results(
     tasks_ = [result.groups[at] for result in results]
     if failed := next((task.failed for task in tasks_ if task.failed), ""):
         return GroupResults(), _left_by_rows(every, dict.fromkeys(range(len(every)), failed))
-    return _merged_groups(draft, tasks_)
-
-
-def _merged_groups(draft: Draft, tasks_: Sequence[GroupsOfTask]) -> tuple[GroupResults, dict[Request, Left]]:
-    """Of each group, in the order of the keys, which is that of states."""
-    numbers: dict[GroupKey, int] = {}
+    numbers: dict[GroupKey, int] = {}  # of each group, in the order of the keys, which is that of states
     places = [np.array([numbers.setdefault(key, len(numbers)) for key in task.keys], dtype=np.int64) for task in tasks_]
     (grouped,) = draft.program.grouped
     if len(numbers) > grouped.most or any(task.too_many for task in tasks_):
@@ -359,11 +354,11 @@ def _merged_groups(draft: Draft, tasks_: Sequence[GroupsOfTask]) -> tuple[GroupR
     for at, request in enumerate(draft.requests):
         if at not in unable:
             gather = grouped.statistics[at].gather
-            every = [spread(task.parts[at], own, len(numbers)) for task, own in placed]
+            task_parts = [spread(task.parts[at], own, len(numbers)) for task, own in placed]
             scale = next((task.scales[at] for task, _ in placed if at in task.scales), None)
             with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
-                parts = reduce(partial(by_groups.merged, gather), every) if every else ()
-            statistics[request] = by_groups.values(gather, parts, scale) if every else []
+                parts = reduce(partial(by_groups.merged, gather), task_parts) if task_parts else ()
+            statistics[request] = by_groups.values(gather, parts, scale) if task_parts else []
     for at, key_request in enumerate(draft.keyed):
         if len(draft.requests) + at not in unable:
             tallies = []
@@ -371,8 +366,8 @@ def _merged_groups(draft: Draft, tasks_: Sequence[GroupsOfTask]) -> tuple[GroupR
                 hashes, marks, times = task.tallies[at]
                 tallies.append((hashes, 2 * own[marks >> 1] + (marks & 1), times))  # the groups at other places
             counted[key_request] = _summaries(tallies, len(numbers))
-    results = GroupResults(keys=[keys[at] for at in order], statistics=statistics, counted=counted)
-    return results, _left_by_rows((*draft.requests, *draft.keyed), unable)
+    merged_groups = GroupResults(keys=[keys[at] for at in order], statistics=statistics, counted=counted)
+    return merged_groups, _left_by_rows(every, unable)
 
 
 def _summaries(tallies: Sequence[Tally], groups: int) -> list[Summary]:

@@ -154,24 +154,23 @@ class Partials:
         rows = BatchRows(batch=batch)
         with np.errstate(all="ignore"):  # sums of what is infinite are NaN, and no warning
             for at, statistic in enumerate(self.statistics):
+                value: Value = None
                 try:
-                    self.values_by_place.setdefault(at, []).append(_gathered(statistic, rows))
+                    if statistic.gather == COUNT:
+                        flags = rows.counting(statistic)
+                        value = batch.rows if flags is None else int(np.count_nonzero(flags))
+                    elif statistic.gather == HLL:
+                        where = None if statistic.where is None else rows.met(statistic.where)
+                        value = state_of(coupons_of(batch.values(statistic.of[0]), where, batch.coupons))
+                    else:
+                        _, operands = rows.values_of_rows(statistic)
+                        if len(operands[0].whole):
+                            value = _OF_VALUES[statistic.gather](*operands)
+                    self.values_by_place.setdefault(at, []).append(value)
                 except UnableToTell as error:
                     self.unable[at] = str(error)
             for number, hashes, null, flags in rows.hashed_keys(self.sets, self.unable, len(self.statistics)):
                 self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
-
-
-def _gathered(statistic: Gathered, rows: BatchRows) -> Value:
-    batch = rows.batch
-    if statistic.gather == COUNT:
-        flags = rows.counting(statistic)
-        return batch.rows if flags is None else int(np.count_nonzero(flags))
-    if statistic.gather == HLL:
-        where = None if statistic.where is None else rows.met(statistic.where)
-        return state_of(coupons_of(batch.values(statistic.of[0]), where, batch.coupons))
-    _, operands = rows.values_of_rows(statistic)
-    return _OF_VALUES[statistic.gather](*operands) if len(operands[0].whole) else None
 
 
 def _sum(values: Values) -> Value:

@@ -100,7 +100,12 @@ def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> pa.Table:
         escape_char=False if escape == quote else escape,
         newlines_in_values=True,
     )
-    formats = [_strptime(options[name]) for name in options if name.endswith("Format")]
+    formats = []  # date patterns of Java's as C writes them
+    for pattern in (options[name] for name in options if name.endswith("Format")):
+        written = re.sub("|".join(_OF_JAVA), lambda part: _OF_JAVA[part[0]], pattern)
+        if re.search(r"(?<!%)[A-Za-z]", written.replace("'T'", "")):
+            raise ValueError(f"a profile reads dates of {', '.join(_OF_JAVA)}, not of {pattern!r}")
+        formats.append(written.replace("'T'", "T"))
     converting = csv.ConvertOptions(
         strings_can_be_null=True,
         null_values=["", options["nullValue"]] if "nullValue" in options else None,
@@ -124,14 +129,6 @@ def _csv(root: Root, file: FileInfo, options: Mapping[str, str]) -> pa.Table:
 def _check_known(kind: str, options: Mapping[str, str], option_names: Sequence[str]) -> None:
     if unknown := sorted(set(options) - set(option_names)):
         raise ValueError(f"a profile of {kind} takes {', '.join(option_names)}, not {unknown[0]}")
-
-
-def _strptime(pattern: str) -> str:
-    """A date pattern of Java's as C writes it."""
-    written = re.sub("|".join(_OF_JAVA), lambda part: _OF_JAVA[part[0]], pattern)
-    if re.search(r"(?<!%)[A-Za-z]", written.replace("'T'", "")):
-        raise ValueError(f"a profile reads dates of {', '.join(_OF_JAVA)}, not of {pattern!r}")
-    return written.replace("'T'", "T")
 
 
 def _nothing(schema: pa.Schema) -> pa.RecordBatch:

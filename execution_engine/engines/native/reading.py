@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -72,7 +71,17 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
             groups = [metadata.row_group(group) for group in piece.groups]
             chunks = {name: [group.column(places[name]) for group in groups] for name in own.values()}
             texts = [name for key, name in own.items() if columns[key].spark == "string"]
-            packed = [name for name in texts if _is_packed(chunks[name])]
+            # a dictionary serves all of them, else Arrow would have to make one: of little it may, but one of a few
+            # long texts, of which each row has one, may be many gigabytes unpacked
+            packed = [
+                name
+                for name in texts
+                if all(
+                    chunk.has_dictionary_page
+                    and chunk.total_uncompressed_size <= max(SHORT, FEW_BYTES * chunk.num_values)
+                    for chunk in chunks[name]
+                )
+            ]
             # texts and bytes that come without the dictionary which some of their pages have
             loose = [
                 name
@@ -130,17 +139,6 @@ def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored]) -> dict
             raise UnableToTell(f"{name} is of an old calendar")
         names[name.lower()] = name
     return names
-
-
-def _is_packed(chunks: Sequence[Any]) -> bool:
-    """Whether a dictionary serves all texts of a column: else Arrow would have to make one.
-
-    Of little it may: a dictionary of a few long texts, of which each row has one, may be many gigabytes unpacked.
-    """
-    return all(
-        chunk.has_dictionary_page and chunk.total_uncompressed_size <= max(SHORT, FEW_BYTES * chunk.num_values)
-        for chunk in chunks
-    )
 
 
 def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> int:

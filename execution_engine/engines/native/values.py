@@ -120,10 +120,22 @@ def values_of(array: pa.Array, type_: str) -> Values:
         case Family.DATE:
             numbers = _plain(array, pa.int32())
         case Family.TIMESTAMP | Family.TIMESTAMP_NTZ:
-            numbers = _microseconds(array)
+            if array.type.unit not in ("us", "ms"):
+                raise UnableToTell(f"{array.type} is Spark's to read")
+            try:
+                instants = array.view(pa.int64()) if array.type.unit == "us" else array.cast(pa.timestamp("us"))
+                numbers = _plain(instants, pa.int64())
+            except pa.ArrowInvalid as error:  # milliseconds may be too long ago
+                raise UnableToTell("instants of more than 64 bits of microseconds are Spark's to read") from error
         case _ if pa.types.is_decimal(array.type):
-            numbers, is_decimal = _without_point(array), True
-            digits, scale = array.type.precision, array.type.scale
+            if not pa.types.is_decimal128(array.type):
+                raise UnableToTell(f"{array.type} is Spark's to read")
+            digits, scale, is_decimal = array.type.precision, array.type.scale, True
+            words = np.frombuffer(array.buffers()[1] if len(array) else b"", "<i8").reshape(-1, 2)
+            words = words[array.offset :][: len(array)]  # the low half first, which holds up to 18 digits alone
+            numbers = np.ascontiguousarray(words[:, 0])
+            if digits > LONG_DIGITS:
+                numbers = words[:, 1].astype(object) * 2**64 + numbers.view(np.uint64).astype(object)
         case _ if pa.types.is_uint64(array.type):  # 20 digits of a decimal, as Spark takes 64 bits without a sign
             numbers, digits, is_decimal = _plain(array, pa.uint64()).astype(object), 20, True
         case _:
@@ -159,30 +171,6 @@ def _plain(array: pa.Array, type_: pa.DataType) -> Numbers:
     if not len(cast):
         return np.empty(0, type_.to_pandas_dtype())
     return np.frombuffer(cast.buffers()[1], type_.to_pandas_dtype())[cast.offset :][: len(cast)]
-
-
-def _microseconds(array: pa.Array) -> Numbers:
-    """Milliseconds may be too long ago for 64 bits of microseconds: Spark must say what they are."""
-    if array.type.unit == "us":
-        return _plain(array.view(pa.int64()), pa.int64())
-    if array.type.unit != "ms":
-        raise UnableToTell(f"{array.type} is Spark's to read")
-    try:
-        return _plain(array.cast(pa.timestamp("us")), pa.int64())
-    except pa.ArrowInvalid as error:
-        raise UnableToTell("instants of more than 64 bits of microseconds are Spark's to read") from error
-
-
-def _without_point(array: pa.Array) -> Numbers:
-    """Decimals of 128 bits, the low half first, which holds up to 18 digits alone."""
-    if not pa.types.is_decimal128(array.type):
-        raise UnableToTell(f"{array.type} is Spark's to read")
-    words = np.frombuffer(array.buffers()[1] if len(array) else b"", "<i8").reshape(-1, 2)[array.offset :][: len(array)]
-    low: Numbers = np.ascontiguousarray(words[:, 0])
-    if array.type.precision <= LONG_DIGITS:
-        return low
-    long: Numbers = words[:, 1].astype(object) * 2**64 + low.view(np.uint64).astype(object)
-    return long
 
 
 def array_of(numbers: Numbers, type_: pa.DataType) -> pa.Array:

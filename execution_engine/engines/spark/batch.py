@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.columns.spec_check import check_spec
 from execution_engine.engines.files.footers import NANOSECONDS
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.gathering import Keyed, Plan, StatisticRequest, measured_of, plan
@@ -20,6 +19,7 @@ from execution_engine.engines.native.measure import BESIDE, Native
 from execution_engine.engines.protocol import Measured, ScanReport, Unit
 from execution_engine.engines.spark.measures.frequencies import KeyFrequencies, lists_of, of_lists
 from execution_engine.engines.spark.measures.gather import aggregates, selected, values
+from execution_engine.engines.spec_check import check_spec
 from execution_engine.metrics.definition import SHARED
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.states import merge

@@ -77,8 +77,18 @@ _TYPE = re.compile(r'[\w"<>,:() ]{1,60}')
 def failure_of(error: Exception, where: str) -> Failure:
     """The failure behind an error of Spark's; ``where`` names the table or the metric."""
     text = " ".join(str(error).split("\nJVM stacktrace", 1)[0].split())
-    description = _of_file(text)
-    if description is None:
+    if (file := _FILE.search(text)) is not None:
+        # in place of what Spark says of a file, which shows the record of a CSV or JSON file, and no way to mend it
+        description, kind = f"{file[1]} cannot be read: it is cut or damaged; write it again", kind_of(file[1])
+        if kind in ("csv", "json"):
+            lines = "multiLine: 'true' if its texts hold line breaks" + (", or " if kind == "json" else ", ")
+            quotes = "" if kind == "json" else "escape: '\"' if quotes within quotes are doubled, or "
+            description = (
+                f"{file[1]} cannot be read as {kind}: a record or the header does not fit the columns; mend the file, "
+                f"declare its columns with other types, or give an option: {lines}{quotes}mode: PERMISSIVE, which "
+                "takes what does not fit as missing"
+            )
+    else:
         description = _redact_error(error, text)
         with suppress(Exception):  # clients and kinds of errors differ in what they can say
             contexts = error.getQueryContext() if isinstance(error, PySparkException) else []
@@ -91,22 +101,6 @@ def failure_of(error: Exception, where: str) -> Failure:
     if isinstance(error, Py4JNetworkError | ConnectionError):
         reason = Reason.ENGINE_UNREACHABLE
     return Failure(reason=reason, detail=f"{where}: {description}")
-
-
-def _of_file(text: str) -> str | None:
-    """In place of what Spark says of a file, which shows the record of a CSV or JSON file, and no way to mend it."""
-    named = _FILE.search(text)
-    if named is None:
-        return None
-    if (kind := kind_of(named[1])) not in ("csv", "json"):
-        return f"{named[1]} cannot be read: it is cut or damaged; write it again"
-    lines = "multiLine: 'true' if its texts hold line breaks" + (", or " if kind == "json" else ", ")
-    quotes = "" if kind == "json" else "escape: '\"' if quotes within quotes are doubled, or "
-    return (
-        f"{named[1]} cannot be read as {kind}: a record or the header does not fit the columns; mend the file, declare "
-        f"its columns with other types, or give an option: {lines}{quotes}mode: PERMISSIVE, which takes what does not "
-        "fit as missing"
-    )
 
 
 def _redact_error(error: Exception, text: str) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from execution_engine.engines.columns.spec_check import sifted
 from execution_engine.engines.files.footers import footer_values, is_full
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.gathering import (
@@ -23,6 +22,7 @@ from execution_engine.engines.native.measure import Native, NativeGroups, ends_a
 from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.measures.frequencies import frequencies, listed, measure_by
 from execution_engine.engines.spark.measures.gather import gather
+from execution_engine.engines.spec_check import sifted
 from execution_engine.metrics.definition import LAKE, SHARED
 from execution_engine.metrics.definitions.schema import SCHEMA_DRIFT, SCHEMA_MATCH
 from execution_engine.metrics.definitions.uniqueness import HISTOGRAM
@@ -51,14 +51,27 @@ def measure(source: SparkSource, requests: Sequence[MeasurementRequest], *, nati
     source.reading.native = native
     histograms = [item for item in sound if item.spec.name == HISTOGRAM.name]
     lone = [item for item in sound if not _is_shared(item) and item not in histograms]
-    taken_alone = {item.key: _taken_alone(source, item) for item in lone}
-    alone = {key: measured for key, (measured, _) in taken_alone.items()}
+    alone: dict[str, Measured] = {}
+    alone_read_by: list[ReadBy] = []
+    for item in lone:  # each has queries of its own: one value, and who read it
+        source.reading.begin()
+        alone[item.key], reading = _measure_alone(source, item), source.reading
+        if LAKE not in METRICS[item.spec.name].taken_by:
+            alone_read_by.append(NO_VALUES)
+        elif item.spec.name in OF_COLUMNS or (item.spec.name in OF_KEYS and source.rows == 0):
+            alone_read_by.append(read_by(footers=1))
+        elif reading.kernels and reading.left is None:
+            alone_read_by.append(read_by(kernels=1))
+        elif item.spec.name in OF_KEYS and reading.left is None:
+            alone_read_by.append(NO_VALUES)  # other states told it, or it could not be measured at all
+        else:
+            alone_read_by.append(read_by(left=[reading.left or COMPOUND]))
     counted = counted_by_filters(sound, alone, lambda name: is_full(source.footers, name))
     shared = [item for item in sound if _is_shared(item) and item.key not in counted]
     taken = measure_shared(source, shared, histograms, native=native)
     return Taken(
         measured={**refused, **alone, **counted, **taken.measured},
-        read_by=together([taken.read_by, *(by for _, by in taken_alone.values())]),
+        read_by=together([taken.read_by, *alone_read_by]),
     )
 
 
@@ -88,13 +101,16 @@ def measure_shared(
     }
     counted = {**results.counted, **frequencies(source, keyed, gathered)}
     measured = {item.key: measured_of(item, planned, gathered, counted) for item in whole}
-    others = [
-        _measured_by(source, grouped, results.groups[: len(grouped)]),
-        _histograms(source, histograms, results, results.groups[len(grouped) :]),
-    ]
+    by_columns = _measured_by(source, grouped, results.groups[: len(grouped)])
+    # histograms by the kernels, and else by Spark, each with queries of its own; each is one value
+    by_kernels, left = taken_by_kernels(source, histograms, results, results.groups[len(grouped) :])
+    by_spark = {item.key: _measure_alone(source, item) for item in histograms if item.key in left}
+    histograms_read_by = read_by(kernels=len(by_kernels), left=left.values())
+    if source.rows == 0:
+        histograms_read_by = read_by(footers=len(histograms))
     return Taken(
-        measured={**measured, **{key: measurement for taken in others for key, measurement in taken.measured.items()}},
-        read_by=together([shared_read_by(source, planned, results), *(taken.read_by for taken in others)]),
+        measured={**measured, **by_columns.measured, **by_kernels, **by_spark},
+        read_by=together([shared_read_by(source, planned, results), by_columns.read_by, histograms_read_by]),
     )
 
 
@@ -117,18 +133,6 @@ def _measured_by(source: SparkSource, grouped: Sequence[PlannedGroups], native: 
     return Taken(measured={**measured, **measure_by(source, [item for item, _ in left])}, read_by=by)
 
 
-def _histograms(
-    source: SparkSource, requests: Sequence[MeasurementRequest], native: Native, groups: Sequence[NativeGroups]
-) -> Taken:
-    """By the kernels, and else by Spark, each with queries of its own; each is one value."""
-    measured, left = taken_by_kernels(source, requests, native, groups)
-    by = read_by(kernels=len(measured), left=left.values())
-    if source.rows == 0:
-        by = read_by(footers=len(requests))
-    alone = {item.key: _measure_alone(source, item) for item in requests if item.key in left}
-    return Taken(measured={**measured, **alone}, read_by=by)
-
-
 def shared_read_by(source: SparkSource, planned: Plan, native: Native) -> ReadBy:
     """Who read what was planned, given what the kernels found: footers know all of no rows."""
     of_footers = footer_values(source.footers, planned.statistic_requests)
@@ -139,21 +143,6 @@ def shared_read_by(source: SparkSource, planned: Plan, native: Native) -> ReadBy
         by_footers |= {*planned.keyed}
     left = [why for request, why in native.left.items() if request in every and request not in by_footers]
     return read_by(footers=len(by_footers), kernels=by_kernels, left=left)
-
-
-def _taken_alone(source: SparkSource, item: MeasurementRequest) -> tuple[Measured, ReadBy]:
-    """A metric that has queries of its own: one value, and who read it."""
-    source.reading.begin()
-    measured, reading = _measure_alone(source, item), source.reading
-    if LAKE not in METRICS[item.spec.name].taken_by:
-        return measured, NO_VALUES
-    if item.spec.name in OF_COLUMNS or (item.spec.name in OF_KEYS and source.rows == 0):
-        return measured, read_by(footers=1)
-    if reading.kernels and reading.left is None:
-        return measured, read_by(kernels=1)
-    if item.spec.name in OF_KEYS and reading.left is None:
-        return measured, NO_VALUES  # other states told it, or it could not be measured at all
-    return measured, read_by(left=[reading.left or COMPOUND])
 
 
 def _is_shared(item: MeasurementRequest) -> bool:

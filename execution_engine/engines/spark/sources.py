@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from execution_engine.engines.columns.column_types import (
+from execution_engine.engines.column_types import (
     expressions,
     is_in,
     measure_drift,
@@ -24,7 +24,6 @@ from execution_engine.engines.columns.column_types import (
     spark_type,
     with_fields,
 )
-from execution_engine.engines.columns.spec_check import kinds_of
 from execution_engine.engines.files.footers import (
     NANOSECONDS,
     TELLING,
@@ -37,6 +36,7 @@ from execution_engine.engines.files.footers import (
 )
 from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, escape_key, list_part, newest_file
 from execution_engine.engines.protocol import HIVE_NULL, SMALL_BYTES, WHOLE, Measured, MeasurementRequest, Part, Table
+from execution_engine.engines.spec_check import kinds_of
 from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.definitions.schema import SeenColumns, compare, parse_columns
 from execution_engine.metrics.expressions import Expressions

@@ -15,8 +15,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchTableError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from execution_engine.engines.columns.column_types import measure_drift
-from execution_engine.engines.columns.spec_check import check_spec, conditions_of, settled
+from execution_engine.engines.column_types import measure_drift
 from execution_engine.engines.gathering import StatisticRequest, measured_of, of_no_data, plan
 from execution_engine.engines.protocol import (
     FailingRows,
@@ -28,6 +27,7 @@ from execution_engine.engines.protocol import (
     Unit,
     none_failing,
 )
+from execution_engine.engines.spec_check import check_spec, conditions_of, settled
 from execution_engine.guard import UnableToAllow
 from execution_engine.metrics.definition import DATABASE, NOTE, ColumnKind, Keys, MetricKind
 from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys, hash_of

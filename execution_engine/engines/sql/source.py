@@ -266,7 +266,16 @@ def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
     """The part; SQLAlchemy's error if the table is not there, UnableToOpenSource if its column is not as told."""
     types = types_of(connection, table)
     condition = condition_of(connection, table, part, types)
-    columns = {written(name): _kind(type_) for name, type_ in types.items()}
+    columns: dict[str, ColumnKind | None] = {}
+    for name, type_ in types.items():
+        try:
+            python_type = type_.python_type
+        except NotImplementedError:  # a type SQLAlchemy does not know: let the database decide
+            columns[written(name)] = ColumnKind.ANY
+            continue
+        # what metrics outside the lake ask for is numbers; the rest is named for messages
+        is_number, is_text = issubclass(python_type, int | float | Decimal), issubclass(python_type, str)
+        columns[written(name)] = ColumnKind.NUMERIC if is_number else ColumnKind.TEXT if is_text else None
     named = {name: type_name(type_, connection.dialect) for name, type_ in types.items()}
     return SqlSource(name=table.name, connection=connection, table=table, part=condition, columns=columns, types=named)
 
@@ -289,14 +298,3 @@ def type_name(type_: TypeEngine[Any], dialect: Dialect) -> str | None:
         return type_.compile(dialect)
     except CompileError:  # a type that SQLAlchemy reads and cannot write
         return None
-
-
-def _kind(type_: TypeEngine[Any]) -> ColumnKind | None:
-    """What metrics outside the lake ask for is numbers; the rest is named for messages."""
-    try:
-        python_type = type_.python_type
-    except NotImplementedError:  # a type SQLAlchemy does not know: let the database decide
-        return ColumnKind.ANY
-    if issubclass(python_type, int | float | Decimal):
-        return ColumnKind.NUMERIC
-    return ColumnKind.TEXT if issubclass(python_type, str) else None

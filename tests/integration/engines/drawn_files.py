@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from execution_engine.engines.columns.column_types import literal, quote
+from execution_engine.engines.column_types import literal, quote
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 

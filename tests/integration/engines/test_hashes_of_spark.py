@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.column_types import expressions
 from execution_engine.engines.native.hashing import hashes, key_hashes
 from execution_engine.engines.spark.engine import SparkEngine
 from tests.integration.engines.many_values import TYPES, column_of, table_of

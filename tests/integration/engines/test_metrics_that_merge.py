@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.column_types import expressions
 from execution_engine.engines.gathering import from_state
 from execution_engine.engines.protocol import Measured, MeasurementRequest, Part, Unit
 from execution_engine.engines.spark.engine import SparkEngine

@@ -7,7 +7,7 @@ import pytest
 from datasketches import hll_sketch, hll_union, tgt_hll_type
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.column_types import expressions
 from execution_engine.engines.native.hashing import coupons_of
 from execution_engine.engines.protocol import MeasurementRequest
 from execution_engine.engines.spark.engine import SparkEngine

@@ -8,7 +8,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from execution_engine.engines.columns.column_types import literal, quote
+from execution_engine.engines.column_types import literal, quote
 
 from .tables import ROW, TEXTS, Drawn
 

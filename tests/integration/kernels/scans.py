@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.columns.spec_check import sifted
 from execution_engine.engines.gathering import Plan, StatisticRequest, measured_of, plan
 from execution_engine.engines.native.local_scan import pieces_of, report_of_small_part, stored_columns
 from execution_engine.engines.native.measure import Native, drafted, native_of
@@ -20,6 +19,7 @@ from execution_engine.engines.spark.kernels import taken_natively, why_not_here
 from execution_engine.engines.spark.measures.gather import gather
 from execution_engine.engines.spark.scan import measure_shared
 from execution_engine.engines.spark.sources import SparkSource, open_source
+from execution_engine.engines.spec_check import sifted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.engines.alike import SUM, alike

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
 
-from execution_engine.engines.columns.column_types import quote
+from execution_engine.engines.column_types import quote
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import Literal, MetricSpec
 

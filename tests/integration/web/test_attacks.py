@@ -25,7 +25,7 @@ from assay.command_line.cli import run as run_command
 from assay.config import config
 from assay.edge.destination import UnableToCall, destination, rules_for
 from assay.models import AccessToken, DataChange, Dataset, DataTest, LineageEdge, Member
-from execution_engine.engines.columns.column_types import spark_type
+from execution_engine.engines.column_types import spark_type
 from execution_engine.guard import UnableToAllow, read_condition, read_query
 from execution_engine.metrics.keys.bits import BUCKETS
 from execution_engine.metrics.keys.digest import WORDS, KeyDigest

@@ -13,7 +13,7 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
-from execution_engine.engines.columns.column_types import is_in, key
+from execution_engine.engines.column_types import is_in, key
 from execution_engine.engines.native import key_metrics as measures
 from execution_engine.engines.native.key_metrics import (
     NAMED_KEYS,

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from execution_engine.engines.columns.column_types import column, length_prefixed
+from execution_engine.engines.column_types import column, length_prefixed
 from execution_engine.engines.native.key_tasks import Take
 from execution_engine.engines.native.measure import FAILED, key_program, parts_of, tasks
 from execution_engine.engines.spark.kernels import OFF, glean_in_tasks, pieces_in, stored_in, why_not_here

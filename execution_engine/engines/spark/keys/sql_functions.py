@@ -109,26 +109,23 @@ class _Functions:
             query.set("with_", tree.args["with_"].copy())
         clauses, selects = {name for name, value in query.args.items() if value}, query.selects
         is_plain = clauses <= {"expressions", "from_", "where", "joins", "with_", "kind"} and len(selects) == 1
-        if is_plain and _is_call(selects[0].unalias(), BUILD):  # it does nothing but build
-            return self._build_by_workers(query)
+        if is_plain and _is_call(selects[0].unalias(), BUILD):  # it does nothing but build: all workers do
+            keys = selects[0].unalias().expressions
+            hashed = query.select(exp.alias_(self._hash(keys), HASH), append=False)
+            frame = self._session.sql(self._sql(hashed))
+            row_count = frame.count()
+            if row_count <= PULLED_ROWS:
+                hashes = np.unique(_hashes(frame.toArrow().column(0)))
+                shape = shape_for(len(hashes)) if len(hashes) <= HELD else largest_shape()
+                return filter_of_hashes(shape, KEYS, hashes, row_count)
+            shape = shape_for(min(row_count, largest_shape().capacity), format_=Format.XXHASH)
+            task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
+            return filter_of_parts(shape, KEYS, fill(frame, task, shape, row_count))
         is_ours = bool(_calls(query, BUILD))
         rows = self._session.sql(self.expanded(query)).limit(2).collect()
         if len(rows) != 1 or len(rows[0]) != 1 or not isinstance(rows[0][0], str):
             raise UnableToReadKeys(f"the subquery of {USE} must give one filter: {query.sql(Plain):.80}")
         return _read(rows[0][0], None if is_ours else self._key)
-
-    def _build_by_workers(self, query: exp.Select) -> KeyFilter:
-        keys = query.selects[0].unalias().expressions
-        hashed = query.select(exp.alias_(self._hash(keys), HASH), append=False)
-        frame = self._session.sql(self._sql(hashed))
-        rows = frame.count()
-        if rows <= PULLED_ROWS:
-            hashes = np.unique(_hashes(frame.toArrow().column(0)))
-            shape = shape_for(len(hashes)) if len(hashes) <= HELD else largest_shape()
-            return filter_of_hashes(shape, KEYS, hashes, rows)
-        shape = shape_for(min(rows, largest_shape().capacity), format_=Format.XXHASH)
-        task = filler(shape.slices, shape.bits_per_slice, hashes_in, places_of_hashes)
-        return filter_of_parts(shape, KEYS, fill(frame, task, shape, rows))
 
 
 def _read(text: str, key: bytes | None) -> KeyFilter:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from execution_engine.engines.columns.column_types import quote
-from execution_engine.engines.columns.spec_check import check_spec, settled
+from execution_engine.engines.column_types import quote
 from execution_engine.engines.gathering import Keyed, condition_of
 from execution_engine.engines.protocol import FailingRow, FailingRows
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from execution_engine.engines.spark.sources import SparkSource
+from execution_engine.engines.spec_check import check_spec, settled
 from execution_engine.metrics.definition import Keys
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec

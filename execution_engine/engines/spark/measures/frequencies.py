@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from execution_engine.engines.columns.spec_check import kind_problem
 from execution_engine.engines.files.footers import is_full
 from execution_engine.engines.gathering import (
     NOTHING,
@@ -33,6 +32,7 @@ from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.engines.spark.failures import SPARK_ERRORS, action, failure_of
 from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.sources import SparkSource
+from execution_engine.engines.spec_check import kind_problem
 from execution_engine.metrics.definition import ColumnKind, Grouping, MetricKind
 from execution_engine.metrics.definitions.uniqueness import MOST_VALUES, bins_of
 from execution_engine.metrics.registry import METRICS

@@ -1,6 +1,6 @@
 """Gathering statistics in Spark: each select one job, one that fails not taking others along."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -54,33 +54,29 @@ def aggregates(statistic: Statistic, where: str | None = None) -> list[str]:
 
 def values(statistics: Sequence[Statistic], results: Sequence[Any]) -> list[Value]:
     """The values of the statistics from the results of their aggregates, one after the other."""
-    waiting = iter(results)
-    return [_value(statistic, waiting) for statistic in statistics]
-
-
-def _value(statistic: Statistic, results: Iterator[Any]) -> Value:
-    match statistic.gather:
-        case Gather.MOMENTS:
-            count, mean, variance = next(results), next(results), next(results)
-            return (count, mean, variance * count) if count else None
-        case Gather.COMOMENTS:
-            count, *rest = [next(results) for _ in range(6)]
-            return (count, *rest[:2], *(moment * count for moment in rest[2:])) if count else None
-        case Gather.HLL:
-            sketch = next(results)
-            return None if sketch is None else hll.canonical(bytes(sketch))
-        case Gather.KLL:
-            sketch = next(results)
-            return None if sketch is None else bytes(sketch)
-        case Gather.LONG_SUM:
-            high, middle, low = [next(results) for _ in range(3)]
-            return None if high is None else (high << 2 * PIECE_BITS) + (middle << PIECE_BITS) + low
-        case Gather.MIN | Gather.MAX:
-            value = next(results)
-            return value + 0.0 if isinstance(value, float) else value  # of 0.0 and -0.0, which are equal, the first
-        case Gather.KEYS:
-            return np.array(next(results) or (), dtype=np.int64)
-    return next(results)
+    waiting, taken = iter(results), list[Value]()
+    for statistic in statistics:
+        value = next(waiting)
+        match statistic.gather:
+            case Gather.MOMENTS:
+                count, mean, variance = value, next(waiting), next(waiting)
+                value = (count, mean, variance * count) if count else None
+            case Gather.COMOMENTS:
+                count, rest = value, [next(waiting) for _ in range(5)]
+                value = (count, *rest[:2], *(moment * count for moment in rest[2:])) if count else None
+            case Gather.HLL if value is not None:
+                value = hll.canonical(bytes(value))
+            case Gather.KLL if value is not None:
+                value = bytes(value)
+            case Gather.LONG_SUM:
+                high, middle, low = value, next(waiting), next(waiting)
+                value = None if high is None else (high << 2 * PIECE_BITS) + (middle << PIECE_BITS) + low
+            case Gather.MIN | Gather.MAX if isinstance(value, float):
+                value += 0.0  # of 0.0 and -0.0, which are equal, the first
+            case Gather.KEYS:
+                value = np.array(value or (), dtype=np.int64)
+        taken.append(value)
+    return taken
 
 
 def gather(source: SparkSource, requests: Sequence[StatisticRequest]) -> dict[StatisticRequest, Value | Failure]:

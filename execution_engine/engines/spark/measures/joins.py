@@ -1,12 +1,12 @@
 """Rows beside those of another table in Spark: records against their source, and foreign keys."""
 
-from execution_engine.engines.columns.spec_check import check_columns
 from execution_engine.engines.gathering import condition_of
 from execution_engine.engines.native.key_metrics import NAMED_KEYS, named
 from execution_engine.engines.protocol import Measured, MeasurementRequest, failed
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import hash_of, rows_of, text_of
 from execution_engine.engines.spark.sources import SparkSource, open_beside
+from execution_engine.engines.spec_check import check_columns
 from execution_engine.metrics.definitions.other_tables import names_in, there
 from execution_engine.outcome import Failure, Reason
 

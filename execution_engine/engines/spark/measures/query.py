@@ -1,15 +1,13 @@
 """``query("select …")``: one number from one SELECT over the tables the caller names, and over no others."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 from uuid import uuid4
 
-from pyspark.sql import DataFrame
-
-from execution_engine.engines.columns.column_types import with_fields
+from execution_engine.engines.column_types import with_fields
 from execution_engine.engines.gathering import condition_of, measured_number
-from execution_engine.engines.protocol import Measured, MeasurementRequest, Table, failed
+from execution_engine.engines.protocol import Measured, MeasurementRequest, failed
 from execution_engine.engines.spark.failures import action
 from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.keys.sql_functions import filters_in
@@ -38,10 +36,14 @@ def measure_query(source: SparkSource, item: MeasurementRequest) -> Measured:
     except UnableToAllow as error:
         return failed(Reason.INVALID, f"{what}: {error}")
     try:
-        with (
-            _views(source, {name: item.tables[name] for name in query.names}) as views,
-            filters_in(source.session, query.over(views), item.state_key) as sql,
-        ):
+        with ExitStack() as stack:
+            views: dict[str, str] = {}  # under names that no other scan of the shared session has
+            for name in query.names:
+                table_frame, view = open_beside(source, item.tables[name]).frame, f"assay_{uuid4().hex}"
+                table_frame.createTempView(view)
+                stack.callback(table_frame.sparkSession.catalog.dropTempView, view)
+                views[name] = view
+            sql = stack.enter_context(filters_in(source.session, query.over(views), item.state_key))
             frame = source.session.sql(sql)
             if len(frame.columns) != 1:
                 return failed(Reason.QUERY_FAILED, f"{what} gives {len(frame.columns)} columns; select one")
@@ -51,24 +53,6 @@ def measure_query(source: SparkSource, item: MeasurementRequest) -> Measured:
     if len(rows) > 1:
         return failed(Reason.QUERY_FAILED, f"{what} gives more than one row; aggregate it to one")
     return measured_number(rows[0][0] if rows else None, what)
-
-
-@contextmanager
-def _views(source: SparkSource, tables: Mapping[str, Table]) -> Iterator[dict[str, str]]:
-    """A temporary view for each table, under names that no other scan of the shared session has."""
-    views: dict[str, str] = {}
-    frames: list[DataFrame] = []
-    try:
-        for name, table in tables.items():
-            frame = open_beside(source, table).frame
-            view = f"assay_{uuid4().hex}"
-            frame.createTempView(view)
-            views[name] = view
-            frames.append(frame)
-        yield views
-    finally:
-        for view, frame in zip(views.values(), frames, strict=True):
-            frame.sparkSession.catalog.dropTempView(view)
 
 
 # Predictability in Spark: rows as a class and words, alike ones counted once; the model is small and the driver's.

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from execution_engine.engines.columns.column_types import expressions, holds, read_type, spark_type, with_fields
-from execution_engine.engines.columns.spec_check import check_spec, settled
+from execution_engine.engines.column_types import expressions, holds, read_type, spark_type, with_fields
+from execution_engine.engines.spec_check import check_spec, settled
 from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.spec import MetricSpec
 

@@ -1,6 +1,6 @@
 import pytest
 
-from execution_engine.engines.columns.spec_check import check_spec
+from execution_engine.engines.spec_check import check_spec
 from execution_engine.guard import UnableToAllow, read_condition
 from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.spec import MetricSpec

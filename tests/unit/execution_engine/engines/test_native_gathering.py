@@ -19,7 +19,7 @@ import pytest
 import xxhash
 from datasketches import hll_sketch, tgt_hll_type
 
-from execution_engine.engines.columns.column_types import expressions, quote
+from execution_engine.engines.column_types import expressions, quote
 from execution_engine.engines.gathering import Keyed, StatisticRequest
 from execution_engine.engines.native.measure import drafted, merged_results
 from execution_engine.engines.native.reading import Stored

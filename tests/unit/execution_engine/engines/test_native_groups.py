@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.columns.column_types import quote
+from execution_engine.engines.column_types import quote
 from execution_engine.engines.gathering import GroupResults, GroupsRequest, Keyed, StatisticRequest, in_order
 from execution_engine.engines.native import measure
 from execution_engine.engines.native.grouped import REDUCTIONS, Groups, TooManyGroups, merged, spread, values

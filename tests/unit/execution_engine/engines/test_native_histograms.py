@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.column_types import expressions
 from execution_engine.engines.gathering import NOTHING, Bins, GroupResults, bins_between, of_bins, of_values
 from execution_engine.engines.native.grouped import Binned
 from execution_engine.engines.native.language import compiled

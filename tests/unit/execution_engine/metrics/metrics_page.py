@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.column_types import expressions
 from execution_engine.engines.gathering import plan
 from execution_engine.engines.native.measure import drafted
 from execution_engine.engines.native.reading import Stored

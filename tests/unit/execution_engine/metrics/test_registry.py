@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from execution_engine.engines.columns.column_types import expressions
+from execution_engine.engines.column_types import expressions
 from execution_engine.engines.spark.measures.gather import aggregates
 from execution_engine.language.checking import DatasetSchema, check
 from execution_engine.language.parse import parse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from execution_engine.engines.columns.column_types import holds
+from execution_engine.engines.column_types import holds
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.schema import (
     SCHEMA_DRIFT,
