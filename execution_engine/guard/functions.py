@@ -141,10 +141,19 @@ def check_growth(tree: exp.Expr) -> Refusal | None:
     """The first call whose size is computed or large, or that multiplies another's."""
     calls, sizes = list(tree.find_all(exp.Anonymous)), []
     for call in calls:
-        if refusal := _check_call(call):
-            return refusal.at(call)
-        if called(call) == "sequence":
-            sizes.append(size := _sequence_size(call.expressions))
+        name, arguments = called(call), call.expressions
+        at, most = _LONGEST.get(name, (0, None))
+        size = _whole(arguments[at]) if most is not None and at < len(arguments) else 0
+        if most is not None and (size is None or abs(size) > most):
+            return Refusal(what=f"{name} must say its size, at most {most:,}", mend="write a literal number").at(call)
+        outer = call.parent if name in _GROWING else None
+        while outer is not None and called(outer) not in _GROWING:
+            outer = outer.parent
+        if outer is not None:
+            what = f"{name} stands inside {called(outer)}"
+            return Refusal(what=what, mend="one multiplies the other; use one").at(call)
+        if name == "sequence":
+            sizes.append(size := _sequence_size(arguments))
             if size is None or prod(filter(None, sizes)) > MAX_SEQUENCE:
                 what = f"a sequence must say its ends, of numbers or dates, and have at most {MAX_SEQUENCE:,} elements"
                 mend = "write literals, a step of whole days, and multiply no sequences"
@@ -193,21 +202,6 @@ def _doubles(node: exp.Expr) -> bool:
         return len(text.name) > max(1, len(pattern.name) if len(arguments) == 3 else 1)  # of a pattern one character
     columns = [".".join(part.name.lower() for part in column.parts) for column in node.find_all(exp.Column)]
     return name in _JOINS_TEXTS and len(set(columns)) < len(columns)
-
-
-def _check_call(call: exp.Anonymous) -> Refusal | None:
-    """That it says a size that is not too large, and stands in no other call that makes values grow."""
-    name, arguments = called(call), call.expressions
-    at, most = _LONGEST.get(name, (0, None))
-    size = _whole(arguments[at]) if most is not None and at < len(arguments) else 0
-    if most is not None and (size is None or abs(size) > most):
-        return Refusal(what=f"{name} must say its size, at most {most:,}", mend="write a literal number")
-    outer = call.parent if name in _GROWING else None
-    while outer is not None and called(outer) not in _GROWING:
-        outer = outer.parent
-    if outer is None:
-        return None
-    return Refusal(what=f"{name} stands inside {called(outer)}", mend="one multiplies the other; use one")
 
 
 def _sequence_size(arguments: list[exp.Expr]) -> int | None:

@@ -244,12 +244,6 @@ def read_condition(text: str, columns: Collection[str] | None = None) -> Conditi
     return _read_of_any(text) if columns is None else _read_or_tell(text, columns)
 
 
-@lru_cache(maxsize=4096)
-def _read_of_any(text: str) -> Condition:
-    """Read once: a scan of hundreds of metrics repeats a few conditions."""
-    return _read_or_tell(text, None)
-
-
 def _read_or_tell(text: str, columns: Collection[str] | None) -> Condition:
     try:
         return _read_condition(text, columns)
@@ -257,6 +251,9 @@ def _read_or_tell(text: str, columns: Collection[str] | None) -> Condition:
         raise advise_backticks(
             refused, text, lambda tried: chain(*_read_condition(tried, columns).paths), columns=columns, before=_BEFORE
         ) from None
+
+
+_read_of_any = lru_cache(maxsize=4096)(partial(_read_or_tell, columns=None))  # a scan of hundreds of metrics has few
 
 
 def _read_condition(text: str, columns: Collection[str] | None) -> Condition:

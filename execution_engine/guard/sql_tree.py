@@ -137,8 +137,22 @@ def check_words(text: str, words: Sequence[Token]) -> Refusal | None:
         if depth > MAX_DEPTH:
             what = f"brackets are nested more than {MAX_DEPTH} deep"
             return Refusal(what=what, mend="name the inner parts in a WITH", offset=word.start)
-    if refusal := next((refusal for word in words if (refusal := _check_word(text, word))), None):
-        return refusal
+    for word in words:
+        kind, source = word.token_type, text[word.start : word.end + 1]
+        if kind in _REFUSED:
+            what, mend = _REFUSED[kind]
+            return Refusal(what=f"{what} is not allowed", mend=mend, offset=word.start)
+        if kind not in _FREE_TEXTS and not word.text.isascii():
+            mend = "write it in ASCII; letters that look alike are not the same"
+            return Refusal(what=f"{safe_excerpt(word.text)} has letters outside ASCII", mend=mend, offset=word.start)
+        if kind is TokenType.NUMBER and not _NUMBER.fullmatch(word.text):
+            return Refusal(what="a number is too long", mend=f"give it at most {MAX_DIGITS} digits", offset=word.start)
+        if kind is TokenType.STRING and _as_spark_reads(source) != word.text:
+            what = f"the literal {safe_excerpt(source)} has an escape that readers of SQL understand differently"
+            mend = (
+                r"write \\ for a backslash (a pattern's digit is \\d), \' for a quote, the character itself for others"
+            )
+            return Refusal(what=what, mend=mend, offset=word.start)
     for word, after in pairwise(words):
         if {word.token_type, after.token_type} <= {TokenType.STRING, TokenType.RAW_STRING}:
             # Spark glues 'a' 'b' together, others take the second for a name
@@ -148,23 +162,6 @@ def check_words(text: str, words: Sequence[Token]) -> Refusal | None:
         if word.token_type is TokenType.ALIAS and after.token_type in _CLOSE | {TokenType.COMMA}:
             # sqlglot passes over an AS with nothing behind it, which may be a column: ``coalesce(fare, as)``
             return Refusal(what="no name stands behind as", mend="write it, or leave as out", offset=word.start)
-    return None
-
-
-def _check_word(text: str, word: Token) -> Refusal | None:
-    kind, source = word.token_type, text[word.start : word.end + 1]
-    if kind in _REFUSED:
-        what, mend = _REFUSED[kind]
-        return Refusal(what=f"{what} is not allowed", mend=mend, offset=word.start)
-    if kind not in _FREE_TEXTS and not word.text.isascii():
-        mend = "write it in ASCII; letters that look alike are not the same"
-        return Refusal(what=f"{safe_excerpt(word.text)} has letters outside ASCII", mend=mend, offset=word.start)
-    if kind is TokenType.NUMBER and not _NUMBER.fullmatch(word.text):
-        return Refusal(what="a number is too long", mend=f"give it at most {MAX_DIGITS} digits", offset=word.start)
-    if kind is TokenType.STRING and _as_spark_reads(source) != word.text:
-        what = f"the literal {safe_excerpt(source)} has an escape that readers of SQL understand differently"
-        mend = r"write \\ for a backslash (a pattern's digit is \\d), \' for a quote, the character itself for others"
-        return Refusal(what=what, mend=mend, offset=word.start)
     return None
 
 

@@ -110,7 +110,27 @@ def check(
     walk = _Check(home=home, schema_of=schema_of, signatures=signatures, fault_of=fault_of)
     fold(tree, walk.visit)
     if isinstance(tree, By):
-        walk.problems.extend(_group_problems(tree, home, groupable))
+        for index, column in enumerate(tree.columns):
+            place = tree.at(f"column {index}")
+            if home.columns is not None and home.kind_of(column) is None:
+                walk.report(f"{home.name} has no column {column}{nearest(column, home.columns)}", place)
+            elif column in tree.columns[:index]:
+                walk.report(f"by names {column} twice: keep one", place)
+        if len(tree.columns) > MAX_COLUMNS:
+            message = f"by takes up to {MAX_COLUMNS} columns, not {len(tree.columns)}: leave some out"
+            walk.report(message, tree.at(f"column {MAX_COLUMNS}"))
+        if tree.percent is not None and not 0 < tree.percent <= 100:
+            message = "the share of the groups is above 0 % and up to 100 %: leave it out for all"
+            walk.report(message, tree.at("percent"))
+        metrics = [metric_of(node) for node in postorder(tree) if isinstance(node, Metric | History)]
+        for metric in metrics:
+            if metric.dataset not in (None, home.name):
+                message = f"groups are those of {home.name}: leave dataset= out, or test the whole without by"
+                walk.report(message, metric.at("dataset"))
+        for metric in metrics:
+            if metric.spec.name not in groupable:
+                message = f"{metric.spec.name} cannot be measured by group; these can: {', '.join(groupable) or 'none'}"
+                walk.report(message, metric.place)
     if not operands(tree):
         walk.report("it measures nothing: compare a metric, such as row_count()", tree.place)
     if walk.problems:
@@ -337,28 +357,3 @@ class _CheckedCall:
 
 def _no_dataset(name: str) -> str:
     return f"there is no dataset {name!r}: write its full name, such as 'raw.trips', once it is in the catalog"
-
-
-def _group_problems(tree: By, home: DatasetSchema, groupable: Collection[str]) -> Iterator[AssertionProblem]:
-    for index, column in enumerate(tree.columns):
-        place = tree.at(f"column {index}")
-        if home.columns is not None and home.kind_of(column) is None:
-            message = f"{home.name} has no column {column}{nearest(column, home.columns)}"
-            yield AssertionProblem(message=message, place=place)
-        elif column in tree.columns[:index]:
-            yield AssertionProblem(message=f"by names {column} twice: keep one", place=place)
-    if len(tree.columns) > MAX_COLUMNS:
-        message = f"by takes up to {MAX_COLUMNS} columns, not {len(tree.columns)}: leave some out"
-        yield AssertionProblem(message=message, place=tree.at(f"column {MAX_COLUMNS}"))
-    if tree.percent is not None and not 0 < tree.percent <= 100:
-        message = "the share of the groups is above 0 % and up to 100 %: leave it out for all"
-        yield AssertionProblem(message=message, place=tree.at("percent"))
-    metrics = [metric_of(node) for node in postorder(tree) if isinstance(node, Metric | History)]
-    for metric in metrics:
-        if metric.dataset not in (None, home.name):
-            message = f"groups are those of {home.name}: leave dataset= out, or test the whole without by"
-            yield AssertionProblem(message=message, place=metric.at("dataset"))
-    for metric in metrics:
-        if metric.spec.name not in groupable:
-            message = f"{metric.spec.name} cannot be measured by group; these can: {', '.join(groupable) or 'none'}"
-            yield AssertionProblem(message=message, place=metric.place)

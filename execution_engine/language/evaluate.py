@@ -583,29 +583,25 @@ class _GroupTally:
             "groups_not_judged": unjudged,
         }
         number = {"held": self.held, "broken": len(self.broken), "not_judged": len(self.unjudged)}
+        required = "all" if self.tree.percent is None else f"{number_text(self.tree.percent)} %"
+        # cut rather than rounded, so that 100 % means all
+        percent = (Decimal(100) * self.held / judged).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
+        share = f"{number_text(float(percent))} %, wanted {required}"
+        # counts first, then the worst groups with their values, then those that were not judged
+        parts = [f"{self.held} of {judged} groups hold ({share}): {to_text(self.tree.condition)}"]
+        parts += [self._group_sentence(*group) for group in self.broken[:SAID]]
+        parts += [f"and {len(self.broken) - SAID} more"] if len(self.broken) > SAID else []
+        if self.unjudged:
+            counted = "1 group" if len(self.unjudged) == 1 else f"{len(self.unjudged)} groups"
+            parts.append(f"{counted} could not be judged, such as {unjudged[0]['said']}")
         return AssertionVerdict(
             outcome=Outcome.HELD if Decimal(repr(needed)) * judged <= self.held else Outcome.BROKEN,
-            sentence=self._sentence(judged),
+            sentence="; ".join(parts),
             value=self.held / judged,
             bound=needed,
             operands=counts,
             findings={"groups": number, **{name: listed for name, listed in groups.items() if listed}},
         )
-
-    def _sentence(self, judged: int) -> str:
-        """Counts first, then the worst groups with their values, then some of those that were not judged."""
-        required = "all" if self.tree.percent is None else f"{number_text(self.tree.percent)} %"
-        # cut rather than rounded, so that 100 % means all
-        percent = (Decimal(100) * self.held / judged).quantize(Decimal("0.01"), rounding=ROUND_DOWN)
-        share = f"{number_text(float(percent))} %, wanted {required}"
-        parts = [f"{self.held} of {judged} groups hold ({share}): {to_text(self.tree.condition)}"]
-        parts += [self._group_sentence(*group) for group in self.broken[:SAID]]
-        parts += [f"and {len(self.broken) - SAID} more"] if len(self.broken) > SAID else []
-        if self.unjudged:
-            key, failure = self.unjudged[0]
-            counted = "1 group" if len(self.unjudged) == 1 else f"{len(self.unjudged)} groups"
-            parts.append(f"{counted} could not be judged, such as {label(self.tree.columns, key)}: {failure}")
-        return "; ".join(parts)
 
     def _group_sentence(self, key: GroupKey, judgement: ConditionJudgement) -> str:
         return f"{label(self.tree.columns, key)}: {judgement.sentence(self.tree.condition)}"

@@ -210,27 +210,23 @@ def mending_of_bare(name: str, after: str) -> str:
         return f"leave {name} out: an assertion begins with what it compares, such as {follows[1]}(…) > 0"
     if len(name) > MAX_NAME:
         return f"{name[:MAX_SHOWN]}… stands by itself: a column goes into a metric, completeness(…) = 1"
-    return f"{name} stands by itself: {'; '.join(_mendings(name, after, follows[1] if follows else None))}"
-
-
-def _mendings(name: str, after: str, follows: str | None) -> list[str]:
-    """As a metric, where it is one or is like one; as a column, where it may be one."""
     from execution_engine.guard import in_sql  # with it sqlglot, for what is mended alone
 
-    lowered = name.lower()
-    signature = SIGNATURES.get(lowered)
+    # as a metric, where it is one or is like one; as a column, where it may be one
+    bare, signature = f"{name} stands by itself: ", SIGNATURES.get(lowered)
     if signature is not None and not (signature.min_columns or signature.arguments):
-        return [f"call the metric with parentheses, {name}()"]
+        return f"{bare}call the metric with parentheses, {name}()"
     column, on_rows = name if PLAIN_NAME.fullmatch(name) else named(name), _OF_ROWS.match(after)
     condition = f'compliance("{in_sql(column)} {on_rows[1] if on_rows else "is not null"}") = 1'
     as_column = f"a column goes into a metric, completeness({column}) = 1, or a condition on rows, {condition}"
     if lowered in _CALLED:
-        kind = "function" if signature is None else "metric"
-        return [f"call the {kind} with parentheses, {name}({follows or '…'})", *([] if follows else [as_column])]
+        call = f"call the {'function' if signature is None else 'metric'} with parentheses, {name}"
+        return f"{bare}{call}({follows[1]})" if follows else f"{bare}{call}(…); {as_column}"
     if follows:
-        return [f"a name of several words stands between backticks in a metric, completeness(`{name} {follows}`) = 1"]
+        place = f"between backticks in a metric, completeness(`{name} {follows[1]}`) = 1"
+        return f"{bare}a name of several words stands {place}"
     near = get_close_matches(lowered, _CALLED, n=1, cutoff=0.8)
-    return [*(f"did you mean {like}(…)?" for like in near), as_column]
+    return bare + "; ".join([*(f"did you mean {like}(…)?" for like in near), as_column])
 
 
 # What a reader who wrote something else is told: what was expected at the place, in words, and how to mend it.

@@ -90,7 +90,9 @@ def from_json(data: Json) -> Assertion:
             first = len(nodes) - len(item["children"])
             below = nodes[first:]
             del nodes[first:]
-            nodes.append(_node_of(item["node"], item["parameters"], below))
+            kind, parameters = _KINDS[item["node"]], item["parameters"]
+            own_fields = _PARAMETERS[kind](parameters) if kind in _PARAMETERS else {}
+            nodes.append(kind(**own_fields, **fields_of(kind, below)))
         (tree,) = nodes
         if not isinstance(tree.condition if isinstance(tree, By) else tree, Condition):
             raise TypeError(f"{type(tree).__name__} is no condition")
@@ -111,6 +113,18 @@ _PARAMETERS: Mapping[type[Any], Callable[[Json], Json]] = {
     Percentage: lambda data: {"percent": float(data["percent"])},
     Duration: lambda data: {"seconds": float(data["seconds"])},
     Text: lambda data: {"value": data["value"]},
+    Metric: lambda data: {
+        "spec": MetricSpec.from_json(data["spec"]),
+        **{name: data[name] for name in ("dataset", "datacenter", "ago")},
+    },
+    History: lambda data: {
+        "function": HistoryFunction(data["function"]),
+        "metric": Metric(**_PARAMETERS[Metric](data["metric"])),
+        "last": data["last"],
+        "min": data["min"],
+        "every": data.get("every"),
+        "options": tuple(sorted(data.get("options", {}).items())),
+    },
     Call: lambda data: {"function": Function(data["function"])},
     Arithmetic: lambda data: {"operator": Operator(data["operator"])},
     Comparison: lambda data: {"comparator": Comparator(data["comparator"])},
@@ -120,28 +134,6 @@ _PARAMETERS: Mapping[type[Any], Callable[[Json], Json]] = {
         "percent": None if data["percent"] is None else float(data["percent"]),
     },
 }
-
-
-def _node_of(name: str, data: Json, below: Sequence[Any]) -> Node:
-    if name == "metric":
-        return _metric_of(data)
-    if name == "history":
-        return History(
-            function=HistoryFunction(data["function"]),
-            metric=_metric_of(data["metric"]),
-            last=data["last"],
-            min=data["min"],
-            every=data.get("every"),
-            options=tuple(sorted(data.get("options", {}).items())),
-        )
-    kind = _KINDS[name]
-    parameters = _PARAMETERS[kind](data) if kind in _PARAMETERS else {}
-    return kind(**parameters, **fields_of(kind, below))  # type: ignore[no-any-return]
-
-
-def _metric_of(data: Json) -> Metric:
-    spec = MetricSpec.from_json(data["spec"])
-    return Metric(spec=spec, dataset=data["dataset"], datacenter=data["datacenter"], ago=data["ago"])
 
 
 # A tree written as an assertion again, with no more parentheses than it needs; ``parse`` reads an equal tree.

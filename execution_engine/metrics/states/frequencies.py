@@ -231,9 +231,24 @@ def _merged(parts: Sequence[Counts]) -> Counts:
         return _merged_by_sorting(ordered)
     result = ordered[0]
     for part in ordered[1:]:
-        if part.distinct:
-            much_smaller = part.distinct * MUCH_SMALLER < result.distinct
-            result = _added(result, part) if much_smaller else _merged_by_sorting([result, part])
+        if not part.distinct:
+            continue
+        if part.distinct * MUCH_SMALLER >= result.distinct:
+            result = _merged_by_sorting([result, part])
+            continue
+        # the part is looked up in the result: work for each of its keys, and one copy of the large arrays
+        met, single, times = _met(result, part), result.single, result.times.copy()
+        times[met.at_repeated[met.was_repeated]] += met.times[met.was_repeated]
+        if met.was_single.any():
+            single = np.delete(single, met.at_single[met.was_single])
+        new = met.keys[met.is_new & (met.times == 1)]
+        repeats = met.was_single | (met.is_new & (met.times > 1))
+        at = np.searchsorted(result.repeated, met.keys[repeats])
+        result = Counts(
+            single=np.insert(single, np.searchsorted(single, new), new) if len(new) else single,
+            repeated=np.insert(result.repeated, at, met.keys[repeats]),
+            times=np.insert(times, at, met.times_after[repeats]),
+        )
     return result
 
 
@@ -246,22 +261,6 @@ def _merged_by_sorting(parts: Sequence[Counts]) -> Counts:
     keys, times = keys[order], times[order]
     firsts = starts(keys)
     return Counts.of_times(keys[firsts], np.add.reduceat(times, firsts))
-
-
-def _added(large: Counts, small: Counts) -> Counts:
-    """``small`` looked up in ``large``: work for each of its keys, and one copy of the large arrays."""
-    met = _met(large, small)
-    times = large.times.copy()
-    times[met.at_repeated[met.was_repeated]] += met.times[met.was_repeated]
-    single = np.delete(large.single, met.at_single[met.was_single]) if met.was_single.any() else large.single
-    new = met.keys[met.is_new & (met.times == 1)]
-    repeats = met.was_single | (met.is_new & (met.times > 1))
-    at = np.searchsorted(large.repeated, met.keys[repeats])
-    return Counts(
-        single=np.insert(single, np.searchsorted(single, new), new) if len(new) else single,
-        repeated=np.insert(large.repeated, at, met.keys[repeats]),
-        times=np.insert(times, at, met.times_after[repeats]),
-    )
 
 
 def _find(ordered: Hashes, keys: Hashes) -> tuple[Hashes, Mask]:
