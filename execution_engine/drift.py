@@ -247,7 +247,17 @@ def _drift_of(
     if column.rows and before.rows:  # rows without and with a value as two bins
         counts = [np.array([side.nulls, side.present]) for side in (column, before)]
         missing = _measured(DriftBasis.VALUES, BinCounts.of(counts[0], counts[1], (Bin(), Bin(is_rest=True))))
-    levels = [_level(distance, large, columns) for distance in (distances, missing) if distance is not None]
+    levels = []
+    for distance in (distances, missing):
+        if distance is None:
+            continue
+        # chance is of all columns, their values and gaps, together: one of a hundred tables says more (Bonferroni)
+        if not distance.degrees or distance.chi2 <= chdtri(distance.degrees, BY_CHANCE / (2 * columns)):
+            levels.append(DriftLevel.CHANCE)
+        elif distance.psi > large:
+            levels.append(DriftLevel.LARGE)
+        else:
+            levels.append(DriftLevel.SOME if distance.psi > min(SOME, large) else DriftLevel.LITTLE)
     level = max(levels, key=BY_SIZE.index, default=DriftLevel.UNKNOWN)
     return replace(drift, level=level, distances=distances, missing=None if missing is None else missing.psi)
 
@@ -269,15 +279,6 @@ def _measured(compared: DriftBasis, binned: BinCounts, ks: float | None = None) 
     )
 
 
-def _level(distances: Distances, large: float, columns: int) -> DriftLevel:
-    """Chance is of all columns, their values and gaps, together: one of a hundred tables says more (Bonferroni)."""
-    if not distances.degrees or distances.chi2 <= chdtri(distances.degrees, BY_CHANCE / (2 * columns)):
-        return DriftLevel.CHANCE
-    if distances.psi > large:
-        return DriftLevel.LARGE
-    return DriftLevel.SOME if distances.psi > min(SOME, large) else DriftLevel.LITTLE
-
-
 def _order(drift: ColumnDrift) -> tuple[float, str]:
     """Those that are gone or of another kind first, then by their index; what is not compared last."""
     if drift.level in (DriftLevel.GONE, DriftLevel.KIND):
@@ -290,8 +291,30 @@ def _order(drift: ColumnDrift) -> tuple[float, str]:
 
 
 def described(drift: ColumnDrift) -> dict[str, Any]:
-    """One column; a figure that it has not is None."""
-    distances, moved = drift.distances, _moved(drift)
+    """One column; a figure that it has not is None.
+
+    ``text`` is such as "dest: PSI 0.31, large: LIS in 31.00 % of rows (before 2.00 %)".
+    """
+    distances, column, before = drift.distances, drift.column, drift.before
+    is_of_missing = drift.missing is not None and (distances is None or drift.missing > distances.psi)
+    moved: dict[str, Any] | None = None  # the rows whose share changed most: those without a value, if these drifted
+    if column is not None and before is not None:
+        if is_of_missing and drift.missing:
+            moved = {"what": "no value", "share": _missing_share(column), "before": _missing_share(before)}
+        elif distances is not None and distances.moved is not None:
+            what = _words(distances.moved.bin, distances.compared, column, before)
+            moved = {"what": what, "share": distances.moved.share, "before": distances.moved.before}
+    if drift.level is DriftLevel.KIND:
+        kinds = [side.kind.value for side in (column, before) if side is not None]
+        text = f"{kinds[0]} (before {kinds[1]})"
+    elif drift.level in (DriftLevel.GONE, DriftLevel.NEW):
+        text = drift.level.value
+    else:
+        figures = [] if distances is None else [f"PSI {distances.psi:.2g}"]
+        figures += [f"PSI of missing values {drift.missing:.2g}"] if is_of_missing else []
+        text = ", ".join([*figures, drift.level.value])
+        if moved:
+            text += f": {moved['what']} in {_percent(moved['share'])} of rows (before {_percent(moved['before'])})"
     return {
         "name": drift.name,
         "level": drift.level.value,
@@ -302,41 +325,12 @@ def described(drift: ColumnDrift) -> dict[str, Any]:
         "chi2": distances and distances.chi2,
         "degrees": distances and distances.degrees,
         "cramers_v": distances and distances.v,
-        "missing": _missing_share(drift.column),
-        "missing_before": _missing_share(drift.before),
+        "missing": _missing_share(column),
+        "missing_before": _missing_share(before),
         "missing_psi": drift.missing,
         "moved": moved,
-        "text": _sentence(drift, moved),
+        "text": f"{drift.name}: {text}",
     }
-
-
-def _sentence(drift: ColumnDrift, moved: Mapping[str, Any] | None) -> str:
-    """Such as "dest: PSI 0.31, large: LIS in 31.00 % of rows (before 2.00 %)"."""
-    if drift.level is DriftLevel.KIND:
-        kinds = [side.kind.value for side in (drift.column, drift.before) if side is not None]
-        return f"{drift.name}: {kinds[0]} (before {kinds[1]})"
-    if drift.level in (DriftLevel.GONE, DriftLevel.NEW):
-        return f"{drift.name}: {drift.level.value}"
-    figures = [] if drift.distances is None else [f"PSI {drift.distances.psi:.2g}"]
-    if drift.missing is not None and (drift.distances is None or drift.missing > drift.distances.psi):
-        figures.append(f"PSI of missing values {drift.missing:.2g}")
-    text = f"{drift.name}: {', '.join([*figures, drift.level.value])}"
-    if moved:
-        text += f": {moved['what']} in {_percent(moved['share'])} of rows (before {_percent(moved['before'])})"
-    return text
-
-
-def _moved(drift: ColumnDrift) -> dict[str, Any] | None:
-    """The rows whose share changed most: those without a value, where these are what drifted."""
-    distances, column, before = drift.distances, drift.column, drift.before
-    if column is None or before is None:
-        return None
-    if drift.missing and (distances is None or drift.missing > distances.psi):
-        return {"what": "no value", "share": _missing_share(column), "before": _missing_share(before)}
-    if distances is None or distances.moved is None:
-        return None
-    moved = distances.moved
-    return {"what": _words(moved.bin, distances.compared, column, before), "share": moved.share, "before": moved.before}
 
 
 def _words(bin_: Bin, compared: DriftBasis, column: ColumnProfile, before: ColumnProfile) -> str:

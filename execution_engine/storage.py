@@ -157,9 +157,7 @@ def _is_stray(partitioning: Partitioning, key: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=10_000)
-def _keys(partitioning: Partitioning, window: Window) -> tuple[str, ...]:
-    return partitioning.keys(window)
+_keys = lru_cache(maxsize=10_000)(Partitioning.keys)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ is first asked, as they take a second.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log, sqrt
@@ -57,8 +57,25 @@ class Adaptive(Learning, GridStrategy):
         grid, ahead = series.grid()
         slots = np.flatnonzero(~np.isnan(grid))
         phases = [*(slots % self.period).tolist(), (len(grid) - 1 + ahead) % self.period]
-        best = min(_forecasts(grid[slots].tolist(), phases, self.period), key=lambda forecast: forecast.loss)
-        return best.interval(self.alarms)
+        values, count = grid[slots].tolist(), len(slots)
+        forecasts = []  # for which there are values enough; the simplest first, which wins where others are no better
+        for of_roots in (False, True) if min(values) > 0 else (False,):
+            scaled = [sqrt(value) for value in values] if of_roots else values
+            stretch = 2 * exp(sum(map(log, scaled)) / count) if of_roots else 1.0
+            for has_season in (False, True) if count >= 2 * self.period else (False,):
+                for weight in WEIGHTS:
+                    middle, errors = _run_through(scaled, phases, weight, self.period if has_season else 0)
+                    forecast = _Forecast(
+                        middle=middle,
+                        errors=np.array(errors),
+                        weight=weight,
+                        of_roots=of_roots,
+                        stretch=stretch,
+                        first_counted=max(count // 4, min(self.period, count // 2)) - 1,
+                        first_fit=self.period if has_season and count >= 3 * self.period else 0,
+                    )
+                    forecasts.append(forecast)
+        return min(forecasts, key=lambda forecast: forecast.loss).interval(self.alarms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,26 +115,6 @@ class _Forecast:
         below, above = (np.maximum(usual, widened) * sqrt(self.variances[-1])).tolist()
         low, high = self.middle - below, self.middle + above
         return (max(low, 0.0) * max(low, 0.0), high * high) if self.of_roots else (low, high)
-
-
-def _forecasts(values: Sequence[float], phases: Sequence[int], period: int) -> Iterator[_Forecast]:
-    """Those that there are values enough for, the simplest first, which wins where others are no better."""
-    count = len(values)
-    for of_roots in (False, True) if min(values) > 0 else (False,):
-        scaled = [sqrt(value) for value in values] if of_roots else values
-        stretch = 2 * exp(sum(map(log, scaled)) / count) if of_roots else 1.0
-        for has_season in (False, True) if count >= 2 * period else (False,):
-            for weight in WEIGHTS:
-                middle, errors = _run_through(scaled, phases, weight, period if has_season else 0)
-                yield _Forecast(
-                    middle=middle,
-                    errors=np.array(errors),
-                    weight=weight,
-                    of_roots=of_roots,
-                    stretch=stretch,
-                    first_counted=max(count // 4, min(period, count // 2)) - 1,
-                    first_fit=period if has_season and count >= 3 * period else 0,
-                )
 
 
 def _run_through(

@@ -97,7 +97,17 @@ def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) ->
     measured_at = max(part.measured_at for part in inputs if part.measured_at)
     share = float(measurement.metric.option(COMPLETE, 1.0) or 0.0)
     rows = own.value or 0.0
-    judged = _judge(measurement, rows, share, supplies, _samples(inputs))
+    # how many keys of each sampled upstream were drawn, and are here, where both could be measured
+    taken = [part for part in inputs if part.value is not None and not part.failure_reason]
+    sizes = {part.metric.arguments: part.value for part in taken if part.metric.name == SAMPLE_SIZE.name}
+    samples = [
+        SampledSupply(
+            size=sizes[part.metric.arguments] or 0.0, present=part.value or 0.0, name=str(part.metric.arguments[0])
+        )
+        for part in taken
+        if part.metric.name == SAMPLE_FOUND.name and part.metric.arguments in sizes
+    ]
+    judged = _judge(measurement, rows, share, supplies, samples)
     answering = DataTest.objects.filter(
         dataset=measurement.dataset_id,
         category=Category.COMPLETENESS,
@@ -174,19 +184,6 @@ def _supplies(parts: Sequence[Measurement], own: Measurement) -> list[Supply]:
             expected=details[place].get("expected"),
         )
         for place, count in rows.items()
-    ]
-
-
-def _samples(inputs: Sequence[Measurement]) -> list[SampledSupply]:
-    """How many keys of each sampled upstream were drawn, and are here, where both could be measured."""
-    taken = [part for part in inputs if part.value is not None and not part.failure_reason]
-    sizes = {part.metric.arguments: part.value for part in taken if part.metric.name == SAMPLE_SIZE.name}
-    return [
-        SampledSupply(
-            size=sizes[part.metric.arguments] or 0.0, present=part.value or 0.0, name=str(part.metric.arguments[0])
-        )
-        for part in taken
-        if part.metric.name == SAMPLE_FOUND.name and part.metric.arguments in sizes
     ]
 
 

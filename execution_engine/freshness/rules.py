@@ -115,7 +115,14 @@ def judge_rows(
     """
     is_there = rows > 0 or allow_empty
     if supplies:
-        return _against(rows, share, supplies, is_there=is_there)
+        most = max(supplies, key=lambda supply: supply.rows)  # by the supply that asks for most
+        counted = f"{rows:,.0f} of {most.rows:,.0f} rows of {most.name}"
+        if waiting := [supply.name for supply in supplies if not supply.complete]:  # which says more than any number
+            expected = max((supply.expected for supply in supplies if supply.expected is not None), default=None)
+            waiting_for = f"{counted}; {', '.join(waiting)} not complete yet"
+            return _judged(False, WindowEvidence.UPSTREAM, waiting_for, expected=expected)
+        is_complete = is_there and rows >= share * most.rows
+        return _judged(is_complete, WindowEvidence.UPSTREAM, counted, expected=most.rows)
     if announced and event_rows is not None:
         counted = f"{rows:,.0f} of {event_rows:,} rows that the pipeline told of"
         return _judged(is_there and rows >= share * event_rows, WindowEvidence.COMPLETION, counted, expected=event_rows)
@@ -147,18 +154,6 @@ def least_rows(usual: Sequence[float]) -> int:
     middle = median(usual)
     by_chance = middle - DEVIATIONS * sqrt(middle)
     return max(ceil(min(low, by_chance)), floor(HALF * middle) + 1 if middle else 0)
-
-
-def _against(rows: float, share: float, supplies: Sequence[Supply], *, is_there: bool) -> JudgedWindow:
-    """By the supply that asks for most; one that is incomplete itself says more than any number."""
-    waiting = [supply.name for supply in supplies if not supply.complete]
-    most = max(supplies, key=lambda supply: supply.rows)
-    counted = f"{rows:,.0f} of {most.rows:,.0f} rows of {most.name}"
-    if waiting:
-        expected = max((supply.expected for supply in supplies if supply.expected is not None), default=None)
-        waiting_for = f"{counted}; {', '.join(waiting)} not complete yet"
-        return _judged(False, WindowEvidence.UPSTREAM, waiting_for, expected=expected)
-    return _judged(is_there and rows >= share * most.rows, WindowEvidence.UPSTREAM, counted, expected=most.rows)
 
 
 def _judged(complete: bool, evidence: WindowEvidence, basis: str, expected: float | None = None) -> JudgedWindow:

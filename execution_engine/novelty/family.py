@@ -62,7 +62,14 @@ def distances_of(batch: Batch, past: Past) -> FamilyDistances:
     values = _gathered(past, batch, names, [PLACE[statistic] for _, statistic in tests], "shown")
     rows = _gathered(past, batch, names, [RARE.index(_ROWS[statistic]) for _, statistic in tests], "of")
     is_missing, is_numbers = (np.array([statistic == which for _, statistic in tests]) for which in (MISSING, NUMBERS))
-    distances = np.where(is_missing, _gaps(values, rows), np.where(is_numbers, values, values**2))
+    # the stability index of rows with and without a value, each batch beside all before it; NaN of the first
+    there, of = np.nan_to_num(values * rows), np.nan_to_num(rows)
+    total, seen = np.cumsum(of, axis=0) - of, np.cumsum(there, axis=0) - there
+    with np.errstate(all="ignore"):
+        half, share_before = 0.5 / rows, np.where(total > 0, seen / total, np.nan)
+        p, q = ((share + half) / (1 + 2 * half) for share in (values, share_before))
+        gaps = (p - q) * np.log(p / q * (1 - q) / (1 - p))
+    distances = np.where(is_missing, gaps, np.where(is_numbers, values, values**2))
     distances[np.isnan(rows)] = np.nan
     by_row = np.array(degrees) / np.where(is_missing | is_numbers, 1.0, BITS)
     has_distance = ~np.isnan(distances)
@@ -104,16 +111,6 @@ def _gathered(past: Past, batch: Batch, names: list[str], places: list[int], par
         alike = [member.kinds.get(name) in (kinds.get(name), None, ValueKind.NOTHING) for name in names]
         figures[row] = np.where(alike, member.aligned(part, names)[np.arange(len(names)), places], np.nan)
     return figures
-
-
-def _gaps(complete: Floats, rows: Floats) -> Floats:
-    """The stability index of rows with and without a value, each batch beside all before it; NaN of the first."""
-    there, of = np.nan_to_num(complete * rows), np.nan_to_num(rows)
-    total, seen = np.cumsum(of, axis=0) - of, np.cumsum(there, axis=0) - there
-    with np.errstate(all="ignore"):
-        half = 0.5 / rows
-        p, q = ((share + half) / (1 + 2 * half) for share in (complete, np.where(total > 0, seen / total, np.nan)))
-        return (p - q) * np.log(p / q * (1 - q) / (1 - p))
 
 
 # One alarm for all columns: the largest standardised distance beside the same maximum of each accepted batch.

@@ -103,8 +103,15 @@ def infer(past: Past) -> Schema:
             continue
         statistics, of = history.shown[:, at], history.of[:, at]
         rare = dict(zip(RARE, history.rare[:, at].T, strict=True))
-        low, high = _range(pool, batches) if kind is ValueKind.NUMBER and pool is not None else (None, None)
         varies = pool is not None and len(pool.values.keys) >= FEW_NUMBERS
+        low, high = None, None
+        if kind is ValueKind.NUMBER and pool is not None and (varies or batches >= CONSTANT_FOR):
+            least, most = pool.numbers.lowest, pool.numbers.highest
+            if np.isfinite([least, most]).all():  # what was seen and a slack
+                slack = (SLACK + LEARNING / batches) * (most - least or max(abs(least), abs(most)))
+                # exactly 0 where numbers come down to 0 and never below
+                low = 0.0 if least == 0 else least - slack
+                high = 0.0 if most == 0 and least < 0 else most + slack
         distinct = statistics[:, PLACE["distinct"]]
         rows = of[~np.isnan(distinct), RARE.index("complete")]  # enough, and no value occurs twice in any batch
         is_unique = (
@@ -155,21 +162,6 @@ def _domain(past: Past, pool: Pool | None, new: Floats, of: Floats) -> Keys | No
     if settled < max(LEARNING, SETTLED * len(brought)) - 1 or unseen > UNSEEN:
         return None
     return pool.values.keys
-
-
-def _range(pool: Pool, batches: int) -> tuple[float | None, float | None]:
-    """What was seen and a slack; exactly 0 where numbers come down to 0 and never below."""
-    numbers = pool.numbers
-    if not np.isfinite([numbers.lowest, numbers.highest]).all():
-        return None, None
-    if len(pool.values.keys) < FEW_NUMBERS and batches < CONSTANT_FOR:
-        return None, None
-    size = max(abs(numbers.lowest), abs(numbers.highest))
-    width = numbers.highest - numbers.lowest or size
-    slack = (SLACK + LEARNING / batches) * width
-    low = 0.0 if numbers.lowest == 0 else numbers.lowest - slack
-    high = 0.0 if numbers.highest == 0 and numbers.lowest < 0 else numbers.highest + slack
-    return low, high
 
 
 # Where a batch breaks the schema that was inferred from those before it.

@@ -55,8 +55,19 @@ def seasons_of(scaled: Floats, days: Sequence[Day | None]) -> Seasons:
     filled = np.where(has_value, flat, 0.0)
     count, total = own.T @ has_value, own.T @ filled
     with np.errstate(all="ignore"):
-        between, within = _variances(filled, has_value, own, count, total)
         all_count, all_total = count.sum(axis=0), total.sum(axis=0)
+        # between weekdays and within them: the unbiased estimates of a one-way analysis of variance
+        weekdays, means, mean = (
+            (count > 0).sum(axis=0),
+            total / np.maximum(count, 1),
+            all_total / np.maximum(all_count, 1),
+        )
+        squares = np.where(has_value, (filled - own @ means) ** 2, 0.0)
+        within = squares.sum(axis=0) / np.maximum(all_count - weekdays, 1)
+        apart = (count * (means - mean) ** 2).sum(axis=0) / np.maximum(weekdays - 1, 1)
+        size = (all_count - (count**2).sum(axis=0) / np.maximum(all_count, 1)) / np.maximum(weekdays - 1, 1)
+        is_estimated = (weekdays > 1) & (all_count > weekdays)
+        between = np.nan_to_num(np.where(is_estimated, np.maximum(apart - within, 0.0) / size, 0.0))
         effects = _effect(total, count, all_total, all_count, between, within)
         effects = np.where(count >= FEWEST_LIKE, effects, 0.0)
         others = (own @ count) - 1
@@ -67,8 +78,8 @@ def seasons_of(scaled: Floats, days: Sequence[Day | None]) -> Seasons:
         better = left < WORTH * raw
         for place, day in enumerate(days):
             if day is not None and day.rare is RareDay.HOLIDAY:
-                apart, as_usual, as_sunday = flat[place] - all_total / all_count, effects[day.weekday], effects[SUNDAY]
-                left_out[place] = np.where(abs(apart - as_sunday) < abs(apart - as_usual), as_sunday, as_usual)
+                off, as_usual, as_sunday = flat[place] - all_total / all_count, effects[day.weekday], effects[SUNDAY]
+                left_out[place] = np.where(abs(off - as_sunday) < abs(off - as_usual), as_sunday, as_usual)
     return Seasons(
         history=np.where(better, left_out, 0.0).reshape(scaled.shape),
         effects=np.where(better, effects, 0.0).reshape(len(WEEKDAYS), *shape),
@@ -79,18 +90,6 @@ def seasons_of(scaled: Floats, days: Sequence[Day | None]) -> Seasons:
 def is_usual(day: Day | None, weekday: int) -> bool:
     """Whether a day is an ordinary one of this weekday, and no holiday."""
     return day is not None and day.weekday == weekday and day.rare is not RareDay.HOLIDAY
-
-
-def _variances(filled: Floats, has_value: Flags, own: Floats, count: Floats, total: Floats) -> tuple[Floats, Floats]:
-    """Between weekdays and within them: the unbiased estimates of a one-way analysis of variance."""
-    rows, weekdays = count.sum(axis=0), (count > 0).sum(axis=0)
-    means = total / np.maximum(count, 1)
-    mean = total.sum(axis=0) / np.maximum(rows, 1)
-    within = np.where(has_value, (filled - own @ means) ** 2, 0.0).sum(axis=0) / np.maximum(rows - weekdays, 1)
-    apart = (count * (means - mean) ** 2).sum(axis=0) / np.maximum(weekdays - 1, 1)
-    size = (rows - (count**2).sum(axis=0) / np.maximum(rows, 1)) / np.maximum(weekdays - 1, 1)
-    between: Floats = np.where((weekdays > 1) & (rows > weekdays), np.maximum(apart - within, 0.0) / size, 0.0)
-    return np.nan_to_num(between), within
 
 
 def _effect(

@@ -111,7 +111,14 @@ def scan_merged(
     started = monotonic()
     specs = list(dict.fromkeys(state_spec(item.spec) for item in requests))
     inventories = _state_inventories(specs, prints, repository)
-    reports = _read_missing(engine, table, inventories)
+    requests_by_key: dict[str, list[MeasurementRequest]] = defaultdict(list)
+    for states in inventories:
+        for key in states.missing:
+            requests_by_key[key].append(MeasurementRequest(key=states.spec.text, spec=states.spec, keep_state=True))
+    # of each missing partition all states in one scan, so many at a time
+    units = [Unit(table=table, part=Part(keys=(key,)), requests=tuple(items)) for key, items in requests_by_key.items()]
+    pieces = (units[at : at + MOST_TOGETHER] for at in range(0, len(units), MOST_TOGETHER))
+    reports = dict(zip(requests_by_key, chain.from_iterable(engine.scan_all(piece) for piece in pieces), strict=True))
     parts = {states.spec: _merge_parts(states, reports, prints) for states in inventories}
     if fresh := {spec: merged.fresh for spec, merged in parts.items() if merged is not None and merged.fresh}:
         keys = {key for states in fresh.values() for key in states}
@@ -171,18 +178,6 @@ def _state_inventories(
                 spec=spec, rollup=rollups[spec][0], parts=tuple(states.values()), missing=missing
             )
     return [inventories[spec] for spec in specs]
-
-
-def _read_missing(engine: Engine, table: Table, inventories: Sequence[StateInventory]) -> dict[str, ScanReport]:
-    """The missing partitions by key, all states of each in one scan, so many at a time."""
-    requests_by_key: dict[str, list[MeasurementRequest]] = defaultdict(list)
-    for states in inventories:
-        for key in states.missing:
-            requests_by_key[key].append(MeasurementRequest(key=states.spec.text, spec=states.spec, keep_state=True))
-    units = [Unit(table=table, part=Part(keys=(key,)), requests=tuple(items)) for key, items in requests_by_key.items()]
-    pieces = (units[at : at + MOST_TOGETHER] for at in range(0, len(units), MOST_TOGETHER))
-    reports = chain.from_iterable(engine.scan_all(piece) for piece in pieces)
-    return dict(zip(requests_by_key, reports, strict=True))
 
 
 def _merge_parts(inventory: StateInventory, reports: Mapping[str, ScanReport], prints: Prints) -> MergedParts | None:

@@ -126,6 +126,17 @@ class Sources:
 def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
     """What planning needs to know of one dataset."""
     definition = definition_of(dataset)
+    edges = [edge for edge in dataset.upstream_edges.all() if edge.sampled] if dataset.primary_key else []
+    sampled: list[str] = []  # the upstreams outside the lake of which keys may be drawn, looked up here and shown
+    if edges and any(replica.is_in_lake for replica in profile_of(dataset).replicas[:1]):
+        own, of_upstreams = privacy_at(dataset), {edge.upstream.full_name: profile_of(edge.upstream) for edge in edges}
+        private = {name: privacy_of(profile) for name, profile in of_upstreams.items()}
+        sampled = [
+            name
+            for name, profile in sorted(of_upstreams.items())
+            if not any(replica.is_in_lake for replica in profile.replicas[:1])
+            and objection(own, MetricSpec(name=SAMPLE_FOUND.name, arguments=(name,)), None, private.get) is None
+        ]
     return PlannedSource(
         name=dataset.full_name,
         datacenters=tuple(replica.datacenter for replica in dataset.replicas.all()),
@@ -134,7 +145,7 @@ def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
         primary_key=tuple(dataset.primary_key),
         share=min(MOST_SHARE, slas(dataset).completeness),
         upstreams=tuple(sorted(edge.upstream.full_name for edge in dataset.upstream_edges.all() if edge.one_to_one)),
-        sampled=_sampled(dataset),
+        sampled=tuple(sampled),
         keys=tuple(
             (edge.upstream.full_name, own, there)
             for edge in dataset.upstream_edges.all()
@@ -145,23 +156,6 @@ def source_of(dataset: Dataset, now: datetime) -> PlannedSource:
         unprofiled=tuple(filter(None, (*sorted(sensitive_columns(dataset)), dataset.partition_column))),
         expression=definition.canonical if definition else "",
         sources=definition.sources if definition else (),
-    )
-
-
-def _sampled(dataset: Dataset) -> tuple[str, ...]:
-    """The upstreams outside the lake of which keys may be drawn, looked up here and shown."""
-    edges = [edge for edge in dataset.upstream_edges.all() if edge.sampled]
-    if not edges or not dataset.primary_key:
-        return ()
-    of_upstreams = {edge.upstream.full_name: profile_of(edge.upstream) for edge in edges}
-    own, replicas = privacy_at(dataset), profile_of(dataset).replicas
-    private = {name: privacy_of(profile) for name, profile in of_upstreams.items()}
-    return tuple(
-        name
-        for name, profile in sorted(of_upstreams.items())
-        if any(replica.is_in_lake for replica in replicas[:1])
-        and not any(replica.is_in_lake for replica in profile.replicas[:1])
-        and objection(own, MetricSpec(name=SAMPLE_FOUND.name, arguments=(name,)), None, private.get) is None
     )
 
 

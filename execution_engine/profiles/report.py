@@ -296,7 +296,15 @@ def page_of(name: str, described: Mapping[str, Any]) -> str:
         values = [(_text(entry["value"]), entry["count"]) for entry in column["values"][:MOST_PAGE_VALUES]]
         shapes = [(f"<code>{_text(shape['shape'])}</code>", shape["count"]) for shape in texts.get("shapes", [])]
         lints = [f'<p class="odd">{_text(lint["name"])}: {_text(lint["said"])}</p>' for lint in column["lints"]]
-        parts = [f"{title}<dl>{fact_list}</dl>", _plot(column) or _table(shapes), _table(values)]
+        rects = [
+            f'<rect x="{place}.05" width=".9" y="{bar["top"]}" height="{bar["height"]}">'
+            f"<title>{_text(bar['low'])} to {_text(bar['high'])}: {bar['said']}</title></rect>"
+            for place, bar in enumerate(bars(column))
+        ]
+        label = _text(f"How often numbers of {column['name']} lie where, from the lowest to the highest")
+        box = f'viewBox="0 0 {len(rects)} 1" preserveAspectRatio="none"'
+        plot = f'<svg {box} role="img" aria-label="{label}">{"".join(rects)}</svg>' if rects else _table(shapes)
+        parts = [f"{title}<dl>{fact_list}</dl>", plot, _table(values)]
         sections += ["<section>", *(f"<div>{part}</div>" for part in parts), *lints, "</section>"]
     return "\n".join(
         [
@@ -308,17 +316,6 @@ def page_of(name: str, described: Mapping[str, Any]) -> str:
             "</html>\n",
         ]
     )
-
-
-def _plot(column: Mapping[str, Any]) -> str:
-    rects = [
-        f'<rect x="{place}.05" width=".9" y="{bar["top"]}" height="{bar["height"]}">'
-        f"<title>{_text(bar['low'])} to {_text(bar['high'])}: {bar['said']}</title></rect>"
-        for place, bar in enumerate(bars(column))
-    ]
-    label = _text(f"How often numbers of {column['name']} lie where, from the lowest to the highest")
-    box = f'viewBox="0 0 {len(rects)} 1" preserveAspectRatio="none"'
-    return f'<svg {box} role="img" aria-label="{label}">{"".join(rects)}</svg>' if rects else ""
 
 
 def _table(rows: Sequence[tuple[str, int]]) -> str:

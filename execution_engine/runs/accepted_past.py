@@ -6,6 +6,7 @@ joins after some more windows. Those that other tests find bad are left out whil
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -193,7 +194,18 @@ class AcceptedPasts:
             for window, row in rows.items()
             if words.get(window) is not Word.LEFT
         ]
-        record = (self._pasts.get(key) or _stored(*key)).dated(calendar)
+        record = self._pasts.get(key)
+        if record is None:  # as the last run left it; none where it cannot be read, so that it is made anew
+            record = PastRecord()
+            accepted = AcceptedPast.objects.filter(data_test=test.pk, operand=key[1])
+            with suppress(UnableToRead, UnableToLoadState):
+                if test.pk is not None and (row := accepted.first()) is not None:
+                    past = ThawingPast(past=stored_pasts.from_bytes(state_of(row)))
+                    past_batches = tuple(
+                        PastBatch(start=start, measurement=pk, word=Word(word)) for start, pk, word in row.batches
+                    )
+                    record = PastRecord(thawing=past, batches=past_batches)
+        record = record.dated(calendar)
         count, is_newer = record.covers(batches), True
         if count is None:
             is_newer = bool(batches) and batches[-1].start >= record.batches[-1].start
@@ -248,16 +260,3 @@ def readable_profile(row: Measurement | None) -> TableProfile | None:
         return from_bytes(state_of(row))
     except (UnableToRead, UnableToLoadState):
         return None
-
-
-def _stored(test: int | None, operand: str) -> PastRecord:
-    """As the last run left it; none where it cannot be read, so that it is made anew."""
-    row = AcceptedPast.objects.filter(data_test=test, operand=operand).first() if test is not None else None
-    if row is None:
-        return PastRecord()
-    try:
-        past = stored_pasts.from_bytes(state_of(row))
-    except (UnableToRead, UnableToLoadState):
-        return PastRecord()
-    batches = (PastBatch(start=start, measurement=key, word=Word(word)) for start, key, word in row.batches)
-    return PastRecord(thawing=ThawingPast(past=past), batches=tuple(batches))

@@ -1,6 +1,7 @@
 """Evaluate a run whose measurements are all in."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from sys import float_info
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,7 @@ from execution_engine.freshness.derive import failure_of
 from execution_engine.language.evaluate import Groups, Value, ZeroDivision, evaluate, excess, with_notes
 from execution_engine.language.past import WithPast
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import History, HistoryFunction, Metric, Operand, operands
+from execution_engine.language.tree import History, HistoryFunction, Metric, operands
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupKey, GroupValues, UnableToReadGroups
 from execution_engine.models import MAX_ATTEMPTS, Ask, Exclusion, Measurement, Release, Run, RunReason
@@ -153,13 +154,20 @@ def judge(
     )
     failure = verdict.failure
     is_short = failure is not None and failure.reason is Reason.WARMING_UP and run.reason != RunReason.BACKTEST
-    spoilt = _spoilt_past(run, operands(tree), sources) if is_short else ""
+    spoilt: dict[str, None] = {}  # what of the past was measured and is left out as bad, in words
+    for history in (operand for operand in operands(tree) if is_short and isinstance(operand, History)):
+        with suppress(UnableToPlan):
+            if wants := planner_of(run.data_test, run.window, None, sources).past(history):
+                hashes = {want.window: want.spec_hash for want in wants}
+                number, left_out = count_past(sources.dataset(wants[0].dataset).pk, wants[0].datacenter, hashes)
+                if left_out:
+                    spoilt[f"; {history.text}: {number} measured, {left_out} left out as spoilt"] = None
     run.evaluated_at = now
     run.measured_at = max((row.measured_at for row in measurements.values() if row.measured_at), default=now)
     run.outcome = verdict.outcome
     run.error_reason = failure.reason.value if failure else ""
     run.transient = failure is not None and failure.transient
-    run.sentence = with_notes(verdict.sentence, (row.detail for row in measurements.values())) + spoilt
+    run.sentence = with_notes(verdict.sentence, (row.detail for row in measurements.values())) + "".join(spoilt)
     run.value = None if verdict.value is None else float(verdict.value)
     run.exact = digits_of(verdict.value)
     beyond = excess(tree, verdict)
@@ -212,22 +220,6 @@ def _with_past(run: Run, history: History, measurement: Measurement, sources: So
         window.start.astimezone(zone).replace(tzinfo=None) for window in (run.window, *(want.window for want in wants))
     )
     return WithPast(now=now, past=past, when=when, at=at)
-
-
-def _spoilt_past(run: Run, test_operands: Sequence[Operand], sources: Sources) -> str:
-    """What of the past of a run was measured and is left out as bad, in words; empty where nothing is."""
-    parts = []
-    for history in (operand for operand in test_operands if isinstance(operand, History)):
-        try:
-            wants = planner_of(run.data_test, run.window, None, sources).past(history)
-        except UnableToPlan:
-            continue
-        if wants:
-            hashes = {want.window: want.spec_hash for want in wants}
-            number, left_out = count_past(sources.dataset(wants[0].dataset).pk, wants[0].datacenter, hashes)
-            if left_out:
-                parts.append(f"; {history.text}: {number} measured, {left_out} left out as spoilt")
-    return "".join(dict.fromkeys(parts))
 
 
 def zero_of(test: DataTest) -> ZeroDivision:

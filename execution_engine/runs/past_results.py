@@ -55,7 +55,18 @@ def past_results(test: DataTest, windows: Collection[Window], now: datetime, sou
             wants_by_window[window] = {operand.text: planner.want(operand) for operand in test_operands}
         except UnableToPlan as refused:
             results.unknowable[window] = refused.failure.detail
-    stored = _stored([want for wants in wants_by_window.values() for want in wants.values()], sources)
+    all_wants = [want for wants in wants_by_window.values() for want in wants.values()]
+    names = {sources.dataset(name).pk: name for name in {want.dataset for want in all_wants}}
+    measured = Measurement.objects.filter(
+        dataset__in=names,
+        datacenter__in={want.datacenter for want in all_wants},
+        spec_hash__in={want.spec_hash for want in all_wants},
+        measured_at__isnull=False,
+    ).select_related("dataset")
+    stored: dict[Key, list[Measurement]] = defaultdict(list)
+    for starts in in_parts({want.window.start for want in all_wants}):
+        for row in measured.filter(window_start__in=starts).defer("state").order_by("measured_at", "pk"):
+            stored[names[row.dataset_id], row.datacenter, row.window.text, row.spec_hash].append(row)
     from .accepted_past import AcceptedPasts  # with it scipy, for which no gate should wait
 
     pasts = AcceptedPasts(now)
@@ -94,21 +105,6 @@ def usual_seconds(dataset_id: int, most: int = 50) -> float | None:
     ended = Scan.objects.filter(dataset=dataset_id, ended_at__isnull=False, taken__gt=0).order_by("-ended_at")
     seconds = sorted(ended.values_list("seconds", flat=True)[:most])
     return seconds[len(seconds) // 2] if seconds else None
-
-
-def _stored(wants: Sequence[Want], sources: Sources) -> dict[Key, list[Measurement]]:
-    names = {sources.dataset(name).pk: name for name in {want.dataset for want in wants}}
-    rows = Measurement.objects.filter(
-        dataset__in=names,
-        datacenter__in={want.datacenter for want in wants},
-        spec_hash__in={want.spec_hash for want in wants},
-        measured_at__isnull=False,
-    ).select_related("dataset")
-    rows_by_key: dict[Key, list[Measurement]] = defaultdict(list)
-    for starts in in_parts({want.window.start for want in wants}):
-        for row in rows.filter(window_start__in=starts).defer("state").order_by("measured_at", "pk"):
-            rows_by_key[names[row.dataset_id], row.datacenter, row.window.text, row.spec_hash].append(row)
-    return rows_by_key
 
 
 def _judged(

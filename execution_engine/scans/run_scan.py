@@ -167,7 +167,23 @@ def close_scans(ended: Sequence[ScanReading]) -> None:
     now = ended[0].scan.started_at
     assert now
     for reading in ended:
-        _fill(reading, now)
+        results = note_ends(
+            reading.scan, reading.measurements, reading.results, alone=reading.alone, earlier_ends=reading.ends, now=now
+        )
+        for row in reading.measurements:
+            if (twin := reading.adopted.get(row.pk)) is not None:
+                for name in WRITTEN:
+                    setattr(row, name, getattr(twin, name))
+                continue
+            result = results[row.pk]
+            row.measured_at = now
+            row.value = None if result.value is None else float(result.value)
+            row.exact = digits_of(result.value)
+            row.detail = dict(result.detail)
+            row.fingerprint = reading.fingerprints.get(row.pk, "") if result.failure is None else ""
+            if result.failure is not None:
+                row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
+            keep_state(row, result.state)
         scan = reading.scan
         scan.ended_at, scan.error, scan.fingerprint = now, reading.error, reading.fingerprint
         scan.spark_jobs, scan.seconds, scan.read_by = reading.spark_jobs, reading.seconds, reading.read_by.to_json()
@@ -186,27 +202,6 @@ def close_scans(ended: Sequence[ScanReading]) -> None:
                     tally(Tallied.VALUES, reader, values)
             for kind, values in reading.read_by.left_by_kind.items():
                 tally(Tallied.VALUES_LEFT, kind, values)
-
-
-def _fill(reading: ScanReading, now: datetime) -> None:
-    """Set the measurements of a scan to what was found; nothing is written of them."""
-    results = note_ends(
-        reading.scan, reading.measurements, reading.results, alone=reading.alone, earlier_ends=reading.ends, now=now
-    )
-    for row in reading.measurements:
-        if (twin := reading.adopted.get(row.pk)) is not None:
-            for name in WRITTEN:
-                setattr(row, name, getattr(twin, name))
-            continue
-        result = results[row.pk]
-        row.measured_at = now
-        row.value = None if result.value is None else float(result.value)
-        row.exact = digits_of(result.value)
-        row.detail = dict(result.detail)
-        row.fingerprint = reading.fingerprints.get(row.pk, "") if result.failure is None else ""
-        if result.failure is not None:
-            row.failure_reason, row.failure_detail = result.failure.reason.value, result.failure.detail
-        keep_state(row, result.state)
 
 
 def wake(measured: Collection[int], now: datetime, datasets: Mapping[int, Dataset]) -> None:

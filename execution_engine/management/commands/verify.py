@@ -1,7 +1,6 @@
 """``assay verify``: check a table against a file of checks, without server or database."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -73,7 +72,9 @@ class Command(Base):
             table = table_of(
                 options["table"], options["name"] or name_of(options["table"]), key_values(options["option"])
             )
-            with _spinner(options):
+            console = Console(stderr=True)
+            is_quiet = options["json"] or not console.is_terminal
+            with nullcontext() if is_quiet else console.status(f"measuring {options['table']} …"):
                 suite = VerificationSuite(engine=engine_of_storage(table.storage))
                 verification = suite.on(table).add_check(*checks.checks)
                 for name, where in checks.tables.items():
@@ -124,13 +125,3 @@ class Command(Base):
                 cells = ["" if value is None else escape(str(value)[:MOST_SHOWN]) for value in row["row"].values()]
                 rows.add_row(*cells, escape("\n".join(row["breaks"])))
             console.print(rows)
-
-
-@contextmanager
-def _spinner(options: dict[str, Any]) -> Iterator[None]:
-    console = Console(stderr=True)
-    if options["json"] or not console.is_terminal:
-        yield
-        return
-    with console.status(f"measuring {options['table']} …"):
-        yield
