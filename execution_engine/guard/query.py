@@ -253,7 +253,7 @@ def _read_or_tell(text: str, columns: Collection[str] | None) -> Condition:
         ) from None
 
 
-_read_of_any = lru_cache(maxsize=4096)(partial(_read_or_tell, columns=None))  # a scan of hundreds of metrics has few
+_read_of_any = lru_cache(maxsize=4096)(partial(_read_or_tell, columns=None))  # a scan of hundreds repeats a few
 
 
 def _read_condition(text: str, columns: Collection[str] | None) -> Condition:
