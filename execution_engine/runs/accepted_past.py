@@ -199,10 +199,10 @@ class AcceptedPasts:
             record = PastRecord()
             accepted = AcceptedPast.objects.filter(data_test=test.pk, operand=key[1])
             with suppress(UnableToRead, UnableToLoadState):
-                if test.pk is not None and (row := accepted.first()) is not None:
-                    past = ThawingPast(past=stored_pasts.from_bytes(state_of(row)))
+                if test.pk is not None and (last := accepted.first()) is not None:
+                    past = ThawingPast(past=stored_pasts.from_bytes(state_of(last)))
                     past_batches = tuple(
-                        PastBatch(start=start, measurement=pk, word=Word(word)) for start, pk, word in row.batches
+                        PastBatch(start=start, measurement=pk, word=Word(word)) for start, pk, word in last.batches
                     )
                     record = PastRecord(thawing=past, batches=past_batches)
         record = record.dated(calendar)

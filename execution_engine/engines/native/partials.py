@@ -169,8 +169,8 @@ class Partials:
                     self.values_by_place.setdefault(at, []).append(value)
                 except UnableToTell as error:
                     self.unable[at] = str(error)
-            for number, hashes, null, flags in rows.hashed_keys(self.sets, self.unable, len(self.statistics)):
-                self.keys.setdefault(number, []).append(_keys(hashes, null, flags))
+            for number, hashes, null, clause_flags in rows.hashed_keys(self.sets, self.unable, len(self.statistics)):
+                self.keys.setdefault(number, []).append(_keys(hashes, null, clause_flags))
 
 
 def _sum(values: Values) -> Value:

@@ -3,7 +3,7 @@
 Of a large table a sample of rows is profiled: Spark draws it as it reads, and Python sees no other row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -56,15 +56,18 @@ def take_profile(source: SparkSource, item: MeasurementRequest) -> Measured:
         bound = round((2 * SAMPLED_ROWS / drawn_from - 1) * 2**63)
         where = f"xxhash64(monotonically_increasing_id()) < {bound}L"
     rows = spread_rows_of(source, where).selectExpr(*(selected or ["true as c"]))
-    written_names = list(written)
-
-    # what one task does; made here, as workers would import a function of this module by its name
-    def profile_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with_names = (batch.select(range(len(written_names))).rename_columns(written_names) for batch in batches)
-        profile = gathered_profile(with_names, start)
-        yield pa.RecordBatch.from_pydict({"profile": pa.array([to_bytes(profile)], pa.binary())})
-
-    parts = action(rows.mapInArrow(profile_rows, PART).collect, rows=source.rows)
+    parts = action(rows.mapInArrow(_task(list(written), start), PART).collect, rows=source.rows)
     profiles = [from_bytes(bytes(part["profile"])) for part in parts]
     profile = merged_profiles(profiles) if profiles else TableProfile(rows=0, start=start)
     return measured_profile(replace(profile, drawn_from=drawn_from))
+
+
+def _task(names: Sequence[str], start: float | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What one task does; made here, as workers would import a function of this module by its name."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        named = (batch.select(range(len(names))).rename_columns(names) for batch in batches)
+        profile = gathered_profile(named, start)
+        yield pa.RecordBatch.from_pydict({"profile": pa.array([to_bytes(profile)], pa.binary())})
+
+    return work
