@@ -10,11 +10,12 @@ from typing import Any
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
-from execution_engine.engines.protocol import Measured, MeasurementRequest, failed
 from execution_engine.metrics.definitions.schema import SeenColumns, declared_of, detail_of, drifts
 from execution_engine.metrics.expressions import Expressions, parts_of, path_of, written
 from execution_engine.metrics.keys.key_text import NULL
 from execution_engine.outcome import Reason
+
+from .protocol import Measured, MeasurementRequest, failed
 
 # Spark's dialect: names, literals and keys as SQL text.
 

@@ -6,7 +6,6 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
-from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.guard import UnableToAllow, in_sql, read_condition
 from execution_engine.guard.sql_tree import write
 from execution_engine.metrics.definition import ArgumentType, ColumnKind, column_kind
@@ -14,6 +13,8 @@ from execution_engine.metrics.expressions import path_of, resolved, written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure, Reason
+
+from .protocol import Measured, MeasurementRequest
 
 # Names with a dot and no backticks: fields of structs or, where no column begins so, columns of the whole name.
 
