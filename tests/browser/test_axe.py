@@ -111,6 +111,7 @@ def pages(scene: Scene) -> dict[str, str]:
         "incident": f"incidents/{scene.incident.pk}",
         "reports": "reports?state=all",
         "scores": "scores",
+        "search": "search?q=fare",
         "silences": "silences",
         "coverage": "coverage",
         "templates": "templates",

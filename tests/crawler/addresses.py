@@ -78,6 +78,7 @@ PAGE_FILTERS = {
         {"first": "<i>"},
         {"day": "2026-03-09", "category": "completeness"},
     ],
+    "search": [{"q": "fare"}, {"q": "<i>"}],
     "reports": [
         *({"state": state} for state, _ in STATES),
         *({"mine": mine} for mine, _ in MINE),

@@ -145,6 +145,7 @@ NEEDS: Mapping[str, Mapping[str, Action]] = {
     "Completed": {"get": Action.ASK, "post": Action.PUSH},
     "PipelineQuality": {"get": Action.READ},
     "Scores": {"get": Action.READ},
+    "Search": {"get": Action.READ},
     "Badge": {"get": Action.ASK},
     "CalendarFeed": {"get": Action.READ},
     "Export": {"get": Action.READ},

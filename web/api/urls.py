@@ -15,6 +15,7 @@ from .quality import BulkQuality, Quality, QueryQuality
 from .reports import Reports
 from .runs import Measurements, Quarantines, Runs
 from .scores import Scores
+from .search import Search
 
 router = SimpleRouter(trailing_slash=False)
 router.register("datasets", Datasets, basename="api-dataset")
@@ -45,6 +46,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pipelines/<str:name>/completed", Completed.as_view()),
     path("pipelines/<str:name>/quality", PipelineQuality.as_view()),
     path("scores", Scores.as_view()),
+    path("search", Search.as_view()),
     path("coverage", Coverage.as_view()),
     path("columns", Columns.as_view()),
     path("backtest", Backtests.as_view()),

@@ -14,7 +14,7 @@ from assay.config import config
 from web.access.logins import login, logout
 from web.api.problems import KINDS
 
-from . import catalogue, dataset, editor, incident, notices, reports, suggestions
+from . import catalogue, dataset, editor, incident, notices, reports, search, suggestions
 
 
 class ApiDocs(SpectacularSwaggerSplitView):
@@ -65,6 +65,7 @@ urlpatterns: list[URLPattern] = [
     path("answer/<str:token>", notices.answer_page, name="answer"),
     path("reports", reports.reports_page, name="reports"),
     re_path(rf"^reports/(?P<pk>\d+)/(?P<action>{'|'.join(reports.ACTIONS)})$", reports.decide, name="report-action"),
+    path("search", search.search_page, name="search"),
     path("scores", catalogue.scores_page, name="scores"),
     path("teams/<path:team>", catalogue.team_page, name="team"),
     path("silences", notices.silences_page, name="silences"),

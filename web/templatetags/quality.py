@@ -4,6 +4,7 @@ A template hands over ``''`` where a path ends at None (``standing.value`` of no
 None, which is shown as a dash.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
@@ -13,7 +14,7 @@ from typing import Literal
 
 from django import template
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join, json_script
+from django.utils.html import escape, format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext, ngettext
@@ -31,6 +32,7 @@ register = template.Library()
 Absent = Literal[""] | None
 
 NOTHING = "–"
+SEPARATOR = re.compile(r"[._/:-]+")
 
 
 @register.simple_tag
@@ -48,6 +50,12 @@ def icon(name: str) -> SafeString:
 def of(texts: Mapping[int, str], key: int) -> str:
     """The text of a row by its id."""
     return texts.get(key, "")
+
+
+@register.filter
+def breaks(name: str) -> SafeString:
+    """A name that may be broken after its dots, underscores, hyphens and slashes, and nowhere else."""
+    return SafeString(SEPARATOR.sub(r"\g<0><wbr>", escape(name)))
 
 
 @register.filter

@@ -11,7 +11,8 @@ from django.db.models import Q
 
 from assay.config import config
 from assay.database.name_keys import name_key, name_keys
-from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Replica, Source
+from assay.database.statements import in_parts
+from assay.models import ChangeKind, ColumnName, DataChange, Dataset, LineageEdge, Replica, Source
 from assay.time.stored_times import Holds
 from assay.time.windows import Window
 
@@ -200,6 +201,7 @@ def apply_catalog(
     results = {dataset.full_name: _apply_dataset(dataset, source, now) for dataset in profile.datasets}
     created = [name for name, (is_new, _) in results.items() if is_new]
     changed = [name for name, (is_new, is_changed) in results.items() if is_changed and not is_new]
+    write_column_names([*created, *changed])
     touched = _apply_lineage(profile.lineage, source=source, full=full)
     missing: tuple[str, ...] = ()
     if full:
@@ -306,7 +308,37 @@ def _apply_dataset(profile: DatasetProfile, source: str, now: datetime) -> tuple
 def tell_again(dataset: Dataset, profile: DatasetProfile, *, now: datetime) -> None:
     """Write what has become of a dataset by what others tell, such as the sources of a business metric."""
     if any(_apply_dataset(profile, dataset.source, now)):
+        write_column_names([dataset.full_name])
         dataset.refresh_from_db()
+
+
+def write_column_names(full_names: Collection[str]) -> None:
+    """Write which datasets of these names declare which columns, for the search; in a few statements."""
+    uses = ColumnName.datasets.through
+    for keys in in_parts(name_keys(full_names)):
+        declared = dict(Dataset.objects.filter(name_key__in=keys).values_list("pk", "columns"))
+        names = {name_key(column["name"]): column["name"] for columns in declared.values() for column in columns}
+        ids = _column_ids(names)
+        ColumnName.objects.bulk_create(
+            [ColumnName(name=name, name_key=key) for key, name in names.items() if key not in ids],
+            ignore_conflicts=True,
+        )
+        ids |= _column_ids(names.keys() - ids.keys())
+        known = set(uses.objects.filter(dataset__in=declared).values_list("dataset_id", "columnname_id"))
+        pairs = {(pk, ids[name_key(column["name"])]) for pk, columns in declared.items() for column in columns}
+        for dataset, name in known - pairs:
+            uses.objects.filter(dataset=dataset, columnname=name).delete()
+        uses.objects.bulk_create(
+            [uses(dataset_id=dataset, columnname_id=name) for dataset, name in pairs - known], ignore_conflicts=True
+        )
+
+
+def _column_ids(keys: Iterable[str]) -> dict[str, int]:
+    return {
+        key: pk
+        for part in in_parts(keys)
+        for key, pk in ColumnName.objects.filter(name_key__in=part).values_list("name_key", "pk")
+    }
 
 
 def _columns_of(profile: DatasetProfile) -> dict[str, Any]:

@@ -37,8 +37,8 @@ class Migration(migrations.Migration):
                 ('full_name', models.CharField(db_index=True, editable=False, max_length=241)),
                 ('name_key', models.CharField(editable=False, max_length=32, unique=True)),
                 ('description', models.TextField(blank=True)),
-                ('owner', models.CharField(max_length=200)),
-                ('team', models.CharField(blank=True, max_length=200)),
+                ('owner', models.CharField(db_index=True, max_length=200)),
+                ('team', models.CharField(blank=True, db_index=True, max_length=200)),
                 ('tier', models.PositiveSmallIntegerField(default=5)),
                 ('columns', models.JSONField(default=list)),
                 ('declared', models.JSONField(default=dict)),
@@ -299,6 +299,15 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='ColumnName',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(db_index=True, max_length=128)),
+                ('name_key', models.CharField(max_length=32, unique=True)),
+                ('datasets', models.ManyToManyField(related_name='column_names', to='assay.dataset')),
+            ],
+        ),
+        migrations.CreateModel(
             name='Replica',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -321,6 +330,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='datatest',
             index=models.Index(fields=['next_due_at', 'dataset'], name='assay_datat_next_du_5eca65_idx'),
+        ),
+        migrations.AddIndex(
+            model_name='datatest',
+            index=models.Index(fields=['origin', 'name'], name='assay_datat_origin_f4a72e_idx'),
         ),
         migrations.AddConstraint(
             model_name='datatest',

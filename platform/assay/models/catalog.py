@@ -17,8 +17,8 @@ class Dataset(Claimable):
     full_name = models.CharField(max_length=241, editable=False, db_index=True)  # as it was spelled first
     name_key = models.CharField(max_length=32, unique=True, editable=False)  # the same for all its spellings
     description = models.TextField(blank=True)
-    owner = models.CharField(max_length=200)
-    team = models.CharField(max_length=200, blank=True)
+    owner = models.CharField(max_length=200, db_index=True)
+    team = models.CharField(max_length=200, blank=True, db_index=True)
     tier = models.PositiveSmallIntegerField(default=5)
     columns = models.JSONField(default=list)  # [{"name": …, "type": …}] in order
     declared = models.JSONField(default=dict)  # column name → ISO time since when it is declared with that type
@@ -81,6 +81,20 @@ class Dataset(Claimable):
         if partitioning is None or holds is Holds.KEY:
             return None
         return StoredTimes(partitioning=partitioning, holds=holds, time_zone=self.stored_time_zone)
+
+
+class ColumnName(models.Model):
+    """A name that columns have, in whatever case, with the datasets that declare one: what a search looks through.
+
+    The columns of a dataset lie in its JSON, which no index reaches.
+    """
+
+    name = models.CharField(max_length=128, db_index=True)  # as it was spelled first
+    name_key = models.CharField(max_length=32, unique=True)  # the same for all its spellings
+    datasets = models.ManyToManyField(Dataset, related_name="column_names")
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Replica(models.Model):

@@ -74,7 +74,10 @@ class DataTest(Claimable):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("dataset", "name"), name="one_name_per_dataset")]
-        indexes = [models.Index(fields=("next_due_at", "dataset"))]  # of what is due, in the order of the claims
+        indexes = [
+            models.Index(fields=("next_due_at", "dataset")),  # of what is due, in the order of the claims
+            models.Index(fields=("origin", "name")),  # of what a search looks through
+        ]
 
     def __str__(self) -> str:
         return f"{self.dataset.full_name}/{self.name}"

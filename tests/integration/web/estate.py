@@ -142,6 +142,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "suggestions"): {"dataset": name},
         ("GET", "quality"): {"dataset": name, **RANGE},
         ("GET", "scores"): RANGE,
+        ("GET", "search"): {"q": name},
         **{("GET", f"exports/{name}"): RANGE for name in EXPORTS},
         ("POST", "data-tests"): {"dataset": name, "name": "mine", "assertion": "row_count() > 0", **USUAL},
         ("PATCH", "data-tests/{test}"): {"assertion": "row_count() > 5"},

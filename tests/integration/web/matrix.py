@@ -75,6 +75,7 @@ POST    api/v1/runs                               oxa   xa    act
 POST    api/v1/runs/bulk                          oxa   xa    act
 GET     api/v1/runs/{run}                         *     *     read
 GET     api/v1/scores                             *     *     read
+GET     api/v1/search                             *     *     read
 GET     api/v1/silences                           *     *     read
 POST    api/v1/silences                           oxa   xa    act
 GET     api/v1/silences/{silence}                 *     *     read
@@ -133,6 +134,7 @@ POST    reports/{report}/fix                      oxa   xa    -
 POST    reports/{report}/join                     oxa   xa    -
 POST    reports/{report}/reject                   oxa   xa    -
 GET     scores                                    *     *     -
+GET     search                                    *     *     -
 GET     teams/{team}                              *     *     -
 GET     silences                                  *     *     -
 POST    silences/new                              oxa   xa    -
