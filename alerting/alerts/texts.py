@@ -1,12 +1,13 @@
 """What the notices of an alert say, from the rows that it stands on."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from django.core.signing import BadSignature, Signer
+from django.utils.translation import override
 
 from alerting.channels import is_reachable
 from alerting.inhibition.rules import MISSING
@@ -28,14 +29,19 @@ from alerting.notices.messages import (
 )
 from alerting.notices.policy import Event
 from alerting.state import State
+from alerting.titles import WorstResult, headline
 from alerting.verdicts.evidence import is_hidden
 from assay import clock
 from assay.access import may_read
 from assay.accounts import person_called
 from assay.catalog.selectors import by_names, downstreams, owned
 from assay.config import config
-from assay.models import Scope
+from assay.models import DataTest, Origin, Scope
 from assay.time.windows import partition_name
+from execution_engine.exact import from_json as exact_number
+from execution_engine.language.serialise import from_json
+from execution_engine.models import Run
+from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
 
 # Links in messages that lead to an answer: signed, so that nobody makes one up, and good for a week.
@@ -99,7 +105,8 @@ ANSWERS = {
 def text_of(alert: Alert) -> IncidentText:
     """What is known of an alert now; once closed, without the windows that are right again, which lead it still."""
     dataset, veil = alert.dataset, Veil(clock.now())
-    windows = tuple(_window(row, veil) for row in failing(alert))
+    standings = failing(alert)
+    windows = tuple(_window(row, veil) for row in standings)
     inhibited = []
     for effect in effects(alert):
         rows = failing(effect)
@@ -121,6 +128,7 @@ def text_of(alert: Alert) -> IncidentText:
         owner=alert.owner,
         failed_at=alert.opened_at,
         windows=windows,
+        headline=headline_of(standings, veil),
         is_owner_reached=is_reachable(alert.owner, dataset.team),
         inhibited=tuple(inhibited),
         eta=alert.eta,
@@ -131,6 +139,61 @@ def text_of(alert: Alert) -> IncidentText:
     if windows:
         return led_by(text, windows)
     return replace(text, tests=_last_named(alert, "tests"), partitions=_last_named(alert, "partitions"))
+
+
+def headline_of(standings: Sequence[Standing], veil: Veil) -> str:
+    """The title of what is wrong, in English, by the worst of standings that fail; empty where there are none."""
+    if not standings:
+        return ""
+    worst = max(standings, key=lambda row: row.excess or 0.0)
+    others = len({row.window for row in standings}) - 1
+    with override("en"):  # whatever the language of whoever caused the message
+        return headline(result_of(worst, veil, keys=_keys(worst)), others=others, is_over=False)
+
+
+def result_of(standing: Standing, veil: Veil, *, keys: str, columns: tuple[str, ...] = ()) -> WorstResult:
+    """What a title says of a standing, without what must not be told now."""
+    hidden, run = is_hidden(standing, veil), standing.last_run
+    broken = run if run is not None and run.outcome == Outcome.BROKEN else None
+    return result_of_test(
+        standing.data_test,
+        keys=keys,
+        value=None if hidden else standing.value,
+        tree=None if hidden else standing.revision.tree,
+        run=None if hidden else broken,
+        columns=columns,
+    )
+
+
+def result_of_test(
+    test: DataTest,
+    *,
+    keys: str,
+    value: float | None,
+    tree: dict[str, Any] | None,
+    run: Run | None,
+    columns: tuple[str, ...] = (),
+) -> WorstResult:
+    """The same of a test and what a run of it found; whatever is None is not told."""
+    return WorstResult(
+        test=test.name,
+        category=test.category,
+        is_standard=test.origin == Origin.GENERATED and not test.template,
+        keys=keys,
+        value=value,
+        tree=None if tree is None else from_json(tree),
+        operands={} if run is None else {text: exact_number(number) for text, number in run.operands.items()},
+        findings={} if run is None else run.findings,
+        columns=columns,
+        datacenter=test.datacenter,
+        spoils=test.spoils,
+    )
+
+
+def _keys(standing: Standing) -> str:
+    """The partition that a title names; empty for the whole table."""
+    test = standing.data_test
+    return "" if test.scope == Scope.TABLE else partition_name(standing.window, test.dataset.partitioning)
 
 
 def _last_named(alert: Alert, which: str) -> tuple[str, ...]:

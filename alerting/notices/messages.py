@@ -50,6 +50,7 @@ class IncidentText:
     owner: str
     failed_at: datetime
     windows: tuple[BrokenWindow, ...]
+    headline: str = ""  # what is wrong, in a sentence, as the page has it; empty where no test says so
     tests: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
     is_owner_reached: bool = True  # by more than the log
@@ -83,6 +84,7 @@ def redact_incident(incident: IncidentText, *, hidden: Collection[str]) -> Incid
     return replace(
         incident,
         windows=windows if incident.dataset in hidden else incident.windows,
+        headline="" if incident.dataset in hidden else incident.headline,
         root_cause=HIDDEN if incident.root_cause and incident.dataset in hidden else incident.root_cause,
         inhibited=tuple(
             replace(alert, value=HIDDEN, lost_keys=None) if alert.dataset in hidden else alert
@@ -94,7 +96,7 @@ def redact_incident(incident: IncidentText, *, hidden: Collection[str]) -> Incid
 def opened(incident: IncidentText) -> Message:
     """What the owner reads when an incident opened, and again whenever it changes."""
     lines = [incident.working, ""] if incident.working else []
-    lines += [f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.", ""]
+    lines += [*_first_lines(incident), ""]
     lines += _window_lines(incident)
     if incident.inhibited:
         lines += ["", "It causes these incidents; their owners get no notice of their own:"]
@@ -148,7 +150,7 @@ def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message
     if not incident.is_owner_reached:
         owner = f"No channel but the log reaches its owner, {incident.owner}: nobody there was told."
     lines = [
-        f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}.",
+        *_first_lines(incident),
         f"It feeds {', '.join(downstreams) or 'your data'}. {owner}",
         "",
         *_window_lines(incident),
@@ -226,6 +228,12 @@ def _lead(incident: IncidentText, verb: str = "", plural: str = "") -> str:
 
 def _of(incident: IncidentText) -> str:
     return f"{incident.dataset} ({incident.category}, tier {incident.tier})"
+
+
+def _first_lines(incident: IncidentText) -> list[str]:
+    """What is wrong in a sentence, as the page has it, and what has failed since when."""
+    since = f"{incident.dataset} has failed {incident.category} since {_time(incident.failed_at)}."
+    return [incident.headline, since] if incident.headline else [since]
 
 
 def _window_lines(incident: IncidentText) -> list[str]:

@@ -54,6 +54,7 @@ WORDS_OF_THE_CORE = (  # enumerations of which pages show every value
     "incident_manager.scores.metric_reporter.Group",
     "web.pages.incident.IncidentState",
 )
+WITH_TEXTS = ("alerting/titles.py",)  # modules of the core whose sentences pages show in the reader's language
 FORMS = (  # whose fields a refusal names
     "web.pages.suggestions.BacktestForm",
     "web.pages.editor.EditorForm",
@@ -95,7 +96,7 @@ def _read(call: str, given: list[str]) -> tuple[Text, str | None]:
 
 
 def _of_python() -> Iterator[tuple[str, Text, str | None]]:
-    for path in sorted(WEB.rglob("*.py")):
+    for path in sorted((*WEB.rglob("*.py"), *(ROOT / name for name in WITH_TEXTS))):
         for _, text, _, context in extract("python", BytesIO(path.read_bytes()), keywords=CALLS):
             yield _place(path), text if isinstance(text, str) else (text[0], text[1]), context
 

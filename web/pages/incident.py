@@ -17,15 +17,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
+from alerting.alerts.texts import result_of, result_of_test
 from alerting.models import Alert, Notice, Standing
 from alerting.services import silences_of
 from alerting.state import Delivery, WaiverScope, waiver_end
-from alerting.verdicts.evidence import is_hidden, sentence_of
+from alerting.titles import headline
+from alerting.verdicts.evidence import sentence_of
 from assay import clock
 from assay.access import Action, AllowedOn, Role, reach_of, refusal
 from assay.accounts import person_of
 from assay.catalog.selectors import owned, upstream_map
-from assay.models import Category, Dataset, LineageEdge, Origin
+from assay.models import Category, Dataset, LineageEdge
 from assay.time.windows import keys_of
 from execution_engine.language.past import EXPECTED, NOVEL
 from execution_engine.models import Run, RunReason
@@ -38,7 +40,7 @@ from web.access.throttles import costs
 from web.access.who import may, readable
 from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
 from web.rendering.findings import OF_GROUPS, GroupSummary, MovedStatistic, groups_of, moved
-from web.rendering.headline import WorstResult, headline, timeline_of
+from web.rendering.headline import timeline_of
 from web.rendering.lineage import hops
 from web.rendering.status import plain
 
@@ -217,6 +219,11 @@ class SpoiltShown:
     moved: tuple[MovedStatistic, ...] = ()  # where it is unlike those before it
     groups: GroupSummary | None = None  # where its test is by columns
 
+    @property
+    def moved_columns(self) -> tuple[str, ...]:
+        """Those that a title names."""
+        return tuple(dict.fromkeys(cause.column for cause in self.moved if cause.column))[:MOST_COLUMNS]
+
 
 def _newest_bad(incidents: Sequence[Incident], veil: Veil) -> dict[int, list[SpoiltShown]]:
     """The newest windows of each of these incidents that are still bad, by the incident's id; in two statements."""
@@ -293,22 +300,21 @@ def headline_of(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) 
         run = next((run for run in farthest_first if (run.data_test_id, run.window_start) in by_place), None)
         if run is None:
             return ""
-        worst, test = by_place[run.data_test_id, run.window_start], run.data_test
-        value = None if veil.hides_run(run) else run.value
+        worst = by_place[run.data_test_id, run.window_start]
+        hidden = veil.hides_run(run)
+        result = result_of_test(
+            run.data_test,
+            keys="" if worst.row.whole_table else worst.key,
+            value=None if hidden else run.value,
+            tree=None if hidden else run.revision.tree,
+            run=None if hidden else run,
+            columns=worst.moved_columns,
+        )
     else:
         worst = max(bad, key=lambda spoilt: (spoilt.standing is not None and spoilt.standing.excess) or 0.0)
         assert worst.standing is not None
-        test, value = worst.standing.data_test, None if is_hidden(worst.standing, veil) else worst.standing.value
-    result = WorstResult(
-        test=test.name,
-        category=test.category,
-        is_standard=test.origin == Origin.GENERATED and not test.template,
-        keys="" if worst.row.whole_table else worst.key,
-        value=value,
-        columns=tuple(dict.fromkeys(cause.column for cause in worst.moved if cause.column))[:MOST_COLUMNS],
-        datacenter=test.datacenter,
-        spoils=test.spoils,
-    )
+        keys = "" if worst.row.whole_table else worst.key
+        result = result_of(worst.standing, veil, keys=keys, columns=worst.moved_columns)
     return headline(result, others=others, is_over=is_over)
 
 

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
 
+from alerting.alerts.texts import text_of
 from assay.access import Role
 from incident_manager.models import Incident
 from incident_manager.tasks import end
@@ -211,15 +212,19 @@ def test_the_end_of_a_rerun_is_told_on_the_page(pages: Client, user: User) -> No
     assert (f"The runs that {user.username} asked for ended at" in page, "0 of 1 held." in page) == (True, True)
 
 
-def test_an_incident_and_its_line_in_the_list_say_in_plain_words_what_is_wrong(pages: Client) -> None:
+def test_an_incident_its_line_in_the_list_and_its_notice_say_the_same_in_plain_words(pages: Client) -> None:
     incident, monday = logged(), day("2026-03-09")
-    test = DataTestFactory.create(dataset=incident.dataset, name="paid")
+    assertion = "completeness(fare) >= 0.98"
+    test = DataTestFactory.create(dataset=incident.dataset, name="paid", assertion=assertion)
     found = {"sea": {"rows": 5, "newest_file": None}}
     said = "completeness(fare) = 0.2, wanted >= 0.98"
-    run = RunFactory.create(data_test=test, window=monday, outcome="broken", findings=found, sentence=said)
-    StandingFactory.create(data_test=test, window=monday, state="FAIL", last_run=run, sentence=said)
+    run = RunFactory.create(data_test=test, window=monday, outcome="broken", findings=found, sentence=said, value=0.2)
+    StandingFactory.create(data_test=test, window=monday, state="FAIL", last_run=run, sentence=said, value=0.2)
     SpoiltWindowFactory.create(incident=incident, window=monday, dataset=incident.dataset, data_test=test)
+    title = "80 % of fare are empty on 2026-03-09 (at most 2 % may be)."
     page = pages.get(f"/incidents/{incident.pk}").content.decode()
-    assert "<h1>The test paid fails for 2026-03-09.</h1>" in page
+    assert f"<h1>{title}</h1>" in page
     assert "<b>sea:</b> rows 5, newest file unknown" in page
-    assert "The test paid fails for 2026-03-09." in pages.get("/incidents").content.decode()
+    assert title in pages.get("/incidents").content.decode()
+    assert incident.alert is not None
+    assert text_of(incident.alert).headline == title
