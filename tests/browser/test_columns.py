@@ -108,9 +108,9 @@ def test_a_column_is_found_and_drawn_large(watched: Dataset, page: Page, complai
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
     page.get_by_role("link", name="km", exact=True).click()
     page.get_by_role("link", name="mean", exact=True).click()
-    expect(page.locator("#history canvas")).to_have_count(1)
+    expect(page.locator("#chosen .charts")).to_have_count(1)
     page.get_by_text("As a table").click()
-    expect(page.locator("#history-rows tr").first).to_contain_text("broken")
+    expect(page.locator("#chosen details tbody tr").first).to_contain_text("broken")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.screenshot(path=shots / f"column-{width}.png", full_page=True)
@@ -134,10 +134,10 @@ def test_calm_partitions_are_drawn_without_a_mark_and_one_alone_without_a_line(
     expect(page.locator("main")).to_contain_text(
         f"{count} profiled partition{'s' if count > 1 else ''}, up to 2026-03-09"
     )
-    expect(page.locator("circle")).to_have_count(0)
-    expect(page.locator("#history canvas")).to_have_count(1 if count > 1 else 0)
+    expect(page.locator(".chart .broken")).to_have_count(0)
+    expect(page.locator("#chosen .charts")).to_have_count(1 if count > 1 else 0)
     expect(page.locator("#chosen")).to_contain_text("2026-03-09T")
-    assert (page.locator("polyline").count() > 0) is (count > 1)
+    assert (page.locator(".small-chart").count() > 0) is (count > 1)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.screenshot(path=shots / f"columns-{count}-{width}.png", full_page=True)

@@ -15,9 +15,9 @@ def test_german_is_chosen_by_the_keyboard_and_stays(page: Page, scene: Scene) ->
     assert page.url.endswith("/incidents?state=open")
     page.goto(f"/{FARES}")
     expect(page.locator("html")).to_have_attribute("lang", "de")
-    expect(page.locator("#history-told")).to_contain_text("Verletzt: ")
+    expect(page.locator(".broken-text")).to_contain_text("Verletzt: ")
     page.get_by_role("button", name="English").press("Enter")
-    expect(page.locator("#history-told")).to_contain_text("Broken: ")
+    expect(page.locator(".broken-text")).to_contain_text("Broken: ")
 
 
 def test_german_pages_fit_their_windows_and_have_no_fault(page: Page, scene: Scene, complaints: list[str]) -> None:

@@ -167,7 +167,7 @@ def test_a_test_is_written_wrongly_then_rightly_tried_and_saved(
     expect(page.locator("#checked")).to_contain_text("It would have opened 1 incident")
     expect(page.locator("#said")).to_contain_text("1 would be broken")
     hands.write("Assertion", "row_count() between 0.5 * median(row_count(), last=7) and 2000")
-    expect(page.locator("#checked .limit")).to_have_count(2)
+    expect(page.locator("#checked .wide .bound-text")).to_have_count(2)
     hands.unfold("The same as YAML for a catalog file")
     expect(page.locator("#checked pre")).to_contain_text("name: enough riders")
     hands.press("button", "Save")
@@ -180,7 +180,7 @@ def test_a_test_is_written_wrongly_then_rightly_tried_and_saved(
         "row_count() between 0.5 * median(row_count(), last=7) and 2000"
     )
     assert complaints == []
-    assert hands.took(clicks=12, keys=100), hands
+    assert hands.took(clicks=12, keys=105), hands
 
 
 def gate(name: str) -> tuple[str, list[str]]:

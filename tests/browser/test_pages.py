@@ -40,10 +40,10 @@ def test_the_dataset_page_draws_days_results_and_lineage(
     page.goto("/datasets/mart.trip_fares")
     expect(page.locator(".grid tbody tr")).to_have_count(4)
     expect(page.locator(".grid .dot.fail")).to_have_count(2)
-    expect(page.locator("#history canvas")).to_be_visible()
+    expect(page.locator("#plot .wide svg")).to_be_visible()
     page.locator("#lineage").scroll_into_view_if_needed()
     expect(page.locator("#lineage canvas").first).to_be_visible()
-    expect(page.locator("#history-rows tr")).to_have_count(27)
+    expect(page.locator("#plot tbody tr")).to_have_count(27)
     page.screenshot(path=shots / f"dataset-{scheme}.png", full_page=True)
     assert complaints == []
 

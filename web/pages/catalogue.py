@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 
 from alerting.selectors import coverage_by_tier
 from assay import clock
+from assay.charts.ticks import Unit
 from assay.models import Category, Dataset, Pull
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
@@ -24,7 +25,7 @@ from incident_manager.scores.metric_reporter import NONE, USUAL_RANGE, Group, da
 from test_generator.models import Gap
 from web.access.who import readable
 from web.doctor import idle
-from web.rendering.findings import small_plot
+from web.rendering.charts import small_chart
 from web.rendering.headline import reason_text
 from web.rendering.status import WORDS, Cell, DisplayStatus, look_of
 
@@ -149,12 +150,12 @@ def scores_page(request: HttpRequest) -> HttpResponse:
     rows = []
     for scored in reported.groups:
         values = [part.data_quality for part in scored.parts]
-        plot = small_plot(values, [value is not None and value < 1 for value in values])
         plot_text = gettext("no quality over time yet")  # for who cannot see the plot
         if figures := [value for value in values if value is not None]:
             ends = {"first": f"{figures[0]:.1%}", "last": f"{figures[-1]:.1%}", "worst": f"{min(figures):.1%}"}
             plot_text = gettext("data quality over time: from %(first)s to %(last)s, at worst %(worst)s") % ends
-        rows.append({"group": scored, "plot": plot, "said": plot_text})
+        is_bad = [value is not None and value < 1 for value in values]
+        rows.append({"group": scored, "plot": small_chart(values, is_bad, title=plot_text, unit=Unit.SHARE)})
     context = {
         "here": "scores",
         "days": days,

@@ -21,9 +21,9 @@ from assay.access import Action
 from assay.catalog.selectors import latest_ended, slas, window_from_text
 from assay.config import config
 from assay.database.name_keys import name_key
-from assay.models import Dataset
+from assay.models import Dataset, DataTest
 from assay.time.durations import format_duration
-from assay.time.windows import INSTANT, Partitioning, UnableToPartition, UnableToReadWindow, Window, keys_of
+from assay.time.windows import INSTANT, Partitioning, UnableToPartition, UnableToReadWindow, Window, keys_of, zone
 from execution_engine.models import Run, RunReason
 from execution_engine.runs.shown_results import Veil
 from execution_engine.services import UnableToRequest, cost_of, last_partitions, request_all
@@ -43,14 +43,16 @@ from web.access.who import hidden_datasets, may
 from web.api.gate import GateOverrides
 from web.doctor import idle
 from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
+from web.rendering.charts import ChartUnit, Plot, WindowResult, plot_of
 from web.rendering.headline import folded
 from web.rendering.lineage import lineage
 from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english, look_of
 
-from .days import day_grid, day_results, history, live_tests, newest_groups
+from .days import day_grid, day_results, history, live_tests, newest_groups, plot_of_test
 from .page_policy import (
     NameField,
     UtcField,
+    Zoom,
     changing,
     choice_field,
     complain,
@@ -59,6 +61,7 @@ from .page_policy import (
     form_of,
     page,
     query_without_page,
+    zoom_of,
 )
 from .suggestions import foretold
 
@@ -105,6 +108,7 @@ def incidents_of(dataset: Dataset) -> list[Incident]:
 
 
 MOST_INCIDENTS = 20
+LEGEND = [(status, WORDS[status], MEANINGS[status]) for status in DisplayStatus if status is not DisplayStatus.NONE]
 OFFERED = 60  # partitions whose keys are offered while one types
 SPANS = (1, 7, 28)  # of the last partitions, one click away
 MOST_REASONS = 8
@@ -258,7 +262,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     dataset = dataset_of(name)
     demand(request, Action.READ, dataset)
     now = clock.now()
-    veil = Veil(now)
+    veil, zoom = Veil(now), zoom_of(request)
     use = may_use(dataset, **RangeForm(request.GET).values(), now=now)
     if request.headers.get("HX-Target") == "use":
         return render(request, "web/_may_use.html", {"dataset": dataset, "use": use, "use_spans": SPANS})
@@ -282,10 +286,9 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "progress": progress(dataset),
         "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
         "grid": day_grid(dataset, facts, now=now),
-        "legend": [
-            (status, WORDS[status], MEANINGS[status]) for status in DisplayStatus if status is not DisplayStatus.NONE
-        ],
+        "legend": LEGEND,
         "day": day_results(dataset, label, category, veil, now=now),
+        "zoom": zoom,
         "incidents": incidents_of(dataset),
         "tests": tests,
         "chosen": chosen,
@@ -298,7 +301,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         context |= {
             "bindings": dataset.bindings.filter(test=chosen.name).order_by("pipeline"),
             "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen.template else None,
-            "history": history(chosen, veil),
+            "plot": plot_of_test(chosen, veil, zoom),
             "groups": newest_groups(chosen, veil),
             "foretold": foretold(chosen, now),
         }
@@ -332,8 +335,9 @@ def columns_page(request: HttpRequest, name: str) -> HttpResponse:
     demand(request, Action.READ, dataset)
     now, names = clock.now(), ("text", "page", "column", "statistic")
     filters = {name: request.GET.get(name, "")[:LONGEST] for name in names}
-    columns = columns_context(dataset, live_tests(dataset, Veil(now)), now, **filters)
-    context = {"dataset": dataset, "now": now, "shown": columns, "text": filters["text"]}
+    zoom = zoom_of(request, "chosen")
+    columns = columns_context(dataset, live_tests(dataset, Veil(now)), now, **filters, zoom=zoom)
+    context = {"dataset": dataset, "now": now, "shown": columns, "text": filters["text"], "zoom": zoom}
     return render(request, "web/columns.html", context | {"query": query_without_page(request)})
 
 
@@ -438,15 +442,7 @@ def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
     (metric,) = metric_summaries([dataset], veil, now=now)
     tests = live_tests(dataset, veil)
     band = next((live.test for live in tests if live.test.name == "band"), None)
-    # the values as history.js draws them, each with the band of its window where the past was long enough
-    values, judged = newest_values(dataset, veil), history(band, veil) if band else {"start": []}
-    places = {start: place for place, start in enumerate(judged["start"])}
-    starts = [int(point.window.start.timestamp()) for point in values]
-    of_band = {
-        name: [judged[name][places[start]] if start in places else otherwise for start in starts]
-        for name, otherwise in {"was": None, "outcome": "not judged", "low": None, "high": None}.items()
-    }
-    figures = {"key": [point.key for point in values], "start": starts, "value": [point.value for point in values]}
+    zoom = zoom_of(request)
     context = {
         "here": "business-metrics",
         "now": now,
@@ -459,6 +455,20 @@ def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
         "incidents": incidents_of(dataset),
-        "history": {"test": "value()", "duration": False, **figures, **of_band},
+        "plot": plot_of_values(dataset, band, veil, zoom),
+        "zoom": zoom,
     }
     return render(request, "web/business_metric.html", context)
+
+
+def plot_of_values(dataset: Dataset, band: DataTest | None, veil: Veil, zoom: Zoom) -> Plot:
+    """The newest values of a business metric, each with the band of its window where the past was long enough."""
+    judged = {result.start: result for result in history(band, veil, zoom)} if band else {}
+    values = [
+        replace(judged[value.window.start], value=value.value, key=value.key)
+        if value.window.start in judged
+        else WindowResult(key=value.key, start=value.window.start, value=value.value, outcome=gettext("not judged"))
+        for value in newest_values(dataset, veil, zoom.start, zoom.end)
+    ]
+    title = gettext("Values of the business metric against the band of its past")
+    return plot_of(values, ChartUnit(), title=title, zone=zone(dataset.time_zone), period=(zoom.start, zoom.end))

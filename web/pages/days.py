@@ -16,7 +16,7 @@ from alerting.selectors import times_to_complete
 from alerting.state import BROKEN, TROUBLED, State
 from alerting.verdicts.evidence import sentence_of
 from assay.models import Category, Dataset, DataTest, Revision, Scope
-from assay.time.windows import Granularity, Partitioning, UnableToPartition, Window, keys_of
+from assay.time.windows import Granularity, Partitioning, UnableToPartition, Window, keys_of, zone
 from execution_engine.exact import Number as ExactNumber
 from execution_engine.exact import from_json as from_stored
 from execution_engine.language.evaluate import ZeroDivision, of_known
@@ -41,13 +41,19 @@ from execution_engine.language.tree import (
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
+from incident_manager.backtests.services import Backtest, run_of
 from incident_manager.quality.now import of_category
 from incident_manager.quality.rules import Facts, RangeRequest, ReasonKind, judge
 from incident_manager.quality.rules import QualityStatus as Quality
 from incident_manager.quality.selectors import window_facts
+from web.rendering.charts import ChartUnit, Plot, WindowResult, plot_of, unit_of
 from web.rendering.findings import GroupSummary, groups_of
 from web.rendering.headline import reason_text
 from web.rendering.status import RANK, WORDS, DisplayStatus, look_of, plain, status_of
+
+from .page_policy import Zoom
+
+ALL_TIME = Zoom()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,38 +306,82 @@ def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now:
 LONGEST = 1000
 
 
-def history(data_test: DataTest, veil: Veil) -> dict[str, Any]:
-    """Parallel columns by window, oldest first: key, start (seconds), value, outcome and the bounds of its revision.
+def history(data_test: DataTest, veil: Veil, zoom: Zoom = ALL_TIME) -> list[WindowResult]:
+    """Its results by window, oldest first, with the value that was first seen broken and the bounds of its revision.
 
-    ``was`` is the value that was first seen broken, whatever the newest result is: what is mended stays in sight.
     Of freshness the value is how long the window took to be complete. What must not be told now has no value.
     """
-    rows = _judged_runs(data_test).order_by("-window_start", "-measured_at", "-pk")[:LONGEST]
-    seen, took = list(reversed(rows)), dict[datetime, float]()
+    rows = _judged_runs(data_test)
+    if zoom.start is not None:
+        rows = rows.filter(window_start__gte=zoom.start)
+    if zoom.end is not None:
+        rows = rows.filter(window_start__lte=zoom.end)
+    seen = list(reversed(rows.order_by("-window_start", "-measured_at", "-pk")[:LONGEST]))
+    took = dict[datetime, float]()
     if data_test.category == Category.FRESHNESS:
         times = times_to_complete(data_test.dataset, data_test.datacenter, LONGEST)
         took = {time.window.start: time.seconds for time in times if time.is_known}
     for run in seen:
         if veil.hides_run(run):
-            run.value = None
+            run.value, run.operands = None, {}
     runs = list({run.window_start: run for run in seen}.values())
     first_broken = {run.window_start: run for run in reversed(seen) if run.outcome == Outcome.BROKEN}
     revisions = Revision.objects.filter(pk__in={run.revision_id for run in runs})
-    limits = {revision.pk: bounds(from_json(revision.tree)) for revision in revisions}
-    bounds_of_runs = [expected_bounds(run, limits.get(run.revision_id, PlotBounds())) for run in runs]
-    return {
-        "test": data_test.name,
-        "duration": any(bound.is_duration for bound in bounds_of_runs),
-        "key": [keys_of(run.window, data_test.dataset.partitioning) for run in runs],
-        "start": [int(run.window_start.timestamp()) for run in runs],
-        "value": [
-            took.get(run.window_start, plotted_value(run)) if run.value == 0 else plotted_value(run) for run in runs
-        ],
-        "was": [plotted_value(first_broken.get(run.window_start)) for run in runs],
-        "outcome": [run.outcome for run in runs],
-        "low": [bound.low for bound in bounds_of_runs],
-        "high": [bound.high for bound in bounds_of_runs],
-    }
+    trees = {revision.pk: from_json(revision.tree) for revision in revisions}
+    results = []
+    for run in runs:
+        key, was = keys_of(run.window, data_test.dataset.partitioning), first_broken.get(run.window_start)
+        result = replace(window_result(run, key, trees[run.revision_id]), was=plotted_value(was))
+        is_complete = run.value == 0 and run.window_start in took
+        results.append(replace(result, value=took[run.window_start]) if is_complete else result)
+    return results
+
+
+def window_result(run: Run, key: str, tree: Assertion) -> WindowResult:
+    """What one run found in the window with this key, with the bounds of then."""
+    bound, is_judged = bounds_of_run(run, tree), run.outcome in (Outcome.HELD, Outcome.BROKEN)
+    return WindowResult(
+        key=key,
+        start=run.window_start,
+        value=plotted_value(run) if is_judged else None,
+        outcome=run.outcome if is_judged else gettext("not judged"),
+        was=plotted_value(run) if run.outcome == Outcome.BROKEN else None,
+        low=bound.low,
+        high=bound.high,
+    )
+
+
+def plot_of_test(data_test: DataTest, veil: Veil, zoom: Zoom = ALL_TIME) -> Plot:
+    """Its results over time, as its page draws them."""
+    revision = data_test.revision
+    unit = unit_of(from_json(revision.tree), data_test.category) if revision else ChartUnit()
+    title = gettext("Values of %(name)s against their bounds") % {"name": data_test.name}
+    zone_of_data = zone(data_test.dataset.time_zone)
+    return plot_of(history(data_test, veil, zoom), unit, title=title, zone=zone_of_data, period=(zoom.start, zoom.end))
+
+
+def backtest_results(past_report: Backtest, tree: Assertion, *, hides: bool) -> list[WindowResult]:
+    """What a backtest found in each window of its range, oldest first, with the bounds that it tries."""
+    partitioning = past_report.test.dataset.partitioning
+    runs = {result.window: run_of(result) for result in past_report.windows}
+    limits, results = bounds(tree), list[WindowResult]()
+    if limits.widths is not None:  # each window has an interval of its own
+        limits = PlotBounds()
+    for window in sorted({*past_report.missing, *past_report.unknowable, *runs}, key=lambda window: window.start):
+        key, run = keys_of(window, partitioning), runs.get(window)
+        if run is not None and not hides:
+            results.append(window_result(run, key, tree))
+            continue
+        word, why = gettext("hidden"), gettext("it may not be told to you")
+        if run is None:
+            why = past_report.unknowable.get(window) or ""
+            word = gettext("cannot be known") if why else gettext("never measured")
+        results.append(
+            WindowResult(
+                key=key, start=window.start, value=None, outcome=word, why=why, low=limits.low, high=limits.high
+            )
+        )
+    return results
 
 
 def _judged_runs(data_test: DataTest) -> QuerySet[Run]:
@@ -346,16 +396,23 @@ def newest_groups(data_test: DataTest, veil: Veil) -> GroupSummary | None:
     return None if run is None or veil.hides_run(run) else groups_of(veil.findings(run))
 
 
-def expected_bounds(run: Run, limits: PlotBounds) -> PlotBounds:
-    """The bounds of a run: of an anomaly the interval that was expected then, as wide as the test lets it be."""
-    finding = _finding(run)
-    if limits.widths is None or finding is None:
-        return limits
-    low, high = finding["low"], finding["high"]
-    if low is None or high is None:
-        return PlotBounds(low=low, high=high)
-    middle, reach = low / 2 + high / 2, (high / 2 - low / 2) * limits.widths
-    return PlotBounds(low=middle - reach, high=middle + reach)
+def bounds_of_run(run: Run, tree: Assertion) -> PlotBounds:
+    """The bounds of a run as they were then: literals, or what their operands came to.
+
+    Of an anomaly they are the interval that was expected of its metric, as wide as the test lets it be.
+    """
+    limits, finding = bounds(tree), _finding(run)
+    if limits.widths is not None and finding is not None:
+        low, high = finding["low"], finding["high"]
+        if low is None or high is None:
+            return PlotBounds(low=low, high=high)
+        middle, reach = low / 2 + high / 2, (high / 2 - low / 2) * limits.widths
+        return PlotBounds(low=middle - reach, high=middle + reach)
+    measured = bounds_with(tree, run.operands)
+    return PlotBounds(
+        low=measured.low if limits.low is None else limits.low,
+        high=measured.high if limits.high is None else limits.high,
+    )
 
 
 def plotted_value(run: Run | None) -> float | None:

@@ -1,11 +1,9 @@
 """The editor of tests: what an assertion would have found in the past, and what the buttons do."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import wraps
-from itertools import groupby
-from math import isfinite
 from typing import Any
 
 import yaml
@@ -22,13 +20,14 @@ from assay.access import Action
 from assay.catalog.selectors import profile_of, slas, upstream_edges
 from assay.models import Category, Dataset, DataTest, Scope, Severity
 from assay.time.durations import UnableToReadDuration, format_duration, parse_duration
+from assay.time.windows import zone
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import Assertion, columns_named
 from execution_engine.metrics.registry import SIGNATURES
-from execution_engine.models import Run, Scan
+from execution_engine.models import Scan
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
-from incident_manager.backtests.services import run_of
+from incident_manager.backtests.services import Backtest, run_of
 from incident_manager.models import Report, ReportState, Saw
 from incident_manager.services import UnableToBacktest, backtest, offer, untried_if_hard
 from test_generator.definition import Definition
@@ -50,83 +49,23 @@ from web.access.changes import audited
 from web.access.logins import keep, typed_before, typed_in
 from web.access.throttles import costs
 from web.api.data_tests import DataTests
+from web.rendering.charts import ChartUnit, WindowResult, plot_of, unit_of
 from web.rendering.status import DisplayStatus, in_english
 
 from .assertion_words import completions, datasets_of, describe_operands, groups_of, parts_of
-from .days import bounds, bounds_with, expected_bounds, plotted_value
+from .days import backtest_results
 from .page_policy import LengthFormField, NameField, View, complain, dataset_of, demand, form_of, page
-
-WIDTH, HEIGHT, MARGIN = 720.0, 180.0, 10.0
-BROKEN = (DisplayStatus.FAIL, DisplayStatus.WARN)
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PastRow:
-    """One window as people read it: its value, None where there is none, and between which figures it had to lie."""
+    """One window as people read it."""
 
-    key: str
+    result: WindowResult
     status: DisplayStatus
     word: str
+    value: str = "–"
     said: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PastPlot:
-    """Points of polylines; ``bounds`` are those of the bounds, ``low`` and ``high`` the figures at both ends."""
-
-    lines: tuple[str, ...]
-    bounds: tuple[str, ...]
-    held: tuple[Point, ...]
-    broken: tuple[Point, ...]
-    low: float
-    high: float
-
-
-def past_plot(rows: Sequence[PastRow]) -> PastPlot | None:
-    """The plot of windows at even steps; None where no value is known."""
-    figures = [
-        figure
-        for row in rows
-        if row.value is not None and isfinite(row.value)
-        for figure in (row.value, row.low, row.high)
-        if figure is not None and isfinite(figure)
-    ]
-    if not figures:
-        return None
-    low, high = min(figures), max(figures)
-    step = (WIDTH - 2 * MARGIN) / max(len(rows) - 1, 1)
-
-    def at(place: int, figure: float | None) -> Point | None:
-        if figure is None or not isfinite(figure):
-            return None
-        share = (figure / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
-        return round(MARGIN + place * step, 1), round(HEIGHT - MARGIN - share * (HEIGHT - 2 * MARGIN), 1)
-
-    values = [at(place, row.value) for place, row in enumerate(rows)]
-    marked = [(row.status in BROKEN, spot) for row, spot in zip(rows, values, strict=True) if spot is not None]
-    places = [(place, row, spot) for place, (row, spot) in enumerate(zip(rows, values, strict=True))]
-    low_side = [at(place, row.low if spot else None) for place, row, spot in places]
-    high_side = [at(place, row.high if spot else None) for place, row, spot in places]
-    return PastPlot(
-        lines=tuple(_polylines(values)),
-        bounds=(*_polylines(low_side), *_polylines(high_side)),
-        held=tuple(spot for is_broken, spot in marked if not is_broken),
-        broken=tuple(spot for is_broken, spot in marked if is_broken),
-        low=low,
-        high=high,
-    )
-
-
-def _polylines(points: Sequence[Point | None]) -> Iterator[str]:
-    """One for each run of known points; of a single one none, as it is no line."""
-    for is_known, run in groupby(points, bool):
-        spots = [spot for spot in run if spot is not None]
-        if is_known and len(spots) > 1:
-            yield " ".join(f"{x},{y}" for x, y in spots)
 
 
 WINDOWS = 30
@@ -143,30 +82,14 @@ def past_rows(
     start = first_of_last(dataset, now)
     past_report = backtest(test, start=start, end=now, now=now, sustain=sustain, measure=measure)
     tree = from_json(test.revision.tree)
-    partitioning, hides = dataset.partitioning, Veil(now).hides(test.revision, dataset)
-    assert partitioning is not None
-    failed = {window for incident in past_report.raised.incidents for window in incident.windows}
-    runs = {result.window: run_of(result) for result in past_report.windows}
-    rows = list[PastRow]()
-    for window in sorted({*past_report.missing, *past_report.unknowable, *runs}, key=lambda window: window.start):
-        key, run = partitioning.key(window), runs.get(window)
-        if run is not None and not hides:
-            rows.append(_row(key, run, tree, is_failed=window in failed))
-            continue
-        word, why = gettext("hidden"), gettext("it may not be told to you")
-        if run is None:
-            why = past_report.unknowable.get(window) or ""
-            word = gettext("cannot be known") if why else gettext("never measured")
-        rows.append(PastRow(key=key, status=DisplayStatus.NONE, word=word, said=why))
+    rows = _rows(past_report, tree, hides=Veil(now).hides(test.revision, dataset))
+    title, zone_of_data = gettext("Values of the last windows with their bounds"), zone(dataset.time_zone)
     names = [dataset.full_name, *datasets_of(tree)]
     scans = Scan.objects.filter(dataset__full_name__in=names, ended_at__isnull=True, window_start__gte=start)
     return {
         "rows": rows[::-1],
-        "first": rows[0].key if rows else "",
-        "last": rows[-1].key if rows else "",
         "found": past_report,
-        "plot": past_plot(rows),
-        "is_duration": bounds(tree).is_duration,
+        "plot": plot_of([row.result for row in rows], unit_of(tree, test.category), title=title, zone=zone_of_data),
         "reading": scans.count() if past_report.missing else 0,
         "measured": len(past_report.windows),
         "seconds": None if past_report.seconds is None else max(1, round(past_report.seconds.total_seconds())),
@@ -187,8 +110,22 @@ def first_of_last(dataset: Dataset, now: datetime) -> datetime:
     return partitioning.previous(newest, WINDOWS - 1)[0].start
 
 
-def _row(key: str, run: Run, tree: Assertion, *, is_failed: bool) -> PastRow:
-    match run.outcome:
+def _rows(past_report: Backtest, tree: Assertion, *, hides: bool) -> list[PastRow]:
+    unit = unit_of(tree, past_report.test.category)
+    failed = {window.start for incident in past_report.raised.incidents for window in incident.windows}
+    sentences = {} if hides else {result.window.start: run_of(result).sentence for result in past_report.windows}
+    rows = []
+    for result in backtest_results(past_report, tree, hides=hides):
+        start = result.start
+        if start in sentences:
+            rows.append(_row(result, sentences[start], unit, is_failed=start in failed))
+        else:
+            rows.append(PastRow(result=result, status=DisplayStatus.NONE, word=result.outcome, said=result.why))
+    return rows
+
+
+def _row(result: WindowResult, sentence: str, unit: ChartUnit, *, is_failed: bool) -> PastRow:
+    match result.outcome:
         case Outcome.HELD:
             status, word = DisplayStatus.PASS, gettext("held")
         case Outcome.BROKEN if is_failed:
@@ -196,16 +133,8 @@ def _row(key: str, run: Run, tree: Assertion, *, is_failed: bool) -> PastRow:
         case Outcome.BROKEN:
             status, word = DisplayStatus.WARN, gettext("broken: WARN only")
         case _:
-            return PastRow(key=key, status=DisplayStatus.LEARNING, word=gettext("not judged"), said=run.sentence)
-    limits = bounds(tree)
-    low, high = limits.low, limits.high
-    if limits.widths is not None:  # of an anomaly: the interval of its metric, which its own bound is none of
-        limits = expected_bounds(run, limits)
-        low, high = limits.low, limits.high
-    else:
-        measured = bounds_with(tree, run.operands)
-        low, high = measured.low if low is None else low, measured.high if high is None else high
-    return PastRow(key=key, status=status, word=word, said=run.sentence, value=plotted_value(run), low=low, high=high)
+            status, word = DisplayStatus.LEARNING, gettext("not judged")
+    return PastRow(result=result, status=status, word=word, value=unit.text(result.value), said=sentence)
 
 
 SCHEDULES = ("partition", "weekly")

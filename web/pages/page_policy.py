@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import wraps
 from typing import Any
@@ -154,6 +155,35 @@ class UtcField(forms.DateTimeField):
             return taken(instant).astimezone(UTC) if instant else None
         except UnableToTakeInstant as unable:
             raise forms.ValidationError(in_english(str(unable))) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zoom:
+    """The stretch of time that an address asks a chart for; what is ``wrong`` with it, and the address of all of it."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+    wrong: str = ""
+    whole: str = ""
+
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether it is not all of the time."""
+        return self.start is not None or self.end is not None
+
+
+def zoom_of(request: HttpRequest, part: str = "plot") -> Zoom:
+    """What ``from`` and ``to`` of an address say; ``part`` is the id of what shows the chart."""
+    query = request.GET.copy()
+    texts = {name: query.pop(name, [""])[-1] for name in ("from", "to")}
+    whole = f"?{query.urlencode()}#{part}"
+    try:
+        start, end = (UtcField(required=False).clean(text) for text in texts.values())
+    except forms.ValidationError as error:
+        return Zoom(wrong=gettext("The range of time cannot be read: %(why)s") % {"why": " ".join(error.messages)})
+    if start and end and end <= start:
+        return Zoom(wrong=gettext("The range of time ends before it starts: all of the time is drawn."))
+    return Zoom(start=start, end=end, whole=whole)
 
 
 class NameField(forms.CharField):

@@ -13,6 +13,8 @@ from assay import clock
 from assay.access import Action
 from assay.models import Category, Dataset, DataTest, Severity
 from assay.time.durations import format_duration
+from assay.time.windows import zone
+from execution_engine.language.serialise import from_json
 from execution_engine.models import RunReason
 from execution_engine.runs.shown_results import Veil
 from incident_manager.backtests.services import Backtest, as_json
@@ -35,8 +37,10 @@ from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.who import hidden_datasets, may
 from web.api.data_tests import Suggestions
+from web.rendering.charts import plot_of, unit_of
 from web.rendering.status import in_english
 
+from .days import backtest_results
 from .page_policy import LengthFormField, UtcField, changing, dataset_of, demand, form_of, page
 
 USUAL_RANGE = timedelta(days=28)
@@ -109,10 +113,14 @@ def _answer(dataset: Dataset, query: dict[str, Any], now: datetime) -> dict[str,
         past_report = backtest(test, start=context["start"], end=end, now=now, **terms)
     except (UnableToWrite, UnableToBacktest) as error:
         return context | {"wrong": str(error)}
-    result = as_json(past_report, Veil(now))
+    veil = Veil(now)
+    result, tree = as_json(past_report, veil), from_json(test.revision.tree)
+    results = backtest_results(past_report, tree, hides=veil.hides(test.revision, dataset))
+    title = gettext("Values of all windows with the bounds that are tried")
     unusual = [window for window in result["windows"] if window["outcome"] != "held" or window["changed_since"]]
     return context | {
         "result": result,
+        "plot": plot_of(results, unit_of(tree, test.category), title=title, zone=zone(dataset.time_zone)),
         "raised": past_report.raised,
         "incidents": past_report.raised.incidents,
         "bounds": past_report.others,

@@ -70,11 +70,20 @@ def sources_of(definition: BusinessMetricDefinition, hidden: Collection[int], *,
     return [{"name": name, "status": statuses.get(ids.get(name, 0))} for name in definition.sources]
 
 
-def newest_values(dataset: Dataset, veil: Veil) -> list[WindowValue]:
-    """Its values in the newest windows that have one, the oldest first; none where they must not be told now."""
+def newest_values(
+    dataset: Dataset, veil: Veil, start: datetime | None = None, end: datetime | None = None
+) -> list[WindowValue]:
+    """Its values in the newest windows that have one, the oldest first; none where they must not be told now.
+
+    Only windows that begin from ``start`` to ``end``, where these are known.
+    """
     if veil.hides_value_of(dataset):
         return []
     rows = Measurement.objects.filter(dataset=dataset, datacenter=home(dataset).datacenter, **_KNOWN)
+    if start is not None:
+        rows = rows.filter(window_start__gte=start)
+    if end is not None:
+        rows = rows.filter(window_start__lte=end)
     values: dict[Window, float] = {}
     newest_first = rows.order_by("-window_start", "-measured_at", "-pk").values_list(*VALUE_COLUMNS)
     for start, end, value in newest_first.iterator():

@@ -154,19 +154,6 @@ TEXTS: Mapping[str, Promise] = {
     "not checked": _(
         "This could not be checked. If you were logged out, press Save: what you typed is kept while you log in."
     ),
-    # results over time
-    "window": _("Window"),
-    "value": _("Value"),
-    "held": _("held"),
-    "broken": _("broken"),
-    "at least": _("at least"),
-    "at most": _("at most"),
-    "wanted at least": _("wanted at least %(value)s"),
-    "wanted at most": _("wanted at most %(value)s"),
-    "mended": _("mended"),
-    "told": _("Broken: %(windows)s."),
-    "more": _("and %(count)s more"),
-    "was broken": _("held, was broken at %(value)s"),
     # lineage
     "tier": _("tier %(tier)s"),
 }

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from html import escape
 from itertools import groupby, pairwise
-from math import isfinite
 
 from .scales import GAP, Panel, TimeScale, panels, thinned, time_scale
 from .ticks import Tick, Unit, text_width, time_ticks, value_text, value_ticks, without_overlap
@@ -67,13 +66,14 @@ class Chart:
 WIDE, NARROW = 1160, 336  # of a chart on a page, in pixels: for a screen, and for a phone
 HEIGHT = 260
 SMALL_WIDTH, SMALL_HEIGHT = 280, 44
-MOST_POINTS = 280  # that are drawn; of more only what is seen, and every one that did not hold
+MOST_POINTS = 280  # that are drawn; of more only what is seen, and every one that broke or was waived
 FONT = 12.0
 DOTS_APART = 6.0  # pixels from one point to the next, so that each held one has a dot
 MARK_ROWS, MARK_ROW = 3, 15.0  # of labels, and the height of one; a mark that fits in none has no label
 TICKS_APART = 34.0  # pixels between two values on the axis, about
 RIGHT = 24.0
 DAY = timedelta(days=1)
+LARGEST = 1e300  # so that a difference of two is a number
 FAMILY = "Open Sans, DejaVu Sans, sans-serif"
 
 # The colours of the light page (assay.css), for a picture that has no style sheet.
@@ -178,7 +178,7 @@ def _whole(
     return f'<svg xmlns="http://www.w3.org/2000/svg" {kind} {box} {roles}{times}>{words}{body}</svg>'
 
 
-def draw_small(chart: Chart, *, key: str) -> str:
+def draw_small(chart: Chart) -> str:
     """The same without axes, words and tooltips: a line with its bounds and what broke; empty without two values."""
     chart = _readable(chart)
     values, limits = _figures(chart.points)
@@ -197,18 +197,22 @@ def draw_small(chart: Chart, *, key: str) -> str:
 
 
 def _readable(chart: Chart) -> Chart:
-    """With the points of its range, each with a finite value or none."""
+    """With the points of its range; what is no number that can be drawn is none."""
     points = [
-        point if point.value is None or isfinite(point.value) else replace(point, value=None)
+        replace(point, value=_number(point.value), low=_number(point.low), high=_number(point.high))
         for point in chart.points
         if (chart.start is None or point.at >= chart.start) and (chart.end is None or point.at <= chart.end)
     ]
     return replace(chart, points=points)
 
 
+def _number(value: float | None) -> float | None:
+    return value if value is not None and abs(value) <= LARGEST else None
+
+
 def _figures(points: Sequence[Point]) -> tuple[list[float], list[float]]:
     """The values, and the limits, each once."""
-    limits = {limit for point in points for limit in (point.low, point.high) if limit is not None and isfinite(limit)}
+    limits = {limit for point in points for limit in (point.low, point.high) if limit is not None}
     return [point.value for point in points if point.value is not None], sorted(limits)
 
 
@@ -307,7 +311,7 @@ def _thinned(points: Sequence[Point], frame: _Frame) -> list[Point]:
     if len(points) <= most:
         return list(points)
     values, xs = [point.value for point in points], [frame.time.x(point.at) for point in points]
-    is_mark = [point.state is not PointState.HELD for point in points]
+    is_mark = [point.state not in (PointState.HELD, PointState.UNKNOWN) for point in points]
     return [points[place] for place in thinned(values, xs, most // 2, is_mark)]
 
 
@@ -318,25 +322,21 @@ def _bounds(points: Sequence[Point], frame: _Frame) -> tuple[list[str], list[str
     plain = [point for point in points if point.state is not PointState.MENDED]
     xs = [frame.time.x(point.at) for point in plain]
     ends = [frame.time.left - 6, *((x + y) / 2 for x, y in pairwise(xs)), frame.time.right + 6]
-    for (has_low, has_high), run in groupby(range(len(plain)), lambda place: _bound_sides(plain[place])):
+    is_known = [(point.low is not None, point.high is not None) for point in plain]
+    for (has_low, has_high), run in groupby(range(len(plain)), is_known.__getitem__):
         places = list(run)
         sides = [ends[place] for place in (*places, places[-1] + 1)]
         lines = []
-        for is_known, edge, limits in (
+        for is_drawn, edge, limits in (
             (has_low, frame.bottom + 8, [plain[place].low for place in places]),
             (has_high, frame.top - 8, [plain[place].high for place in places]),
         ):
-            heights = [frame.y(limit) if is_known else edge for limit in limits]
-            lines.append((is_known, _stairs(sides, heights), _stairs(sides[::-1], heights[::-1])))
+            heights = [frame.y(limit) if is_drawn else edge for limit in limits]
+            lines.append((is_drawn, _stairs(sides, heights), _stairs(sides[::-1], heights[::-1])))
         if has_low or has_high:
             tints.append(f'<path {frame.paint("allowed")} d="M{lines[0][1]}L{lines[1][2]}z"/>')
-        dashes += [f'<path {frame.paint("bound")} d="M{line}"/>' for is_known, line, _ in lines if is_known]
+        dashes += [f'<path {frame.paint("bound")} d="M{line}"/>' for is_drawn, line, _ in lines if is_drawn]
     return tints, dashes
-
-
-def _bound_sides(point: Point) -> tuple[bool, bool]:
-    low, high = (limit is not None and isfinite(limit) for limit in (point.low, point.high))
-    return low, high
 
 
 def _stairs(xs: Sequence[float], heights: Sequence[float]) -> str:
@@ -360,7 +360,7 @@ def _bound_texts(chart: Chart, frame: _Frame) -> Iterator[str]:
         return
     right, taken = frame.time.right + 6, list[float]()
     for limit, sign, is_above in ((last.high, "≤", True), (last.low, "≥", False)):
-        if limit is None or not isfinite(limit):
+        if limit is None:
             continue
         panel = frame.panel(limit)
         above, below = panel.y(limit) - 5.0, panel.y(limit) + FONT + 2.0

@@ -102,9 +102,10 @@ def _with_room(low: float, high: float, unit: Unit, *, is_measured: bool) -> tup
     """
     natural_low = 0.0 if low >= 0 else float("-inf")
     natural_high = 1.0 if high <= 1 and unit is Unit.SHARE else float("inf")
-    least = 0.0
+    largest = max(abs(low), abs(high))
+    least = largest * 1e-9  # less is nothing beside what a float cannot say
     if not is_measured or low == high:
-        least = 0.01 if unit is Unit.SHARE else max(abs(low), abs(high)) / 20 or 1.0
+        least = max(least, 0.01) if unit is Unit.SHARE else largest / 20 or 1.0
     room = max((high - low) * ROOM, (least - (high - low)) / 2)
     bottom, top = max(low - room, natural_low), min(high + room, natural_high)
     if top - bottom < least and bottom == natural_low:  # one end is natural: what is missing goes to the other

@@ -67,7 +67,7 @@ def value_ticks(low: float, high: float, count: int, unit: Unit) -> list[Tick]:
     """
     factor = 100 if unit is Unit.SHARE else 1
     low, high = low * factor, high * factor
-    if not (isfinite(low) and isfinite(high)) or high <= low:
+    if high - low <= max(abs(low), abs(high)) * 1e-9 or high - low < 1e-290:  # closer than numbers can be written
         return []
     step = _step(low, high, max(count, 1), unit)
     while not (places := _multiples(low, high, step)):
@@ -88,7 +88,7 @@ def _step(low: float, high: float, count: int, unit: Unit) -> float:
 
 
 def _multiples(low: float, high: float, step: float) -> list[float]:
-    slack = 1e-9 * max(abs(low), abs(high), step)  # of what a float cannot say
+    slack = step * 1e-6  # of what a float cannot say
     first, last = ceil((low - slack) / step), floor((high + slack) / step)
     return [number * step for number in range(first, last + 1)]
 
@@ -99,11 +99,10 @@ _LETTERS = {1e12: " T", 1e9: " G", 1e6: " M", 1.0: ""}
 def _tick_text(value: float, digits: int, scale: float, unit: Unit) -> str:
     if unit is Unit.LENGTH:
         return length_text(value)
-    if unit is Unit.SHARE:
-        return f"{value + 0.0:,.{digits}f} %"
+    end = " %" if unit is Unit.SHARE else _LETTERS[scale]
     if abs(value) >= 1e15 or digits > 6:
-        return f"{value:.3g}"
-    return f"{value / scale + 0.0:,.{digits}f}{_LETTERS[scale]}" if value else "0"
+        return f"{value:.3g}{end if unit is Unit.SHARE else ''}"
+    return f"{value / scale + 0.0:,.{digits}f}{end}" if value or unit is Unit.SHARE else "0"
 
 
 def _decimals(value: float, step: float) -> int:
@@ -114,7 +113,7 @@ def _decimals(value: float, step: float) -> int:
 
 def length_text(seconds: float) -> str:
     """A length of time in at most two units: ``3 h 20 min``."""
-    if abs(seconds) < MINUTE:
+    if abs(seconds) < MINUTE or abs(seconds) >= 1e15:
         return f"{seconds:.3g} s" if seconds else "0"
     minutes = round(abs(seconds) / MINUTE)
     unit, size = ("d", 1440) if minutes >= 2880 else ("h", 60) if minutes >= 60 else ("min", 1)

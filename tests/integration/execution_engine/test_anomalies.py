@@ -55,7 +55,7 @@ def test_the_plot_draws_the_metric_with_what_was_expected_of_it(loop: Loop, trip
     data_test, (*_, run) = lived_through(loop, trips, USUAL.replace("<= 1", "<= 2"), {**COUNTS, MONDAY: 60})
     (finding,) = run.findings["expected"]
     middle = (finding["low"] + finding["high"]) / 2
-    drawn = history(data_test, Veil(NOW))
-    assert drawn["value"] == [60]
-    assert drawn["low"] == [pytest.approx(middle - 2 * (middle - finding["low"]))]
-    assert drawn["high"] == [pytest.approx(middle + 2 * (finding["high"] - middle))]
+    (result,) = history(data_test, Veil(NOW))
+    assert result.value == 60
+    assert result.low == pytest.approx(middle - 2 * (middle - finding["low"]))
+    assert result.high == pytest.approx(middle + 2 * (finding["high"] - middle))

@@ -205,6 +205,9 @@ def test_api_page_and_command_answer_alike(api: APIClient, pages: Client, capsys
     assert ended.value.code == 0
     assert json.loads(capsys.readouterr().out) == by_api == json.loads(json.dumps(page.context["result"]))
     assert "2026-03-10 10:00" in page.content.decode()
+    plot = page.context["plot"]
+    assert len(plot.rows) == len(by_api["windows"]) + len(by_api["not_measured"])
+    assert plot.has_bounds
 
 
 def test_the_command_waits_for_what_it_had_measured_by_workers(

@@ -89,7 +89,7 @@ def test_pages_show_a_metric_before_it_has_a_value_and_after(api: APIClient, pag
     assert "5.25" in pages.get("/business-metrics").content.decode()
     page = pages.get("/business-metrics/business.a_b-c@d").content.decode()
     assert ("5.25" in page, "May I use this?" in page, "sum(fare) / row_count()" in page) == (True, True, True)
-    assert ('"value": [5.25]' in page, pages.get("/business-metrics/raw.rides").status_code) == (True, 404)
+    assert ("2026-03-09: 5.25, not judged" in page, pages.get("/business-metrics/raw.rides").status_code) == (True, 404)
     assert "No business metric has this" in pages.get("/business-metrics?q=zzz").content.decode()
 
 

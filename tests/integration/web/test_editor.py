@@ -75,7 +75,8 @@ def test_what_was_never_measured_is_read_and_shows_what_would_have_been_raised(p
     assert AuditEntry.objects.filter(action="backtest.measure").exists()
     after = text_of(pages, f"{NEW}/check", GIVEN)
     assert ("<b>29</b> held, <b>1</b> broke" in after, "opened <b>1</b> incident " in after) == (True, True)
-    assert (after.count('class="broken"'), "broken: FAIL" in after, "every 2s" in after) == (1, True, False)
+    shapes = after.count('class="broken"')  # in three sizes
+    assert (shapes, "broken: FAIL" in after, "every 2s" in after) == (3, True, False)
     assert (DataTest.objects.exists(), Incident.objects.exists()) == (False, False)
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from tests.factories import DatasetFactory
 
-ADDRESSES = ["/", "/login", "/nowhere", "/api/v1/datasets", "/api/schema", "/metrics", "/static/web/history.js"]
+ADDRESSES = ["/", "/login", "/nowhere", "/api/v1/datasets", "/api/schema", "/metrics", "/static/web/charts.js"]
 SHOW = """
 import json
 import django

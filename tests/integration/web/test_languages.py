@@ -221,4 +221,4 @@ def test_a_script_has_its_texts_in_the_language_of_the_page(reader: Client) -> N
     given = json.loads(re.findall(r'<script id="texts" type="application/json">(.*?)</script>', page)[0])
     with override("de"):
         assert given == {name: str(text) for name, text in TEXTS.items()}
-    assert given["held"] == "erfüllt"
+    assert given["owner"] == "zuständig: %(name)s"

@@ -150,7 +150,7 @@ def test_probes_answer_anyone(client: Client, db: None) -> None:
     assert client.get("/metrics").status_code == 200
 
 
-@pytest.mark.parametrize("name", ["assay.css", "icons.svg", "history.js", "vendor/uplot.min.js"])
+@pytest.mark.parametrize("name", ["assay.css", "icons.svg", "charts.js", "vendor/htmx.min.js"])
 def test_static_files_are_served_without_being_collected_first(client: Client, db: None, name: str) -> None:
     answer = client.get(f"/static/web/{name}")
     assert answer.status_code == 200

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.charts.drawing import (
+    HEIGHT,
     MOST_POINTS,
     NARROW,
     PICTURE,
@@ -200,6 +201,22 @@ def test_however_many_values_there_are_no_broken_one_and_no_extreme_is_lost(
     )
 
 
+NUMBERS = st.floats(width=32) | st.none() | st.floats()
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=40), st.sampled_from(Unit))
+def test_any_numbers_are_drawn_inside_the_chart(
+    rows: list[tuple[float | None, float | None, float | None]], unit: Unit
+) -> None:
+    made = [
+        Point(at=START + place * DAY, value=value, low=low, high=high) for place, (value, low, high) in enumerate(rows)
+    ]
+    svg = drawn(Chart(title="any", points=made, unit=unit))
+    spots = [tuple(map(float, line.split()[:2])) for line in (svg.findtext(f"{SVG}metadata") or "").split("\n")]
+    assert all(0 <= x <= WIDE and 0 <= y <= HEIGHT for x, y in spots)
+    assert "nan" not in draw_small(Chart(title="any", points=made, unit=unit))
+
+
 def test_four_hundred_points_with_bounds_of_their_own_are_small() -> None:
     made = [
         Point(
@@ -286,12 +303,12 @@ def test_a_picture_has_the_colours_of_the_light_page_and_no_tooltips() -> None:
 
 
 def test_a_small_chart_is_the_same_without_words() -> None:
-    svg = draw_small(Chart(title="data quality", points=points(1.0, 1.0, None, 0.4, low=0.5), unit=Unit.SHARE), key="x")
+    svg = draw_small(Chart(title="data quality", points=points(1.0, 1.0, None, 0.4, low=0.5), unit=Unit.SHARE))
     element = ElementTree.fromstring(svg)
     assert element.get("aria-label") == "data quality"
     assert not list(element.iter("text"))
     assert 'class="broken"' in svg
-    assert draw_small(Chart(title="one", points=points(None, 1.0)), key="x") == ""
+    assert draw_small(Chart(title="one", points=points(None, 1.0))) == ""
 
 
 def test_points_beyond_the_range_are_left_out_and_marks_too() -> None:

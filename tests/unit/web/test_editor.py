@@ -1,17 +1,12 @@
 """What the editor says of an assertion, offers while one writes, and draws of the past."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from execution_engine.language.parse import parse
 from execution_engine.metrics.registry import SIGNATURES
 from web.pages.assertion_words import call_of, completions, datasets_of, describe_operands, parts_of
 from web.pages.days import PlotBounds, bounds_with
-from web.pages.editor import HEIGHT, WIDTH, PastRow, as_yaml, past_plot
-from web.rendering.status import DisplayStatus
-
-FIGURES = st.floats(allow_nan=False, width=32) | st.none()
+from web.pages.editor import as_yaml
 
 
 @pytest.mark.parametrize(
@@ -81,39 +76,6 @@ def test_a_bound_that_is_measured_too_is_what_it_was_then(
     assertion: str, measured: dict[str, object], expected: PlotBounds
 ) -> None:
     assert bounds_with(parse(assertion), measured) == expected
-
-
-def past_row(
-    value: float | None, low: float | None = None, high: float | None = None, *, is_broken: bool = False
-) -> PastRow:
-    """A window with this value, which had to lie between these figures."""
-    status = DisplayStatus.FAIL if is_broken else DisplayStatus.PASS
-    return PastRow(key="", status=status, word="", value=value, low=low, high=high)
-
-
-def test_nothing_is_drawn_where_nothing_was_measured() -> None:
-    assert past_plot([past_row(None), past_row(None, low=3)]) is None
-
-
-def test_a_gap_cuts_the_line_and_a_broken_window_is_marked() -> None:
-    plot = past_plot([past_row(1), past_row(2), past_row(None), past_row(5, is_broken=True)])
-    assert plot is not None
-    assert (len(plot.lines), len(plot.held), len(plot.broken)) == (1, 2, 1)
-    assert (plot.low, plot.high) == (1, 5)
-
-
-@given(st.lists(st.tuples(FIGURES, FIGURES, FIGURES, st.booleans()), min_size=1, max_size=40))
-def test_each_known_window_has_one_mark_inside_the_plot(rows: list[tuple[float | None, ...]]) -> None:
-    points = [past_row(value, low, high, is_broken=bool(broken)) for value, low, high, broken in rows]
-    known = [each for each in points if each.value is not None and abs(each.value) != float("inf")]
-    plot = past_plot(points)
-    if plot is None:
-        assert not known
-        return
-    assert len(plot.held) + len(plot.broken) == len(known)
-    spots = [*plot.held, *plot.broken]
-    spots += [tuple(map(float, spot.split(","))) for line in (*plot.lines, *plot.bounds) for spot in line.split()]  # type: ignore[misc]
-    assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in spots)
 
 
 def test_the_yaml_leaves_out_what_the_dataset_says_and_keeps_odd_characters() -> None:
