@@ -123,11 +123,11 @@ def group_codes(codes: Ints) -> Ints:
 
 # What each cell of each day was to be, by all other days; and what chance does to it.
 
-DECAY = 0.9  # the weight of a day beside that of the day after it: tables change their schedules
+DECAY = 0.8  # the weight of a day beside that of the day after it: tables change their schedules
 OUTLIER = 3 * 1.48  # median deviations from the median, from which a past day teaches nothing
 HEAVINESS = 4.0  # degrees of freedom of Student's t: cells have heavier tails than a normal distribution
 COUNT_FLOOR = 0.2  # rows² that a cell varies by, and rows that one of a new value was to have
-PRIOR_ROWS = 5.0  # that a cell's share is drawn to that of the whole table by
+PRIOR_ROWS = 10.0  # that a cell's share is drawn to that of the whole table by
 MOST_ROWS = 60.0  # that a cell's past share counts as: shares move from day to day, however many rows there are
 NEW_PART = 1e-3  # of a usual cell's sum, that a new value was to have
 MOST_FACTOR = 1e9
@@ -318,11 +318,11 @@ def gains(now: Expectation) -> Floats:
 # The search: all slices of up to three columns at once, the likeliest one, and whether it is worth a word.
 
 MOST_COLUMNS = 3  # that a slice is named by
-COLUMN_PRICE = 3.0  # nats that each column of a name must bring
+COLUMN_PRICE = 2.0  # nats that each column of a name must bring
 SPEAKS_FROM = 4.0  # nats of a slice beyond all slices of its columns, and beyond its own unrest
-LEAST_SHARE = 0.7  # of the change that the first slice explains, beside what the rest moves by on other days
-UNREST = 0.75  # the quantile of a slice's past gains that says how calm it is; so one storm in two weeks is no matter
-CHANCE = 1.32  # that quantile of twice the gain where all is chance: of chi-square with one degree of freedom
+LEAST_SHARE = 0.65  # of the change that the first slice explains, beside what the rest moves by on other days
+UNREST = 0.7  # the quantile of a slice's past gains that says how calm it is; so one storm in two weeks is no matter
+CHANCE = 1.07  # that quantile of twice the gain where all is chance: of chi-square with one degree of freedom
 LEAST_SCORE = 0.1  # of the first slice's score that a further one has
 MOST_SLICES = 3
 SAME_ROWS = 0.9  # of the rows that either of two slices has: both are the same rows

@@ -31,6 +31,7 @@ class Fault(StrEnum):
     DISTANCE = "distance × 1.25, 2, 10, 0.1"
     AIR_TIME = "air_time × 1.25, 2, 10, 0.1"
     DEP_DELAY = "dep_delay × 1.25, 2, 10, 0.1"
+    SUM = "rows are lost of a sum of distances"
 
 
 MAIN = (Fault.DROP, Fault.DUPLICATE, Fault.NULL, Fault.DISTANCE)  # each as often as the others
@@ -119,13 +120,14 @@ class Flights:
 
     def _cells(self, fault: Fault, at: int, today: Rows) -> Cells:
         days = [table(fault, rows) for rows in (*(self.rows[before] for before in self.past[at]), today)]
-        measure = Measure.MEAN if fault in NUMBERS else Measure.SHARE if fault is Fault.NULL else Measure.ROWS
-        return cells_of(measure, COLUMNS, days)
+        if fault in NUMBERS:
+            return cells_of(Measure.MEAN, COLUMNS, days)
+        return cells_of({Fault.NULL: Measure.SHARE, Fault.SUM: Measure.SUM}.get(fault, Measure.ROWS), COLUMNS, days)
 
 
 def spoilt(rows: Rows, fault: Fault, hit: npt.NDArray[np.bool_], drawn: np.random.Generator) -> Rows:
     """The rows after the fault."""
-    if fault is Fault.DROP:
+    if fault in (Fault.DROP, Fault.SUM):
         return {name: values[~hit] for name, values in rows.items()}
     if fault is Fault.DUPLICATE:
         return {name: np.concatenate([values, values[hit]]) for name, values in rows.items()}
@@ -146,6 +148,8 @@ def table(fault: Fault, rows: Rows) -> pa.Table:
         sums = {"part": numbers, "whole": there.astype(np.float64), "squares": numbers**2}
     elif fault is Fault.NULL:
         sums = {"part": np.isnan(rows["dep_delay"].astype(np.float64)).astype(np.float64), "whole": ones}
+    elif fault is Fault.SUM:
+        sums = {"part": rows["distance"].astype(np.float64), "whole": ones}
     else:
         sums = {"part": ones}
     return pa.table({**columns, **{name: pa.array(values) for name, values in sums.items()}})

@@ -70,7 +70,7 @@ def times(rows: Floats, inside: npt.NDArray[np.bool_], factor: float) -> Floats:
 def test_rows_lost_in_a_slice_are_told_with_their_figures() -> None:
     explanation = explain(table(times(world(), where(lambda city, source, _: (city, source) == ("SF", "ios")), 0.4)))
     assert explanation.sentence == (
-        "city = 'SF' and source = 'ios': 10 % of the rows, more than the whole change (98 expected, 40 seen, × 0.409). "
+        "city = 'SF' and source = 'ios': 10 % of the rows, more than the whole change (98 expected, 40 seen, × 0.408). "
         "Other rows moved back, no more than usual."
     )
     assert explanation.slices[0].where == "city = 'SF' AND source = 'ios'"
