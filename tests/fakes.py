@@ -21,11 +21,14 @@ from execution_engine.engines.protocol import (
     Measured,
     MeasurementRequest,
     Part,
+    RowsRequest,
     ScanReport,
     Table,
     Unit,
+    WrittenRows,
     failed,
     none_failing,
+    none_written,
 )
 from execution_engine.metrics.definitions.profile import profiled, start_of
 from execution_engine.metrics.definitions.sample import Sample
@@ -81,6 +84,9 @@ class FakeEngine:
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         return none_failing(specs, Failure(reason=Reason.INVALID, detail="the fake engine samples no rows"))
+
+    def write_rows(self, table: Table, part: Part, request: RowsRequest) -> WrittenRows:
+        return none_written(request.specs, Failure(reason=Reason.INVALID, detail="the fake engine writes no rows"))
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         if table.storage == "sql":

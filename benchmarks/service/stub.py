@@ -11,10 +11,13 @@ from execution_engine.engines.protocol import (
     Measured,
     MeasurementRequest,
     Part,
+    RowsRequest,
     ScanReport,
     Table,
     Unit,
+    WrittenRows,
     none_failing,
+    none_written,
 )
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -48,6 +51,10 @@ class StubEngine:
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """There are none."""
         return none_failing(specs, NOTHING)
+
+    def write_rows(self, table: Table, part: Part, request: RowsRequest) -> WrittenRows:
+        """There are none."""
+        return none_written(request.specs, NOTHING)
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """Unknown, so that every run measures anew."""

@@ -125,6 +125,45 @@ class FailingRows:
     failures: Mapping[str, Failure] = field(default_factory=dict)
 
 
+BROKEN = "assay_broken"  # the column of texts that says which metrics a row breaks
+ROWS_FILE = "rows.parquet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsRequest:
+    """The rows that break metrics, to be written as parquet into ``bad``, a local folder that is there and empty.
+
+    ``good``: the same for all other rows; empty: they are not written. ``constants`` are columns of one text for all
+    bad rows. Of ``hidden`` columns, in lower case, only hashes under ``hash_key`` are written, without a key nothing.
+    ``row_key`` are the columns whose values become the column ``assay_key``.
+    """
+
+    specs: tuple[MetricSpec, ...]
+    bad: str
+    good: str = ""
+    limit: int | None = None  # of bad rows; None: all
+    constants: Mapping[str, str] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
+    hash_key: bytes | None = field(default=None, repr=False)
+    row_key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenRows:
+    """How many rows were written; ``failures`` says, by their texts, why some metrics have none.
+
+    ``is_cut``: there are more bad rows than the limit. ``by``: who read them, kernels or spark. ``fingerprint`` is of
+    the files that were read.
+    """
+
+    bad: int = 0
+    good: int = 0
+    is_cut: bool = False
+    by: str = ""
+    fingerprint: str | None = None
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+
+
 class Engine(Protocol):
     """Reads one kind of storage."""
 
@@ -138,6 +177,9 @@ class Engine(Protocol):
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
         """Up to ``limit`` rows, 1,000 at most, that break the metrics; why there are none is data too."""
+
+    def write_rows(self, table: Table, part: Part, request: RowsRequest) -> WrittenRows:
+        """Write the rows that break metrics, whole or not at all where a metric of the request has a failure."""
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """Changes whenever the files of the part do, found without reading data; None where there is none."""
@@ -161,6 +203,11 @@ class Engine(Protocol):
 def none_failing(specs: Sequence[MetricSpec], failure: Failure) -> FailingRows:
     """No rows can be told, for one reason."""
     return FailingRows(failures={spec.text: failure for spec in specs})
+
+
+def none_written(specs: Sequence[MetricSpec], failure: Failure) -> WrittenRows:
+    """No rows can be written, for one reason."""
+    return WrittenRows(failures={spec.text: failure for spec in specs})
 
 
 def failed(reason: Reason, detail: str) -> Measured:

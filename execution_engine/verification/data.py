@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from assay.catalog.profile import check_options
 from execution_engine.engines.files.listing import kind_of, kind_of_folder
 from execution_engine.engines.native.local_scan import report_without_spark
-from execution_engine.engines.protocol import WHOLE, Engine, FailingRows, MeasurementRequest, ScanReport, Table
+from execution_engine.engines.native.rows import write_without_spark
+from execution_engine.engines.protocol import (
+    WHOLE,
+    Engine,
+    FailingRows,
+    MeasurementRequest,
+    RowsRequest,
+    ScanReport,
+    Table,
+    WrittenRows,
+)
 from execution_engine.engines.registry import engine_for
 from execution_engine.metrics.spec import MetricSpec
 
@@ -53,6 +63,25 @@ def read_failing_rows(
     from execution_engine.engines.spark.sources import frame_source
 
     return failing_rows(frame_source(data, name), specs, limit)
+
+
+def write_rows(
+    data: "DataFrame | Table | str | Path",
+    name: str,
+    engine: Engine | None,
+    specs: Sequence[MetricSpec],
+    *,
+    good: str,
+    bad: str,
+) -> WrittenRows:
+    """Write the rows of a table that break the metrics to one folder, and the others to another; both are empty yet."""
+    if not isinstance(data, Table | str | Path):
+        raise TypeError("a DataFrame is split by its own where(): name files or a table")
+    table = table_of(data, name)
+    request = RowsRequest(specs=tuple(specs), bad=bad, good=good)
+    return write_without_spark(table, WHOLE, request) or (engine or engine_for(table.storage)).write_rows(
+        table, WHOLE, request
+    )
 
 
 def name_of(data: "DataFrame | Table | str | Path") -> str:

@@ -180,6 +180,12 @@ def broken_metrics(result: VerificationResult) -> tuple[MetricSpec, ...]:
     return tuple(dict.fromkeys(spec for spec in specs if not spec.by and METRICS[spec.name].is_of_rows))
 
 
+def constraints_without_rows(result: VerificationResult) -> list[str]:
+    """The texts of the constraints that failed and that no single row breaks."""
+    specs = set(broken_metrics(result))
+    return [broken.constraint for broken in result.failed if specs.isdisjoint(request.spec for request in broken.asks)]
+
+
 def columns_and_rows(sample: FailingRows) -> Sequence[dict[str, object]]:
     """Each row as a JSON object: its values by column, and what it breaks."""
     return [

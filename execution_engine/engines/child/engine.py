@@ -15,12 +15,15 @@ from execution_engine.engines.protocol import (
     Measured,
     MeasurementRequest,
     Part,
+    RowsRequest,
     ScanReport,
     Table,
     TooLate,
     Unit,
+    WrittenRows,
     is_done,
     none_failing,
+    none_written,
     too_late,
     wait_for,
 )
@@ -76,6 +79,14 @@ class BoundedEngine(ListedFiles, ABC):
             return sample
         except UnableToAnswer as error:
             return none_failing(specs, error.failure)
+
+    def write_rows(self, table: Table, part: Part, request: RowsRequest) -> WrittenRows:
+        """As the engine's; none where it passes its deadline or its memory."""
+        try:
+            written: WrittenRows = self.ask("write_rows", table, part, request).result
+            return written
+        except UnableToAnswer as error:
+            return none_written(request.specs, error.failure)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else by Spark from the column; None where unreadable."""

@@ -26,6 +26,7 @@ from .language import (
     Negation,
     Node,
     RegexMatch,
+    Surely,
     TextContainment,
     Truth,
     UnableToTell,
@@ -116,6 +117,8 @@ def _met(node: Node, batch: RowBatch) -> Met:
             return Met(yes=np.full(batch.rows, node.value))
         case Negation():
             return ~batch.met(node.of)
+        case Surely():
+            return Met(yes=batch.met(node.of).yes)
         case Conjunction():
             return batch.met(node.left) & batch.met(node.right)
         case Disjunction():

@@ -108,6 +108,10 @@ class Negation(_OfOne):
     """Not met; NULL stays NULL."""
 
 
+class Surely(_OfOne):
+    """Met, and not NULL: what is NULL is not met."""
+
+
 class IsNull(_OfOne):
     """Whether there is no value."""
 
@@ -272,6 +276,8 @@ def _value_node(tree: exp.Expr) -> Node:
             return ColumnNode(name=tree.name.lower())
         case exp.Anonymous():
             name, arguments = tree.name.lower(), [_node(argument) for argument in tree.expressions]
+            if name == "coalesce" and arguments[1:] == [Truth(value=False)]:
+                return Surely(of=arguments[0])
             if (call := _CALLS.get(name)) is None or len(arguments) != 1:
                 raise UnableToTell(f"{name} is Spark's to answer")
             return call(of=arguments[0])

@@ -13,6 +13,7 @@ from execution_engine.engines.column_types import quote
 from execution_engine.engines.files.listing import ListedFiles, UnableToListFiles, list_partitions
 from execution_engine.engines.native.local_scan import report_of_small_part
 from execution_engine.engines.native.profiles import profiles_told
+from execution_engine.engines.native.rows import write_without_spark
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,
@@ -20,13 +21,17 @@ from execution_engine.engines.protocol import (
     Measured,
     MeasurementRequest,
     Part,
+    RowsRequest,
     ScanReport,
     SparkOptions,
     Table,
     Unit,
+    WrittenRows,
     none_failing,
+    none_written,
 )
 from execution_engine.engines.spark.measures.failing import failing_rows
+from execution_engine.engines.spark.measures.rows import write_by_spark
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -120,6 +125,14 @@ class SparkEngine(ListedFiles):
             return failing_rows(open_source(self.session, table, part), specs, limit)
         except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS) as error:
             return none_failing(specs, _failure(error, table.name))
+
+    def write_rows(self, table: Table, part: Part, request: RowsRequest) -> WrittenRows:
+        """Write the rows that break metrics: by the kernels where they know all conditions, else by Spark."""
+        try:
+            here = write_without_spark(table, part, request)
+            return here or write_by_spark(open_source(self.session, table, part), request)
+        except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS) as error:
+            return none_written(request.specs, _failure(error, table.name))
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else from the column; None where neither can."""

@@ -22,10 +22,13 @@ from execution_engine.engines.protocol import (
     Measured,
     MeasurementRequest,
     Part,
+    RowsRequest,
     ScanReport,
     Table,
     Unit,
+    WrittenRows,
     none_failing,
+    none_written,
 )
 from execution_engine.engines.spec_check import check_spec, conditions_of, settled
 from execution_engine.guard import UnableToAllow
@@ -81,6 +84,11 @@ class SqlEngine:
         """None: rows are sampled in the lake only."""
         detail = f"{table.name} lies outside the lake; rows are sampled in the lake only"
         return none_failing(specs, Failure(reason=Reason.INVALID, detail=detail))
+
+    def write_rows(self, table: Table, part: Part, request: RowsRequest) -> WrittenRows:
+        """None: rows are written in the lake only."""
+        detail = f"{table.name} lies outside the lake; rows are written in the lake only"
+        return none_written(request.specs, Failure(reason=Reason.INVALID, detail=detail))
 
     def fingerprint(self, table: Table, part: Part) -> str | None:
         """None: a database does not say whether its rows have changed."""

@@ -1,5 +1,6 @@
 """``assay verify``: check a table against a file of checks, without server or database."""
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,8 @@ from execution_engine.verification import (
     ResultKey,
     Status,
     UnableToReadRepository,
+    Verification,
+    VerificationResult,
     VerificationSuite,
 )
 from execution_engine.verification.checks_file import UnableToReadChecks, read_checks
@@ -43,21 +46,7 @@ class Command(Base):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which table, which checks, and what to show."""
-        parser.add_argument(
-            "table", help="path or URL of parquet, ORC, CSV or JSON, by its name; or a table of Spark's catalog"
-        )
-        parser.add_argument("--checks", required=True, type=Path, metavar="FILE", help="the checks, in YAML")
-        parser.add_argument("--name", default="", help="what the checks call the table (default: its last part)")
-        parser.add_argument(
-            *("--option", "-o"),
-            action="append",
-            default=[],
-            metavar="KEY=VALUE",
-            help="how CSV or JSON is read, such as delimiter=';'; may be repeated",
-        )
-        parser.add_argument(
-            "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which result on to exit above 0"
-        )
+        add_arguments_of_checks(parser)
         parser.add_argument("--failing-rows", type=int, default=0, metavar="N", help="show up to N rows that fail")
         parser.add_argument("--repository", type=Path, metavar="FILE", help="keep the metrics in this file of JSON")
         parser.add_argument("--date", default="", help="what the metrics are kept under (needed with --repository)")
@@ -68,32 +57,10 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Every constraint with its status, and rows that fail where they were asked for."""
         try:
-            checks = read_checks(options["checks"])
-            table = table_of(
-                options["table"], options["name"] or name_of(options["table"]), key_values(options["option"])
-            )
             console = Console(stderr=True)
             is_quiet = options["json"] or not console.is_terminal
             with nullcontext() if is_quiet else console.status(f"measuring {options['table']} …"):
-                suite = VerificationSuite(engine=engine_of_storage(table.storage))
-                verification = suite.on(table).add_check(*checks.checks)
-                for name, where in checks.tables.items():
-                    verification = verification.with_table(name, where)
-                if options["repository"] is not None:
-                    try:
-                        at = datetime.fromisoformat(options["date"])
-                    except ValueError:
-                        raise UnableToRun(
-                            f"--date {options['date']!r} is no date: write it as 2026-03-10, for the day of the data"
-                        ) from None
-                    key = ResultKey.of(at, table=table.name)
-                    verification = verification.use_repository(FileRepository(options["repository"]), key)
-                result = verification.run()
-                answer = result.to_dict()
-                for row, line in zip(answer["constraints"], checks.lines, strict=True):
-                    row["place"] = f"{options['checks']}:{line}"
-                    if row["status"] == "error":
-                        row["message"] = f"{row['place']}: {row['message']}"
+                verification, result, answer = verify(options)
                 if options["failing_rows"] > 0 and result.failed:
                     sample = verification.failing_rows(result, options["failing_rows"])
                     failures = {name: str(failure) for name, failure in sample.failures.items()}
@@ -125,3 +92,51 @@ class Command(Base):
                 cells = ["" if value is None else escape(str(value)[:MOST_SHOWN]) for value in row["row"].values()]
                 rows.add_row(*cells, escape("\n".join(row["breaks"])))
             console.print(rows)
+
+
+def add_arguments_of_checks(parser: CommandParser) -> None:
+    """Which table, which checks, and from which result on to exit above 0."""
+    parser.add_argument(
+        "table", help="path or URL of parquet, ORC, CSV or JSON, by its name; or a table of Spark's catalog"
+    )
+    parser.add_argument("--checks", required=True, type=Path, metavar="FILE", help="the checks, in YAML")
+    parser.add_argument("--name", default="", help="what the checks call the table (default: its last part)")
+    parser.add_argument(
+        *("--option", "-o"),
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="how CSV or JSON is read, such as delimiter=';'; may be repeated",
+    )
+    parser.add_argument(
+        "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which result on to exit above 0"
+    )
+
+
+def verify(options: Mapping[str, Any]) -> tuple[Verification, VerificationResult, dict[str, Any]]:
+    """The verification that the options of a command ask for, what came of it, and that as JSON with its lines.
+
+    Raises UnableToReadChecks, UnableToReadRepository and ValueError.
+    """
+    checks = read_checks(options["checks"])
+    table = table_of(options["table"], options["name"] or name_of(options["table"]), key_values(options["option"]))
+    suite = VerificationSuite(engine=engine_of_storage(table.storage))
+    verification = suite.on(table).add_check(*checks.checks)
+    for name, where in checks.tables.items():
+        verification = verification.with_table(name, where)
+    if options.get("repository") is not None:
+        try:
+            at = datetime.fromisoformat(options["date"])
+        except ValueError:
+            raise UnableToRun(
+                f"--date {options['date']!r} is no date: write it as 2026-03-10, for the day of the data"
+            ) from None
+        key = ResultKey.of(at, table=table.name)
+        verification = verification.use_repository(FileRepository(options["repository"]), key)
+    result = verification.run()
+    answer = result.to_dict()
+    for row, line in zip(answer["constraints"], checks.lines, strict=True):
+        row["place"] = f"{options['checks']}:{line}"
+        if row["status"] == "error":
+            row["message"] = f"{row['place']}: {row['message']}"
+    return verification, result, answer

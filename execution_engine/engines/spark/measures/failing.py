@@ -1,16 +1,12 @@
 """Samples of the rows that break metrics: those that a row-wise metric counts out, and those whose key is repeated."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from execution_engine.engines.column_types import quote
-from execution_engine.engines.gathering import Keyed, condition_of
 from execution_engine.engines.protocol import FailingRow, FailingRows
+from execution_engine.engines.row_rules import RowRule, row_rules
 from execution_engine.engines.spark.failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from execution_engine.engines.spark.sources import SparkSource
-from execution_engine.engines.spec_check import check_spec, settled
-from execution_engine.metrics.definition import Keys
-from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.frequencies import Frequencies
 from execution_engine.outcome import Failure, Reason
@@ -29,56 +25,33 @@ def failing_rows(source: SparkSource, specs: Sequence[MetricSpec], limit: int) -
 
     Keys that are repeated are found first, all of them by one job more.
     """
-    meant = {settled(spec, source.columns): spec.text for spec in specs}
-    wrong: dict[str, Failure] = {}
-    for spec in meant:
-        if (failure := check_spec(spec, source.kinds, source.name, engine="spark")) is not None:
-            wrong[spec.text] = failure
-        elif not METRICS[spec.name].is_of_rows:
-            detail = f"{spec.text} is of all rows together: no single row breaks it"
-            wrong[spec.text] = Failure(reason=Reason.INVALID, detail=detail)
-    sound = [spec for spec in meant if spec.text not in wrong and source.rows != 0]
-    outcomes = _repeated(source, [spec for spec in sound if METRICS[spec.name].repeats_break])
+    rules, wrong = row_rules(specs, source.columns, source.kinds, source.name, source.write)
+    sound = [rule for rule in rules if source.rows != 0]
+    outcomes = _repeated(source, [rule for rule in sound if rule.repeated is not None])
     wrong |= {text: outcome for text, outcome in outcomes.items() if isinstance(outcome, Failure)}
     conditions = {text: outcome for text, outcome in outcomes.items() if isinstance(outcome, str)}
-    for spec in sound:
-        if not METRICS[spec.name].repeats_break:
-            breaks = METRICS[spec.name].breaks
-            assert breaks is not None
-            conditions[spec.text] = _with_where(source, spec, breaks(spec, source.write))
-    result = _isolated(source, conditions, max(0, min(limit, MOST_ROWS)), wrong)
-    texts = {spec.text: text for spec, text in meant.items()}  # as they were asked for
-    rows = tuple(replace(row, breaks=tuple(texts[text] for text in row.breaks)) for row in result.rows)
-    return replace(result, rows=rows, failures={texts[text]: failure for text, failure in result.failures.items()})
+    conditions |= {rule.text: rule.condition for rule in sound if rule.repeated is None}
+    return _isolated(source, conditions, max(0, min(limit, MOST_ROWS)), wrong)
 
 
-def _repeated(source: SparkSource, specs: Sequence[MetricSpec]) -> dict[str, str | Failure]:
+def _repeated(source: SparkSource, rules: Sequence[RowRule]) -> dict[str, str | Failure]:
     """For each, the condition that a row's key is among those found more than once."""
-    keyed = {}
-    for spec in specs:
-        groupings = METRICS[spec.name].groupings
-        assert groupings is not None
-        keyed[spec] = Keyed(grouping=groupings(spec)[0], where=condition_of(spec, source.write))
-    counted = pulled(source, list(dict.fromkeys(keyed.values()))) if keyed else {}
+    counted = pulled(source, list(dict.fromkeys(rule.repeated for rule in rules if rule.repeated))) if rules else {}
     outcomes: dict[str, str | Failure] = {}
-    for spec, grouping in keyed.items():
-        match counted[grouping]:
+    for rule in rules:
+        assert rule.repeated is not None
+        match counted[rule.repeated]:
             case Failure() as failure:
-                outcomes[spec.text] = failure
+                outcomes[rule.text] = failure
             case Frequencies(whole=whole, with_nulls=with_nulls):
-                keys = [*whole.repeated, *(with_nulls.repeated if METRICS[spec.name].counts is Keys.ALL else ())]
+                keys = [*whole.repeated, *(with_nulls.repeated if rule.nulls else ())]
                 key_list = ", ".join(str(int(key)) for key in keys[:MOST_KEYS]) or "null"
-                broken = f"{source.write.hash_of(spec.columns)} in ({key_list})"
-                outcomes[spec.text] = _with_where(source, spec, broken)
+                broken = f"{source.write.hash_of(rule.repeated.grouping.columns)} in ({key_list})"
+                outcomes[rule.text] = f"{rule.where} and ({broken})" if rule.where else broken
             case _:
                 why = "has too many rows to name those whose keys are repeated; ask for fewer partitions"
-                outcomes[spec.text] = Failure(reason=Reason.INVALID, detail=f"{source.name} {why}")
+                outcomes[rule.text] = Failure(reason=Reason.INVALID, detail=f"{source.name} {why}")
     return outcomes
-
-
-def _with_where(source: SparkSource, spec: MetricSpec, broken: str) -> str:
-    where = condition_of(spec, source.write)
-    return broken if where is None else f"{where} and ({broken})"
 
 
 def _isolated(source: SparkSource, conditions: Conditions, limit: int, wrong: Mapping[str, Failure]) -> FailingRows:

@@ -1,0 +1,267 @@
+"""The rows that break metrics, found and written by the kernels: a row group that its footer clears is not read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from urllib.parse import urlsplit
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from execution_engine.engines.column_types import expressions
+from execution_engine.engines.files.footers import assertion_columns, read_columns
+from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, read_footer
+from execution_engine.engines.protocol import Part, RowsRequest, Table, WrittenRows
+from execution_engine.engines.row_files import Flags, RowsFile, bad_rows, broken_texts, doubled_column
+from execution_engine.engines.row_rules import RowRule, row_rules
+from execution_engine.engines.spec_check import kinds_of
+from execution_engine.metrics.expressions import Expressions
+from execution_engine.outcome import Failure, Reason
+
+from .evaluation import RowBatch
+from .hashing import key_hashes
+from .language import ColumnNode, Node, UnableToTell, compiled, names_in
+from .local_scan import stored_columns
+from .partials import keyless
+from .pruning import Bounds, outcomes
+from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, UnableToReadPiece, batches
+from .values import Numbers
+
+MOST_KEYED_ROWS = 50_000_000  # whose keys are held at once, in 400 MB
+_WHOLE_NUMBERS = {"INT32", "INT64"}
+
+
+def write_without_spark(table: Table, part: Part, request: RowsRequest) -> WrittenRows | None:
+    """Write the rows of local parquet files; None where anything in it is Spark's to answer or to refuse."""
+    if table.storage != "parquet" or urlsplit(table.location).scheme not in ("", "file"):
+        return None
+    try:
+        listing = list_part(table, part)
+        if not listing.files or listing.filtered:
+            return None
+        return _written(table, listing, request)
+    except (UnableToListFiles, UnableToTell, UnableToReadPiece, pa.ArrowException):
+        return None
+
+
+def _written(table: Table, listing: Listing, request: RowsRequest) -> WrittenRows:
+    columns = assertion_columns(read_columns(listing) | dict.fromkeys(listing.folder_columns, "string"))
+    write = expressions(columns)
+    rules, failures = row_rules(request.specs, columns, kinds_of(columns), table.name, write)
+    if failures:
+        return WrittenRows(failures=failures)
+    if doubled := doubled_column([*listing.schema.names, *listing.folder_columns], request):
+        detail = f"{table.name} has a column {doubled} already, which bad rows get from Assay: rename it"
+        failure = Failure(reason=Reason.INVALID, detail=detail)
+        return WrittenRows(failures={spec.text: failure for spec in request.specs})
+    marking = _Marking(listing=listing, rules=tuple(rules), write=write, columns=columns)
+    bad, good = RowsFile(request.bad), RowsFile(request.good) if request.good else None
+    is_cut = False
+    with ExitStack() as files:
+        for file in filter(None, (bad, good)):
+            files.enter_context(file)
+        for rows, flags in marking.marked(with_good=good is not None):
+            some = np.logical_or.reduce(flags) if flags else np.zeros(rows.num_rows, dtype=np.bool_)
+            if good is not None:
+                good.add(rows.filter(pa.array(~some)))
+            room = None if request.limit is None else request.limit - bad.rows
+            chosen = np.flatnonzero(some)[:room]
+            is_cut = room is not None and int(some.sum()) > room
+            broken = broken_texts([flag[chosen] for flag in flags], [rule.text for rule in rules])
+            bad.add(bad_rows(rows.take(pa.array(chosen)), broken, request, listing.fingerprint))
+            if is_cut:
+                break
+    return WrittenRows(
+        bad=bad.rows, good=good.rows if good else 0, is_cut=is_cut, by="kernels", fingerprint=listing.fingerprint
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Marking:
+    """Which rows of files break which rules; UnableToTell where a rule is Spark's to answer."""
+
+    listing: Listing
+    rules: Sequence[RowRule]
+    write: Expressions
+    columns: Mapping[str, str]
+
+    def marked(self, *, with_good: bool) -> Iterator[tuple[pa.Table, list[Flags]]]:
+        """Rows with the flags of each rule, first none of them; without good rows only batches that have bad ones."""
+        names = {name for node in self.nodes if node for name in names_in(node)}
+        names |= {column.name for key in self.keys for column in key}
+        stored = stored_columns(self.listing, self.columns)
+        if missing := sorted(names - stored.keys()):
+            raise UnableToTell(f"{missing[0]} is no plain column of the files")
+        needed = {name: stored[name] for name in names}
+        yield self.schema.empty_table(), [np.zeros(0, dtype=np.bool_) for _ in self.rules]
+        pieces = list(self._pieces())
+        repeated = self._repeated(pieces, needed)
+        for piece in pieces:
+            for group in piece.groups:
+                flags = self._flags(replace(piece, groups=(group,)), needed, repeated)
+                if with_good or any(flag.any() for flag in flags):
+                    yield from self._rows(piece, group, flags, with_good=with_good)
+
+    @cached_property
+    def nodes(self) -> list[Node | None]:
+        return [compiled(rule.condition) if rule.condition else None for rule in self.rules]
+
+    @cached_property
+    def keys(self) -> list[tuple[ColumnNode, ...]]:
+        """The columns whose values are the key of each rule; none where it has a condition."""
+        keys = []
+        for rule in self.rules:
+            names = rule.repeated.grouping.columns if rule.repeated else ()
+            nodes = tuple(compiled(self.write.column(name)) for name in names)
+            keys.append(tuple(node for node in nodes if isinstance(node, ColumnNode)))
+        return keys
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """That of the newest file, with the columns that folders name."""
+        schema = self.listing.schema.remove_metadata()
+        for name in self.listing.folder_columns:
+            schema = schema.append(pa.field(name, pa.string()))
+        return schema
+
+    def _pieces(self) -> Iterator[Piece]:
+        for file in self.listing.files:
+            footer = self.listing.footer if file is self.listing.newest else None
+            footer = footer or read_footer(self.listing.root.filesystem, file)
+            folders = {name.lower(): value for name, value in self.listing.folder_values(file).items()}
+            groups = tuple(at for at in range(footer.num_row_groups) if footer.row_group(at).num_rows)
+            yield Piece(
+                path=file.path, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders, footer=footer
+            )
+
+    def _repeated(self, pieces: Sequence[Piece], needed: Mapping[str, object]) -> list[Numbers]:
+        """The sorted hashes of the keys that several rows have, for each rule; one pass over all keys."""
+        hashes: list[list[Numbers]] = [[] for _ in self.rules]
+        keyed = [at for at, key in enumerate(self.keys) if key]
+        rows = sum(piece.footer.num_rows for piece in pieces if piece.footer)
+        if keyed and rows > MOST_KEYED_ROWS:
+            raise UnableToTell("so many keys are Spark's to count")
+        names = {column.name for key in self.keys for column in key}
+        for piece in pieces if keyed else ():
+            own = {name: needed[name] for name in names | self._where_names}
+            for batch in batches(piece, own):  # type: ignore[arg-type]
+                for at in keyed:
+                    own_hashes, counts = self._hashes(at, batch)
+                    hashes[at].append(own_hashes[counts])
+        return [_repeated_in(parts) for parts in hashes]
+
+    @cached_property
+    def _where_names(self) -> set[str]:
+        wheres = (rule.where for rule in self.rules if rule.repeated and rule.where)
+        return {name for where in wheres for name in names_in(compiled(where))}
+
+    def _hashes(self, at: int, batch: RowBatch) -> tuple[Numbers, Flags]:
+        """The hash of each row's key, and which rows count."""
+        rule, values = self.rules[at], [batch.values(node) for node in self.keys[at]]
+        assert rule.repeated is not None
+        counts = np.ones(batch.rows, dtype=np.bool_)
+        if rule.where:
+            counts = batch.met(compiled(rule.where)).yes.copy()
+        null = None if rule.nulls else keyless(values, rule.repeated.grouping.partial)
+        return key_hashes(values), counts if null is None else counts & ~null
+
+    def _flags(self, piece: Piece, needed: Mapping[str, object], repeated: Sequence[Numbers]) -> list[Flags]:
+        """Which rows of one row group break each rule."""
+        assert piece.footer is not None
+        group = piece.footer.row_group(piece.groups[0])
+        bounds = _bounds(group)
+        rows = group.num_rows
+        open_rules = [
+            at
+            for at, node in enumerate(self.nodes)
+            if (True in outcomes(node, bounds.get) if node else len(repeated[at]) > 0)
+        ]
+        names = {name for at in open_rules for name in self._names(at)}
+        flags = [np.zeros(rows, dtype=np.bool_) for _ in self.rules]
+        start = 0
+        for batch in batches(piece, {name: needed[name] for name in names}) if open_rules else ():  # type: ignore[misc]
+            for at in open_rules:
+                node = self.nodes[at]
+                if node is not None:
+                    met = batch.met(node).yes
+                else:
+                    hashes, counts = self._hashes(at, batch)
+                    met = counts & _among(hashes, repeated[at])
+                flags[at][start : start + batch.rows] = met
+            start += batch.rows
+        return flags
+
+    def _names(self, at: int) -> set[str]:
+        node, where = self.nodes[at], self.rules[at].where
+        if node is not None:
+            return set(names_in(node))
+        return {column.name for column in self.keys[at]} | (set(names_in(compiled(where))) if where else set())
+
+    def _rows(
+        self, piece: Piece, group: int, flags: Sequence[Flags], *, with_good: bool
+    ) -> Iterator[tuple[pa.Table, list[Flags]]]:
+        """The whole rows of one row group, in batches; without good rows only the bad ones."""
+        assert piece.footer is not None
+        metadata = piece.footer.row_group(group)
+        row_bytes = metadata.total_byte_size / max(metadata.num_rows, 1)
+        size = min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(row_bytes, 1))))
+        start = 0
+        with pq.ParquetFile(piece.path, metadata=piece.footer, pre_buffer=False) as parquet:
+            for batch in parquet.iter_batches(size, [group], use_threads=False):
+                own = [flag[start : start + batch.num_rows] for flag in flags]
+                start += batch.num_rows
+                if not with_good:
+                    chosen = np.flatnonzero(np.logical_or.reduce(own))
+                    if not len(chosen):
+                        continue
+                    batch, own = batch.take(pa.array(chosen)), [flag[chosen] for flag in own]
+                yield self._fitted(batch, piece), own
+
+    def _fitted(self, batch: pa.RecordBatch, piece: Piece) -> pa.Table:
+        """The rows in the columns of the newest file: one that their file has not is null."""
+        own = {name.lower(): at for at, name in enumerate(batch.schema.names)}
+        columns = []
+        for column in self.schema:
+            name = column.name.lower()
+            if name in piece.folders:
+                columns.append(pa.repeat(pa.scalar(piece.folders[name], pa.string()), batch.num_rows))
+            elif name in own:
+                columns.append(batch.column(own[name]).cast(column.type))
+            else:
+                columns.append(pa.nulls(batch.num_rows, column.type))
+        return pa.table(columns, schema=self.schema)
+
+
+def _repeated_in(parts: Sequence[Numbers]) -> Numbers:
+    if not parts:
+        return np.zeros(0, dtype=np.int64)
+    ordered = np.sort(np.concatenate(parts))
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
+def _among(hashes: Numbers, ordered: Numbers) -> Flags:
+    places = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
+    found: Flags = ordered[places] == hashes
+    return found
+
+
+def _bounds(group: pq.RowGroupMetaData) -> dict[str, Bounds]:
+    """What the footer of a row group tells of its plain columns."""
+    bounds = {}
+    for at in range(group.num_columns):
+        column = group.column(at)
+        statistics = column.statistics
+        if "." in column.path_in_schema or statistics is None or not statistics.has_null_count:
+            continue
+        is_whole = column.physical_type in _WHOLE_NUMBERS and statistics.has_min_max
+        low, high = (statistics.min, statistics.max) if is_whole else (None, None)
+        is_plain = type(low) is int and type(high) is int  # no date, time or decimal
+        bounds[column.path_in_schema.lower()] = Bounds(
+            rows=group.num_rows,
+            nulls=statistics.null_count,
+            low=low if is_plain else None,
+            high=high if is_plain else None,
+        )
+    return bounds
