@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from execution_engine.engines.spec_check import Kinds, check_spec, settled
 from execution_engine.metrics.definition import Keys
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.registry import METRICS
@@ -11,6 +10,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from .gathering import Keyed, condition_of
+from .spec_check import Kinds, check_spec, settled
 
 
 @dataclass(frozen=True, kw_only=True)
