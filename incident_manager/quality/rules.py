@@ -132,6 +132,25 @@ def overlapping(facts: Facts, window: Window) -> Facts:
     )
 
 
+def instants(facts: Facts) -> Iterator[datetime]:
+    """Every instant at which something of what is known begins or ends: ``judge`` says one thing of all between two."""
+    intervals = [
+        *(check.windows for check in facts.checks),
+        *(windows for spoilt in facts.spoilt for windows in (spoilt.windows, spoilt.parts)),
+        [claim.window for claim in facts.claims],
+        *(own for known in (facts.held, facts.waiting, facts.incomplete) for own in known.values()),
+    ]
+    for windows in intervals:
+        for window in windows:
+            yield from (window.start, window.end)
+    bounds = [(test.judges_from, test.undeclared_to, test.declared_from, test.scheduled_to) for test in facts.tests]
+    if calendar := facts.calendar:
+        bounds.append((calendar.retention_start, calendar.due_to, calendar.ended_to, None))
+    yield from (at for bound in bounds for at in bound if at is not None)
+    for source in facts.sources:
+        yield from instants(source.facts)
+
+
 # What of a test's partitions is due though nobody has asked for a run of it yet (pure).
 
 

@@ -23,6 +23,7 @@ OF_LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable
 FARES = "datasets/mart.trip_fares"
 FORMS = (
     "back-fill",
+    "first-runs",
     "report",
     "suggest",
     "decide",

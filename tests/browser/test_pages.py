@@ -15,7 +15,7 @@ def test_the_catalogue_shows_open_incidents_before_all_else(
     page.goto("/")
     first = page.locator("#matrix tbody tr").first
     expect(first).to_contain_text("mart.trip_fares")
-    expect(first.locator(".pill.fail")).to_have_count(3)  # the table, and two of its categories
+    expect(first.locator(".pill.fail, .sign.fail")).to_have_count(3)  # the table, and two of its categories
     expect(page.locator(".incident-card")).to_have_count(1)  # of the root cause alone
     expect(page.locator(".incident-card")).to_contain_text("2026-03-09 is not complete 12 h after its end")
     expect(page.locator(".incident-card")).to_contain_text("with it completeness")

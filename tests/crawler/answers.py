@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from django.db.models import Max, Min
 from django.test import Client
+from django.utils.html import escape
 
 from alerting.models import Standing
 from assay.models import Dataset
@@ -15,7 +16,9 @@ WORST_FIRST = ("bad", "unknown", "reported", "untested", "good")
 NOT_YET = ("not there yet", "not judged yet")  # a strict gate blocks what nobody has judged, also before it is due
 PILL = r"<span class=\"pill [^>]*>(?:<svg.*?</svg>)?([^<]+)</span>"
 HEADLINE = re.compile(rf"<h1>[^<]*{PILL}", re.DOTALL)
-ROW = re.compile(rf"<th scope=\"row\">(?:(?!</th>).)*</th>\s*<td>{PILL}", re.DOTALL)  # of a dataset, up to its status
+ROW = re.compile(
+    rf"<th scope=\"row\">(?:(?!</th>).)*</th>\s*<td class=\"stands\">{PILL}", re.DOTALL
+)  # of a dataset, up to its status
 
 
 def disagreements(client: Client, pages: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
@@ -70,13 +73,14 @@ def _of(
         yield f"{name}: its page says good, and the gate blocks: {gate['reasons'][:2]}"
     if WORST_FIRST.index(shown) > WORST_FIRST.index(look_up["status"]) and look_up["status"] in ("bad", "unknown"):
         yield f"{name}: its page says {shown}, and the look-up {look_up['status']}: {look_up['reasons'][:2]}"
-    listed = [status for status in WORST_FIRST if f">{name}<" in matrix[status]]
+    link = f'<a href="{escape(address)}">'
+    listed = [status for status in WORST_FIRST if link in matrix[status]]
     if listed != [shown]:
         yield f"{name}: its page says {shown}, and the catalogue lists it under {listed}"
 
 
 def _matrix(client: Client, status: str) -> str:
-    return client.get("/", {"status": status}, headers={"HX-Request": "true"}).content.decode()
+    return client.get("/", {"status": status, "whose": "all"}, headers={"HX-Request": "true"}).content.decode()
 
 
 def _rows(catalogue: str) -> dict[str, str]:

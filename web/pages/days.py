@@ -1,5 +1,6 @@
 """How the tests of a dataset stand, its days by category, the results on one day, and those of one test."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,13 +44,13 @@ from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
 from incident_manager.backtests.services import Backtest, run_of
 from incident_manager.quality.now import of_category
-from incident_manager.quality.rules import Facts, RangeRequest, ReasonKind, judge
+from incident_manager.quality.rules import Facts, RangeRequest, ReasonKind, instants, judge
 from incident_manager.quality.rules import QualityStatus as Quality
-from incident_manager.quality.selectors import window_facts
+from incident_manager.quality.selectors import window_facts, window_facts_of_all
 from web.rendering.charts import ChartUnit, Plot, WindowResult, plot_of, unit_of
 from web.rendering.findings import GroupSummary, groups_of
 from web.rendering.headline import reason_text
-from web.rendering.status import RANK, WORDS, DisplayStatus, look_of, plain, status_of
+from web.rendering.status import RANK, WORDS, DisplayStatus, Stretch, look_of, plain, status_of
 
 from .page_policy import Zoom
 
@@ -206,14 +207,10 @@ def day_grid(dataset: Dataset, facts: Facts, *, now: datetime) -> dict[str, Any]
     ``labels`` of the columns, oldest first, and ``rows`` for each category that is tested or reported: its ``days``,
     and the status of its tests of the ``whole_table``.
     """
-    columns: tuple[Window, ...] = ()
-    labels: tuple[str, ...] = ()
+    columns, labels = _newest_days(dataset, now)
     partitions = Facts(dataset=dataset.full_name)
     healed = defaultdict[str, list[Window]](list)  # windows on which a test of partitions broke, and has held since
-    if partitioning := _day_partitioning(dataset.partitioning):
-        last = partitioning.at(now)
-        columns = (*partitioning.previous(last, COLUMNS - 1), last)
-        labels = tuple(map(partitioning.key, columns))
+    if columns:
         span = Window(start=columns[0].start, end=columns[-1].end)
         partitions = _of_scope(window_facts(dataset, span, now=now), whole_table=False)
         flips = Flip.objects.filter(
@@ -237,6 +234,54 @@ def day_grid(dataset: Dataset, facts: Facts, *, now: datetime) -> dict[str, Any]
             rows.append({"category": category, "days": fields, "whole_table": status})
     has_whole_table = any(row["whole_table"] is not DisplayStatus.NONE for row in rows)
     return {"labels": labels, "rows": rows, "has_whole_table": has_whole_table}
+
+
+def _newest_days(dataset: Dataset, now: datetime) -> tuple[tuple[Window, ...], tuple[str, ...]]:
+    """The last 28 partitions (days, where partitions are hours), oldest first, and their keys; none without any."""
+    partitioning = _day_partitioning(dataset.partitioning)
+    if partitioning is None:
+        return (), ()
+    last = partitioning.at(now)
+    columns = (*partitioning.previous(last, COLUMNS - 1), last)
+    return columns, tuple(map(partitioning.key, columns))
+
+
+def strips(datasets: Sequence[Dataset], *, now: datetime) -> dict[int, list[Stretch]]:
+    """The worst status of each of the last 28 partitions of these datasets, by id, as ``day_grid`` has it by category.
+
+    In a bounded number of statements for each granularity that there is among them.
+    """
+    newest = {dataset.pk: _newest_days(dataset, now) for dataset in datasets}
+    by_granularity = defaultdict[Granularity, list[Dataset]](list)
+    for dataset in datasets:
+        if partitioning := _day_partitioning(dataset.partitioning):
+            by_granularity[partitioning.granularity].append(dataset)
+    strips_by_dataset: dict[int, list[Stretch]] = {dataset.pk: [] for dataset in datasets}
+    for alike in by_granularity.values():
+        columns = [column for dataset in alike for column in newest[dataset.pk][0]]
+        span = Window(start=min(column.start for column in columns), end=max(column.end for column in columns))
+        for pk, facts in window_facts_of_all(alike, span, now=now).items():
+            strips_by_dataset[pk] = _strip(*newest[pk], _of_scope(facts, whole_table=False))
+    return strips_by_dataset
+
+
+def _strip(columns: Sequence[Window], labels: Sequence[str], facts: Facts) -> list[Stretch]:
+    """Only the first of successive partitions is judged, where nothing that is known begins or ends within them."""
+    edges, stretches = sorted(set(instants(facts))), list[Stretch]()
+    before: Window | None = None
+    for at, (label, column) in enumerate(zip(labels, columns, strict=True)):
+        last = stretches[-1] if stretches else None
+        if last and before and bisect_right(edges, before.start) == bisect_left(edges, column.end):
+            status, why = last.status, last.why
+        else:
+            day = _day(label, column, facts, ())
+            status, why = day.status, day.why
+        before = column
+        if last and (last.status, last.why) == (status, why):
+            stretches[-1] = replace(last, last=label, count=last.count + 1)
+        else:
+            stretches.append(Stretch(first=label, last=label, at=at, count=1, status=status, why=why))
+    return stretches
 
 
 def _day_partitioning(partitioning: Partitioning | None) -> Partitioning | None:

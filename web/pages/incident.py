@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 from urllib.parse import urlencode
@@ -61,6 +62,7 @@ from .page_policy import (
 )
 
 PAGE_SIZE = 50
+LATELY = timedelta(days=1)
 MOST_OF_MANY = 20  # windows of each, where many incidents are shown
 MOST_PEOPLE = 500
 MOST_COLUMNS = 3  # that a title names
@@ -77,6 +79,8 @@ class IncidentState(StrEnum):
     MINE = "open, mine"
     UNTAKEN = "open, nobody works on it"
     RESOLVED = "resolved"
+    OPENED_LATELY = "opened lately"
+    RESOLVED_LATELY = "resolved lately"
 
 
 class IncidentsForm(FilterForm):
@@ -92,7 +96,7 @@ class IncidentsForm(FilterForm):
 def incidents_page(request: HttpRequest) -> HttpResponse:
     """The incidents of all datasets, open ones first; of a filter's request only the list."""
     filters, now = IncidentsForm(request.GET).values(), clock.now()
-    listed = listed_incidents(**filters, reader=request.user.get_username())
+    listed = listed_incidents(**filters, reader=request.user.get_username(), since=now - LATELY)
     context = {
         "here": "incidents",
         "now": now,
@@ -119,6 +123,7 @@ def listed_incidents(
     tier: int | None = None,
     page: int = 1,
     reader: str = "",
+    since: datetime | None = None,
 ) -> dict[str, Any]:
     """The ``rows`` of a page, its ``number``, whether it ``has_next``, and how many of all that match are ``open``.
 
@@ -135,10 +140,14 @@ def listed_incidents(
     still_open = rows.filter(resolved_at__isnull=True).order_by("-detected_at", "-pk")
     resolved = rows.filter(resolved_at__isnull=False).order_by("-resolved_at", "-pk")
     match state:
-        case IncidentState.RESOLVED:
+        case IncidentState.RESOLVED | IncidentState.RESOLVED_LATELY:
             still_open = still_open.none()
         case IncidentState.OPEN | IncidentState.MINE | IncidentState.UNTAKEN:
             resolved = resolved.none()
+    if state is IncidentState.OPENED_LATELY:
+        still_open, resolved = (part.filter(detected_at__gte=since) for part in (still_open, resolved))
+    if state is IncidentState.RESOLVED_LATELY:
+        resolved = resolved.filter(resolved_at__gte=since)
     if state in (IncidentState.MINE, IncidentState.UNTAKEN):
         still_open = still_open.filter(assigned_to=reader if state is IncidentState.MINE else "")
     start = (page - 1) * PAGE_SIZE

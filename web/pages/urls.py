@@ -33,6 +33,7 @@ class ApiDocs(SpectacularSwaggerSplitView):
 
 urlpatterns: list[URLPattern] = [
     path("", catalogue.catalogue_page, name="catalogue"),
+    path("first-runs", catalogue.request_first_runs, name="first-runs"),
     path("business-metrics", dataset.business_metrics_page, name="business-metrics"),
     path("business-metrics/<path:name>", dataset.business_metric_page, name="business-metric"),
     path("datasets/<path:name>/report", reports.report, name="report"),

@@ -69,12 +69,21 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """What one field of a matrix shows: a status, how many windows have it, and why (or why there is no test)."""
+class Stretch:
+    """Successive partitions that stand alike, by their keys; ``at`` is how many of the strip come before them."""
 
-    status: DisplayStatus = DisplayStatus.NONE
-    windows: int = 0
-    reason: str = ""
+    first: str
+    last: str
+    at: int
+    count: int
+    status: DisplayStatus
+    why: str
+
+    @property
+    def title(self) -> str:
+        """Which partitions these are, and how they stand."""
+        keys = self.first if self.count == 1 else gettext("%(first)s to %(last)s") % vars(self)
+        return f"{keys}: {self.why or str(WORDS[self.status]).lower()}"
 
 
 def status_of(state: str, waived: bool) -> DisplayStatus:

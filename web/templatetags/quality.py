@@ -5,7 +5,8 @@ None, which is shown as a dash.
 """
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from math import isfinite
@@ -24,7 +25,7 @@ from assay.time.durations import format_duration
 from incident_manager.gate.rules import Because
 from incident_manager.quality.rules import AnswerReason
 from web.rendering.headline import in_words
-from web.rendering.status import LOOKS, MEANINGS, TEXTS, WORDS, DisplayStatus, in_english, plain
+from web.rendering.status import LOOKS, MEANINGS, TEXTS, WORDS, DisplayStatus, Stretch, in_english, plain
 
 register = template.Library()
 
@@ -97,6 +98,42 @@ def _dot(status: DisplayStatus, language: str) -> SafeString:
         _look(status),
         icon(_look(status)),
         WORDS[status],
+    )
+
+
+HEIGHTS = {"fail": 10, "warn": 8, "unknown": 8, "waived": 6, "pass": 5, "learning": 3, "pending": 2, "untested": 1}
+STRIP_LENGTH, STRIP_HEIGHT = 28, 10
+
+
+@register.simple_tag
+def strip(stretches: Sequence[Stretch]) -> SafeString:
+    """The last 28 partitions as bars, the higher the worse; each bar says which partitions it stands for, and why."""
+    counts = Counter[DisplayStatus]()
+    for stretch in stretches:
+        counts[stretch.status] += stretch.count
+    bars = format_html_join(
+        "",
+        '<rect class="{}" x="{}" width="{}" y="{}" height="{}"><title>{}</title></rect>',
+        (
+            (look, stretch.at, stretch.count, STRIP_HEIGHT - HEIGHTS.get(look, 0), HEIGHTS.get(look, 0), stretch.title)
+            for stretch, look in ((stretch, _look(stretch.status)) for stretch in stretches)
+        ),
+    )
+    text = ", ".join(f"{count} {str(WORDS[status]).lower()}" for status, count in counts.items())
+    return format_html(
+        '<svg class="strip" viewBox="0 0 {} 10" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
+        STRIP_LENGTH,
+        gettext("last %(count)s partitions: %(states)s") % {"count": sum(counts.values()), "states": text},
+        bars,
+    )
+
+
+@register.simple_tag
+def sign(category: str, status: DisplayStatus) -> SafeString:
+    """How a category stands, small: its icon and the name of the category; the word of the status in its title."""
+    word = f"{plain(category)}: {WORDS[status]}"
+    return format_html(
+        '<span class="sign {}" title="{}">{}{}</span>', _look(status), word, icon(_look(status)), plain(category)
     )
 
 

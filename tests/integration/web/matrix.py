@@ -102,6 +102,7 @@ GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
 GET     datasets/{dataset}/columns                *     *     -
 POST    datasets/{dataset}/back-fill              oxa   xa    -
+POST    first-runs                                oxa   oxa   -
 POST    datasets/{dataset}/override               oxa   xa    -
 POST    datasets/{dataset}/overrides/{override}/end oxa xa    -
 GET     datasets/{dataset}/problem                *     *     -

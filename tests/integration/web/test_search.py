@@ -1,7 +1,5 @@
 """What a text finds: by name, ranked, and only what whoever asks may see."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 from rest_framework.test import APIClient
@@ -14,9 +12,8 @@ from web.rendering.search import MOST_RANKED, HitKind, search
 pytestmark = pytest.mark.django_db
 
 
-def _names(text: str, kind: HitKind, **parts: Any) -> list[str]:
-    hits = search(text, **{"hidden": (), "most": 8} | parts)
-    return [hit.name for hit in hits if hit.kind is kind]
+def _names(text: str, kind: HitKind) -> list[str]:
+    return [hit.name for hit in search(text, hidden=(), most=8) if hit.kind is kind]
 
 
 def _columns(dataset: Dataset, *names: str) -> None:
