@@ -63,13 +63,13 @@ class Cells:
         for name, array in shapes.items():
             if array is not None and not np.isfinite(array).all():
                 raise ValueError(f"{name} has numbers that are not finite: leave NaN and infinities out of the sums")
-        if self.measure is Measure.SHARE and self.whole is not None and not _are_within(self.part, self.whole):
+        if self.measure is Measure.SHARE and self.whole is not None and not _fits(self.part, self.whole):
             raise ValueError("part of a share must be from 0 to whole in each cell: give hits, and all rows")
         if len(self.part) < 2:
             raise ValueError("a day is explained by its past: give one past day at least")
 
 
-def _are_within(part: Floats, whole: Floats) -> bool:
+def _fits(part: Floats, whole: Floats) -> bool:
     return bool(((part >= 0) & (part <= whole)).all())
 
 
@@ -165,7 +165,7 @@ def expectation_of(cells: Cells) -> Expectation:
     part, whole = cells.part, cells.whole
     if cells.measure in (Measure.ROWS, Measure.SUM) or whole is None:
         return _of_totals(cells.measure, part, part if whole is None else whole, day_weights(part))
-    if counts_others(cells):
+    if is_other_side(cells):
         part = whole - part
     weights = day_weights(ratios(part, whole))
     days = 1 / np.square(weights).sum(axis=1, keepdims=True)  # so many days of weight 1 would tell as much
@@ -175,7 +175,7 @@ def expectation_of(cells: Cells) -> Expectation:
     return _of_means(part, whole, past_part, past_whole, days * (weights @ cells.squares[:-1]))
 
 
-def counts_others(cells: Cells) -> bool:
+def is_other_side(cells: Cells) -> bool:
     """Whether a share is looked at from its other side, which was the smaller one in the past."""
     if cells.measure is not Measure.SHARE or cells.whole is None:
         return False
@@ -211,16 +211,16 @@ def _of_totals(measure: Measure, part: Floats, rows: Floats, weights: Floats) ->
     pooled = variance.sum(axis=1, keepdims=True) / np.maximum(size.sum(axis=1, keepdims=True), TINY) * size
     variance = (1 + again) * 0.5 * (variance + pooled)
     if measure is Measure.ROWS:
-        little, floor = COUNT_FLOOR, COUNT_FLOOR
+        new_part, floor = COUNT_FLOOR, COUNT_FLOOR
     else:
-        little = NEW_PART * expected.mean(axis=1, keepdims=True)
+        new_part = NEW_PART * expected.mean(axis=1, keepdims=True)
         floor = 1e-6 * pooled.mean(axis=1, keepdims=True) + 1e-12 * np.square(part).max() + TINY
     return Expectation(
         measure=measure,
         seen=part,
         expected=expected,
         rows=expected if measure is Measure.ROWS else weights @ rows[:-1],
-        reach=expected + little,
+        reach=expected + new_part,
         spread=np.maximum(variance, floor),
     )
 
@@ -296,9 +296,9 @@ def log_fault(now: Expectation, factor: Floats) -> Floats:
     if now.measure is Measure.ROWS:
         hit = np.minimum(np.abs(factor), 1)
         return log_t(now.change - factor * now.reach, now.spread + now.reach * hit * (1 - hit))
-    move, spared = factor * now.reach, np.clip((1 - HIT_SHARE) ** now.rows, TINY, 1 - 1e-12)
+    move, miss = factor * now.reach, np.clip((1 - HIT_SHARE) ** now.rows, TINY, 1 - 1e-12)
     hit = log_t(now.change - move, now.spread * (1 + np.minimum(factor**2, 100)) + move**2 / np.maximum(now.rows, 1))
-    return np.asarray(np.logaddexp(np.log(spared) + log_chance(now), np.log1p(-spared) + hit))
+    return np.asarray(np.logaddexp(np.log(miss) + log_chance(now), np.log1p(-miss) + hit))
 
 
 def factors(now: Expectation, change: Floats, reach: Floats, rows: Floats) -> Floats:
@@ -330,7 +330,7 @@ SAME_ROWS = 0.9  # of the rows that either of two slices has: both are the same 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Candidate:
-    """A slice in the search: the value at ``group`` of a table of slices."""
+    """A slice in the search: its columns by their places, its cells, and what its name costs."""
 
     columns: tuple[int, ...]
     cells: npt.NDArray[np.bool_]
@@ -353,7 +353,9 @@ def groups_of(codes: Ints) -> Groups:
     return {names: group_codes(codes[:, names]) for names in sets}
 
 
-def likeliest(now: Expectation, groups: Groups, scope: npt.NDArray[np.bool_], directions: Sequence[float]) -> Candidate:
+def likeliest_slice(
+    now: Expectation, groups: Groups, scope: npt.NDArray[np.bool_], directions: Sequence[float]
+) -> Candidate:
     """The best slice of today's cells in scope, of those that rose (1) or fell (-1). ``now`` has one day."""
     weight, chance = scope.astype(np.float64), log_chance(now)[0]
     best: tuple[float, tuple[int, ...], int, float, float] | None = None
@@ -480,7 +482,7 @@ def explain(cells: Cells, *, gates: bool = True, most: int = MOST_SLICES) -> Exp
     reason, share = Reason.NO_CHANGE, 0.0
     while len(candidates) < most and scope.any() and today.change[0][scope].any():
         whole = (float(np.sign(today.change[0][scope].sum())),)
-        best = likeliest(today, groups, scope, _directions(all_days, scope) if gates else whole)
+        best = likeliest_slice(today, groups, scope, _directions(all_days, scope) if gates else whole)
         if candidates and best.score < max(LEAST_SCORE * candidates[0].score, TINY):
             break
         share = share_beside(all_days, best, scope)
@@ -501,13 +503,13 @@ def explain(cells: Cells, *, gates: bool = True, most: int = MOST_SLICES) -> Exp
 def _directions(all_days: Expectation, scope: npt.NDArray[np.bool_]) -> Sequence[float]:
     """That of the whole; both where the whole is where it usually is."""
     changes = all_days.change[:, scope].sum(axis=1)
-    return (1.0, -1.0) if abs(changes[-1]) < 2 * usual(changes[:-1]) else (float(np.sign(changes[-1])),)
+    return (1.0, -1.0) if abs(changes[-1]) < 2 * usual_change(changes[:-1]) else (float(np.sign(changes[-1])),)
 
 
 def share_beside(all_days: Expectation, best: Candidate, scope: npt.NDArray[np.bool_]) -> float:
     """The slice's share of the change, once what the rest usually moves by is taken from the rest."""
     change, changes = all_days.change[-1][best.cells].sum(), all_days.change[:, scope & ~best.cells].sum(axis=1)
-    rest = np.sign(changes[-1]) * max(abs(changes[-1]) - usual(changes[:-1]), 0)
+    rest = np.sign(changes[-1]) * max(abs(changes[-1]) - usual_change(changes[:-1]), 0)
     if rest * change < 0:
         return float(abs(rest) < abs(change))
     return float(change / (change + rest)) if change + rest else 0.0
@@ -522,7 +524,7 @@ def _objection(all_days: Expectation, best: Candidate, scope: npt.NDArray[np.boo
     return Reason.USUAL if calm_score(all_days, best) < SPEAKS_FROM else None
 
 
-def usual(changes: Floats) -> float:
+def usual_change(changes: Floats) -> float:
     """The standard deviation of past changes, by their quartiles: odd days do not count."""
     return float(np.quantile(np.abs(changes), 0.75)) / 1.15
 
@@ -534,7 +536,7 @@ def mix_moved(cells: Cells, all_days: Expectation) -> bool:
     ratio = ratios(cells.part, cells.whole)
     moves = (ratio - day_weights(ratio) @ ratio[:-1])[:, 0]
     within = abs(all_days.change[-1].sum()) / max(all_days.rows[-1].sum(), TINY)
-    return bool(abs(moves[-1]) > 3 * usual(moves[:-1]) and within < abs(moves[-1]) / 2)
+    return bool(abs(moves[-1]) > 3 * usual_change(moves[:-1]) and within < abs(moves[-1]) / 2)
 
 
 def _explanation(
@@ -556,7 +558,7 @@ def _explanation(
         seen=seen[-1],
         past_days=len(cells.part) - 1,
         is_rest_calm=len(changes) <= FEWEST_DAYS
-        or abs(changes[-1]) <= max(2 * usual(changes[:-1]), 0.05 * abs(all_days.change[-1].sum())),
+        or abs(changes[-1]) <= max(2 * usual_change(changes[:-1]), 0.05 * abs(all_days.change[-1].sum())),
         **fields,
     )
 
@@ -583,7 +585,7 @@ def _figures(cells: Cells, all_days: Expectation, inside: npt.NDArray[np.bool_])
     """What was seen on each day, and what was expected today."""
     seen = cells.part[:, inside].sum(axis=1)
     expected = float(all_days.expected[-1][inside].sum())
-    if counts_others(cells):
+    if is_other_side(cells):
         expected = float(all_days.rows[-1][inside].sum()) - expected
     if cells.measure is Measure.MEAN:
         rows = np.maximum(all_days.rows[:, inside].sum(axis=1), TINY)

@@ -34,12 +34,12 @@ def main() -> None:
     named, wrong, _ = _faults(list(flights.faults(options.seed, options.faults)))
     is_good &= named >= NAMED and wrong <= WRONG
     is_good &= _silence("rows at random", flights.random_faults(options.seed + 1, options.random)) >= NONE
-    is_good &= _silence("untouched days", flights.untouched()) >= NONE
+    is_good &= _silence("untouched days", flights.untouched_days()) >= NONE
     for fault in (Fault.SUM, Fault.AIR_TIME, Fault.DEP_DELAY):
         print(f"\n{fault}, for comparison")
         _faults(list(flights.faults(options.seed + 2, options.faults // 2, (fault,))))
         _silence("rows at random", flights.random_faults(options.seed + 3, options.random // 2, (fault,)))
-        _silence("untouched days", flights.untouched((fault,)))
+        _silence("untouched days", flights.untouched_days((fault,)))
     raise SystemExit(not is_good)
 
 

@@ -98,7 +98,7 @@ class Flights:
             hit = (names == value) & (drawn.random(len(names)) < drawn.uniform(LEAST_HIT, 1))
             if hit.any():
                 slice_ = dict(zip(columns, value.split("\0"), strict=True))
-                cells = self._cells(fault, at, spoilt(rows, fault, hit, drawn))
+                cells = self._cells(fault, at, spoil_rows(rows, fault, hit, drawn))
                 yield Case(fault=fault, cells=cells, slice=slice_, moved=float(hit.mean()))
                 count -= 1
 
@@ -108,10 +108,10 @@ class Flights:
         for _ in range(count):
             at, fault = int(drawn.choice(self.choice)), kinds[drawn.integers(len(kinds))]
             hit = drawn.random(len(self.rows[at]["origin"])) < drawn.uniform(*SIZES)
-            cells = self._cells(fault, at, spoilt(self.rows[at], fault, hit, drawn))
+            cells = self._cells(fault, at, spoil_rows(self.rows[at], fault, hit, drawn))
             yield Case(fault=fault, cells=cells, moved=float(hit.mean()))
 
-    def untouched(self, kinds: tuple[Fault, ...] = MAIN) -> Iterator[Case]:
+    def untouched_days(self, kinds: tuple[Fault, ...] = MAIN) -> Iterator[Case]:
         """Every day, by each measure."""
         for at in self.choice:
             for fault in kinds:
@@ -125,7 +125,7 @@ class Flights:
         return cells_of({Fault.NULL: Measure.SHARE, Fault.SUM: Measure.SUM}.get(fault, Measure.ROWS), COLUMNS, days)
 
 
-def spoilt(rows: Rows, fault: Fault, hit: npt.NDArray[np.bool_], drawn: np.random.Generator) -> Rows:
+def spoil_rows(rows: Rows, fault: Fault, hit: npt.NDArray[np.bool_], drawn: np.random.Generator) -> Rows:
     """The rows after the fault."""
     if fault in (Fault.DROP, Fault.SUM):
         return {name: values[~hit] for name, values in rows.items()}

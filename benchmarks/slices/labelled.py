@@ -19,10 +19,10 @@ Cause = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What was named in a case, beside its label."""
+    """The causes that a case was explained by, the first one first, beside its label."""
 
     case: str
-    named: tuple[Cause, ...]
+    causes: tuple[Cause, ...]
     label: frozenset[Cause]
     seconds: float
 
@@ -34,12 +34,11 @@ def verdicts(folder: Path, most: int) -> list[Verdict]:
 
 def scores(verdicts_: list[Verdict]) -> dict[str, float]:
     """The shares of cases whose first slice is a cause, and where all are the causes; F1 by element; seconds a case."""
-    hits = sum(len(verdict.label & set(verdict.named)) for verdict in verdicts_)
-    elements = sum(len(verdict.label) + len(verdict.named) for verdict in verdicts_)
+    hits = sum(len(verdict.label & set(verdict.causes)) for verdict in verdicts_)
+    elements = sum(len(verdict.label) + len(verdict.causes) for verdict in verdicts_)
     return {
-        "first": sum(verdict.named[:1] != () and verdict.named[0] in verdict.label for verdict in verdicts_)
-        / len(verdicts_),
-        "exact": sum(verdict.label == set(verdict.named) for verdict in verdicts_) / len(verdicts_),
+        "first": sum(set(verdict.causes[:1]) & verdict.label != set() for verdict in verdicts_) / len(verdicts_),
+        "exact": sum(verdict.label == set(verdict.causes) for verdict in verdicts_) / len(verdicts_),
         "F1": 2 * hits / elements,
         "seconds": sum(verdict.seconds for verdict in verdicts_) / len(verdicts_),
     }
@@ -49,8 +48,8 @@ def _verdict(case: str, cells: Cells, label: frozenset[Cause], most: int) -> Ver
     started = perf_counter()
     slices = explain(cells, gates=False, most=most).slices
     seconds = perf_counter() - started
-    named = tuple(frozenset(slice_.values.items()) for slice_ in slices)
-    return Verdict(case=case, named=named, label=label, seconds=seconds)
+    causes = tuple(frozenset(slice_.values.items()) for slice_ in slices)
+    return Verdict(case=case, causes=causes, label=label, seconds=seconds)
 
 
 def _cases(folder: Path) -> Iterator[tuple[str, Cells, frozenset[Cause]]]:

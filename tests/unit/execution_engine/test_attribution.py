@@ -22,7 +22,7 @@ from execution_engine.attribution import (
     expectation_of,
     explain,
     groups_of,
-    likeliest,
+    likeliest_slice,
 )
 
 CITIES, SOURCES, APPS = ("SF", "NY", "LA", "Rome"), ("ios", "web", "android"), ("ride", "eats")
@@ -242,7 +242,7 @@ def test_the_best_slice_is_that_of_a_search_through_all_of_them(measure: Measure
     cells = table(part, measure, whole=rows)
     everything = np.ones(len(CELLS), bool)
     today = expectation_of(cells).of(slice(-1, None), everything)
-    best = likeliest(today, groups_of(cells.codes), everything, (np.sign(today.change.sum()),))
+    best = likeliest_slice(today, groups_of(cells.codes), everything, (np.sign(today.change.sum()),))
     assert best.score == pytest.approx(max(_scores(today, cells.codes, measure)))
 
 
