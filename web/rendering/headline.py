@@ -19,6 +19,7 @@ R = TypeVar("R", Because, AnswerReason)
 
 # the sentences of which the core makes a reason, with the parts that it fills in
 SENTENCES = (
+    gettext_noop("%(reason)s; %(metric)s is computed from %(dataset)s"),
     gettext_noop("waived: %(text)s"),
     gettext_noop("accepted as it is: %(text)s"),
     gettext_noop("the catalog does not know %(dataset)s"),
@@ -51,7 +52,10 @@ def in_words(text: str) -> str:
     for sentence, pattern in PATTERNS.items():
         if match := pattern.fullmatch(text):
             parts = match.groupdict()
-            return gettext(sentence) % {name: plain(part) if name in IN_WORDS else part for name, part in parts.items()}
+            words = {name: plain(part) if name in IN_WORDS else part for name, part in parts.items()}
+            return gettext(sentence) % (
+                words | {"reason": reason_text(words["reason"])} if "reason" in words else words
+            )
     return ""
 
 
