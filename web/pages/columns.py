@@ -183,7 +183,6 @@ def _chosen(
             high=high,
         )
         for window, value, is_marked in zip(history.windows, values, marked, strict=False)
-        if (zoom.start is None or window >= zoom.start) and (zoom.end is None or window <= zoom.end)
     ]
     notation = STATISTICS[statistic].notation if statistic else Notation.NUMBER
     unit = ChartUnit(unit=UNITS.get(notation, Unit.NUMBER))

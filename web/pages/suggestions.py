@@ -41,7 +41,7 @@ from web.rendering.charts import plot_of, unit_of
 from web.rendering.status import in_english
 
 from .days import backtest_results
-from .page_policy import LengthFormField, UtcField, changing, dataset_of, demand, form_of, page
+from .page_policy import LengthFormField, UtcField, Zoom, changing, dataset_of, demand, form_of, page, zoom_of
 
 USUAL_RANGE = timedelta(days=28)
 WORST = 50  # windows that are listed
@@ -79,7 +79,8 @@ def backtest_page(request: HttpRequest, name: str) -> HttpResponse:
         "grace": "",
     }
     if form.is_valid():
-        context |= _answer(dataset, form.cleaned_data, now)
+        zoom = zoom_of(request, "windows")
+        context |= {"zoom": zoom, **_answer(dataset, form.cleaned_data, now, zoom)}
     return render(request, "web/backtest.html", context)
 
 
@@ -93,7 +94,7 @@ def foretold(test: DataTest, now: datetime) -> Backtest | None:
         return None
 
 
-def _answer(dataset: Dataset, query: dict[str, Any], now: datetime) -> dict[str, Any]:
+def _answer(dataset: Dataset, query: dict[str, Any], now: datetime, zoom: Zoom) -> dict[str, Any]:
     """What is shown of an answer, or of why there is none; nothing before anything was asked."""
     end = min(query["end"] or now, now)
     context: dict[str, Any] = {"start": query["start"] or end - USUAL_RANGE, "end": end}
@@ -116,11 +117,11 @@ def _answer(dataset: Dataset, query: dict[str, Any], now: datetime) -> dict[str,
     veil = Veil(now)
     result, tree = as_json(past_report, veil), from_json(test.revision.tree)
     results = backtest_results(past_report, tree, hides=veil.hides(test.revision, dataset))
-    title = gettext("Values of all windows with the bounds that are tried")
+    local, title = zone(dataset.time_zone), gettext("Values of all windows with the bounds that are tried")
     unusual = [window for window in result["windows"] if window["outcome"] != "held" or window["changed_since"]]
     return context | {
         "result": result,
-        "plot": plot_of(results, unit_of(tree, test.category), title=title, zone=zone(dataset.time_zone)),
+        "plot": plot_of(results, unit_of(tree, test.category), title=title, zone=local, period=(zoom.start, zoom.end)),
         "raised": past_report.raised,
         "incidents": past_report.raised.incidents,
         "bounds": past_report.others,

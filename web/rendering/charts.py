@@ -138,10 +138,15 @@ def plot_of(
     period: tuple[datetime | None, datetime | None] = (None, None),
     marks: Sequence[Mark] = (),
 ) -> Plot:
-    """The plot of windows in the order of time, over a ``period`` or over all of them."""
+    """The plot of windows in the order of time: of those that start in a ``period``, or of all of them."""
+    start, end = period
+    results = [
+        result
+        for result in results
+        if (start is None or result.start >= start) and (end is None or result.start <= end)
+    ]
     points = [point for result in results for point in result.points(unit)]
     broken = broken_text(results, unit)
-    start, end = period
     chart = Chart(
         title=title,
         description=broken,
