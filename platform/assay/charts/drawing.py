@@ -199,11 +199,18 @@ def draw_small(chart: Chart) -> str:
 def _readable(chart: Chart) -> Chart:
     """With the points of its range; what is no number that can be drawn is none."""
     points = [
-        replace(point, value=_number(point.value), low=_number(point.low), high=_number(point.high))
+        _drawable(point)
         for point in chart.points
         if (chart.start is None or point.at >= chart.start) and (chart.end is None or point.at <= chart.end)
     ]
     return replace(chart, points=points)
+
+
+def _drawable(point: Point) -> Point:
+    value, low, high = _number(point.value), _number(point.low), _number(point.high)
+    if value is point.value and low is point.low and high is point.high:  # as nearly always: a copy costs more
+        return point
+    return replace(point, value=value, low=low, high=high)
 
 
 def _number(value: float | None) -> float | None:
