@@ -73,6 +73,19 @@ class Standing(Windowed, Claimable):
         return f"{self.data_test_id} {self.window_key}: {self.state}"
 
 
+class SliceSearch(Claimable):
+    """The search for the slice that explains a broken window of a test: once for each, beside the data."""
+
+    standing = models.OneToOneField(Standing, models.CASCADE, related_name="slice_search")
+    datacenter = models.CharField(max_length=60)  # where its files are read
+    requested_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: it waits, or is under way
+    result = models.JSONField(default=dict)  # execution_engine.slices.rules.explanation_as_json
+
+    def __str__(self) -> str:
+        return f"search for the slice behind standing {self.standing_id}"
+
+
 class Flip(Windowed, Claimable):
     """A change of a standing's state or waiver; the incident manager handles each once."""
 

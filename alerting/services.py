@@ -27,3 +27,4 @@ from alerting.standings.judge_runs import (
 from alerting.standings.refold import after_check, is_checked, last_cost, put_off, withdraw
 
 from .emissions import emit_due
+from .slices import explain_due, explanation_of, search_worst

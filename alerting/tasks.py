@@ -25,6 +25,12 @@ def age(**_: object) -> int:
     return work("age", services.age_standing)
 
 
+@shared_task(name="alerting.tasks.explain", ignore_result=True)
+def explain(datacenter: str | None = None, **_: object) -> int:
+    """Look for the slice behind one broken window, in one datacenter or in any."""
+    return services.explain_due(datacenter)
+
+
 @shared_task(name="alerting.tasks.alert", ignore_result=True)
 def alert(**_: object) -> int:
     """Decide about the notices of alerts."""

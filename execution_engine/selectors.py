@@ -62,7 +62,7 @@ def _taken(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) -> Qu
 
 
 def excluded_windows(
-    dataset_id: int, datacenter: str, windows: Mapping[Window, str], but_by: int | None = None
+    dataset_id: int, datacenter: str, windows: Collection[Window], but_by: int | None = None
 ) -> set[Window]:
     """Those of the windows that overlap a spoilt one, which another test than ``but_by`` has found."""
     if not windows:

@@ -139,7 +139,7 @@ def measure(item: MeasurementRequest, found: Sequence[Row]) -> Measured:
             return measured_profile(gathered_profile([kept] if found else [], start_of(item.spec)))
         case "max":
             return Measured(value=max((row[columns[0]] for row in found), default=None))
-        case "count_distinct":
+        case "count_distinct" | "approx_count_distinct":
             whole = (tuple(row.get(column) for column in columns) for row in found)
             return Measured(value=float(len({key for key in whole if None not in key})))
         case "mean":

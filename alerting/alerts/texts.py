@@ -28,6 +28,7 @@ from alerting.notices.messages import (
     withdrawn,
 )
 from alerting.notices.policy import Event
+from alerting.slices import explanation_of
 from alerting.state import State
 from alerting.titles import WorstResult, headline
 from alerting.verdicts.evidence import is_hidden
@@ -134,6 +135,7 @@ def text_of(alert: Alert) -> IncidentText:
         eta=alert.eta,
         root_cause=alert.root_cause,
         working=alert.working,
+        slices=_slices(standings, veil),
         url=f"{config().public_url}/datasets/{dataset.full_name}",
     )
     if windows:
@@ -261,7 +263,8 @@ def failing(alert: Alert) -> list[Standing]:
         state=State.FAIL.value,
         waiver__isnull=True,
     )
-    return list(rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk"))
+    joined = ("data_test__dataset", "revision", "last_run", "slice_search")
+    return list(rows.select_related(*joined).order_by("window_start", "pk"))
 
 
 def effects(alert: Alert) -> list[Alert]:
@@ -282,6 +285,14 @@ def _window(row: Standing, veil: Veil) -> BrokenWindow:
         lost_keys=lost_keys(row),
         share=row.value if not hidden and row.data_test.category in MISSING and 0 <= (row.value or 0) < 1 else None,
     )
+
+
+def _slices(rows: Sequence[Standing], veil: Veil) -> str:
+    """Which rows explain the worst window that was looked into, where that is known."""
+    searches = [row.slice_search for row in rows if hasattr(row, "slice_search")]
+    worst = max(searches, key=lambda search: search.standing.excess or 0.0, default=None)
+    told = explanation_of(worst, veil) if worst else {"slices": []}
+    return str(told["sentence"]) if told["slices"] else ""
 
 
 def lost_keys(row: Standing) -> int | None:

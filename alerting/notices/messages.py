@@ -58,6 +58,7 @@ class IncidentText:
     eta: datetime | None = None
     root_cause: str = ""
     working: str = ""  # who works on it, or is asked to, as a sentence
+    slices: str = ""  # which rows explain it, in sentences; empty where none do, or nobody knows yet
     url: str | None = None
 
 
@@ -85,6 +86,7 @@ def redact_incident(incident: IncidentText, *, hidden: Collection[str]) -> Incid
         incident,
         windows=windows if incident.dataset in hidden else incident.windows,
         headline="" if incident.dataset in hidden else incident.headline,
+        slices="" if incident.dataset in hidden else incident.slices,
         root_cause=HIDDEN if incident.root_cause and incident.dataset in hidden else incident.root_cause,
         inhibited=tuple(
             replace(alert, value=HIDDEN, lost_keys=None) if alert.dataset in hidden else alert
@@ -98,6 +100,7 @@ def opened(incident: IncidentText) -> Message:
     lines = [incident.working, ""] if incident.working else []
     lines += [*_first_lines(incident), ""]
     lines += _window_lines(incident)
+    lines += ["", f"Which rows: {incident.slices}"] if incident.slices else []
     if incident.inhibited:
         lines += ["", "It causes these incidents; their owners get no notice of their own:"]
         lines += _listed(

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 
 from alerting.models import Alert, Flip, Standing
-from alerting.services import close_alert, open_alert, release_after, wake
+from alerting.services import close_alert, open_alert, release_after, search_worst, wake
 from alerting.state import State, WaiverKind
 from alerting.verdicts.evidence import spoilt_place, verdict
 from assay.catalog.selectors import home
@@ -182,6 +182,8 @@ def spoil(flip: Flip, standing: Standing, now: datetime) -> None:
         spoilt_at=flip.at,
     )
     note(incident, "spoilt", now=now, text=f"{test.name} {spoilt.window.text}: {standing.sentence}")
+    if incident.alert is not None:
+        search_worst(incident.alert, now)
     if test.scope == Scope.PARTITION:
         # what history operands leave out while the window is spoilt
         exclude_window(
@@ -243,7 +245,8 @@ def heal(
                 note(incident, "healed", now=now, actor=actor, text=f"{window.window.text}: {how.word}")
             if (more := len(own) - MOST_NOTED) > 0:
                 note(incident, "healed", now=now, actor=actor, text=f"{more} more windows: {how.word}")
-        resolve_healed(incident, now, actor=actor)
+        if not resolve_healed(incident, now, actor=actor) and incident.alert is not None:
+            search_worst(incident.alert, now)  # the worst may have been among them
 
 
 def by_incident(windows: Iterable[SpoiltWindow]) -> Iterable[tuple[Incident, list[SpoiltWindow]]]:

@@ -5,11 +5,16 @@ from datetime import timedelta
 from itertools import pairwise
 from types import MappingProxyType
 
-from alerting.models import Standing
+import pyarrow as pa
+
+from alerting.models import SliceSearch, Standing
 from assay.models import Category, Dataset, DataTest, Pull
 from assay.time.windows import Window
+from execution_engine.attribution import Measure, cells_of, explain
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome, Reason
+from execution_engine.slices.result import as_json
 from incident_manager.models import Incident
 from tests.browser.scene import DAYS, LAST
 from tests.factories import (
@@ -138,9 +143,11 @@ def _be_bad(table: Dataset, tests: list[DataTest], windows: list[Window], *, cau
         _standings(test, windows[:-1])
         said = f"{test.category} of {table.full_name} is 0.8712, below 0.999"
         run = RunFactory.create(data_test=test, outcome=Outcome.BROKEN, value=0.8712, sentence=said)
-        StandingFactory.create(
+        standing = StandingFactory.create(
             data_test=test, state="FAIL", last_outcome=Outcome.BROKEN, last_run=run, value=0.8712, sentence=said
         )
+        if LONG in table.full_name:
+            _explain(standing)
         incident = _incident(table, Category(test.category), LAST, test=test)
         roots.append(incident.alert)
         if incident.alert is not None and incident.alert is not roots[0]:
@@ -148,6 +155,17 @@ def _be_bad(table: Dataset, tests: list[DataTest], windows: list[Window], *, cau
             incident.alert.save()
         for n in range(3):
             NoticeFactory.create(alert=incident.alert, recipient=OWNERS[n], channel=("email", "webhook", "log")[n])
+
+
+def _explain(standing: Standing) -> None:
+    """One slice explains it, of a column and a value with long names."""
+    column, cities = f"{LONG}.stadt", ["Frankfurt am Main, Flughafen und angrenzende Gewerbegebiete", "Berlin"]
+    counts = [*([400 + 9 * (day % 3), 900 - 7 * (day % 5)] for day in range(14)), [120, 900]]
+    cells = [pa.table({column: cities, "part": day}) for day in counts]
+    left_out = {f"{LONG}_{number}": "more than 50 values" for number in range(9)}
+    explanation = explain(cells_of(Measure.ROWS, [column], cells, left_out=left_out))
+    result = as_json(explanation, MetricSpec(name="row_count"))
+    SliceSearch.objects.create(standing=standing, datacenter="sea", requested_at=NOW, ended_at=NOW, result=result)
 
 
 def _incident(

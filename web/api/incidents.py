@@ -15,12 +15,14 @@ from alerting.state import Delivery, WaiverScope
 from assay import clock
 from assay.models import Category
 from execution_engine.runs.shown_results import Veil
+from execution_engine.slices.result import SearchStatus
 from incident_manager import services
+from incident_manager.explanations import incident_explanation
 from incident_manager.models import Ending, Entry, EntryKind, Incident, Report, SpoiltWindow
 from web.rendering.headline import timeline_of
 
 from .base import NumberedRows
-from .fields import DatasetField, Filters, InstantField, Row, Shape, WindowField
+from .fields import DatasetField, Filters, FiniteField, InstantField, Row, Shape, WindowField
 from .problems import refusing
 
 MOST_NOTICES = 200
@@ -164,6 +166,53 @@ class EndingRow(Row):
         fields = ("kind", "scope", "author", "said_at", "windows_left")
 
 
+class ExplainedSlice(serializers.Serializer[Any]):
+    """Rows with the same values in some columns, which explain a change."""
+
+    name = serializers.CharField(help_text="such as city = 'Oslo' and source is missing")
+    where = serializers.CharField(help_text="a condition of SQL that finds the rows")
+    columns = serializers.ListField(child=serializers.CharField())
+    expected = FiniteField(help_text="rows, the sum, the rows that are hit, or the mean")
+    seen = FiniteField()
+    factor = FiniteField(allow_null=True, help_text="seen for each that was expected; null of what is new")
+    share_of_rows = FiniteField(help_text="0 to 1")
+    share_of_change = FiniteField(help_text="above 1 where other rows moved back")
+    is_new = serializers.BooleanField(help_text="no past window had such rows")
+    same_rows = serializers.ListField(
+        child=serializers.CharField(), help_text="names by other columns that nearly the same rows have"
+    )
+    line = serializers.ListField(
+        child=FiniteField(), help_text="the slice in the past windows and now, the oldest first"
+    )
+    rest_line = serializers.ListField(child=FiniteField(), help_text="all other rows")
+    assertion = serializers.CharField(help_text="of a test that holds each value of these columns to its own past")
+
+
+class ColumnLeftOut(serializers.Serializer[Any]):
+    """A column that was not searched."""
+
+    column = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class IncidentExplanation(serializers.Serializer[Any]):
+    """Which rows explain the worst window of an incident, or why that is not known."""
+
+    status = serializers.ChoiceField([status.value for status in SearchStatus])
+    sentence = serializers.CharField(help_text="all of it in plain English")
+    data_test = serializers.CharField(allow_null=True, help_text="the test whose window was looked into")
+    window = WindowField(allow_null=True)
+    read_at = serializers.DateTimeField(allow_null=True, help_text="when the data was read")
+    metric = serializers.CharField(help_text="what was counted in each slice")
+    expected = FiniteField(allow_null=True)
+    seen = FiniteField(allow_null=True)
+    past_windows = serializers.IntegerField(help_text="how many past windows it was compared with")
+    slices = ExplainedSlice(many=True)
+    columns_searched = serializers.ListField(child=serializers.CharField())
+    columns_left_out = ColumnLeftOut(many=True)
+    more_left_out = serializers.IntegerField(help_text="how many more columns were not searched")
+
+
 class WholeIncident(IncidentRow):
     """An incident with its windows, its timeline and the users who reported it."""
 
@@ -171,6 +220,7 @@ class WholeIncident(IncidentRow):
         help_text="the newest 200 bad windows; the unhealed ones come first"
     )
     more_windows = serializers.SerializerMethodField(help_text="how many windows are not listed")
+    explanation = serializers.SerializerMethodField(help_text="which rows explain it, found by Assay itself")
     ending = serializers.SerializerMethodField(help_text="the decision of a user that is being carried out, or null")
     timeline = serializers.SerializerMethodField(help_text="what has happened, the oldest first")
     reports = Claim(many=True, source="all_reports")
@@ -182,7 +232,7 @@ class WholeIncident(IncidentRow):
     class Meta(IncidentRow.Meta):
         fields = (
             *IncidentRow.Meta.fields,
-            *("spoilt_windows", "more_windows", "ending", "timeline", "reports", "silences", "notices"),
+            *("spoilt_windows", "more_windows", "explanation", "ending", "timeline", "reports", "silences", "notices"),
         )  # type: ignore[assignment]
 
     @extend_schema_field(NoticeRow(many=True))
@@ -197,6 +247,10 @@ class WholeIncident(IncidentRow):
 
     def get_more_windows(self, row: Incident) -> int:
         return max(0, row.spoilt_windows.count() - MOST_WINDOWS)
+
+    @extend_schema_field(IncidentExplanation)
+    def get_explanation(self, row: Incident) -> Any:
+        return IncidentExplanation(incident_explanation(row, Veil(clock.now()))).data
 
     @extend_schema_field(EndingRow(allow_null=True))
     def get_ending(self, row: Incident) -> Any:

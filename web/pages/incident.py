@@ -45,6 +45,7 @@ from web.rendering.headline import timeline_of
 from web.rendering.lineage import hops
 from web.rendering.status import plain
 
+from .explanations import explanation_shown
 from .page_policy import (
     TIERS,
     FilterForm,
@@ -191,6 +192,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "people": people_for(incident) if may(request, Action.ACT, incident) else [],
         "headline": headline_of(incident, windows, veil),
         "chain": chain_of(incident),
+        "explanation": explanation_shown(incident, veil),
         "outlook": outlook(incident, windows),
         "reports": incident.all_reports(),
         "notices": notices,

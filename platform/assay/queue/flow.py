@@ -152,6 +152,14 @@ STAGES = (
         furthest=HOUR,
     ),
     Stage(name="emit", table="alerting.Emission", due="due_at", task="alerting.tasks.emit", furthest=HOUR),
+    Stage(  # behind the notices, none of which waits for it
+        name="explain",
+        table="alerting.SliceSearch",
+        marker="ended_at",
+        came="requested_at",
+        task="alerting.tasks.explain",
+        by_datacenter=True,
+    ),
     # until the data is right: checks, changed data, new revisions, reports
     Stage(
         name="check",

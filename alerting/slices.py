@@ -1,0 +1,167 @@
+"""Searches for the slice that explains a broken window: worked once, beside the data, and shown by the rights of now.
+
+Nothing waits for a search: a notice that is written before its end does without it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db.models import F, Q
+from structlog.contextvars import bound_contextvars
+
+from assay import clock
+from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.selectors import replica as replica_of
+from assay.catalog.selectors import sensitive_columns
+from assay.models import Category, Dataset, Scope
+from assay.queue.claims import attempt, claim, finish, heartbeat, log_ids
+from assay.queue.flow import stage
+from assay.time.windows import Window
+from execution_engine.engines.protocol import NO_FILES, Engine, Part, Table
+from execution_engine.language.serialise import from_json
+from execution_engine.outcome import Outcome
+from execution_engine.runs.shown_results import HIDDEN, Veil
+from execution_engine.selectors import excluded_windows
+from execution_engine.slices.result import SearchStatus, as_json, not_searched, without_slices
+from execution_engine.storage import engine_of, part_of, table_of
+
+from .models import Alert, SliceSearch, Standing
+from .state import State
+
+log = structlog.get_logger(__name__)
+
+MOST_TRIES = 2
+HIDDEN_SLICE = f"A slice was looked for, but {HIDDEN}."
+OF_MISSING_ROWS = (Category.COMPLETENESS, Category.CONSISTENCY)
+
+
+def search_worst(alert: Alert, now: datetime) -> None:
+    """Ask for the slice behind the worst window that an alert stands on, unless somebody did."""
+    broken = Standing.objects.filter(
+        data_test__dataset=alert.dataset_id,
+        data_test__category=alert.category,
+        data_test__retired_at__isnull=True,
+        state=State.FAIL.value,
+        waiver__isnull=True,
+    )
+    worst = broken.select_related("data_test").order_by(F("excess").desc(nulls_last=True), "-window_start", "pk")
+    if standing := worst.first():
+        fields = {"datacenter": standing.data_test.datacenter, "requested_at": now}
+        SliceSearch.objects.get_or_create(standing=standing, defaults=fields)
+
+
+# The stage ``explain``.
+
+
+def explain_due(datacenter: str | None = None) -> int:
+    """Work one search, of one datacenter or of any; how many were worked."""
+    now = clock.now()
+    place: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
+    rows = claim(stage("explain"), now=now, limit=1, **place)
+    for row in rows:
+        with bound_contextvars(**log_ids("explain", row)):
+            with heartbeat(row):
+                result = _search(row)  # outside any transaction: it may take a minute
+            attempt("explain", row, now, lambda row, now, result=result: finish(row, ended_at=now, result=result))  # type: ignore[misc]
+    return len(rows)
+
+
+def _search(row: SliceSearch) -> dict[str, Any]:
+    """What is known of the slice, as JSON; whatever goes wrong is a reason, as an incident does without it."""
+    if row.attempts > MOST_TRIES:
+        return not_searched(f"{MOST_TRIES} workers were lost while they looked")
+    try:
+        return _explained(row.standing)
+    except UnableToUseLocation as error:
+        return not_searched(f"the data may not be read: {error}"[:500])
+    except Exception as error:
+        log.exception("slices cannot be searched", of=str(row))
+        return not_searched(f"the data cannot be read ({type(error).__name__}): the log of the worker says more")
+
+
+def _explained(standing: Standing) -> dict[str, Any]:
+    # with them scipy and pyarrow, for which no gate should wait
+    from execution_engine.attribution import FEWEST_DAYS
+    from execution_engine.slices.reading import UnableToSearch, explain_part
+    from execution_engine.slices.rules import UNKNOWN_SUBJECT, subject_of
+
+    test, dataset, window = standing.data_test, standing.data_test.dataset, standing.window
+    partitioning = dataset.partitioning
+    if dataset.business_metric is not None:
+        return not_searched("a business metric has no rows of its own")
+    if partitioning is None or test.scope == Scope.TABLE or partitioning.tile(window, 1) is None:
+        return not_searched("what broke is no single partition, and so has no past like it")
+    findings = standing.last_run.findings if standing.last_run else {}
+    misses_rows = test.category in OF_MISSING_ROWS
+    subject = subject_of(from_json(standing.revision.tree), findings, misses_rows=misses_rows)
+    if subject is None:
+        return not_searched(UNKNOWN_SUBJECT)
+    replica = replica_of(dataset, test.datacenter)
+    if replica is None:
+        return not_searched(f"the table has no replica in {test.datacenter} any more")
+    table, engine = table_of(dataset, replica), engine_of(replica)
+    part = part_of(dataset, window, engine, table)
+    if engine.fingerprint(table, part) == NO_FILES:
+        return not_searched("the window has no files, so that all of its rows are gone")
+    past, gone = _past_parts(standing, engine, table)
+    if len(past) < FEWEST_DAYS:
+        more = f" ({gone} more have no files)" if gone else ""
+        return not_searched(f"{len(past)} like windows of the past are sound and there{more}, fewer than {FEWEST_DAYS}")
+    try:
+        explanation = explain_part(engine, table, part, past, subject, sensitive=sensitive_columns(dataset))
+    except UnableToSearch as unable:
+        return not_searched(str(unable), unable.left_out)
+    return as_json(explanation, subject.spec)
+
+
+def _past_parts(standing: Standing, engine: Engine, table: Table) -> tuple[list[Part], int]:
+    """The parts of up to 14 like windows that were sound and are there, the oldest first; and how many are gone."""
+    from execution_engine.attribution import PAST_DAYS
+    from execution_engine.slices.rules import like_windows
+
+    dataset = standing.data_test.dataset
+    assert dataset.partitioning is not None
+    windows = like_windows(dataset.partitioning, standing.window)
+    unsound = _unsound(standing, windows)
+    parts = [part_of(dataset, window, engine, table) for window in windows if window not in unsound]
+    prints = engine.fingerprints(table, parts)
+    there = [part for part, seen in zip(parts, prints, strict=True) if seen != NO_FILES]
+    return there[:PAST_DAYS][::-1], len(parts) - len(there)
+
+
+def _unsound(standing: Standing, windows: Collection[Window]) -> set[Window]:
+    """Those of the windows that were broken or forgiven: they do not say what is usual."""
+    test = standing.data_test
+    of_dataset = Standing.objects.filter(
+        Q(waiver__isnull=False) | Q(data_test=test, last_outcome=Outcome.BROKEN),
+        data_test__dataset=test.dataset_id,
+        window_start__in=[window.start for window in windows],
+    )
+    broken = {row.window for row in of_dataset.only("window_start", "window_end")}
+    return broken | excluded_windows(test.dataset_id, test.datacenter, windows)
+
+
+# What may be shown of it now.
+
+
+def explanation_of(row: SliceSearch, veil: Veil) -> dict[str, Any]:
+    """The explanation as JSON; while it is awaited, or hidden by the marks and readers of now, its sentence says so."""
+    if row.ended_at is None:
+        return without_slices(SearchStatus.WAITING, "Assay is looking for the slice of the rows that explains it.")
+    dataset = row.standing.data_test.dataset
+    is_told = row.result["status"] in (SearchStatus.SLICES, SearchStatus.NONE)
+    if is_told and (veil.hides(row.standing.revision, dataset) or names_sensitive(row.result, dataset)):
+        return without_slices(SearchStatus.HIDDEN, HIDDEN_SLICE)
+    return dict(row.result)
+
+
+def names_sensitive(result: Mapping[str, Any], dataset: Dataset) -> bool:
+    """Whether it tells values of a column that is sensitive by now."""
+    hidden = sensitive_columns(dataset)
+    return bool(hidden) and any(column.casefold() in hidden for column in _columns(result["slices"]))
+
+
+def _columns(slices: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    return (column for row in slices for column in row["columns"])

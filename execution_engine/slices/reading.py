@@ -1,0 +1,155 @@
+"""Read the cells of a broken part of a table and of past ones by its engine, and explain the one by the others."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.catalog.profile import FILES
+from execution_engine.attribution import FEWEST_DAYS, MOST_COLUMNS, Explanation, cells_of, explain
+from execution_engine.engines.files.footers import read_columns
+from execution_engine.engines.files.listing import UnableToListFiles, list_part
+from execution_engine.engines.protocol import Engine, MeasurementRequest, Part, Table, Unit
+from execution_engine.metrics.expressions import written
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.states.group_values import GroupValues
+
+from .rules import (
+    MANY_VALUES,
+    MOST_VALUES,
+    Subject,
+    columns_worth_counting,
+    single_score,
+    too_many,
+)
+
+NO_COLUMN = f"no column has {MOST_VALUES} values or fewer"
+WEAKER = "its values alone explain less"
+
+
+class UnableToSearch(Exception):
+    """There is nothing to search; the message goes on after "Not looked into:"."""
+
+    def __init__(self, reason: str, left_out: Mapping[str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.left_out = left_out or {}
+
+
+@dataclass(kw_only=True)
+class CellReader:
+    """Counts cells of one table; what cannot be searched is noted in ``left_out``, with the reason."""
+
+    engine: Engine
+    table: Table
+    subject: Subject
+    types: Mapping[str, str]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def few_valued(self, part: Part, columns: Sequence[str]) -> list[str]:
+        """Those of the columns that have few values in the part, by a count that may be off by some."""
+        name = "count_distinct" if self.table.storage == "sql" else "approx_count_distinct"
+        requests = [
+            MeasurementRequest(key=column, spec=MetricSpec(name=name, columns=(written(column),))) for column in columns
+        ]
+        measured = self.engine.scan(self.table, part, requests).measured
+        few = []
+        for column in columns:
+            result = measured[column]
+            if result.failure is not None:
+                self.left_out[column] = f"cannot be counted: {result.failure.reason}"
+            elif (result.value or 0) > 1.2 * MOST_VALUES:  # the sketch is off by less
+                self.left_out[column] = MANY_VALUES
+            else:
+                few.append(column)
+        return few
+
+    def tables(self, parts: Sequence[Part], sets: Sequence[Sequence[str]]) -> list[list[pa.Table]]:
+        """For each set of columns its cells in each part; those in which it cannot be counted are missing.
+
+        Each part is read once, all of them together.
+        """
+        specs = {f"{at} {name}": spec for at, by in enumerate(sets) for name, spec in self.subject.requests(by).items()}
+        requests = tuple(MeasurementRequest(key=key, spec=spec, keep_state=True) for key, spec in specs.items())
+        reports = self.engine.scan_all([Unit(table=self.table, part=part, requests=requests) for part in parts])
+        tables: list[list[pa.Table]] = [[] for _ in sets]
+        for report in reports:
+            for at, by in enumerate(sets):
+                results = {name: report.measured[f"{at} {name}"] for name in self.subject.requests(by)}
+                if failure := next((result.failure for result in results.values() if result.failure), None):
+                    self.left_out.update(dict.fromkeys(by, f"cannot be counted: {failure.reason}"))
+                    continue
+                groups = {name: GroupValues.from_bytes(result.state or b"").groups for name, result in results.items()}
+                tables[at].append(self.subject.cells(by, self.types, groups))
+        return tables
+
+
+def explain_part(
+    engine: Engine, table: Table, part: Part, past: Sequence[Part], subject: Subject, *, sensitive: Collection[str] = ()
+) -> Explanation:
+    """What explains the part beside past ones, the oldest first. Raises UnableToSearch."""
+    types = column_types(table, part)
+    columns, left_out = columns_worth_counting(
+        types, partition_column=table.partition_column, sensitive=sensitive, subject=subject
+    )
+    reader = CellReader(engine=engine, table=table, subject=subject, types=types, left_out=left_out)
+    searched = _with_few_values(reader, part, columns)
+    if not searched:
+        raise UnableToSearch(NO_COLUMN, reader.left_out)
+    if len(searched) > MOST_COLUMNS:
+        searched = _best(reader, [*past, part], searched)
+    (cells,) = reader.tables([*past, part], [searched])
+    if len(cells) <= len(past):
+        raise UnableToSearch("the cells of its columns cannot be counted on some of the windows", reader.left_out)
+    cells = _with_rows(cells)
+    if len(cells) <= FEWEST_DAYS:
+        raise UnableToSearch(
+            f"{len(cells) - 1} windows of the past have rows, fewer than {FEWEST_DAYS}", reader.left_out
+        )
+    return explain(cells_of(subject.measure, searched, cells, left_out=reader.left_out))
+
+
+def _with_rows(days: Sequence[pa.Table]) -> list[pa.Table]:
+    """The past days that have any, and the last day: where no files tell it, a day that is not there has none."""
+    return [*(day for day in days[:-1] if len(day)), days[-1]]
+
+
+def _with_few_values(reader: CellReader, part: Part, columns: Sequence[str]) -> list[str]:
+    """Those of the columns that have few values in the part; the others are noted with the reason."""
+    few = reader.few_valued(part, columns) if columns else []
+    if not few:
+        return []
+    searched = []
+    for column, tables in zip(few, reader.tables([part], [[column] for column in few]), strict=True):
+        reason = next((too_many(table[column].to_pylist()) for table in tables), None)
+        if reason:
+            reader.left_out[column] = reason
+        elif tables:
+            searched.append(column)
+    return searched
+
+
+def _best(reader: CellReader, parts: Sequence[Part], columns: Sequence[str]) -> list[str]:
+    """The columns whose single values explain the last day best, in the order of the table."""
+    measure = reader.subject.measure
+    tables = zip(columns, reader.tables(parts, [[column] for column in columns]), strict=True)
+    scores = {
+        column: single_score(measure, column, _with_rows(days))
+        for column, days in tables
+        if len(days) == len(parts) and len(pc.unique(pa.concat_tables(days)[column])) > 1
+    }
+    best = sorted(scores, key=lambda column: -scores[column])[:MOST_COLUMNS]
+    for column in columns:
+        if column not in best:
+            reader.left_out.setdefault(column, WEAKER if column in scores else "it has one value")
+    return [column for column in columns if column in best]
+
+
+def column_types(table: Table, part: Part) -> dict[str, str]:
+    """The columns of the newest file of the part with the types of Spark; where no file says it, the declared ones."""
+    if table.storage in FILES:
+        try:
+            return read_columns(list_part(table, part))
+        except UnableToListFiles:
+            pass
+    return {name: type_.lower() for name, type_ in table.columns.items()}

@@ -1,0 +1,167 @@
+"""Rows of one city vanish from a real table: the incident, its notice and the API name the city by themselves."""
+
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rest_framework.test import APIClient
+
+from alerting.models import Notice, SliceSearch
+from assay import clock
+from assay.access import Role
+from assay.models import AccessToken, Dataset, DataTest, Member
+from assay.queue.drain import advance, drain
+from execution_engine.models import RunReason
+from execution_engine.services import request_run
+from incident_manager.models import Incident
+from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, day
+
+pytestmark = pytest.mark.django_db
+CITIES, SOURCES = ("Oslo", "Rome", "Lima", "Bonn"), ("web", "app")
+BROKEN = "2026-03-09"  # a Monday
+COLUMNS = [
+    {"name": "id", "type": "bigint"},
+    {"name": "city", "type": "string"},
+    {"name": "source", "type": "string"},
+    {"name": "fare", "type": "double"},
+]
+
+
+def keys(weeks: int) -> list[str]:
+    """The days of so many weeks before the broken one, the oldest first."""
+    start = day(BROKEN).start
+    return [f"{start - timedelta(days=before):%Y-%m-%d}" for before in range(7 * weeks, 0, -1)]
+
+
+def trips(key: str) -> list[dict[str, Any]]:
+    """A day's trips: four hundred of each city, give or take some."""
+    chance = Random(f"trips of {key}")
+    cities = [city for city in CITIES for _ in range(400 + chance.randrange(-15, 15))]
+    return [
+        {"id": at, "city": city, "source": chance.choice(SOURCES), "fare": chance.uniform(5, 50)}
+        for at, city in enumerate(cities)
+    ]
+
+
+def land(table: Dataset, key: str, rows: list[dict[str, Any]]) -> None:
+    folder = Path(table.replicas.get().location) / f"datestr={key}"
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows), folder / "part-0.parquet")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Dataset:
+    """Trips of three weeks and one day."""
+    clock.simulate(NOW)
+    row: Dataset = DatasetFactory.create(name="trips", columns=COLUMNS)
+    row.replicas.update(location=str(tmp_path / "trips"))
+    for key in (*keys(3), BROKEN):
+        land(row, key, trips(key))
+    return row
+
+
+@pytest.fixture
+def member(db: None) -> User:
+    user = User.objects.create_user("grace", password="hopper")
+    Member.objects.create(user=user, role=Role.ADMIN)
+    return user
+
+
+def breaks(table: Dataset, assertion: str, **more: Any) -> Incident:
+    """The incident of a test that breaks on the day, once all stages have worked."""
+    test: DataTest = DataTestFactory.create(
+        dataset=table, name="enough", assertion=assertion, sustain=timedelta(0), **more
+    )
+    request_run(data_test=test, window=day(BROKEN), reason=RunReason.MANUAL, occasion="1", now=NOW)
+    advance(NOW + HOUR)  # the grace of notices
+    return Incident.objects.get(dataset=table)
+
+
+def explanation(incident: Incident, member: User) -> Any:
+    """As the API tells it."""
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(member)[1]}")
+    answer = client.get(f"/api/v1/incidents/{incident.pk}")
+    assert answer.status_code == 200, answer.content
+    return answer.json()["explanation"]
+
+
+def page(incident: Incident, member: User) -> str:
+    client = Client()
+    client.force_login(member)
+    answer = client.get(f"/incidents/{incident.pk}")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_rows_of_one_city_that_vanish_are_named_in_api_page_and_notice(table: Dataset, member: User) -> None:
+    chance = Random(1)
+    left = [row for row in trips(BROKEN) if row["city"] != "Rome" or chance.random() > 0.6]
+    land(table, BROKEN, left)
+    incident = breaks(table, "row_count() >= 1500")
+    found = explanation(incident, member)
+    (rome,) = found["slices"]
+    assert (found["status"], rome["name"], rome["where"]) == ("slices", "city = 'Rome'", "city = 'Rome'")
+    assert rome["seen"] == sum(row["city"] == "Rome" for row in left)
+    assert (rome["expected"], rome["share_of_change"]) == (pytest.approx(400, abs=10), pytest.approx(1, abs=0.2))
+    assert {row["column"]: row["reason"] for row in found["columns_left_out"]} == {
+        "id": "more than 50 values",
+        "fare": "its type is double",
+    }
+    shown = page(incident, member)
+    assert "city = &#x27;Rome&#x27;" in shown
+    assert "anomaly%28row_count%28%29%2C+last%3D28%29+%3C%3D+1+by+city" in shown
+    assert "city = 'Rome': 25 % of the rows" in Notice.objects.filter(event="opened").first().body  # type: ignore[union-attr]
+
+
+def test_rows_that_vanish_at_random_are_of_no_slice(table: Dataset, member: User) -> None:
+    chance = Random(2)
+    land(table, BROKEN, [row for row in trips(BROKEN) if chance.random() > 0.2])
+    incident = breaks(table, "row_count() >= 1500")
+    found = explanation(incident, member)
+    assert (found["status"], found["slices"]) == ("none", [])
+    assert found["sentence"].startswith("No slice explains it: city, source moved alike")
+    assert found["sentence"] in page(incident, member)
+    assert "slice" not in Notice.objects.filter(event="opened").first().body.lower()  # type: ignore[union-attr]
+
+
+def test_values_that_go_missing_from_one_source_are_named(table: Dataset, member: User) -> None:
+    rows = [row if row["source"] == "app" or row["id"] % 3 else row | {"fare": None} for row in trips(BROKEN)]
+    land(table, BROKEN, rows)
+    found = explanation(breaks(table, "completeness(fare) >= 99 %"), member)
+    assert [row["name"] for row in found["slices"]] == ["source = 'web'"]
+    assert found["slices"][0]["assertion"] == "anomaly(completeness(fare), last=28) <= 1 by source"
+
+
+def test_a_search_is_made_once_for_a_window_and_says_where_the_past_is_too_short(table: Dataset, member: User) -> None:
+    for key in keys(3)[:14]:
+        for part in (Path(table.replicas.get().location) / f"datestr={key}").iterdir():
+            part.unlink()
+    incident = breaks(table, "row_count() >= 2000")
+    found = explanation(incident, member)
+    assert found["status"] == "not searched"
+    assert found["sentence"] == (
+        "Not looked into: 5 like windows of the past are sound and there (23 more have no files), fewer than 7."
+    )
+    assert found["sentence"] in page(incident, member)
+    request_run(
+        data_test=DataTest.objects.get(), window=day(BROKEN), reason=RunReason.MANUAL, occasion="2", now=clock.now()
+    )
+    drain()
+    assert SliceSearch.objects.count() == 1
+
+
+def test_values_of_a_column_that_became_sensitive_are_shown_no_more(table: Dataset, member: User) -> None:
+    land(table, BROKEN, [row for row in trips(BROKEN) if row["city"] != "Rome"])
+    incident = breaks(table, "row_count() >= 1500")
+    assert "Rome" in explanation(incident, member)["sentence"]
+    table.columns = [column | {"sensitive": column["name"] == "city"} for column in COLUMNS]
+    table.save()
+    assert explanation(incident, member)["status"] == "hidden"
+    assert "Rome" not in page(incident, member).split("timeline-title")[0]
