@@ -63,6 +63,7 @@ def searched(test: DataTest) -> dict[str, Any]:
 
 def accepted(test: DataTest, window: Window) -> Waiver:
     """Somebody takes the window as it is."""
+    assert test.revision is not None
     ends = {"window_start": window.start, "window_end": window.end}
     word = {"kind": WaiverKind.ACCEPTED, "reason": "known", "author": "ada", "starts_at": NOW}
     return Waiver.objects.create(data_test=test, revision=test.revision, **ends, **word)
