@@ -559,6 +559,12 @@ def _noun_text(metric: Metric, worst: WorstResult) -> str:
     return gettext(phrase.noun) % _parts(metric, worst) + _scope(metric, worst)
 
 
+def operand_titles(tree: Assertion, test: str) -> dict[str, str]:
+    """How people call each operand of an assertion, by its text."""
+    of = WorstResult(test=test, category="", is_standard=False, keys="", value=None)
+    return {operand.text: capfirst(_noun_text(metric_of(operand), of)) for operand in operands(tree)}
+
+
 def _parts(metric: Metric, worst: WorstResult) -> dict[str, str]:
     """What the phrases fill in, of a call."""
     spec, literals = metric.spec, [str(literal) for literal in metric.spec.arguments]

@@ -1,7 +1,7 @@
 """The pages of incidents: all of them, and one with what is spoilt and why, who was told, and what its forms do."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -16,36 +16,40 @@ from django.db.models.functions import RowNumber
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from alerting.alerts.texts import result_of, result_of_test
 from alerting.models import Alert, Notice, Standing
 from alerting.services import silences_of
 from alerting.state import Delivery, WaiverScope, waiver_end
-from alerting.titles import headline
+from alerting.titles import headline, operand_titles
 from alerting.verdicts.evidence import sentence_of
 from assay import clock
 from assay.access import Action, AllowedOn, Role, reach_of, refusal
 from assay.accounts import person_of
 from assay.catalog.selectors import owned, upstream_map
+from assay.config import config
 from assay.models import Category, Dataset, LineageEdge
 from assay.time.windows import keys_of
 from execution_engine.language.past import EXPECTED, NOVEL
+from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 from incident_manager import services
+from incident_manager.incidents.earlier_changes import earlier_changes
 from incident_manager.models import Ending, EntryKind, Incident, SpoiltWindow
 from web.access.logins import typed_before
 from web.access.throttles import costs
-from web.access.who import may, readable
+from web.access.who import hidden_datasets, may, readable
 from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
-from web.rendering.findings import OF_GROUPS, GroupSummary, MovedStatistic, groups_of, moved
+from web.rendering.findings import OF_GROUPS, FindingTable, GroupSummary, MovedStatistic, groups_of, moved, tables_of
 from web.rendering.headline import timeline_of
 from web.rendering.lineage import hops
 from web.rendering.status import plain
 
 from .explanations import explanation_shown
+from .incident_chart import series_of
 from .page_policy import (
     TIERS,
     FilterForm,
@@ -68,6 +72,7 @@ MOST_OF_MANY = 20  # windows of each, where many incidents are shown
 MOST_PEOPLE = 500
 MOST_COLUMNS = 3  # that a title names
 MOST_READERS = 5
+MOST_UNHELD = 3  # windows that the end of a re-run names
 MOST_CARDS = 6
 MOST_AFFECTED = 3  # of affected datasets that a card names
 ACTING = [role.value for role in Role if reach_of(role, Action.ACT) is not AllowedOn.NONE]
@@ -174,7 +179,6 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     windows = _spoilt_windows(spoilt_rows[:MOST_WINDOWS], veil)
     notice_rows = Notice.objects.filter(alert=incident.alert_id).order_by("created_at", "pk")
     notices = list(notice_rows) if incident.alert_id else []
-    deliveries = {notice.delivery for notice in notices}
     eta = f"{incident.eta:%Y-%m-%dT%H:%M}" if incident.eta else ""
     annotation = {"root_cause": incident.root_cause, "eta": eta, "backfill": incident.backfill, "text": ""}
     context = {
@@ -193,11 +197,14 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "headline": headline_of(incident, windows, veil),
         "chain": chain_of(incident),
         "explanation": explanation_shown(incident, veil),
-        "outlook": outlook(incident, windows),
+        "outlook": outlook(incident, windows, veil),
+        "earlier": earlier_changes(incident, hidden=hidden_datasets(request)),
         "reports": incident.all_reports(),
         "notices": notices,
         "silences": silences_of(incident.alert) if incident.alert else [],
-        "is_unheard": Delivery.LOGGED in deliveries and not deliveries & {Delivery.SENT, Delivery.DUE},
+        "reach": reach_of_notices(notices),
+        "plot": series.plot() if (series := series_of(incident, veil, now)) else None,
+        "url": f"{config().public_url.rstrip('/')}{request.path}",
         "may_silence": may(request, Action.SILENCE, incident.dataset),
         "override_address": _override_address(incident, windows),
     }
@@ -226,7 +233,7 @@ class SpoiltShown:
     key: str
     standing: Standing | None
     sentence: str = ""
-    findings: tuple[tuple[str, str], ...] = ()  # of the newest result, such as lost keys: a name and a text each
+    tables: tuple[FindingTable, ...] = ()  # of what the newest result found, such as lost keys
     moved: tuple[MovedStatistic, ...] = ()  # where it is unlike those before it
     groups: GroupSummary | None = None  # where its test is by columns
 
@@ -259,39 +266,23 @@ def _spoilt_windows(spoilt_rows: QuerySet[SpoiltWindow], veil: Veil) -> list[Spo
     for row in rows:
         standing = by_place.get(places[row.pk])
         findings = veil.findings(standing.last_run) if standing and standing.last_run else {}
+        without_plots = {name: found for name, found in findings.items() if name not in {EXPECTED, NOVEL, *OF_GROUPS}}
+        titles = (
+            operand_titles(from_json(standing.revision.tree), standing.data_test.name)
+            if standing and without_plots
+            else {}
+        )
         window = SpoiltShown(
             row=row,
             key=keys_of(row.window, None if row.whole_table else row.dataset.partitioning),
             standing=standing,
             sentence=sentence_of(standing, veil) if standing else "",
-            findings=tuple(
-                (name.replace("_", " "), _text(finding))
-                for name, finding in findings.items()
-                if name not in {EXPECTED, NOVEL, *OF_GROUPS}  # which the sentence says, and plots and tables show
-            ),
+            tables=tuple(tables_of(without_plots, titles)),
             moved=tuple(moved(findings.get(NOVEL, []))),
             groups=groups_of(findings),
         )
         windows.append(window)
     return windows
-
-
-def _text(value: Any) -> str:
-    """What a run found, as a sentence: no brackets and no quotes of a program."""
-    match value:
-        case {"said": text}:
-            return str(text)
-        case Mapping():
-            return ", ".join(f"{str(name).replace('_', ' ')} {_text(item)}" for name, item in value.items())
-        case list():
-            comma = "; " if any(isinstance(item, Mapping) for item in value) else ", "
-            text = comma.join(map(_text, value[:20]))
-            return f"{text} … ({len(value)} in all)" if len(value) > 20 else text
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return f"{value:g}"
-    return "unknown" if value is None else str(value)
 
 
 def headline_of(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) -> str:
@@ -349,7 +340,7 @@ def people_for(incident: Incident) -> list[str]:
     return sorted({incident.owner, *names, *owners.distinct()[:MOST_PEOPLE]})
 
 
-def outlook(incident: Incident, windows: Sequence[SpoiltShown]) -> dict[str, Any]:
+def outlook(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) -> dict[str, Any]:
     """Who reads the data, and what comes next: a test at an instant, runs on their way, or a person's word.
 
     In five statements. ``every``: after how many seconds the page looks again.
@@ -366,24 +357,70 @@ def outlook(incident: Incident, windows: Sequence[SpoiltShown]) -> dict[str, Any
         "next_at": min(checks, default=None) if is_open else None,
         "waits_for_owner": is_open and incident.kind == EntryKind.REPORTED,
         "progress": progress,
-        "ended": None if progress else _ended_rerun(incident, windows),
+        "ended": None if progress else _ended_rerun(incident, windows, veil),
         "every": 3 if progress else 20,
     }
 
 
-def _ended_rerun(incident: Incident, windows: Sequence[SpoiltShown]) -> dict[str, Any] | None:
-    """What came of the runs that were last asked for on this page, once all of them are judged."""
+def _ended_rerun(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) -> dict[str, Any] | None:
+    """What came of the runs that were last asked for on this page, once all of them are judged.
+
+    ``unheld`` are the windows that do not hold, the newest first: the key, and the value where there is one to tell.
+    """
     rerun = next((entry for entry in reversed(incident.timeline.all()) if entry.event == "rerun"), None)
     if rerun is None:
         return None
     tests = {spoilt.row.data_test_id for spoilt in windows if spoilt.row.data_test_id}
-    runs = Run.objects.filter(data_test__in=tests, reason=RunReason.MANUAL, requested_at=rerun.at)
-    results = list(runs.values_list("judged_at", "outcome"))
-    judged = [at for at, _ in results if at is not None]
-    if not results or len(judged) < len(results):
+    rows = Run.objects.filter(data_test__in=tests, reason=RunReason.MANUAL, requested_at=rerun.at)
+    runs = list(rows.select_related("revision", "data_test__dataset").order_by("-window_start"))
+    judged = [run.judged_at for run in runs if run.judged_at is not None]
+    if not runs or len(judged) < len(runs):
         return None
-    held = sum(outcome == Outcome.HELD for _, outcome in results)
-    return {"author": rerun.actor, "at": max(judged), "held": held, "total": len(results)}
+    unheld = [run for run in runs if run.outcome != Outcome.HELD]
+    return {
+        "author": rerun.actor,
+        "at": max(judged),
+        "held": len(runs) - len(unheld),
+        "total": len(runs),
+        "unheld": [
+            (
+                keys_of(run.window, run.data_test.dataset.partitioning),
+                run.value if run.outcome == Outcome.BROKEN and not veil.hides_run(run) else None,
+            )
+            for run in unheld[:MOST_UNHELD]
+        ],
+        "more": max(0, len(unheld) - MOST_UNHELD),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """Whom notices of an incident have reached, by which channels, and whom they have not, each with a reason."""
+
+    reached: Sequence[tuple[str, str]]
+    unreached: Sequence[tuple[str, str]]
+
+
+WHY_NOT = {
+    Delivery.LOGGED: gettext_lazy("in the log alone"),
+    Delivery.SUPPRESSED: gettext_lazy("muted"),
+    Delivery.GIVEN_UP: gettext_lazy("given up"),
+    Delivery.DUE: gettext_lazy("not due yet"),
+}
+
+
+def reach_of_notices(notices: Sequence[Notice]) -> Reach:
+    """Each recipient once: the log alone reaches nobody, and what is due has reached nobody yet."""
+    channels, missed = defaultdict[str, dict[str, None]](dict), dict[str, Delivery]()
+    for notice in notices:
+        if notice.delivery is Delivery.SENT:
+            channels[notice.recipient][notice.channel] = None
+        elif missed.get(notice.recipient) is not Delivery.DUE:
+            missed[notice.recipient] = notice.delivery
+    return Reach(
+        reached=[(name, ", ".join(by)) for name, by in channels.items()],
+        unreached=[(name, str(WHY_NOT[why])) for name, why in missed.items() if name not in channels],
+    )
 
 
 def _progress(bad: Sequence[SpoiltShown]) -> dict[str, int] | None:

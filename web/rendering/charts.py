@@ -145,26 +145,39 @@ def plot_of(
         for result in results
         if (start is None or result.start >= start) and (end is None or result.start <= end)
     ]
-    points = [point for result in results for point in result.points(unit)]
-    broken = broken_text(results, unit)
-    chart = Chart(
+    chart = chart_of(results, unit, title=title, zone=zone, period=period, marks=marks)
+    points = chart.points
+    rows = [(result.start, unit.text(result.value), result.outcome_text(unit)) for result in reversed(results)]
+    return Plot(
+        svg=page_chart(chart) if points else mark_safe(""),
+        states=frozenset(point.state.value for point in points),
+        has_bounds=any(point.low is not None or point.high is not None for point in points),
+        broken_text=chart.description,
+        rows=rows,
+    )
+
+
+def chart_of(
+    results: Sequence[WindowResult],
+    unit: ChartUnit,
+    *,
+    title: str,
+    zone: tzinfo,
+    period: tuple[datetime | None, datetime | None] = (None, None),
+    marks: Sequence[Mark] = (),
+) -> Chart:
+    """The same as it is drawn."""
+    start, end = period
+    return Chart(
         title=title,
-        description=broken,
-        points=points,
+        description=broken_text(results, unit),
+        points=[point for result in results for point in result.points(unit)],
         unit=unit.unit,
         unit_word=unit.word,
         marks=marks,
         start=start,
         end=end,
         zone=zone,
-    )
-    rows = [(result.start, unit.text(result.value), result.outcome_text(unit)) for result in reversed(results)]
-    return Plot(
-        svg=page_chart(chart) if points else mark_safe(""),
-        states=frozenset(point.state.value for point in points),
-        has_bounds=any(point.low is not None or point.high is not None for point in points),
-        broken_text=broken,
-        rows=rows,
     )
 
 

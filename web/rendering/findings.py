@@ -1,5 +1,6 @@
-"""What a run found: its groups in rows, and what moved in a batch, each statistic with a small plot."""
+"""What a run found, in forms for people: tables, its groups in rows, and what moved in a batch."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -9,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from execution_engine.exact import from_json
 from execution_engine.language.evaluate import label
+from execution_engine.metrics.definition import NOTE
 
 from .charts import small_chart
 
@@ -104,6 +106,87 @@ def groups_of(findings: Mapping[str, Any]) -> GroupSummary | None:
 def _number(stored: Any) -> float | None:
     number = None if stored is None else from_json(stored)
     return None if number is None or not isfinite(number) else float(number)
+
+
+MOST_ROWS = 20  # of a table
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingTable:
+    """One thing that a run found: a sentence, or rows under their columns (none where each row names its value).
+
+    ``more`` are as many rows as are not listed.
+    """
+
+    title: str
+    text: str = ""
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    more: int = 0
+
+
+def tables_of(findings: Mapping[str, Any], titles: Mapping[str, str]) -> list[FindingTable]:
+    """A form for each finding; ``titles`` are the words for those that are named by an operand of the assertion.
+
+    Notes are part of the sentence of a result, and are left out.
+    """
+    tables: list[FindingTable] = []
+    for name, finding in findings.items():
+        tables += _tables(titles.get(name) or name.replace("_", " "), finding)
+    return tables
+
+
+def _tables(title: str, finding: Any) -> list[FindingTable]:
+    """Of a mapping one table of its plain values, and one more for each that is not plain."""
+    match finding:
+        case {"said": text}:
+            return [FindingTable(title=title, text=str(text))]
+        case Mapping():
+            plain = {name: value for name, value in finding.items() if name != NOTE and not _is_nested(value)}
+            rows: list[Sequence[str]] = [(str(name).replace("_", " "), _text(value)) for name, value in plain.items()]
+            tables = [_table(title, rows)] if rows else []
+            for name, value in finding.items():
+                if _is_nested(value):
+                    tables += _tables(f"{title}: {str(name).replace('_', ' ')}", value)
+            return tables
+        case [Mapping(), *_]:
+            columns = list(dict.fromkeys(str(name) for row in finding if isinstance(row, Mapping) for name in row))
+            rows = [[_text(row.get(name)) for name in columns] for row in finding if isinstance(row, Mapping)]
+            return [_table(title, rows, [name.replace("_", " ") for name in columns])]
+        case [list(), *_]:
+            return [_table(title, [[_text(part) for part in row] for row in finding if isinstance(row, list)])]
+        case list():
+            return [FindingTable(title=title, text=_text(finding))] if finding else []
+    return [FindingTable(title=title, text=_text(finding))]
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(i, Mapping | list) for i in value))
+
+
+def _table(title: str, rows: Sequence[Sequence[str]], columns: Sequence[str] = ()) -> FindingTable:
+    return FindingTable(title=title, columns=columns, rows=rows[:MOST_ROWS], more=max(0, len(rows) - MOST_ROWS))
+
+
+def _text(value: Any) -> str:
+    """A value as people write it: no brackets and no quotes of a program."""
+    match value:
+        case None:
+            return "unknown"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
+        case list():
+            text = ", ".join(map(_text, value[:MOST_ROWS]))
+            return f"{text} … ({len(value)} in all)" if len(value) > MOST_ROWS else text
+        case Mapping():
+            return ", ".join(f"{str(name).replace('_', ' ')} {_text(item)}" for name, item in value.items())
+    text = str(value)
+    return text[:16].replace("T", " ") if _INSTANT.match(text) else text
 
 
 _MOST = 60  # of the past that are drawn

@@ -48,9 +48,9 @@ def icon(name: str) -> SafeString:
 
 
 @register.filter
-def of(texts: Mapping[int, str], key: int) -> str:
+def of(texts: Mapping[int, str] | str | None, key: int) -> str:
     """The text of a row by its id."""
-    return texts.get(key, "")
+    return texts.get(key, "") if isinstance(texts, Mapping) else ""
 
 
 @register.filter
@@ -147,6 +147,30 @@ def when(instant: datetime | Absent) -> SafeString | str:
     if not instant:
         return NOTHING
     return format_html('<time datetime="{}">{}</time>', instant.isoformat(), instant.strftime("%Y-%m-%d %H:%M"))
+
+
+@register.filter
+def local_time(instant: datetime | Absent) -> SafeString | str:
+    """An instant in UTC, which ``times.js`` writes in the reader's zone."""
+    if not instant:
+        return NOTHING
+    text = f"{instant:%Y-%m-%d %H:%M} UTC"
+    return format_html('<time datetime="{}" data-local title="{}">{}</time>', instant.isoformat(), text, text)
+
+
+@register.filter
+def relative_time(instant: datetime | Absent, now: datetime) -> SafeString | str:
+    """How long ago an instant was, or is to come; pointed at, it says when in UTC, and in the reader's zone."""
+    if not instant:
+        return NOTHING
+    length = roughly(abs(now - instant))
+    text = gettext("in %(length)s") if instant > now else gettext("%(length)s ago")
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        instant.isoformat(),
+        instant.strftime("%Y-%m-%d %H:%M"),
+        text % {"length": length},
+    )
 
 
 @register.filter

@@ -123,6 +123,8 @@ POST    datasets/{dataset}/tests/{test}/edit/save oxa   a     -
 POST    datasets/{dataset}/tests/{test}/edit/retire oxa a     -
 GET     incidents                                 *     *     -
 GET     incidents/{incident}                      *     *     -
+GET     incidents/{incident}/chart.png            *     *     -
+GET     incidents/{incident}/chart.svg            *     *     -
 POST    incidents/{incident}/accept               oxa   xa    -
 POST    incidents/{incident}/acknowledge          oxa   xa    -
 POST    incidents/{incident}/annotate             oxa   xa    -

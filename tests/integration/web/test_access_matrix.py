@@ -90,7 +90,9 @@ def test_every_address_and_method_has_a_line(estates: dict[str, Estate]) -> None
 
 def test_every_form_of_an_incident_has_a_line() -> None:
     assert {
-        line.address.split("/")[-1] for line in lines(PAGES) if line.address.startswith("incidents/{incident}/")
+        line.address.split("/")[-1]
+        for line in lines(PAGES)
+        if line.method == "POST" and line.address.startswith("incidents/{incident}/")
     } == set(ACTIONS)
 
 

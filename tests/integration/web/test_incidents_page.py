@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 
 from alerting.alerts.texts import text_of
 from assay.access import Role
+from assay.config import config
 from incident_manager.models import Incident
 from incident_manager.tasks import end
 from tests.factories import (
@@ -144,6 +145,11 @@ def test_an_incident_of_many_windows_says_how_many_are_still_to_be_ended(pages: 
     assert pages.get(f"/api/v1/incidents/{incident.pk}").json()["ending"] is None
 
 
+def words(page: str) -> str:
+    """A page with one space wherever it has several or a line break."""
+    return " ".join(page.split())
+
+
 def logged(**more: Any) -> Incident:
     """An incident of which the log alone was told, and the page of ada, who may do all."""
     incident: Incident = IncidentFactory.create(dataset=DatasetFactory.create(name="trips", owner="joan"))
@@ -155,10 +161,12 @@ def test_a_message_to_the_log_is_shown_as_one_that_reached_nobody(pages: Client)
     incident = logged()
     page = pages.get(reverse("incident", args=[incident.pk])).content.decode()
     assert "In the log alone" in page
-    assert "No message has reached anybody: no channel but the log reaches joan." in page
+    assert "No message has reached anybody." in page
+    assert "Not reached: <b>joan</b> (in the log alone)" in words(page)
     NoticeFactory.create(alert=incident.alert, channel="email", recipient="joan", sent_at=NOW, key="k")
     page = pages.get(reverse("incident", args=[incident.pk])).content.decode()
     assert "No message has reached anybody" not in page
+    assert ("Told: <b>joan</b> (email)." in words(page), "Not reached" in page) == (True, False)
 
 
 def test_the_api_says_what_became_of_each_notice(api: APIClient) -> None:
@@ -207,9 +215,10 @@ def test_the_end_of_a_rerun_is_told_on_the_page(pages: Client, user: User) -> No
     SpoiltWindowFactory.create(incident=incident, window=day("2026-03-09"), dataset=incident.dataset, data_test=test)
     pages.post(reverse("incident-action", args=[incident.pk, "rerun"]))
     assert "0 of 1 run done" in pages.get(f"/incidents/{incident.pk}").content.decode()
-    test.runs.update(judged_at=NOW, outcome="broken")
-    page = pages.get(f"/incidents/{incident.pk}").content.decode()
-    assert (f"The runs that {user.username} asked for ended at" in page, "0 of 1 held." in page) == (True, True)
+    test.runs.update(judged_at=NOW, outcome="broken", value=0.91)
+    page = words(pages.get(f"/incidents/{incident.pk}").content.decode())
+    assert f"Run again by {user.username}: 0 of 1 hold since <time" in page
+    assert "</time>; 2026-03-09 does not: 0.91.</p>" in page
 
 
 def test_an_incident_its_line_in_the_list_and_its_notice_say_the_same_in_plain_words(pages: Client) -> None:
@@ -224,7 +233,65 @@ def test_an_incident_its_line_in_the_list_and_its_notice_say_the_same_in_plain_w
     title = "80 % of fare are empty on 2026-03-09 (at most 2 % may be)."
     page = pages.get(f"/incidents/{incident.pk}").content.decode()
     assert f"<h1>{title}</h1>" in page
-    assert "<b>sea:</b> rows 5, newest file unknown" in page
+    assert "<tr><td>rows</td><td>5</td></tr><tr><td>newest file</td><td>unknown</td></tr>" in page
     assert title in pages.get("/incidents").content.decode()
     assert incident.alert is not None
     assert text_of(incident.alert).headline == title
+
+
+def test_a_resolved_incident_asks_once_for_its_root_cause(pages: Client) -> None:
+    incident = IncidentFactory.create(resolved_at=NOW, open_key=None, resolution="auto")
+    address = f"/incidents/{incident.pk}"
+    assert "What was its root cause?" in pages.get(address).content.decode()
+    page = pages.post(f"{address}/annotate", {"root_cause": "nobody knows"}, follow=True).content.decode()
+    assert ("What was its root cause?" in page, "<dd>nobody knows</dd>" in page) == (False, True)
+
+
+def test_what_one_may_do_stands_before_all_else_and_not_where_nothing_can_be_done(pages: Client) -> None:
+    incident = logged()
+    page = pages.get(f"/incidents/{incident.pk}").content.decode()
+    assert 0 < page.index("Run again now") < page.index("<h1>")
+    Incident.objects.filter(pk=incident.pk).update(resolved_at=NOW, open_key=None)
+    assert "Run again now" not in pages.get(f"/incidents/{incident.pk}").content.decode()
+
+
+def drawn(*, hours_open: int = 5, **more: Any) -> Incident:
+    """An incident of a test with two good windows and a bad one."""
+    incident: Incident = IncidentFactory.create(
+        dataset=DatasetFactory.create(name="trips", **more), detected_at=NOW - hours_open * HOUR
+    )
+    test = DataTestFactory.create(dataset=incident.dataset, name="paid", assertion="completeness(fare) >= 0.98")
+    for key, outcome, value in (
+        ("2026-03-07", "held", 1.0),
+        ("2026-03-08", "held", 0.99),
+        ("2026-03-09", "broken", 0.2),
+    ):
+        run = RunFactory.create(data_test=test, window=day(key), outcome=outcome, value=value)
+    StandingFactory.create(data_test=test, window=day("2026-03-09"), state="FAIL", last_run=run, value=0.2)
+    SpoiltWindowFactory.create(incident=incident, window=day("2026-03-09"), dataset=incident.dataset, data_test=test)
+    return incident
+
+
+def test_the_chart_of_an_incident_is_on_its_page_and_unfolds_with_a_link(pages: Client) -> None:
+    incident = drawn()
+    page = pages.get(f"/incidents/{incident.pk}").content.decode()
+    assert ('<svg xmlns="http://www.w3.org/2000/svg" class="chart"' in page, ">opened</text>" in page) == (True, True)
+    assert f'<meta property="og:image" content="{config().public_url}/incidents/{incident.pk}/chart.png">' in page
+    assert '<meta property="og:title" content="80 % of fare are empty on 2026-03-09 (at most 2 % may be).">' in page
+
+
+@pytest.mark.parametrize(
+    ("form", "media_type", "begin"), [("svg", "image/svg+xml", b"<svg "), ("png", "image/png", b"\x89PNG")]
+)
+def test_the_chart_is_a_file_that_is_sent_once(pages: Client, form: str, media_type: str, begin: bytes) -> None:
+    address = f"/incidents/{drawn().pk}/chart.{form}"
+    answer = pages.get(address)
+    assert (answer.headers["Content-Type"], answer.content[: len(begin)]) == (media_type, begin)
+    again = pages.get(address, headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_who_may_not_read_the_page_gets_no_chart_and_what_no_test_found_has_none(pages: Client) -> None:
+    hidden = drawn(readers="team:money")
+    assert browser("vic", Role.VIEWER, "rides").get(f"/incidents/{hidden.pk}/chart.svg").status_code in (403, 404)
+    assert pages.get(f"/incidents/{IncidentFactory.create().pk}/chart.svg").status_code == 404

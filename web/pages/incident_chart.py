@@ -1,0 +1,147 @@
+"""The chart of an incident: the values of its worst test from the last good windows to now, with what happened when.
+
+It is a part of the page, and a file, as SVG and as PNG, so that a link to the page shows it where it unfolds.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from hashlib import blake2s
+
+from django.db.models import F
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import get_conditional_response
+from django.utils.translation import gettext
+
+from alerting.models import Notice, Standing
+from alerting.state import LOG
+from assay import clock
+from assay.access import Action
+from assay.charts.drawing import Mark, draw
+from assay.models import DataTest
+from assay.time.windows import zone
+from execution_engine.language.serialise import from_json
+from execution_engine.models import Run, RunReason
+from execution_engine.outcome import Outcome
+from execution_engine.runs.shown_results import Veil
+from incident_manager.models import Incident, SpoiltWindow
+from web.rendering.charts import ChartUnit, Plot, WindowResult, chart_of, plot_of, unit_of
+from web.rendering.status import plain
+
+from .days import history
+from .page_policy import PageMessage, Zoom, demand, page
+
+GOOD_WINDOWS = 14  # before the first bad one that are drawn
+MOST_RERUNS = 10  # that are marked, the newest
+MOST = 200  # of its bad windows, the newest
+
+
+def worst_test(incident: Incident) -> tuple[DataTest, Sequence[datetime]] | None:
+    """The test that the title is about, with the starts of its bad windows; of an incident that is over, a last one."""
+    rows = SpoiltWindow.objects.filter(incident=incident, data_test__revision__isnull=False)
+    spoilt = list(rows.select_related("data_test__revision", "data_test__dataset").order_by("-window_start")[:MOST])
+    bad = [row for row in spoilt if row.healed_at is None] or spoilt
+    if not bad:
+        return None
+    standings = Standing.objects.filter(
+        data_test__in={row.data_test_id for row in bad}, window_start__in={row.window_start for row in bad}
+    )
+    worst = standings.order_by(F("excess").desc(nulls_last=True), "-window_start").values_list("data_test").first()
+    chosen = next((row for row in bad if worst is not None and row.data_test_id == worst[0]), bad[0])
+    assert chosen.data_test is not None
+    return chosen.data_test, [row.window_start for row in spoilt if row.data_test_id == chosen.data_test_id]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IncidentSeries:
+    """What the chart of an incident draws."""
+
+    results: Sequence[WindowResult]
+    unit: ChartUnit
+    title: str
+    zone: tzinfo
+    period: tuple[datetime, datetime]
+    marks: Sequence[Mark]
+
+    def plot(self) -> Plot:
+        """For the page."""
+        return plot_of(self.results, self.unit, title=self.title, zone=self.zone, period=self.period, marks=self.marks)
+
+    def picture(self, title: str) -> str:
+        """For who has no style sheet: SVG with its colours and a title above."""
+        whole = chart_of(self.results, self.unit, title=title, zone=self.zone, period=self.period, marks=self.marks)
+        return draw(whole, key="incident", is_picture=True)
+
+
+def series_of(incident: Incident, veil: Veil, now: datetime) -> IncidentSeries | None:
+    """Its worst test from the last good windows to now; None where no test found it."""
+    worst = worst_test(incident)
+    if worst is None:
+        return None
+    test, starts = worst
+    first, last = min(starts), incident.resolved_at or now
+    results = history(test, veil, Zoom(end=last))
+    place = next((place for place, result in enumerate(results) if result.start >= first), len(results))
+    results = results[max(0, place - GOOD_WINDOWS) :]
+    assert test.revision is not None
+    marks, start = marks_of(incident, test), min([first, *(result.start for result in results)])
+    latest = max([first, *(result.start for result in results), *(mark.at for mark in marks)])
+    end = min(max(last, latest), latest + (latest - start) / 2)  # a long time in which nothing happens is cut off
+    return IncidentSeries(
+        results=results,
+        unit=unit_of(from_json(test.revision.tree), test.category),
+        title=gettext("Values of %(name)s against their bounds, and what happened") % {"name": test.name},
+        zone=zone(test.dataset.time_zone),
+        period=(start, end),
+        marks=marks,
+    )
+
+
+def marks_of(incident: Incident, test: DataTest) -> list[Mark]:
+    """When it was opened, told, acknowledged, run again with what came of it, is expected to be, and was healed."""
+    told = Notice.objects.filter(alert=incident.alert_id, sent_at__isnull=False).exclude(channel=LOG)
+    told_at = told.order_by("sent_at").values_list("sent_at", flat=True).first() if incident.alert_id else None
+    instants = [
+        (incident.detected_at, gettext("opened")),
+        (told_at, gettext("told")),
+        (incident.acknowledged_at, gettext("acknowledged")),
+        (None if incident.resolved_at else incident.eta, gettext("expected")),
+        (incident.resolved_at, gettext("resolved")),
+    ]
+    marks = [Mark(at=at, label=label) for at, label in instants if at is not None]
+    asked = [entry.at for entry in incident.timeline.all() if entry.event == "rerun"][-MOST_RERUNS:]
+    runs = Run.objects.filter(data_test=test, reason=RunReason.MANUAL, requested_at__in=asked)
+    outcomes = defaultdict[datetime, list[str]](list)
+    for at, outcome in runs.values_list("requested_at", "outcome"):
+        outcomes[at].append(outcome)
+    for at in asked:
+        held, total = sum(outcome == Outcome.HELD for outcome in outcomes[at]), len(outcomes[at])
+        label = gettext("run again: %(held)s of %(count)s hold") % {"held": held, "count": total}
+        marks.append(Mark(at=at, label=label if total else gettext("run again")))
+    return marks
+
+
+@page
+def chart_file(request: HttpRequest, pk: int, form: str) -> HttpResponse:
+    """The chart as a file for whoever may read the page; asked again with its ETag, only that it has not changed."""
+    incident = Incident.objects.select_related("dataset", "alert").filter(pk=pk).first()
+    if incident is None:
+        raise Http404(PageMessage(gettext("There is no incident %(id)s.") % {"id": pk}))
+    demand(request, Action.READ, incident)
+    now = clock.now()
+    series = series_of(incident, Veil(now), now)
+    if series is None:
+        raise Http404(PageMessage(gettext("No test has found incident %(id)s: there is nothing to draw.") % {"id": pk}))
+    svg = series.picture(f"{incident.dataset.full_name}: {plain(incident.category)} #{incident.pk}")
+    etag = f'"{blake2s(svg.encode(), digest_size=8).hexdigest()}-{form}"'
+    if (unchanged := get_conditional_response(request, etag=etag)) is not None:
+        return unchanged
+    if form == "png":
+        from assay.charts.picture import picture_of  # with it the renderer, for what asks for a picture
+
+        body, media_type = picture_of(svg), "image/png"
+    else:
+        body, media_type = svg.encode(), "image/svg+xml"
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization, Cookie, Accept-Language"}
+    return HttpResponse(body, content_type=media_type, headers=headers)
