@@ -56,6 +56,9 @@ PAGE_FILTERS = {
         {"q": "<i>"},
         {"page": "2"},
         {"page": "-1"},
+        {"whose": "mine", "sort": "-quality", "size": "25"},
+        {"column": "fare", "owner": "ada", "team": "trips"},
+        {"changed": "bad", "sort": "x", "size": "7"},
         *({"tier": str(tier)} for tier in (0, 2, 9)),
         *({"status": str(value)} for value, _ in CatalogueForm.base_fields["status"].choices),  # type: ignore[attr-defined]
     ],

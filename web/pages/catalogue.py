@@ -135,7 +135,10 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
 
 
 def owned_by(person: Person) -> Q:
-    """Of datasets those that are somebody's own or of one of their teams, as ``assay.access.owns`` says."""
+    """Of datasets those that are somebody's: their own, or of one of their teams, as ``assay.access.owns`` says.
+
+    What else shall be shown first, such as what they follow, is one more condition here.
+    """
     return Q(owner=person.name) | Q(team__in=[team for team in person.teams if team])
 
 
@@ -252,36 +255,45 @@ def catalogue(
     if changed is not None and changes is not None:
         newly = changes.bad if changed is Quality.BAD else changes.good
         keys = [pk for pk in keys if pk in newly]
-    keys = _sorted(keys, names, statuses, sort or Sort.STATUS, now)
+    column = Sort((sort or Sort.STATUS).removeprefix("-"))
+    qualities = data_qualities(keys, now=now) if column is Sort.QUALITY else {}
+    keys = _sorted(keys, names, statuses, column, qualities=qualities, is_reversed=bool(sort and sort.startswith("-")))
     dataset_page: Page[Any] = Paginator(keys, size or PAGE_SIZE).get_page(page)
-    dataset_page.object_list = _rows(list(dataset_page.object_list), statuses, now)
+    keys = list(dataset_page.object_list)
+    qualities = qualities or data_qualities(keys, now=now)
+    dataset_page.object_list = _rows(keys, statuses, qualities, now)
     return dataset_page
 
 
 def _sorted(
-    keys: list[int], names: Mapping[int, str], statuses: Mapping[int, Quality], sort: str, now: datetime
+    keys: list[int],
+    names: Mapping[int, str],
+    statuses: Mapping[int, Quality],
+    column: Sort,
+    *,
+    qualities: Mapping[int, float | None],
+    is_reversed: bool,
 ) -> list[int]:
-    """By name and the worst status first where they are alike; what has no quality comes last."""
-    column = Sort(sort.removeprefix("-"))
-    keys.sort(key=lambda pk: names[pk].lower())
+    """The worst status first and then by name where they are alike; what has no quality comes last."""
+    keys.sort(key=lambda pk: names[pk].lower(), reverse=is_reversed and column is Sort.NAME)
     match column:
-        case Sort.STATUS:
-            keys.sort(key=lambda pk: RANK[statuses[pk]], reverse=sort.startswith("-"))
-            return keys
         case Sort.NAME:
-            return keys[::-1] if sort.startswith("-") else keys
+            return keys
+        case Sort.STATUS:
+            return sorted(keys, key=lambda pk: RANK[statuses[pk]], reverse=is_reversed)
         case Sort.QUALITY:
-            qualities = data_qualities(keys, now=now)
             values: Mapping[int, Any] = {pk: value for pk, value in qualities.items() if value is not None}
         case _:
             rows = of_datasets(keys, Dataset.objects.all(), "pk").values_list("pk", column.value)
             values = {pk: value.lower() if isinstance(value, str) else value for pk, value in rows}
     keys.sort(key=lambda pk: RANK[statuses[pk]])
-    known = sorted((pk for pk in keys if pk in values), key=values.__getitem__, reverse=sort.startswith("-"))
+    known = sorted((pk for pk in keys if pk in values), key=values.__getitem__, reverse=is_reversed)
     return known + [pk for pk in keys if pk not in values]
 
 
-def _rows(keys: Sequence[int], statuses: Mapping[int, Quality], now: datetime) -> list[dict[str, Any]]:
+def _rows(
+    keys: Sequence[int], statuses: Mapping[int, Quality], qualities: Mapping[int, float | None], now: datetime
+) -> list[dict[str, Any]]:
     """What the table shows of these datasets, in a bounded number of statements."""
     datasets = Dataset.objects.defer(*UNREAD).prefetch_related("replicas").in_bulk(keys)
     facts = facts_now({pk: datasets[pk].full_name for pk in keys}, now=now)
@@ -290,7 +302,7 @@ def _rows(keys: Sequence[int], statuses: Mapping[int, Quality], now: datetime) -
     for incident in rows.order_by(F("alert__cause").asc(nulls_first=True), "-detected_at", "-pk"):
         opened.setdefault(incident.dataset_id, []).append(incident)  # what nothing else causes first
     headlines = headlines_of([incidents[0] for incidents in opened.values()], Veil(now))
-    qualities, days = data_qualities(keys, now=now), strips(list(datasets.values()), now=now)
+    days = strips(list(datasets.values()), now=now)
     shown = []
     for pk in keys:
         reasons = folded(judge(facts[pk], RangeRequest()).reasons)
@@ -320,9 +332,10 @@ def _signs(facts: Facts, reasons: Iterable[AnswerReason]) -> list[tuple[str, Dis
 
 
 def summary(statuses: Mapping[int, Quality]) -> dict[str, int]:
-    """How many datasets there are, how many of each status, and how many incidents are open."""
+    """How many datasets there are, how many of each status, and how many of their incidents are open."""
     counts = Counter(statuses.values())
-    incidents = Incident.objects.filter(resolved_at=None).count()
+    opened = Incident.objects.filter(resolved_at=None).order_by().values_list("dataset_id", flat=True)
+    incidents = sum(pk in statuses for pk in opened)
     return {status.value: counts[status] for status in Quality} | {"datasets": len(statuses), "incidents": incidents}
 
 
