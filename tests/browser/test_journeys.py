@@ -47,7 +47,7 @@ def test_a_known_problem_is_reported_and_joins_its_incident(scene: Scene, hands:
     expect(page.locator(".flash.success")).to_contain_text("This is known already as incident")
     assert scene.incident in Report.objects.get().joined.all()
     assert complaints == []
-    assert hands.took(clicks=14, keys=68), hands
+    assert hands.took(clicks=14, keys=70), hands
 
 
 def test_who_is_about_to_join_an_incident_keeps_the_focus_while_the_answer_is_asked_again(
@@ -110,7 +110,7 @@ def test_a_report_is_confirmed_and_then_fixed_in_the_inbox(scene: Scene, hands: 
     on_page(page, f"{RIDERS} Good")
     expect(page.locator("#use .verdict")).to_contain_text("Yes")
     assert complaints == []
-    assert hands.took(clicks=10, keys=90), hands
+    assert hands.took(clicks=10, keys=92), hands
 
 
 def test_a_gate_is_overridden_for_a_time(scene: Scene, hands: Hands, complaints: list[str]) -> None:
@@ -132,7 +132,7 @@ def test_a_gate_is_overridden_for_a_time(scene: Scene, hands: Hands, complaints:
     expect(page.locator(".flash.success")).to_contain_text("Ended: the gate blocks again")
     assert gate(FARES) == ("block", [])
     assert complaints == []
-    assert hands.took(clicks=8, keys=80), hands
+    assert hands.took(clicks=8, keys=82), hands
 
 
 def test_a_test_is_written_wrongly_then_rightly_tried_and_saved(
@@ -180,7 +180,7 @@ def test_a_test_is_written_wrongly_then_rightly_tried_and_saved(
         "row_count() between 0.5 * median(row_count(), last=7) and 2000"
     )
     assert complaints == []
-    assert hands.took(clicks=12, keys=110), hands
+    assert hands.took(clicks=12, keys=112), hands
 
 
 def gate(name: str) -> tuple[str, list[str]]:
