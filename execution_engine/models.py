@@ -309,3 +309,26 @@ class Release(Windowed):
 
     def __str__(self) -> str:
         return f"{self.window.text} is right for test {self.data_test_id}"
+
+
+class RowsExport(Windowed, Claimable):
+    """The rows that broke a test on one window, in a store; due when they are to be written or removed."""
+
+    data_test = models.ForeignKey(DataTest, models.CASCADE, related_name="rows_exports")
+    datacenter = models.CharField(max_length=60)
+    place = models.CharField(max_length=30)  # what the folder of the window is called
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="+")  # whose rows must be there
+    requested_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    written_at = models.DateTimeField(null=True, blank=True)  # null: the rows of the run are not there yet
+    folder = models.TextField(blank=True)  # path or URL
+    rows = models.PositiveIntegerField(default=0)
+    is_cut = models.BooleanField(default=False)  # there are more than the test keeps
+    note = models.TextField(blank=True)  # why there are none, or not all
+    sample = models.JSONField(default=list)  # a few of them, without sensitive columns
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("data_test", "place"), name="one_rows_export_per_window")]
+
+    def __str__(self) -> str:
+        return f"rows of test {self.data_test_id} on {self.place}: {self.rows or self.note or 'pending'}"

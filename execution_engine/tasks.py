@@ -43,3 +43,11 @@ def evaluate(**_: object) -> int:
 def watch(datacenter: str | None = None, **_: object) -> int:
     """Look at the fingerprints that are due, in one datacenter or in all."""
     return services.look(datacenter)
+
+
+@shared_task(name="execution_engine.tasks.write_rows", ignore_result=True)
+def write_rows(datacenter: str | None = None, **_: object) -> int:
+    """Write the rows that broke tests, and remove those that have had their time, in one datacenter or in all."""
+    from execution_engine.rows.exports import write_pending_rows  # with it pyarrow, for which no gate should wait
+
+    return write_pending_rows(datacenter)

@@ -9,7 +9,7 @@ from typing import Any, cast
 from django.db import transaction
 
 from assay.catalog.column_types import ALL, Declared, counts_from, in_force, print_of
-from assay.catalog.profile import CategoryName, DatasetProfile
+from assay.catalog.profile import CategoryName, DatasetProfile, RowsTarget
 from assay.catalog.selectors import by_name, declared_by, home, profile_of, slas, upstream_keys
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
 from assay.time.windows import Granularity, Partitioning, aligned
@@ -27,7 +27,7 @@ from execution_engine.metrics.expressions import path_of, written
 from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from execution_engine.services import first_cursor
+from execution_engine.services import UnableToKeepRows, check_target, first_cursor
 
 from .definition import DataTestSpec, Definition
 
@@ -242,6 +242,11 @@ def _write_revision(
     except UnableToSchedule as error:
         raise UnableToWrite(str(error)) from None
     definition = held_to_declared(definition, data_test.dataset)
+    if definition.keep_rows:
+        try:
+            check_target(RowsTarget(**definition.keep_rows), profile_of(data_test.dataset))
+        except UnableToKeepRows as error:
+            raise UnableToWrite(f"keep_rows: {error}") from None
     number = data_test.revision.number + 1 if data_test.revision else 1
     data_test.revision = Revision.objects.create(
         data_test=data_test,
@@ -308,6 +313,7 @@ def write_data_test(
     schedule: str = "partition",
     sustain: timedelta | None = None,
     catch_up: str | None = None,
+    keep_rows: RowsTarget | None = None,
     author: str,
     now: datetime,
 ) -> DataTest:
@@ -325,6 +331,7 @@ def write_data_test(
         severity=severity,
         sustain=sustain,
         catch_up=catch_up,
+        keep_rows=keep_rows,
     )
     spec = DataTestSpec(
         name=name,

@@ -1,11 +1,11 @@
 """What a revision of a data test holds, and the tests and gaps that a dataset should have (pure)."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any, Literal, Self
 
-from assay.catalog.profile import CategoryName, Targets
+from assay.catalog.profile import CategoryName, RowsTarget, Targets
 
 Scope = Literal["partition", "table"]
 
@@ -20,6 +20,7 @@ class Definition:
     sustain: timedelta
     catch_up: str
     declared: str = ""  # a print of the declared columns that it holds data to; empty: of none
+    keep_rows: Mapping[str, Any] = field(default_factory=dict, hash=False)  # a ``RowsTarget``; empty: nowhere
 
     @classmethod
     def by(
@@ -31,6 +32,7 @@ class Definition:
         severity: str | None = None,
         sustain: timedelta | None = None,
         catch_up: str | None = None,
+        keep_rows: RowsTarget | None = None,
     ) -> Self:
         """What a test says, and for what it leaves open what its dataset is held to."""
         return cls(
@@ -39,12 +41,13 @@ class Definition:
             schedule=schedule,
             sustain=targets.sustain if sustain is None else sustain,
             catch_up=catch_up or targets.catch_up,
+            keep_rows=keep_rows.to_json() if keep_rows else {},
         )
 
     @classmethod
     def of(cls, revision: Any) -> Self:
         """That of a revision, whose columns bear the same names."""
-        return cls(**{field.name: getattr(revision, field.name) for field in fields(cls)})
+        return cls(**{member.name: getattr(revision, member.name) for member in fields(cls)})
 
     @property
     def as_written(self) -> Self:

@@ -162,7 +162,7 @@ def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: 
     if dataset is None:
         raise UnableToWrite(f"the catalog has no dataset {custom.dataset!r}; tell of it first")
     row = DataTest.objects.filter(dataset=dataset, name=custom.name).select_related("dataset", "revision").first()
-    names = ("assertion", "schedule", "severity", "sustain", "catch_up")
+    names = ("assertion", "schedule", "severity", "sustain", "catch_up", "keep_rows")
     values: dict[str, Any] = {name: getattr(custom, name) for name in names}
     if row is None:
         values |= {"name": custom.name, "category": custom.category}

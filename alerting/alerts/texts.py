@@ -43,6 +43,7 @@ from execution_engine.exact import from_json as exact_number
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run
 from execution_engine.outcome import Outcome
+from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import HIDDEN, Veil
 
 # Links in messages that lead to an answer: signed, so that nobody makes one up, and good for a week.
@@ -280,7 +281,7 @@ def _window(row: Standing, veil: Veil) -> BrokenWindow:
         test=test.name,
         partition=partition_name(row.window, test.dataset.partitioning, whole_table=test.scope == Scope.TABLE),
         window=row.window,
-        value=HIDDEN if hidden else row.sentence or f"{row.value}; {row.revision.assertion}",
+        value=HIDDEN if hidden else f"{row.sentence or f'{row.value}; {row.revision.assertion}'}{_rows(row, veil)}",
         datacenter=row.data_test.spoilt_datacenter,
         lost_keys=lost_keys(row),
         share=row.value if not hidden and row.data_test.category in MISSING and 0 <= (row.value or 0) < 1 else None,
@@ -293,6 +294,12 @@ def _slices(rows: Sequence[Standing], veil: Veil) -> str:
     worst = max(searches, key=lambda search: search.standing.excess or 0.0, default=None)
     told = explanation_of(worst, veil) if worst else {"slices": []}
     return str(told["sentence"]) if told["slices"] else ""
+
+
+def _rows(row: Standing, veil: Veil) -> str:
+    """A few of the rows that broke the window, where its test keeps them."""
+    samples = rows_samples({(row.data_test_id, row.window)}, veil) if row.revision.keep_rows else []
+    return "".join(f". {sample.text}" for sample in samples if sample.folder)
 
 
 def lost_keys(row: Standing) -> int | None:

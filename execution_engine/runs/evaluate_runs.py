@@ -25,6 +25,7 @@ from execution_engine.outcome import Failure, Reason
 from execution_engine.parts.state_store import UnableToLoadState, state_of
 from execution_engine.planning.catalog_sources import Sources
 from execution_engine.planning.planner import UnableToPlan
+from execution_engine.rows.requests import request_rows
 from execution_engine.selectors import count_past, latest_measurements, latest_values
 
 from .plan_runs import end_as_error, planner_of
@@ -133,6 +134,7 @@ def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None
         judge(run, {ask.operand: ask.measurement for ask in run.asks.all()}, now, sources, pasts)
     pasts.save()
     finish_all(evaluated, *WRITTEN)
+    request_rows(evaluated, now)
     for run in evaluated:
         tally(Tallied.RUNS, run.outcome)
 

@@ -116,6 +116,10 @@ class Config(BaseSettings):
         description='Where data may lie: ["/data", "s3://lake/", "mysql://shop/", "table://mart"]; empty: anywhere for '
         "catalog files, nowhere for requests",
     )
+    row_stores: dict[str, str] = Field(
+        default={},
+        description='Where failing rows may be kept, by name: {"quarantine": "s3://quality/rows"}; empty: nowhere',
+    )
     location_variables: list[str] = Field(
         default=[], description='Variables that a location may name as env:NAME: ["ORDERS_URL"]'
     )

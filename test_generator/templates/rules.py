@@ -133,6 +133,7 @@ def _tests(template: TemplateProfile, dataset: DatasetProfile) -> Iterator[DataT
                 severity=template.severity,
                 sustain=template.sustain,
                 catch_up=template.catch_up,
+                keep_rows=template.keep_rows,
             ),
             scope="partition" if dataset.partition and schedule != "weekly" else "table",
             datacenter=dataset.replicas[0].datacenter,

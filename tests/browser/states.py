@@ -12,7 +12,7 @@ from assay.models import Category, Dataset, DataTest, Pull
 from assay.time.windows import Window
 from execution_engine.attribution import Measure, cells_of, explain
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.models import Run
+from execution_engine.models import RowsExport, Run
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.slices.result import as_json
 from incident_manager.models import Incident
@@ -103,6 +103,8 @@ def broken() -> Dataset:
         begun = dict.fromkeys(("planned_at", "ready_at", "evaluated_at", "judged_at", "measured_at"))
         RunFactory.create(data_test=test, requested_at=NOW - 3 * HOUR, outcome="", sentence="", value=None, **begun)
     incident = _incident(waiting, Category.FRESHNESS, LAST, test=waiting.data_tests.get(name="freshness"))
+    late = waiting.data_tests.get(name="freshness")
+    _keep_rows(late, RunFactory.create(data_test=late, window=LAST))
     NoticeFactory.create(
         alert=incident.alert, sent_at=None, channel="webhook", error="the receiver answers 502 Bad Gateway"
     )
@@ -149,6 +151,7 @@ def _be_bad(table: Dataset, tests: list[DataTest], windows: list[Window], *, cau
         if LONG in table.full_name:
             _explain(standing)
         incident = _incident(table, Category(test.category), LAST, test=test)
+        _keep_rows(test, run)
         roots.append(incident.alert)
         if incident.alert is not None and incident.alert is not roots[0]:
             incident.alert.cause = roots[0]
@@ -166,6 +169,26 @@ def _explain(standing: Standing) -> None:
     explanation = explain(cells_of(Measure.ROWS, [column], cells, left_out=left_out))
     result = as_json(explanation, MetricSpec(name="row_count"))
     SliceSearch.objects.create(standing=standing, datacenter="sea", requested_at=NOW, ended_at=NOW, result=result)
+
+
+def _keep_rows(test: DataTest, run: Run) -> None:
+    """Two of many failing rows of a run, in a folder with a long name."""
+    row = {"assay_broken": ["completeness(city)"], "id": "17", LONG: None, "note": "Größe " * 33}
+    RowsExport.objects.create(
+        data_test=test,
+        datacenter="sea",
+        place=f"{run.window_start:%Y-%m-%dT%H%MZ}",
+        run=run,
+        window_start=run.window_start,
+        window_end=run.window_end,
+        requested_at=NOW,
+        written_at=NOW,
+        folder=f"/quarantine/{LONG}/dataset={test.dataset.full_name}/test={test.name}",
+        rows=100_000,
+        is_cut=True,
+        note="there are more than the 100,000 that the test keeps",
+        sample=[row, row],
+    )
 
 
 def _incident(

@@ -5,13 +5,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
+from assay.catalog.profile import MOST_DAYS, MOST_ROWS, STORE_PATH, RowsTarget
 from assay.catalog.selectors import slas
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Scope, Severity
 from execution_engine.language.serialise import from_json
@@ -49,6 +50,15 @@ MEND_UNTRIED = "Send the assertion to POST /api/v1/backtest, which has the past 
 MEND_ASSERTION = "Correct the assertion where the caret points; docs/language.md lists what can be said."
 
 
+class KeepRows(Shape):
+    """The store of the failing rows of a test, and how many of them stay for how long."""
+
+    table = serializers.RegexField(STORE_PATH, max_length=300, help_text="a store of the operator's, and below it")
+    limit = serializers.IntegerField(min_value=1, max_value=MOST_ROWS, default=100_000, help_text="rows of a run")
+    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=30)
+    sensitive = serializers.ChoiceField(["hash", "omit"], default="hash")
+
+
 class DataTestRow(Row):
     """A data test and its newest revision."""
 
@@ -59,7 +69,14 @@ class DataTestRow(Row):
     schedule = serializers.CharField(source="revision.schedule")
     sustain = LengthField(source="revision.sustain")
     catch_up = serializers.CharField(source="revision.catch_up")
+    keep_rows = serializers.SerializerMethodField()
     dimension = serializers.SerializerMethodField(help_text="the dimension of quality that the test is about")
+
+    @extend_schema_field(KeepRows(allow_null=True))
+    def get_keep_rows(self, test: DataTest) -> dict[str, Any] | None:
+        """Where its failing rows are kept; None: nowhere."""
+        assert test.revision is not None
+        return test.revision.keep_rows or None
 
     def get_dimension(self, test: DataTest) -> Dimension:
         """The one of its category or of what it asks for."""
@@ -70,7 +87,7 @@ class DataTestRow(Row):
         model = DataTest
         fields = (
             "id", "dataset", "name", "category", "dimension", "origin", "scope", "datacenter", "spoils", "revision",
-            "assertion", "severity", "schedule", "sustain", "catch_up", "source", "template", "created_at",
+            "assertion", "severity", "schedule", "sustain", "catch_up", "keep_rows", "source", "template", "created_at",
             "retired_at", "next_due_at", "skipped_slots",
         )  # fmt: skip
 
@@ -97,6 +114,7 @@ class DataTestRevision(Shape):
     schedule = serializers.CharField(required=False, max_length=120)
     sustain = LengthField(required=False)
     catch_up = serializers.ChoiceField(CatchUp.choices, required=False)
+    keep_rows = KeepRows(required=False, allow_null=True)
 
 
 class NewDataTest(DataTestRevision):
@@ -127,7 +145,9 @@ class DataTests(NumberedRows):
         with refusing(UnableToWrite, where="assertion", mend=MEND_ASSERTION):
             _demand_tried(body["dataset"], body["assertion"], severity, body.get("schedule", "partition"))
             with self.changing("create", details=body) as change:
-                row = write_data_test(**body, author=self.author, now=clock.now())
+                keep_rows = body.pop("keep_rows", None)
+                target = RowsTarget(**keep_rows) if keep_rows else None
+                row = write_data_test(**body, keep_rows=target, author=self.author, now=clock.now())
                 change.key = row.pk
         return self.show(row, status=201)
 
@@ -144,6 +164,7 @@ class DataTests(NumberedRows):
                 assertion = changes.get("assertion", test.revision.assertion)
                 _demand_tried(test.dataset, assertion, changes.get("severity"))
             with self.changing("revise", pk, changes):
+                changes = {**changes, **({"keep_rows": changes["keep_rows"] or {}} if "keep_rows" in changes else {})}
                 definition = replace(Definition.of(test.revision), **changes)
                 revised = revise(test, definition, author=self.author, now=clock.now())
         return self.show(revised)

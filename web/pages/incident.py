@@ -35,6 +35,7 @@ from execution_engine.language.past import EXPECTED, NOVEL
 from execution_engine.language.serialise import from_json
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
+from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.incidents.earlier_changes import earlier_changes
@@ -200,6 +201,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "outlook": outlook(incident, windows, veil),
         "earlier": earlier_changes(incident, hidden=hidden_datasets(request)),
         "reports": incident.all_reports(),
+        "failing_rows": rows_samples({(shown.row.data_test_id or 0, shown.row.window) for shown in windows}, veil),
         "notices": notices,
         "silences": silences_of(incident.alert) if incident.alert else [],
         "reach": reach_of_notices(notices),

@@ -26,10 +26,11 @@ from .language import ColumnNode, Node, UnableToTell, compiled, names_in
 from .local_scan import stored_columns
 from .partials import keyless
 from .pruning import Bounds, outcomes
-from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, UnableToReadPiece, batches
+from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, Stored, UnableToReadPiece, batches
 from .values import Numbers
 
 MOST_KEYED_ROWS = 50_000_000  # whose keys are held at once, in 400 MB
+MARKS = 1 << 22
 _WHOLE_NUMBERS = {"INT32", "INT64"}
 
 
@@ -78,6 +79,14 @@ def _written(table: Table, listing: Listing, request: RowsRequest) -> WrittenRow
     )
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _KeysOfGroup:
+    """The hash of each row's key, and which rows count."""
+
+    hashes: Numbers
+    counts: Flags
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Marking:
     """Which rows of files break which rules; UnableToTell where a rule is Spark's to answer."""
@@ -97,10 +106,15 @@ class _Marking:
         needed = {name: stored[name] for name in names}
         yield self.schema.empty_table(), [np.zeros(0, dtype=np.bool_) for _ in self.rules]
         pieces = list(self._pieces())
-        repeated = self._repeated(pieces, needed)
+        hashed = self._hashed(pieces, needed)
+        repeated = [
+            _repeated_in([keys[at].hashes[keys[at].counts] for keys in hashed.values() if at in keys])
+            for at in range(len(self.rules))
+        ]
         for piece in pieces:
             for group in piece.groups:
-                flags = self._flags(replace(piece, groups=(group,)), needed, repeated)
+                keys = hashed.get((piece.path, group), {})
+                flags = self._flags(replace(piece, groups=(group,)), needed, keys, repeated)
                 if with_good or any(flag.any() for flag in flags):
                     yield from self._rows(piece, group, flags, with_good=with_good)
 
@@ -136,28 +150,36 @@ class _Marking:
                 path=file.path, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders, footer=footer
             )
 
-    def _repeated(self, pieces: Sequence[Piece], needed: Mapping[str, object]) -> list[Numbers]:
-        """The sorted hashes of the keys that several rows have, for each rule; one pass over all keys."""
-        hashes: list[list[Numbers]] = [[] for _ in self.rules]
+    def _hashed(
+        self, pieces: Sequence[Piece], needed: Mapping[str, Stored]
+    ) -> dict[tuple[str, int], dict[int, _KeysOfGroup]]:
+        """The keys of every row group by file and number, for each rule of repeated keys; one pass over all keys."""
         keyed = [at for at, key in enumerate(self.keys) if key]
         rows = sum(piece.footer.num_rows for piece in pieces if piece.footer)
-        if keyed and rows > MOST_KEYED_ROWS:
+        if keyed and rows * len(keyed) > MOST_KEYED_ROWS:
             raise UnableToTell("so many keys are Spark's to count")
-        names = {column.name for key in self.keys for column in key}
+        names = {column.name for key in self.keys for column in key} | self._where_names
+        own = {name: needed[name] for name in names}
+        hashed: dict[tuple[str, int], dict[int, _KeysOfGroup]] = {}
         for piece in pieces if keyed else ():
-            own = {name: needed[name] for name in names | self._where_names}
-            for batch in batches(piece, own):  # type: ignore[arg-type]
-                for at in keyed:
-                    own_hashes, counts = self._hashes(at, batch)
-                    hashes[at].append(own_hashes[counts])
-        return [_repeated_in(parts) for parts in hashes]
+            for group in piece.groups:
+                rows_of_group = batches(replace(piece, groups=(group,)), own)
+                of_batches = [{at: self._keys_of(at, batch) for at in keyed} for batch in rows_of_group]
+                hashed[piece.path, group] = {
+                    at: _KeysOfGroup(
+                        hashes=np.concatenate([keys[at].hashes for keys in of_batches]),
+                        counts=np.concatenate([keys[at].counts for keys in of_batches]),
+                    )
+                    for at in keyed
+                }
+        return hashed
 
     @cached_property
     def _where_names(self) -> set[str]:
         wheres = (rule.where for rule in self.rules if rule.repeated and rule.where)
         return {name for where in wheres for name in names_in(compiled(where))}
 
-    def _hashes(self, at: int, batch: RowBatch) -> tuple[Numbers, Flags]:
+    def _keys_of(self, at: int, batch: RowBatch) -> _KeysOfGroup:
         """The hash of each row's key, and which rows count."""
         rule, values = self.rules[at], [batch.values(node) for node in self.keys[at]]
         assert rule.repeated is not None
@@ -165,39 +187,31 @@ class _Marking:
         if rule.where:
             counts = batch.met(compiled(rule.where)).yes.copy()
         null = None if rule.nulls else keyless(values, rule.repeated.grouping.partial)
-        return key_hashes(values), counts if null is None else counts & ~null
+        return _KeysOfGroup(hashes=key_hashes(values), counts=counts if null is None else counts & ~null)
 
-    def _flags(self, piece: Piece, needed: Mapping[str, object], repeated: Sequence[Numbers]) -> list[Flags]:
+    def _flags(
+        self,
+        piece: Piece,
+        needed: Mapping[str, Stored],
+        keys: Mapping[int, _KeysOfGroup],
+        repeated: Sequence[Numbers],
+    ) -> list[Flags]:
         """Which rows of one row group break each rule."""
         assert piece.footer is not None
         group = piece.footer.row_group(piece.groups[0])
         bounds = _bounds(group)
-        rows = group.num_rows
-        open_rules = [
-            at
-            for at, node in enumerate(self.nodes)
-            if (True in outcomes(node, bounds.get) if node else len(repeated[at]) > 0)
-        ]
-        names = {name for at in open_rules for name in self._names(at)}
-        flags = [np.zeros(rows, dtype=np.bool_) for _ in self.rules]
+        flags = [np.zeros(group.num_rows, dtype=np.bool_) for _ in self.rules]
+        for at, own in keys.items():
+            if len(repeated[at]):
+                flags[at] = own.counts & _among(own.hashes, repeated[at])
+        nodes = {at: node for at, node in enumerate(self.nodes) if node and True in outcomes(node, bounds.get)}
+        names = {name for node in nodes.values() for name in names_in(node)}
         start = 0
-        for batch in batches(piece, {name: needed[name] for name in names}) if open_rules else ():  # type: ignore[misc]
-            for at in open_rules:
-                node = self.nodes[at]
-                if node is not None:
-                    met = batch.met(node).yes
-                else:
-                    hashes, counts = self._hashes(at, batch)
-                    met = counts & _among(hashes, repeated[at])
-                flags[at][start : start + batch.rows] = met
+        for batch in batches(piece, {name: needed[name] for name in names}) if nodes else ():
+            for at, node in nodes.items():
+                flags[at][start : start + batch.rows] = batch.met(node).yes
             start += batch.rows
         return flags
-
-    def _names(self, at: int) -> set[str]:
-        node, where = self.nodes[at], self.rules[at].where
-        if node is not None:
-            return set(names_in(node))
-        return {column.name for column in self.keys[at]} | (set(names_in(compiled(where))) if where else set())
 
     def _rows(
         self, piece: Piece, group: int, flags: Sequence[Flags], *, with_good: bool
@@ -242,8 +256,12 @@ def _repeated_in(parts: Sequence[Numbers]) -> Numbers:
 
 
 def _among(hashes: Numbers, ordered: Numbers) -> Flags:
-    places = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
-    found: Flags = ordered[places] == hashes
+    marks = np.zeros(MARKS, dtype=np.bool_)  # most hashes are none of them, which is seen without a search
+    marks[ordered & (MARKS - 1)] = True
+    found: Flags = marks[hashes & (MARKS - 1)]
+    candidates = np.flatnonzero(found)
+    places = np.minimum(np.searchsorted(ordered, hashes[candidates]), len(ordered) - 1)
+    found[candidates] = ordered[places] == hashes[candidates]
     return found
 
 

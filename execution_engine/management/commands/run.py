@@ -24,6 +24,8 @@ from assay.queue.drain import drain
 from assay.time.windows import UnableToReadWindow
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
+from execution_engine.runs.rows_samples import rows_samples
+from execution_engine.runs.shown_results import Veil
 from execution_engine.services import UnableToRequest, last_partitions, request_all
 
 MANY = 3  # windows from which on the table leaves out what held
@@ -89,6 +91,9 @@ class Command(Base):
         code = FailOn.apply(_code(done), options["fail_on"])
         covered = list(dict.fromkeys(run.window for run in done))
         windows = " and ".join(part.text for part in covered) if len(covered) < MANY else window.text
+        samples = rows_samples(
+            {(run.data_test_id, run.window) for run in done if run.revision.keep_rows}, Veil(clock.now())
+        )
         rows = [
             {
                 "window": run.window.text,
@@ -98,6 +103,7 @@ class Command(Base):
                 "value": run.value,
                 "exact": run.exact or None,
                 "findings": run.findings,
+                "failing_rows": [sample.text for sample in samples if sample.run == run.pk],
             }
             for run in done
         ]
@@ -115,6 +121,8 @@ class Command(Base):
             table.add_row(*cells if is_one else (row["window"], *cells))
         if rows:
             console.print(table)
+        for text in (text for row in rows for text in row["failing_rows"]):
+            console.print(escape(text), soft_wrap=True)
         if not is_one:
             counts = Counter(row["outcome"] for row in result["runs"])
             text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)

@@ -215,6 +215,28 @@ class LineageProfile:
     place: str = field(default="", compare=False)  # where it is told, ``file:line``; empty: by the API
 
 
+SensitiveName = Literal["hash", "omit"]
+STORE_PATH = r"^[A-Za-z0-9][\w-]*(/[A-Za-z0-9][\w.-]*)*$"  # a store's name and the steps to a folder in it
+MOST_ROWS, MOST_DAYS = 1_000_000, 366
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsTarget:
+    """Where the failing rows of a test are kept, how many of a run, for how long, and what becomes of sensitive ones.
+
+    ``table`` is the name of a store of the operator's, and below it a folder, such as ``quarantine/trips``.
+    """
+
+    table: str
+    limit: int = 100_000
+    days: int = 30
+    sensitive: SensitiveName = "hash"
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object of its fields."""
+        return asdict(self)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CustomProfile:
     """A test that a user wrote; None leaves it to the dataset."""
@@ -227,6 +249,7 @@ class CustomProfile:
     sustain: timedelta | None = None
     catch_up: CatchUp | None = None
     category: CategoryName = "custom"
+    keep_rows: RowsTarget | None = None  # None: failing rows are kept nowhere
     place: str = field(default="", compare=False)  # where its assertion is told, ``file:line``; empty: by the API
 
 
@@ -270,6 +293,7 @@ class TemplateProfile:
     sustain: timedelta | None = None
     catch_up: CatchUp | None = None
     category: CategoryName = "custom"
+    keep_rows: RowsTarget | None = None
     place: str = field(default="", compare=False)  # where its assertion is told, ``file:line``
 
 

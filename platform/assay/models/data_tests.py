@@ -100,6 +100,7 @@ class Revision(Claimable):
     sustain = models.DurationField()
     catch_up = models.CharField(max_length=6, choices=CatchUp.choices, default=CatchUp.LATEST)
     declared = models.CharField(max_length=32, blank=True, default="")  # a print of the columns that it holds data to
+    keep_rows = models.JSONField(default=dict, blank=True)  # assay.catalog.profile.RowsTarget; empty: nowhere
     created_at = models.DateTimeField()
     author = models.CharField(max_length=200, blank=True)
     rejudged_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: standings must be judged anew

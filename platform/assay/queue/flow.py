@@ -110,6 +110,14 @@ STAGES = (
         leads_to=("judge",),
     ),
     Stage(
+        name="rows",  # the rows that broke a test, kept until they have had their time
+        table="execution_engine.RowsExport",
+        due="due_at",
+        task="execution_engine.tasks.write_rows",
+        by_datacenter=True,
+        furthest=366 * DAY,
+    ),
+    Stage(
         name="watch",
         table="execution_engine.Watch",
         due="next_look_at",

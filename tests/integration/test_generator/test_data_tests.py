@@ -74,6 +74,7 @@ def test_a_users_test_is_written_with_all_that_was_asked() -> None:
             "assertion": FARES,
             **asked,
             "declared": "",
+            "keep_rows": {},
             "created_at": NOW,
             "author": "grace",
             "rejudged_at": NOW,

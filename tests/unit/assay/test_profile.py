@@ -62,7 +62,7 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
             CustomProfile(dataset="a.b", name="n", assertion="1 > 0"),
             {
                 **{"dataset": "a.b", "name": "n", "assertion": "1 > 0", "category": "custom", "place": ""},
-                **{"severity": None, "schedule": "partition", "sustain": None, "catch_up": None},
+                **{"severity": None, "schedule": "partition", "sustain": None, "catch_up": None, "keep_rows": None},
             },
         ),
         (

@@ -20,10 +20,14 @@ from assay.access import wrong_readers
 from assay.catalog.column_types import is_column_type
 from assay.catalog.locations import PREFIX
 from assay.catalog.profile import (
+    MOST_DAYS,
+    MOST_ROWS,
     NAME,
+    STORE_PATH,
     CategoryName,
     GateOn,
     KindName,
+    SensitiveName,
     Storage,
     StrengthName,
     UnknownPolicy,
@@ -251,6 +255,15 @@ class LineagePart(YamlPart):
     keys: dict[ColumnName, ColumnName] = {}
 
 
+class KeepRowsPart(YamlPart):
+    """Where the failing rows of a test are kept."""
+
+    table: Annotated[str, StringConstraints(max_length=300, pattern=STORE_PATH)]
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 100_000
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 30
+    sensitive: SensitiveName = "hash"
+
+
 class CustomPart(YamlPart):
     """One test that a user wrote."""
 
@@ -262,6 +275,7 @@ class CustomPart(YamlPart):
     sustain: Period | None = None
     catch_up: CatchUp | None = None
     category: CategoryName = "custom"
+    keep_rows: KeepRowsPart | None = None
 
 
 class ColumnSelectorPart(YamlPart):
@@ -308,6 +322,7 @@ class TemplatePart(YamlPart):
     sustain: Period | None = None
     catch_up: CatchUp | None = None
     category: CategoryName = "custom"
+    keep_rows: KeepRowsPart | None = None
 
 
 class BindingPart(YamlPart):

@@ -20,6 +20,7 @@ from assay.catalog.profile import (
     LineageProfile,
     PartitionProfile,
     ReplicaProfile,
+    RowsTarget,
     Selector,
     ServedTable,
     SlaProfile,
@@ -249,6 +250,7 @@ def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogPro
                     "assertion": part.assertion.strip(),
                     "schedule": part.schedule
                     or ("partition" if parts.partitioned.get(part.dataset.lower()) else "weekly"),
+                    "keep_rows": part.keep_rows and RowsTarget(**dict(part.keep_rows)),
                 },
                 place=place("tests", number, "assertion"),
             )
@@ -259,6 +261,7 @@ def to_profile(parts: YamlParts, folder_of: Callable[[int], Path]) -> CatalogPro
                 **{
                     **_values(part),
                     "assertion": part.assertion.strip(),
+                    "keep_rows": part.keep_rows and RowsTarget(**dict(part.keep_rows)),
                     "selector": Selector(
                         **{**_values(selector), "columns": columns and ColumnSelector(**_values(columns))}
                     ),
