@@ -62,164 +62,6 @@ class WorstResult:
 Tenses = tuple[str, str]  # what was, and what is wrong
 
 
-@dataclass(frozen=True, kw_only=True)
-class MetricPhrase:
-    """How people name a metric's value; and of a share, what the rows are that it does not count."""
-
-    noun: str
-    fault: Tenses | None = None
-
-
-def _noun(text: str) -> MetricPhrase:
-    return MetricPhrase(noun=text)
-
-
-# Every metric of the language has a line here. ``%(columns)s`` are those of its call, ``%(literal)s`` its first
-# argument that is no column.
-PHRASES: Mapping[str, MetricPhrase] = {
-    "row_count": _noun(gettext_noop("the number of rows")),
-    "unpartitioned_rows": _noun(gettext_noop("the number of rows in no partition")),
-    "query": _noun(gettext_noop("what the query of %(test)s gives")),
-    "compliance": MetricPhrase(
-        noun=gettext_noop("the share of rows that are as %(test)s says"),
-        fault=(
-            gettext_noop("%(share)s of the rows were not as %(test)s says"),
-            gettext_noop("%(share)s of the rows are not as %(test)s says"),
-        ),
-    ),
-    "satisfies_if": MetricPhrase(
-        noun=gettext_noop("the share of those rows that are as %(test)s says"),
-        fault=(
-            gettext_noop("%(share)s of the rows in question were not as %(test)s says"),
-            gettext_noop("%(share)s of the rows in question are not as %(test)s says"),
-        ),
-    ),
-    "less_than": MetricPhrase(
-        noun=gettext_noop("the share of rows with less in %(first)s than in %(second)s"),
-        fault=(
-            gettext_noop("%(share)s of the values of %(first)s were not less than those of %(second)s"),
-            gettext_noop("%(share)s of the values of %(first)s are not less than those of %(second)s"),
-        ),
-    ),
-    "non_negative": MetricPhrase(
-        noun=gettext_noop("the share of rows without a negative %(columns)s"),
-        fault=(
-            gettext_noop("%(share)s of %(columns)s were negative"),
-            gettext_noop("%(share)s of %(columns)s are negative"),
-        ),
-    ),
-    "positive": MetricPhrase(
-        noun=gettext_noop("the share of rows without a %(columns)s of 0 or less"),
-        fault=(
-            gettext_noop("%(share)s of %(columns)s were 0 or less"),
-            gettext_noop("%(share)s of %(columns)s are 0 or less"),
-        ),
-    ),
-    "in_range": MetricPhrase(
-        noun=gettext_noop("the share of %(columns)s between %(low)s and %(high)s"),
-        fault=(
-            gettext_noop("%(share)s of %(columns)s were not between %(low)s and %(high)s"),
-            gettext_noop("%(share)s of %(columns)s are not between %(low)s and %(high)s"),
-        ),
-    ),
-    "ratio_of": _noun(gettext_noop("the share of %(literal)s in %(columns)s")),
-    "completeness": MetricPhrase(
-        noun=gettext_noop("the share of rows with %(columns)s"),
-        fault=(
-            gettext_noop("%(share)s of %(columns)s were empty"),
-            gettext_noop("%(share)s of %(columns)s are empty"),
-        ),
-    ),
-    "pattern_match": MetricPhrase(
-        noun=gettext_noop("the share of %(columns)s in the form of %(test)s"),
-        fault=(
-            gettext_noop("%(share)s of %(columns)s were not in the form of %(test)s"),
-            gettext_noop("%(share)s of %(columns)s are not in the form of %(test)s"),
-        ),
-    ),
-    "consistent_type": MetricPhrase(
-        noun=gettext_noop("the share of %(columns)s of one type"),
-        fault=(
-            gettext_noop("%(share)s of %(columns)s were of another type than the others"),
-            gettext_noop("%(share)s of %(columns)s are of another type than the others"),
-        ),
-    ),
-    "schema_match": MetricPhrase(
-        noun=gettext_noop("the match of the columns"),
-        fault=(
-            gettext_noop("The columns were not those, or not of those types, that %(test)s names"),
-            gettext_noop("The columns are not those, or not of those types, that %(test)s names"),
-        ),
-    ),
-    "schema_drift": _noun(gettext_noop("the number of declared columns that are gone or of another type")),
-    "profile": _noun(gettext_noop("the number of rows")),
-    "sample_found": _noun(gettext_noop("the number of drawn keys that are here")),
-    "sample_size": _noun(gettext_noop("the number of drawn keys")),
-    "freshness": _noun(gettext_noop("the time since its end while it is not complete")),
-    "value": _noun(gettext_noop("the value of the business metric")),
-    "has_value": MetricPhrase(
-        noun=gettext_noop("the number of values of the business metric"),
-        fault=(
-            gettext_noop("The business metric had no value"),
-            gettext_noop("The business metric has no value"),
-        ),
-    ),
-    "sources_freshness": _noun(gettext_noop("the time since its end while a source is not complete")),
-    "min": _noun(gettext_noop("the least %(columns)s")),
-    "max": _noun(gettext_noop("the greatest %(columns)s")),
-    "sum": _noun(gettext_noop("the sum of %(columns)s")),
-    "mean": _noun(gettext_noop("the mean of %(columns)s")),
-    "stddev": _noun(gettext_noop("the standard deviation of %(columns)s")),
-    "quantile": _noun(gettext_noop("the %(literal)s quantile of %(columns)s")),
-    "approx_quantile": _noun(gettext_noop("about the %(literal)s quantile of %(columns)s")),
-    "correlation": _noun(gettext_noop("the correlation of %(first)s and %(second)s")),
-    "min_length": _noun(gettext_noop("the length of the shortest %(columns)s")),
-    "max_length": _noun(gettext_noop("the length of the longest %(columns)s")),
-    "age": _noun(gettext_noop("the age of the newest %(columns)s")),
-    "distinct_count": _noun(gettext_noop("the number of different %(columns)s, with none as one of them")),
-    "count_distinct": _noun(gettext_noop("the number of different %(columns)s")),
-    "uniqueness": MetricPhrase(
-        noun=gettext_noop("the share of rows whose %(columns)s is there once"),
-        fault=(
-            gettext_noop("%(share)s of %(columns)s were there more than once"),
-            gettext_noop("%(share)s of %(columns)s are there more than once"),
-        ),
-    ),
-    "distinctness": _noun(gettext_noop("the number of different %(columns)s per row")),
-    "unique_value_ratio": MetricPhrase(
-        noun=gettext_noop("the share of different %(columns)s that are there once"),
-        fault=(
-            gettext_noop("%(share)s of the different %(columns)s were there more than once"),
-            gettext_noop("%(share)s of the different %(columns)s are there more than once"),
-        ),
-    ),
-    "approx_count_distinct": _noun(gettext_noop("about the number of different %(columns)s")),
-    "entropy": _noun(gettext_noop("the spread (entropy) of %(columns)s")),
-    "mutual_information": _noun(gettext_noop("what %(first)s and %(second)s tell of each other")),
-    "most_frequent_share": _noun(gettext_noop("the share of the most frequent %(columns)s")),
-    "histogram": _noun(gettext_noop("the number of different %(columns)s")),
-    "predictability": _noun(gettext_noop("how well other columns predict %(first)s")),
-    "referential_integrity": MetricPhrase(
-        noun=gettext_noop("the share of %(columns)s that %(literal)s has"),
-        fault=(
-            gettext_noop("%(share)s of %(columns)s were missing in %(literal)s"),
-            gettext_noop("%(share)s of %(columns)s are missing in %(literal)s"),
-        ),
-    ),
-    "accuracy": MetricPhrase(
-        noun=gettext_noop("the share of rows with the same %(columns)s in %(literal)s"),
-        fault=(
-            gettext_noop("%(share)s of the rows had another %(columns)s than %(literal)s"),
-            gettext_noop("%(share)s of the rows have another %(columns)s than %(literal)s"),
-        ),
-    ),
-    "sample": _noun(gettext_noop("the number of drawn keys")),
-    "key_digest": _noun(gettext_noop("the number of different %(columns)s")),
-    "bloom_filter": _noun(gettext_noop("the number of different %(columns)s")),
-    "keys_found": _noun(gettext_noop("the number of different %(columns)s that the other datacenter has")),
-}
-ANY_METRIC = _noun(gettext_noop("the value of %(test)s"))
-
 IS: Tenses = (gettext_noop("%(noun)s was %(value)s"), gettext_noop("%(noun)s is %(value)s"))
 UNHELD: Tenses = (gettext_noop("%(test)s did not hold"), gettext_noop("%(test)s does not hold"))
 GROUPS: Tenses = (
@@ -476,7 +318,7 @@ class _Comparison:
         if metric.spec.name == "freshness" and metric.dataset is None and worst.keys:
             values = {"keys": worst.keys, "length": _length(max(1, round(float(self.value) / 60)))}
             return _Clause(text=gettext(LATE[tense]) % values, wanted=self._wanted(), names_window=True)
-        phrase = PHRASES.get(metric.spec.name, ANY_METRIC)
+        phrase = METRICS[metric.spec.name].phrase
         bound = self.bounds[0]
         is_part = 0 <= self.value < 1 and (bound is None or self.value < bound <= 1)
         if phrase.fault is not None and is_part and self.comparator in (">=", ">", "=", "between"):
@@ -484,7 +326,7 @@ class _Comparison:
             text = gettext(phrase.fault[tense]) % (_parts(metric, worst) | {"share": share_text})
             text += _scope(metric, worst)
             return _Clause(text=text, wanted=self._allowed(bound) if "%(share)s" in phrase.fault[0] else "")
-        is_share = metric.spec.name in METRICS and METRICS[metric.spec.name].is_share
+        is_share = METRICS[metric.spec.name].is_share
         values = {"noun": _noun_text(metric, worst), "value": self._text(self.value, is_share=is_share)}
         return _Clause(text=gettext(IS[tense]) % values, wanted=self._wanted(is_share=is_share))
 
@@ -495,7 +337,7 @@ class _Comparison:
         value = None if finding is None else _decimal(finding.get("value"))
         if finding is None or value is None:
             return None
-        is_share = history.metric.spec.name in METRICS and METRICS[history.metric.spec.name].is_share
+        is_share = METRICS[history.metric.spec.name].is_share
         low, high = (_decimal(finding[end]) for end in ("low", "high"))
         texts = [None if end is None else self._text(end, is_share=is_share) for end in (low, high)]
         comparator = ">=" if texts[1] is None else "<=" if texts[0] is None else "between"
@@ -550,12 +392,12 @@ def _is_length(compared: EvaluatedComparison) -> bool:
 
 def _is_copy(left: Metric, right: Metric) -> bool:
     """Whether the rows of a table are divided by those of another."""
-    is_count = left.spec.name == right.spec.name == "row_count"
+    is_count = left.spec == right.spec and METRICS[left.spec.name].adds_up and not left.spec.columns
     return is_count and left.dataset is None and right.dataset is not None
 
 
 def _noun_text(metric: Metric, worst: WorstResult) -> str:
-    phrase = PHRASES.get(metric.spec.name, ANY_METRIC)
+    phrase = METRICS[metric.spec.name].phrase
     return gettext(phrase.noun) % _parts(metric, worst) + _scope(metric, worst)
 
 

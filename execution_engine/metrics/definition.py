@@ -181,6 +181,23 @@ Settle = Callable[[Mapping[str, bytes], bytes | None], tuple[float, dict[str, An
 DetailOfKeys = Callable[[MetricSpec, tuple[Summary, ...]], dict[str, Any]]
 
 
+def text_noop(text: str) -> str:
+    """The text as it is: who gathers texts to translate finds it by this call, which knows no framework."""
+    return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricPhrase:
+    """How people name a metric's value; of a share also what was, and what is wrong with the rows not counted.
+
+    ``%(columns)s`` are those of its call, ``%(first)s`` and ``%(second)s`` two of them, ``%(literal)s`` its first
+    argument that is no column, ``%(low)s`` and ``%(high)s`` the first and the last of these, ``%(test)s`` the test.
+    """
+
+    noun: str
+    fault: tuple[str, str] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class MetricDefinition:
     """One metric of the registry.
@@ -196,6 +213,7 @@ class MetricDefinition:
     source: str  # the paper, peer or standard that defines it
     meaning: str  # what its value is, in plain words for people who choose one
     dimension: Dimension  # of quality, of which it tells
+    phrase: MetricPhrase = MetricPhrase(noun=text_noop("the value of %(test)s"))  # what titles of incidents call it
     statistics: Statistics | None = None
     value: FromStatistics | None = None
     detail: Callable[[MetricSpec, Mapping[str, Any]], dict[str, Any]] | None = None

@@ -11,6 +11,7 @@ from execution_engine.attribution import FEWEST_DAYS, MOST_COLUMNS, Explanation,
 from execution_engine.engines.files.footers import read_columns
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.protocol import Engine, MeasurementRequest, Part, Table, Unit
+from execution_engine.metrics.definitions.uniqueness import APPROX_COUNT_DISTINCT, COUNT_DISTINCT
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
@@ -48,7 +49,7 @@ class CellReader:
 
     def few_valued(self, part: Part, columns: Sequence[str]) -> list[str]:
         """Those of the columns that have few values in the part, by a count that may be off by some."""
-        name = "count_distinct" if self.table.storage == "sql" else "approx_count_distinct"
+        name = (COUNT_DISTINCT if self.table.storage == "sql" else APPROX_COUNT_DISTINCT).signature.name
         requests = [
             MeasurementRequest(key=column, spec=MetricSpec(name=name, columns=(written(column),))) for column in columns
         ]
@@ -80,7 +81,10 @@ class CellReader:
                     self.left_out.update(dict.fromkeys(by, f"cannot be counted: {failure.reason}"))
                     continue
                 groups = {name: GroupValues.from_bytes(result.state or b"").groups for name, result in results.items()}
-                tables[at].append(self.subject.cells(by, self.types, groups))
+                try:
+                    tables[at].append(self.subject.cells(by, self.types, groups))
+                except ValueError:  # a text, where the newest window has whole numbers
+                    self.left_out.update(dict.fromkeys(by, "its type is another on some of the windows"))
         return tables
 
 

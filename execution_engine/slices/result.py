@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 
@@ -69,7 +70,7 @@ def as_json(explanation: "Explanation", spec: MetricSpec) -> dict[str, Any]:
             "same_rows": [name_of(values) for values in row.same_rows[:MOST_SAME]],
             "line": list(row.line),
             "rest_line": list(row.rest_line),
-            "assertion": watching(MetricSpec(name="row_count") if explanation.is_mix else spec, list(row.values)),
+            "assertion": watching(ALL_ROWS if explanation.is_mix else spec, list(row.values)),
         }
         for row in explanation.slices
     ]

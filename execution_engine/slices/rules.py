@@ -28,7 +28,7 @@ from execution_engine.novelty.statistics import STATISTICS
 
 # What broke: a count, a sum, a mean or a share, which can be measured in each cell.
 
-MEASURES = {"row_count": Measure.ROWS, "sum": Measure.SUM, "mean": Measure.MEAN, "completeness": Measure.SHARE}
+MEASURES = {ALL_ROWS.name: Measure.ROWS, "sum": Measure.SUM, "mean": Measure.MEAN, "completeness": Measure.SHARE}
 UNKNOWN_SUBJECT = "its test measures no count, sum, mean or share of the table's own rows"
 
 

@@ -10,7 +10,7 @@ from statistics import median
 from django.db.models import QuerySet
 
 from assay.models import AuditEntry, Dataset, LineageEdge, Revision
-from execution_engine.metrics.spec import MetricSpec
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.models import Measurement
 from execution_engine.planning.planner import hash_of
 from incident_manager.models import Incident
@@ -20,7 +20,6 @@ PAST = timedelta(days=14)  # of windows that the volume of an upstream is compar
 MOST = 5  # of each kind, the newest
 MOST_COUNTS = 500  # of upstreams' rows that are looked at
 LEAST_COUNTS = 3  # windows that make a usual number of rows
-ROW_COUNT = MetricSpec(name="row_count")
 PUSH = "dataset.push"  # of the audit: the metadata of one dataset was written by the API
 UNUSUAL = 0.2  # a share that a volume differs by
 
@@ -98,7 +97,7 @@ def _revisions(dataset: Dataset, start: datetime, end: datetime) -> Iterator[Ear
 
 def _volumes(counts: QuerySet[Measurement], start: datetime, end: datetime) -> list[EarlierChange]:
     """The windows of upstreams that ended then with another number of rows than is usual of those before."""
-    rows = counts.filter(spec_hash=hash_of(ROW_COUNT), window_end__range=(end - PAST, end), value__isnull=False)
+    rows = counts.filter(spec_hash=hash_of(ALL_ROWS), window_end__range=(end - PAST, end), value__isnull=False)
     by_upstream = defaultdict[str, dict[datetime, float]](dict)
     values_list = rows.order_by("-window_end", "-measured_at").values_list("dataset__full_name", "window_end", "value")
     for name, at, value in values_list[:MOST_COUNTS]:

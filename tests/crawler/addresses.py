@@ -13,7 +13,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from alerting.models import Standing
 from assay.models import DataChange, Dataset, DataTest, Replica
-from incident_manager.models import Incident
+from incident_manager.models import Incident, SpoiltWindow
 from web.pages.catalogue import SPANS, CatalogueForm
 from web.pages.incident import IncidentsForm
 from web.pages.reports import MINE, STATES
@@ -21,6 +21,7 @@ from web.pages.reports import MINE, STATES
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
     "datasets/<path:name>/back-fill",
+    "first-runs",
     "datasets/<path:name>/override",
     "datasets/(?P<name>.+)/overrides/(?P<pk>\\d+)/end",
     "datasets/<path:name>/report",
@@ -109,8 +110,12 @@ PAGE_FILTERS = {
         {"test": "x", "sustain": "soon"},
     ],
 }
-# Pages of one row of a dataset, whose parameters go together.
+# Addresses whose parameters go together.
 TOGETHER = {
+    r"incidents/(?P<pk>\d+)/chart\.(?P<form>svg|png)": lambda: [
+        f"incidents/{pk}/chart.svg"
+        for pk in SpoiltWindow.objects.exclude(data_test=None).values_list("incident", flat=True)
+    ],
     "datasets/<path:name>/tests/<int:pk>/edit": lambda: [
         f"datasets/{quote(test.dataset.full_name)}/tests/{test.pk}/edit"
         for test in DataTest.objects.select_related("dataset").filter(revision__isnull=False)

@@ -31,6 +31,7 @@ CALLS: Mapping[str, tuple[int | tuple[int, str], ...] | None] = {
     "gettext_noop": None,
     "ngettext": (1, 2),
     "pgettext": ((1, "c"), 2),
+    "text_noop": None,
 }
 # a call in what Django makes of a template: literals alone, or literals and the name of a count
 IN_TEMPLATE = re.compile(r"""\b(gettext|ngettext|pgettext|_)\(((?:u?'(?:[^'\\]|\\.)*'|u?"(?:[^"\\]|\\.)*"|[\s,])+)""")
@@ -54,7 +55,11 @@ WORDS_OF_THE_CORE = (  # enumerations of which pages show every value
     "incident_manager.scores.metric_reporter.Group",
     "web.pages.incident.IncidentState",
 )
-WITH_TEXTS = ("alerting/titles.py",)  # modules of the core whose sentences pages show in the reader's language
+WITH_TEXTS = (  # modules of the core whose sentences pages show in the reader's language
+    ROOT / "alerting" / "titles.py",
+    ROOT / "execution_engine" / "metrics" / "definition.py",
+    *(ROOT / "execution_engine" / "metrics" / "definitions").glob("*.py"),
+)
 FORMS = (  # whose fields a refusal names
     "web.pages.suggestions.BacktestForm",
     "web.pages.editor.EditorForm",
@@ -96,7 +101,7 @@ def _read(call: str, given: list[str]) -> tuple[Text, str | None]:
 
 
 def _of_python() -> Iterator[tuple[str, Text, str | None]]:
-    for path in sorted((*WEB.rglob("*.py"), *(ROOT / name for name in WITH_TEXTS))):
+    for path in sorted((*WEB.rglob("*.py"), *WITH_TEXTS)):
         for _, text, _, context in extract("python", BytesIO(path.read_bytes()), keywords=CALLS):
             yield _place(path), text if isinstance(text, str) else (text[0], text[1]), context
 

@@ -17,7 +17,9 @@ from execution_engine.metrics.definition import (
     Keys,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
+    text_noop,
 )
 from execution_engine.metrics.keys.filter_shape import ERROR_RATES, Format
 from execution_engine.metrics.spec import MetricSpec
@@ -67,6 +69,7 @@ KEY_DIGEST = MetricDefinition(
     formula="|V|; its state: of each of 4,096 buckets of V by hash the count, exclusive or and sum of hashes",
     source="datafold/data-diff (checksums by segment)",
     meaning="how many different keys there are, with a print of them",
+    phrase=MetricPhrase(noun=text_noop("the number of different %(columns)s")),
     dimension=Dimension.CONSISTENCY,
     signature=Signature(name="key_digest", min_columns=1, max_columns=None),
     kind=MetricKind.COMPOUND,
@@ -78,6 +81,7 @@ BLOOM_FILTER = MetricDefinition(
     formula="|V|; its state holds the hashes of V, or a Bloom filter of them",
     source="UDQ (build_bloom_filter); Bloom 1970; Kirsch and Mitzenmacher 2006",
     meaning="how many different keys there are, with a filter of them",
+    phrase=MetricPhrase(noun=text_noop("the number of different %(columns)s")),
     dimension=Dimension.CONSISTENCY,
     signature=Signature(name="bloom_filter", min_columns=1, max_columns=None, options=OPTIONS),
     kind=MetricKind.COMPOUND,
@@ -93,6 +97,7 @@ KEYS_FOUND = MetricDefinition(
     formula="|V| - m / (1 - p), of V the m keys that are not in the other side's filter of error rate p",
     source="UDQ (use_bloom_filter)",
     meaning="how many different keys the other datacenter has too",
+    phrase=MetricPhrase(noun=text_noop("the number of different %(columns)s that the other datacenter has")),
     dimension=Dimension.CONSISTENCY,
     signature=Signature(name="keys_found", min_columns=1, max_columns=None, options=OPTIONS, needs_datacenter=True),
     kind=MetricKind.COMPOUND,

@@ -14,8 +14,10 @@ from execution_engine.metrics.definition import (
     Input,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
     ValueType,
+    text_noop,
 )
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
@@ -45,6 +47,7 @@ FRESHNESS = MetricDefinition(
     formula="0 once the window is complete, else the time since its end, in seconds",
     source="UDQ: freshness",
     meaning="0 once the window is complete, else the time since its end",
+    phrase=MetricPhrase(noun=text_noop("the time since its end while it is not complete")),
     dimension=Dimension.TIMELINESS,
     taken_by={SERVICE: "execution_engine.freshness.derive:derive_freshness"},
     inputs=(
@@ -94,6 +97,7 @@ VALUE = _of_business_metric(
     "derive_value",
     formula="the value of the business metric's expression; where that is NULL there is no data",
     meaning="what the business metric is",
+    phrase=MetricPhrase(noun=text_noop("the value of the business metric")),
     dimension=Dimension.ACCURACY,
     tells_values=True,
 )
@@ -103,6 +107,10 @@ HAS_VALUE = _of_business_metric(
     "derive_has_value",
     formula="1 if value() is known, 0 if there is no data",
     meaning="1 if the business metric has a value, else 0",
+    phrase=MetricPhrase(
+        noun=text_noop("the number of values of the business metric"),
+        fault=(text_noop("The business metric had no value"), text_noop("The business metric has no value")),
+    ),
     dimension=Dimension.COMPLETENESS,
     judges_no_data=True,
 )
@@ -113,6 +121,7 @@ SOURCES_FRESHNESS = _of_business_metric(
     ValueType.DURATION,
     formula="the largest freshness() of the business metric's sources: 0 once all are complete, in seconds",
     meaning="0 once all sources of the business metric are complete, else the time since the window's end",
+    phrase=MetricPhrase(noun=text_noop("the time since its end while a source is not complete")),
     dimension=Dimension.TIMELINESS,
     waits_for_sla=True,
 )

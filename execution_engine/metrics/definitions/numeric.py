@@ -12,9 +12,11 @@ from execution_engine.metrics.definition import (
     FromStatistics,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
     Statistics,
     ValueType,
+    text_noop,
 )
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
@@ -67,6 +69,7 @@ MIN = _of_a_number(
     Dimension.VALIDITY,
     formula="min d(column)",
     meaning="the least value",
+    phrase=MetricPhrase(noun=text_noop("the least %(columns)s")),
 )
 MAX = _of_a_number(
     "max",
@@ -75,6 +78,7 @@ MAX = _of_a_number(
     Dimension.VALIDITY,
     formula="max d(column)",
     meaning="the greatest value",
+    phrase=MetricPhrase(noun=text_noop("the greatest %(columns)s")),
 )
 SUM = _of_a_number(
     "sum",
@@ -83,6 +87,7 @@ SUM = _of_a_number(
     Dimension.ACCURACY,
     formula="Σ d(column)",
     meaning="the sum of the values",
+    phrase=MetricPhrase(noun=text_noop("the sum of %(columns)s")),
     adds_up=True,
 )
 MEAN = _of_a_number(
@@ -92,6 +97,7 @@ MEAN = _of_a_number(
     Dimension.ACCURACY,
     formula="Σ d(column) / |{d : d(column) ≠ null}|",
     meaning="the mean of the values",
+    phrase=MetricPhrase(noun=text_noop("the mean of %(columns)s")),
 )
 STDDEV = _of_a_number(
     "stddev",
@@ -101,6 +107,7 @@ STDDEV = _of_a_number(
     Dimension.ACCURACY,
     formula="√(Σ (d(column) - mean)² / |{d : d(column) ≠ null}|), of the population",
     meaning="the standard deviation of the values",
+    phrase=MetricPhrase(noun=text_noop("the standard deviation of %(columns)s")),
     plain_sql=False,  # SQLite has no function for it
 )
 
@@ -139,6 +146,7 @@ QUANTILE = _quantile(
     formula="x with rank 1 + q (n - 1) among the n values, linear between neighbours",
     source="numpy.quantile's default; Hyndman and Fan 1996, type 7",
     meaning="the value below which this share of the values lies",
+    phrase=MetricPhrase(noun=text_noop("the %(literal)s quantile of %(columns)s")),
     statistics=lambda spec, write: {
         "quantile": Statistic(
             gather=Gather.PERCENTILE, of=(write.number(spec.columns[0]),), argument=float(spec.arguments[0])
@@ -153,6 +161,7 @@ APPROX_QUANTILE = _quantile(
     formula="a value whose rank share lies within 0.7 % of q, in 99 % of cases",
     source="Schelter et al. 2018, Table 2: ApproxQuantile; KLL sketch (Karnin, Lang, Liberty 2016)",
     meaning="about the value below which this share of the values lies",
+    phrase=MetricPhrase(noun=text_noop("about the %(literal)s quantile of %(columns)s")),
     statistics=lambda spec, write: {"kll": Statistic(gather=Gather.KLL, of=(write.number(spec.columns[0]),))},
     value=lambda spec, values: None if values["kll"] is None else quantile_of(values["kll"], float(spec.arguments[0])),
 )
@@ -182,6 +191,7 @@ CORRELATION = MetricDefinition(
     formula="Σ (a - ā)(b - b̄) / √(Σ (a - ā)² Σ (b - b̄)²)",
     source="Schelter et al. 2018, Table 2: Correlation; Pearson's r",
     meaning="how far two columns rise and fall together, from -1 to 1",
+    phrase=MetricPhrase(noun=text_noop("the correlation of %(first)s and %(second)s")),
     dimension=Dimension.ACCURACY,
     statistics=lambda spec, write: {
         "comoments": Statistic(gather=Gather.COMOMENTS, of=tuple(write.number(name) for name in spec.columns))
@@ -195,13 +205,14 @@ CORRELATION = MetricDefinition(
 # ``min_length max_length`` of a column of texts, in characters. Deequ: MinLength, MaxLength.
 
 
-def _length(name: str, gather: Gather, meaning: str) -> MetricDefinition:
+def _length(name: str, gather: Gather, meaning: str, noun: str) -> MetricDefinition:
     return MetricDefinition(
         signature=Signature(name=name, min_columns=1, max_columns=1, column_kind=ColumnKind.TEXT),
         kind=MetricKind.AGGREGATE,
         formula=f"{gather.value} |d(column)|, in characters",
         source=f"Deequ's {gather.value.title()}Length",
         meaning=meaning,
+        phrase=MetricPhrase(noun=noun),
         dimension=Dimension.VALIDITY,
         statistics=lambda spec, write: {
             "length": Statistic(gather=gather, of=(f"char_length({write.column(spec.columns[0])})",))
@@ -211,8 +222,12 @@ def _length(name: str, gather: Gather, meaning: str) -> MetricDefinition:
     )
 
 
-MIN_LENGTH = _length("min_length", Gather.MIN, "the length of the shortest text")
-MAX_LENGTH = _length("max_length", Gather.MAX, "the length of the longest text")
+MIN_LENGTH = _length(
+    "min_length", Gather.MIN, "the length of the shortest text", text_noop("the length of the shortest %(columns)s")
+)
+MAX_LENGTH = _length(
+    "max_length", Gather.MAX, "the length of the longest text", text_noop("the length of the longest %(columns)s")
+)
 
 
 # ``age(column, "instant")``: seconds from the newest value of a column of times to an instant given in SQL.
@@ -234,6 +249,7 @@ AGE = MetricDefinition(
     formula="instant - max d(column); negative where a value lies behind the instant",
     source="Great Expectations and Soda: freshness of a column",
     meaning="how long ago the newest time in the column was: a length of time, such as 4h",
+    phrase=MetricPhrase(noun=text_noop("the age of the newest %(columns)s")),
     dimension=Dimension.TIMELINESS,
     statistics=lambda spec, write: {
         "age": Statistic(

@@ -4,7 +4,16 @@ The other dataset is named by a text behind the columns, and read as a whole: ``
 metric is taken.
 """
 
-from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, MetricDefinition, MetricKind, Signature
+from execution_engine.metrics.definition import (
+    LAKE,
+    ArgumentType,
+    Dimension,
+    MetricDefinition,
+    MetricKind,
+    MetricPhrase,
+    Signature,
+    text_noop,
+)
 from execution_engine.metrics.expressions import listed
 from execution_engine.metrics.spec import MetricSpec
 
@@ -31,6 +40,13 @@ REFERENTIAL_INTEGRITY = MetricDefinition(
     formula="|{d ∈ D : d(columns) ∈ D'(to)}| / |{d ∈ D : d(columns) ≠ null}|, D' the other dataset",
     source="SQL's FOREIGN KEY, MATCH SIMPLE; Deequ's ReferentialIntegrity",
     meaning="the share of keys that the other dataset has",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of %(columns)s that %(literal)s has"),
+        fault=(
+            text_noop("%(share)s of %(columns)s were missing in %(literal)s"),
+            text_noop("%(share)s of %(columns)s are missing in %(literal)s"),
+        ),
+    ),
     dimension=Dimension.CONSISTENCY,
     problem=lambda spec: (
         None
@@ -51,6 +67,13 @@ ACCURACY = MetricDefinition(
     formula="|{d ∈ D : d' ∈ D' of d's key has d'(columns) = d(columns), null being equal to null}| / N; no key twice",
     source="Apache Griffin: accuracy; Deequ's DataSynchronization",
     meaning="the share of rows that are the same in the other dataset",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of rows with the same %(columns)s in %(literal)s"),
+        fault=(
+            text_noop("%(share)s of the rows had another %(columns)s than %(literal)s"),
+            text_noop("%(share)s of the rows have another %(columns)s than %(literal)s"),
+        ),
+    ),
     dimension=Dimension.CONSISTENCY,
     problem=lambda spec: (
         None if names_in(spec, "on") else "say by which columns records belong together, such as on='id'"

@@ -9,7 +9,9 @@ from execution_engine.metrics.definition import (
     Dimension,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
+    text_noop,
 )
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
@@ -105,6 +107,13 @@ PATTERN_MATCH = share_of_rows(
     formula="|{d ∈ D : the pattern is found in d(column)}| / |{d ∈ D : d(column) ≠ null}|",
     source="Deequ's PatternMatch, over the values that are there; java.util.regex",
     meaning="the share of values in which the pattern is found",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of %(columns)s in the form of %(test)s"),
+        fault=(
+            text_noop("%(share)s of %(columns)s were not in the form of %(test)s"),
+            text_noop("%(share)s of %(columns)s are not in the form of %(test)s"),
+        ),
+    ),
     dimension=Dimension.VALIDITY,
     problem=lambda spec: (
         f"a pattern has at most {MAX_CHARACTERS} characters and no NUL, not {len(pattern)}; match a part of it"
@@ -147,6 +156,13 @@ CONSISTENT_TYPE = MetricDefinition(
     formula="max over types t of |{d ∈ D : d(column) reads as t}| / |{d ∈ D : d(column) ≠ null}|",
     source="Schelter et al. 2018, Table 1: hasConsistentType; Table 2: DataType",
     meaning="the share of values that read as the most frequent type",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of %(columns)s of one type"),
+        fault=(
+            text_noop("%(share)s of %(columns)s were of another type than the others"),
+            text_noop("%(share)s of %(columns)s are of another type than the others"),
+        ),
+    ),
     dimension=Dimension.VALIDITY,
     statistics=lambda spec, write: (
         {

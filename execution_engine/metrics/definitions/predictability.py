@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from execution_engine.metrics.definition import LAKE, ArgumentType, Dimension, MetricDefinition, MetricKind, Signature
+from execution_engine.metrics.definition import (
+    LAKE,
+    ArgumentType,
+    Dimension,
+    MetricDefinition,
+    MetricKind,
+    MetricPhrase,
+    Signature,
+    text_noop,
+)
 from execution_engine.metrics.spec import MetricSpec
 
 if TYPE_CHECKING:
@@ -34,6 +43,7 @@ PREDICTABILITY = MetricDefinition(
     formula="precision, recall or F1 of argmax_k ln p(k) + Σ f_i ln ((N_ki + 1) / (N_k + |words|)) on a held-out fifth",
     source="Schelter et al. 2018, Table 1: hasPredictability; Table 2: Predictability",
     meaning="how well the other columns predict the first",
+    phrase=MetricPhrase(noun=text_noop("how well other columns predict %(first)s")),
     dimension=Dimension.ACCURACY,
     problem=lambda spec: next(
         (

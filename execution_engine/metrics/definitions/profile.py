@@ -15,7 +15,9 @@ from execution_engine.metrics.definition import (
     Dimension,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
+    text_noop,
 )
 from execution_engine.metrics.expressions import listed, path_of, written
 from execution_engine.metrics.spec import MetricSpec
@@ -62,6 +64,7 @@ PROFILE = MetricDefinition(
     "distribution, lengths, shapes and pairs of letters (docs/profiles.md)",
     source="Redyuk et al. 2021, section 4; Naumann 2014 (data profiling)",
     meaning="what the rows are like, column by column",
+    phrase=MetricPhrase(noun=text_noop("the number of rows")),
     dimension=Dimension.ACCURACY,
     tells_values=True,
     problem=_problem,

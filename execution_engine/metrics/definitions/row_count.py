@@ -12,7 +12,9 @@ from execution_engine.metrics.definition import (
     Dimension,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
+    text_noop,
 )
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import ROWS
@@ -25,6 +27,7 @@ ROW_COUNT = MetricDefinition(
     formula="N",
     source="Schelter et al. 2018, Table 2: Size",
     meaning="how many rows there are",
+    phrase=MetricPhrase(noun=text_noop("the number of rows")),
     dimension=Dimension.COMPLETENESS,
     divides_shares=True,
     statistics=lambda spec, write: {"rows": ROWS},
@@ -75,6 +78,7 @@ UNPARTITIONED_ROWS = MetricDefinition(
     formula="|{d ∈ D : d(k) = null, or d(k) is the key of no partition}|, k the partition key, D the whole table",
     source="Hive: dynamic partitions, hive.exec.default.partition.name",
     meaning="how many rows are in no partition",
+    phrase=MetricPhrase(noun=text_noop("the number of rows in no partition")),
     dimension=Dimension.COMPLETENESS,
     tells_values=True,
     taken_by={SERVICE: "execution_engine.scans.reading:count_unpartitioned"},
@@ -89,6 +93,7 @@ QUERY = MetricDefinition(
     formula="the number in the one row of the query",
     source="UDQ: query0",
     meaning="the one number that the query gives",
+    phrase=MetricPhrase(noun=text_noop("what the query of %(test)s gives")),
     dimension=Dimension.ACCURACY,
     taken_by={LAKE: "execution_engine.engines.spark.measures.query:measure_query"},
     tells_values=True,

@@ -17,7 +17,9 @@ from execution_engine.metrics.definition import (
     Input,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
+    text_noop,
 )
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.keys.key_text import Key, encode
@@ -92,6 +94,7 @@ SAMPLE = MetricDefinition(
     formula="the n distinct keys of lowest hash",
     source="UDQ: completeness of sampled upstreams",
     meaning="a sample of the keys",
+    phrase=MetricPhrase(noun=text_noop("the number of drawn keys")),
     dimension=Dimension.COMPLETENESS,
     taken_by={
         LAKE: "execution_engine.engines.spark.keys.engine:take_sample",
@@ -113,6 +116,7 @@ SAMPLE_SIZE = MetricDefinition(
     formula="keys in the sample",
     source="UDQ: completeness of sampled upstreams",
     meaning="how many keys the sample has",
+    phrase=MetricPhrase(noun=text_noop("the number of drawn keys")),
     dimension=Dimension.COMPLETENESS,
     inputs=(OF_UPSTREAM,),
     taken_by={SERVICE: "execution_engine.freshness.derive:first_input"},
@@ -125,6 +129,7 @@ SAMPLE_FOUND = MetricDefinition(
     formula="keys of the sample that are among the rows",
     source="UDQ: completeness of sampled upstreams",
     meaning="how many keys of the sample are here",
+    phrase=MetricPhrase(noun=text_noop("the number of drawn keys that are here")),
     dimension=Dimension.COMPLETENESS,
     inputs=(OF_UPSTREAM,),
     taken_by={LAKE: "execution_engine.engines.spark.keys.engine:find_sample"},

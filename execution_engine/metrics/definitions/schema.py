@@ -17,7 +17,9 @@ from execution_engine.metrics.definition import (
     Dimension,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
+    text_noop,
 )
 from execution_engine.metrics.expressions import named, parts_of, path_of
 from execution_engine.metrics.spec import MetricSpec
@@ -65,6 +67,13 @@ SCHEMA_MATCH = MetricDefinition(
     formula="1 if every column named is there with the type named, else 0",
     source="Deequ's DataSynchronization and Griffin's schema conformance; Spark's names of types",
     meaning="1 if the named columns are there with these types, else 0",
+    phrase=MetricPhrase(
+        noun=text_noop("the match of the columns"),
+        fault=(
+            text_noop("The columns were not those, or not of those types, that %(test)s names"),
+            text_noop("The columns are not those, or not of those types, that %(test)s names"),
+        ),
+    ),
     dimension=Dimension.VALIDITY,
     problem=lambda spec: (
         None
@@ -190,6 +199,7 @@ SCHEMA_DRIFT = MetricDefinition(
     formula="how many of the declared columns are gone or of a type that has no room for the declared one",
     source="DataWorks' and Soda's schema checks; Iceberg's rules of what a type may be widened to",
     meaning="how many declared columns are gone or of another type",
+    phrase=MetricPhrase(noun=text_noop("the number of declared columns that are gone or of another type")),
     dimension=Dimension.VALIDITY,
     problem=_declaration_problem,
     taken_by={

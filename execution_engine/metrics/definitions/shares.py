@@ -10,7 +10,9 @@ from execution_engine.metrics.definition import (
     Dimension,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
+    text_noop,
 )
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
@@ -61,6 +63,13 @@ COMPLIANCE = share_of_rows(
     formula="|{d ∈ D : p(d)}| / N",
     source="Schelter et al. 2018, Table 2: Compliance",
     meaning="the share of rows that meet the condition",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of rows that are as %(test)s says"),
+        fault=(
+            text_noop("%(share)s of the rows were not as %(test)s says"),
+            text_noop("%(share)s of the rows are not as %(test)s says"),
+        ),
+    ),
     dimension=Dimension.VALIDITY,
 )
 
@@ -74,6 +83,13 @@ SATISFIES_IF = share_of_rows(
     formula="|{d ∈ D : p(d) ∧ q(d)}| / |{d ∈ D : p(d)}|",
     source="Schelter et al. 2018, Table 1: satisfiesIf",
     meaning="of the rows that meet the first condition, the share that meets the second",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of those rows that are as %(test)s says"),
+        fault=(
+            text_noop("%(share)s of the rows in question were not as %(test)s says"),
+            text_noop("%(share)s of the rows in question are not as %(test)s says"),
+        ),
+    ),
     dimension=Dimension.VALIDITY,
 )
 
@@ -90,6 +106,13 @@ LESS_THAN = share_of_rows(
     formula="|{d ∈ D : d(a) < d(b)}| / |{d ∈ D : d(a), d(b) ≠ null}|",
     source="Schelter et al. 2018, Table 1: isLessThan",
     meaning="the share of rows in which the first column is less than the second",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of rows with less in %(first)s than in %(second)s"),
+        fault=(
+            text_noop("%(share)s of the values of %(first)s were not less than those of %(second)s"),
+            text_noop("%(share)s of the values of %(first)s are not less than those of %(second)s"),
+        ),
+    ),
     dimension=Dimension.VALIDITY,
 )
 
@@ -97,7 +120,9 @@ LESS_THAN = share_of_rows(
 # ``non_negative(column) positive(column)``: rows whose number is 0 or above, or above 0; a null breaks neither.
 
 
-def _compared(name: str, comparator: str, sign: str, *, source: str, meaning: str) -> MetricDefinition:
+def _compared(
+    name: str, comparator: str, sign: str, *, source: str, meaning: str, phrase: MetricPhrase
+) -> MetricDefinition:
     def met(spec: MetricSpec, write: Expressions) -> str:
         column = write.column(spec.columns[0])
         return f"{column} is null or ({column} {comparator} 0 and {write.no_nan(spec.columns[0])})"
@@ -108,6 +133,7 @@ def _compared(name: str, comparator: str, sign: str, *, source: str, meaning: st
         formula=f"|{{d ∈ D : d(column) {sign} 0 or null}}| / N; a NaN is no number",
         source=source,
         meaning=meaning,
+        phrase=phrase,
         dimension=Dimension.VALIDITY,
     )
 
@@ -118,9 +144,24 @@ NON_NEGATIVE = _compared(
     "≥",
     source="Schelter et al. 2018, Table 1: isNonNegative",
     meaning="the share of rows without a negative value",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of rows without a negative %(columns)s"),
+        fault=(text_noop("%(share)s of %(columns)s were negative"), text_noop("%(share)s of %(columns)s are negative")),
+    ),
 )
 POSITIVE = _compared(
-    "positive", ">", ">", source="Deequ's isPositive", meaning="the share of rows without a value of 0 or less"
+    "positive",
+    ">",
+    ">",
+    source="Deequ's isPositive",
+    meaning="the share of rows without a value of 0 or less",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of rows without a %(columns)s of 0 or less"),
+        fault=(
+            text_noop("%(share)s of %(columns)s were 0 or less"),
+            text_noop("%(share)s of %(columns)s are 0 or less"),
+        ),
+    ),
 )
 
 
@@ -151,6 +192,13 @@ IN_RANGE = share_of_rows(
     formula="|{d ∈ D : low ≤ d(column) ≤ high}| / |{d ∈ D : d(column) ≠ null}|",
     source="Schelter et al. 2018, Table 1: hasValueRange; Table 2: ValueRange",
     meaning="the share of values between the two numbers",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of %(columns)s between %(low)s and %(high)s"),
+        fault=(
+            text_noop("%(share)s of %(columns)s were not between %(low)s and %(high)s"),
+            text_noop("%(share)s of %(columns)s are not between %(low)s and %(high)s"),
+        ),
+    ),
     dimension=Dimension.VALIDITY,
     problem=lambda spec: (
         f"the range is empty, as {low:g} > {high:g}; write the lower bound first"
@@ -170,6 +218,7 @@ RATIO_OF = share_of_rows(
     formula="c(value) / N",
     source="Schelter et al. 2018, Table 1: hasHistogramValues, and Listing 1's ratio",
     meaning="the share of rows that have this value",
+    phrase=MetricPhrase(noun=text_noop("the share of %(literal)s in %(columns)s")),
     dimension=Dimension.ACCURACY,
     plain_sql=False,
 )
@@ -183,6 +232,10 @@ COMPLETENESS = MetricDefinition(
     formula="|{d ∈ D : d(column) ≠ null}| / N",
     source="Schelter et al. 2018, Table 2: Completeness",
     meaning="the share of rows that have a value",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of rows with %(columns)s"),
+        fault=(text_noop("%(share)s of %(columns)s were empty"), text_noop("%(share)s of %(columns)s are empty")),
+    ),
     dimension=Dimension.COMPLETENESS,
     statistics=lambda spec, write: {
         "met": Statistic(gather=Gather.COUNT, of=(write.column(spec.columns[0]),), column=spec.columns[0]),

@@ -13,7 +13,9 @@ from execution_engine.metrics.definition import (
     Keys,
     MetricDefinition,
     MetricKind,
+    MetricPhrase,
     Signature,
+    text_noop,
 )
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather, Statistic, Summary
@@ -70,6 +72,7 @@ DISTINCT_COUNT = _of_keys(
     formula="distinct rows of the columns, a null being a value like any other",
     source="SQL's SELECT DISTINCT",
     meaning="how many different keys there are, null being a value",
+    phrase=MetricPhrase(noun=text_noop("the number of different %(columns)s, with none as one of them")),
     skips=False,
     counts=Keys.ALL,
 )
@@ -79,6 +82,7 @@ COUNT_DISTINCT = _of_keys(
     formula="|V|",
     source=f"{_PAPER}, Table 2: CountDistinct; SQL's count(distinct …)",
     meaning="how many different keys there are, without nulls",
+    phrase=MetricPhrase(noun=text_noop("the number of different %(columns)s")),
     counts=Keys.WHOLE,
 )
 UNIQUENESS = _of_keys(
@@ -87,6 +91,13 @@ UNIQUENESS = _of_keys(
     formula="|{v ∈ V : c(v) = 1}| / |{d ∈ D : d(columns) ≠ null}|",
     source="Deequ's Uniqueness; the value of Listing 2 in Schelter et al. 2018",
     meaning="the share of rows whose key occurs once",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of rows whose %(columns)s is there once"),
+        fault=(
+            text_noop("%(share)s of %(columns)s were there more than once"),
+            text_noop("%(share)s of %(columns)s are there more than once"),
+        ),
+    ),
 )
 DISTINCTNESS = _of_keys(
     "distinctness",
@@ -94,6 +105,7 @@ DISTINCTNESS = _of_keys(
     formula="|V| / |{d ∈ D : d(columns) ≠ null}|",
     source=f"{_PAPER}, Table 2: Distinctness (unique row ratio)",
     meaning="different keys per row that has one",
+    phrase=MetricPhrase(noun=text_noop("the number of different %(columns)s per row")),
 )
 UNIQUE_VALUE_RATIO = _of_keys(
     "unique_value_ratio",
@@ -101,6 +113,13 @@ UNIQUE_VALUE_RATIO = _of_keys(
     formula="|{v ∈ V : c(v) = 1}| / |V|",
     source=f"{_PAPER}, Table 2: Uniqueness (unique value ratio); Deequ's UniqueValueRatio",
     meaning="the share of different keys that occur once",
+    phrase=MetricPhrase(
+        noun=text_noop("the share of different %(columns)s that are there once"),
+        fault=(
+            text_noop("%(share)s of the different %(columns)s were there more than once"),
+            text_noop("%(share)s of the different %(columns)s are there more than once"),
+        ),
+    ),
 )
 
 
@@ -122,6 +141,7 @@ APPROX_COUNT_DISTINCT = MetricDefinition(
     formula="|V|, with a standard error of 1.6 %",
     source="Schelter et al. 2018, Table 2: ApproxCountDistinct; HyperLogLog of Apache DataSketches",
     meaning="about how many different values there are",
+    phrase=MetricPhrase(noun=text_noop("about the number of different %(columns)s")),
     dimension=Dimension.UNIQUENESS,
     statistics=lambda spec, write: {"hll": Statistic(gather=Gather.HLL, of=(write.hashable(spec.columns[0]),))},
     value=lambda spec, values: 0.0 if values["hll"] is None else distinct_of(values["hll"]),
@@ -152,6 +172,7 @@ ENTROPY = _of_distribution(
     formula="-Σ c(v)/N ln(c(v)/N), in nats, N the rows that are not null",
     source=f"{_PAPER}, Table 2: Entropy; natural logarithm as in Deequ",
     meaning="how evenly the values are spread",
+    phrase=MetricPhrase(noun=text_noop("the spread (entropy) of %(columns)s")),
     from_summaries=lambda spec, of: of[0].entropy,
 )
 MUTUAL_INFORMATION = MetricDefinition(
@@ -160,6 +181,7 @@ MUTUAL_INFORMATION = MetricDefinition(
     formula="Σ c(a,b)/N ln(N c(a,b) / (c(a) c(b))), in nats, over the N rows where neither is null",
     source=f"{_PAPER}, Table 2: MutualInformation; natural logarithm as in Deequ",
     meaning="how much two columns tell of each other",
+    phrase=MetricPhrase(noun=text_noop("what %(first)s and %(second)s tell of each other")),
     dimension=Dimension.ACCURACY,
     groupings=lambda spec: tuple(
         Grouping(columns=columns, present=spec.columns)
@@ -172,6 +194,7 @@ MOST_FREQUENT_SHARE = _of_distribution(
     formula="max c(v) / N, N the rows that are not null",
     source="Redyuk et al. 2021: ratio of the most frequent value",
     meaning="the share of the most frequent value",
+    phrase=MetricPhrase(noun=text_noop("the share of the most frequent %(columns)s")),
     from_summaries=lambda spec, of: of[0].most / of[0].rows if of[0].rows else None,
 )
 
@@ -196,6 +219,7 @@ HISTOGRAM = MetricDefinition(
     formula=f"|V|, null being a value; its detail: c(v) and c(v) / N of the {MOST_VALUES:,} most frequent, or of bins",
     source="Schelter et al. 2018, Table 2: Histogram",
     meaning="how many different values there are, with how often each occurs",
+    phrase=MetricPhrase(noun=text_noop("the number of different %(columns)s")),
     dimension=Dimension.ACCURACY,
     problem=lambda spec: (
         None

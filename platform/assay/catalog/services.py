@@ -326,8 +326,9 @@ def write_column_names(full_names: Collection[str]) -> None:
         ids |= _column_ids(names.keys() - ids.keys())
         known = set(uses.objects.filter(dataset__in=declared).values_list("dataset_id", "columnname_id"))
         pairs = {(pk, ids[name_key(column["name"])]) for pk, columns in declared.items() for column in columns}
-        for dataset, name in known - pairs:
-            uses.objects.filter(dataset=dataset, columnname=name).delete()
+        for dataset in {dataset for dataset, _ in known - pairs}:
+            for gone in in_parts([name for owner, name in known - pairs if owner == dataset]):
+                uses.objects.filter(dataset=dataset, columnname__in=gone).delete()
         uses.objects.bulk_create(
             [uses(dataset_id=dataset, columnname_id=name) for dataset, name in pairs - known], ignore_conflicts=True
         )

@@ -21,6 +21,7 @@ USAGE = """usage: assay COMMAND [options]
   templates          list the rules that are written once, and the tests that each makes of many datasets
   run DATASET        run the tests of a dataset now
   verify TABLE       check a table against a file of checks: no server, no database
+  split TABLE        write the rows that break checks to one folder, and all others to another
   profile TABLE      describe each column of a table or file, and what looks odd in it
   suggest TABLE      say what to test of a table or file, by its past
   novelty TABLE      say which windows of a table are unlike those before them, and why

@@ -3,9 +3,10 @@
 import pytest
 
 from assay.models import AuditEntry, Dataset, Revision
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.models import Measurement
 from execution_engine.planning.planner import hash_of
-from incident_manager.incidents.earlier_changes import ROW_COUNT, ChangeOf, EarlierChange, earlier_changes
+from incident_manager.incidents.earlier_changes import ChangeOf, EarlierChange, earlier_changes
 from tests.factories import (
     DAY,
     HOUR,
@@ -72,9 +73,9 @@ def test_of_upstreams_incidents_and_unusual_numbers_of_rows_are_told_to_who_may_
         Measurement.objects.create(
             dataset=events,
             datacenter="sea",
-            spec=ROW_COUNT.to_json(),
-            spec_hash=hash_of(ROW_COUNT),
-            spec_text=ROW_COUNT.text,
+            spec=ALL_ROWS.to_json(),
+            spec_hash=hash_of(ALL_ROWS),
+            spec_text=ALL_ROWS.text,
             requested_at=end,
             measured_at=end,
             value=rows,

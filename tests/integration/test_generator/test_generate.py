@@ -88,6 +88,7 @@ def test_a_generated_test_has_every_field_that_was_wanted() -> None:
             "sustain": 4 * HOUR,
             "catch_up": "latest",
             "declared": "",
+            "keep_rows": {},
             "created_at": NOW,
             "author": "assay",
             "rejudged_at": NOW,

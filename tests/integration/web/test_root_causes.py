@@ -115,9 +115,9 @@ def test_it_says_what_happens_next(reader: Client, chain: list[Incident]) -> Non
     test = chain[0].dataset.data_tests.get()
     test.standings.update(next_check_at=NOW + timedelta(minutes=40))
     address = f"/incidents/{chain[0].pk}"
-    assert "12:40</time> UTC" in (page := reader.get(address).content.decode())
-    assert "Assay tests it again at" in page
-    assert '<a href="/datasets/raw.b">raw.b</a>' in page  # who reads it
+    assert 'title="2026-03-10 12:40 UTC">in 40 min</time>' in (page := reader.get(address).content.decode())
+    assert "Assay tests it again <time" in page
+    assert '<a href="/datasets/raw.b">raw.<wbr>b</a>' in page  # who reads it
     asked = {"data_test": test, "window": MONDAY, "reason": "manual", "requested_at": NOW}
     RunFactory.create(**asked)
     RunFactory.create(**asked, judged_at=None, outcome="")
