@@ -173,7 +173,7 @@ def test_the_cause_of_a_bad_table_is_found_told_of_and_seen_to_heal(
     hands.press("link", COPY)
     on_page(page, f"{COPY} Good")
     assert complaints == []
-    assert hands.took(clicks=14, keys=90), hands
+    assert hands.took(clicks=14, keys=99), hands
 
 
 def log_in(hands: Hands) -> None:

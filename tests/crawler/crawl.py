@@ -117,10 +117,12 @@ class Crawl:
                 left += [each for each in more if each not in self.seen and self._is_followed(each)]
 
     def _is_followed(self, address: str) -> bool:
-        """Whether a link is: of the cells of a grid three on each page, and once what is the same for all."""
+        """Whether a link is: three cells of a grid, filters one at a time, and once what is the same for all."""
         path, _, query = address.partition("?")
         if path in THE_SAME_FOR_ALL:
             return not ASKED[path]
+        if path == "/" and "&" in query:  # filters and orders of the catalogue combine: each is followed alone
+            return False
         if query.startswith("day="):
             self.days[path] += 1
             return self.days[path] <= MOST_DAYS

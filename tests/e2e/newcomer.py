@@ -116,8 +116,8 @@ class Newcomer:
     def dashboard(self) -> list[tuple[str, str]]:
         """What the first page lists: each table with its status, from the top."""
         page = html5lib.parse(self.client.get("/").content.decode(), namespaceHTMLElements=False)
-        rows = page.findall(".//table[@class='matrix']/tbody/tr")
-        return [(_text(row.find("th/a")), _text(row.find("td")).lower()) for row in rows]
+        rows = page.findall(".//table[@class='matrix stacked']/tbody/tr")
+        return [(_text(row.find("th/a")), _text(row.find("td/span")).lower()) for row in rows]
 
     def cards(self) -> list[str]:
         """The open incidents at the top of the first page: table and category."""
