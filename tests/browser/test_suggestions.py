@@ -32,9 +32,9 @@ def test_they_are_asked_for_shown_and_decided_of(
     expect(page.locator("main")).to_contain_text("Read 2026-03-10 12:00 UTC: 9 partitions", timeout=10_000)
     expect(page.locator("main")).to_contain_text("did not always hold")
     page.get_by_role("button", name="Accept uniqueness(id) = 1").click()
-    expect(page.get_by_role("status")).to_contain_text("the soft test unique-if-approximately-unique-id runs")
+    expect(page.locator(".flash.success")).to_contain_text("the soft test unique-if-approximately-unique-id runs")
     page.get_by_role("button", name="Reject completeness(id) = 1").click()
-    expect(page.get_by_role("status")).to_contain_text("not offered again")
+    expect(page.locator(".flash.success")).to_contain_text("not offered again")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.screenshot(path=shots / f"suggestions-{width}.png", full_page=True)
