@@ -204,4 +204,21 @@ class Migration(migrations.Migration):
             model_name='standing',
             constraint=models.UniqueConstraint(fields=('data_test', 'window_key'), name='one_standing_per_window'),
         ),
+        migrations.CreateModel(
+            name='SliceSearch',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('epoch', models.PositiveIntegerField(default=0, editable=False)),
+                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
+                ('datacenter', models.CharField(max_length=60)),
+                ('requested_at', models.DateTimeField()),
+                ('ended_at', models.DateTimeField(blank=True, db_index=True, null=True)),
+                ('result', models.JSONField(default=dict)),
+                ('standing', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='slice_search', to='alerting.standing')),
+            ],
+            options={
+                'abstract': False,
+            },
+        ),
     ]

@@ -224,6 +224,7 @@ class Migration(migrations.Migration):
                 ('sustain', models.DurationField()),
                 ('catch_up', models.CharField(choices=[('latest', 'Latest'), ('all', 'All'), ('none', 'None')], default='latest', max_length=6)),
                 ('declared', models.CharField(blank=True, default='', max_length=32)),
+                ('keep_rows', models.JSONField(blank=True, default=dict)),
                 ('created_at', models.DateTimeField()),
                 ('author', models.CharField(blank=True, max_length=200)),
                 ('rejudged_at', models.DateTimeField(blank=True, db_index=True, null=True)),
