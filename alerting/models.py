@@ -80,7 +80,7 @@ class SliceSearch(Claimable):
     datacenter = models.CharField(max_length=60)  # where its files are read
     requested_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: it waits, or is under way
-    result = models.JSONField(default=dict)  # execution_engine.slices.rules.explanation_as_json
+    result = models.JSONField(default=dict)  # execution_engine.slices.result.as_json
 
     def __str__(self) -> str:
         return f"search for the slice behind standing {self.standing_id}"
