@@ -41,7 +41,7 @@ from execution_engine.language.tree import OF_CATEGORY, dimension_of
 from incident_manager.incidents.lifecycle import ENDED
 from incident_manager.intervals import subtract
 from incident_manager.models import CONFIRMED, EntryKind, Episode, Incident, LookUp, Report, SpoiltWindow
-from incident_manager.quality.now import of_datasets
+from incident_manager.quality.now import MOST_NAMED, of_datasets
 from incident_manager.quality.selectors import JUDGES_NO_ROWS
 
 from .rules import (
@@ -429,8 +429,9 @@ def scores(
 def data_qualities(datasets: Collection[int], *, now: datetime) -> dict[int, float | None]:
     """The data-level quality of these datasets over the usual range; None: nothing has tested it."""
     span = Window(start=now - USUAL_RANGE, end=now)
-    scored, sums = _by_dataset(read_facts(ScoreFilter(datasets=datasets), span), span)
-    qualities = {pk: sums.score(at).data_quality for at, pk in enumerate(scored)}
+    scope = ScoreFilter(datasets=datasets if len(datasets) <= MOST_NAMED else None)
+    scored, sums = _by_dataset(read_facts(scope, span), span)
+    qualities = dict(zip(scored, sums.data_qualities, strict=True))
     return {pk: qualities.get(pk) for pk in datasets}
 
 

@@ -163,6 +163,12 @@ class Sums:
         bad: Ints = self.times[3].sum(axis=1)
         return bad
 
+    @property
+    def data_qualities(self) -> list[float | None]:
+        """That of each group over the whole range; a ``score`` of each of many thousand groups would cost more."""
+        bad, total = self.times[3:].sum(axis=2).tolist()
+        return [1 - own / whole if whole else None for own, whole in zip(bad, total, strict=True)]
+
 
 def _score(times: Ints, is_open: np.bool) -> Score:
     true, false, negative, bad, total = (timedelta(microseconds=int(time)) for time in times)

@@ -1,4 +1,4 @@
-"""Pages in four states of the company: none is wider than a small screen or complains, and axe finds nothing.
+"""Pages in four states of the company: none is wider than a small screen, too large, or complains; axe finds nothing.
 
 ``make pictures`` takes pictures of all of them.
 """
@@ -16,8 +16,10 @@ from tests.browser.pictures import NARROW, take
 from tests.browser.states import STATES
 from tests.browser.test_axe import in_both_schemes, open_all
 from tests.factories import NOW
+from web.pages.catalogue import SIZES
 
 LOOKED_AT_BY_AXE = ("empty", "broken")
+LARGEST = 150_000  # bytes of a page
 WIDER = """() => [...document.querySelectorAll("main *, header *")]
     .filter((one) => one.getBoundingClientRect().right > innerWidth && !one.closest(".scroll, .lineage, pre"))
     .slice(0, 3).map((one) => one.outerHTML.slice(0, 120))"""
@@ -33,7 +35,8 @@ def state(request: pytest.FixtureRequest, live_server: LiveServer, monkeypatch: 
 
 def addresses(state: str) -> Iterator[tuple[str, str]]:
     """The main pages that there are in a state, by what they show."""
-    yield from (("catalogue", "/"), ("incidents", "/incidents"), ("scores", "/scores"))
+    yield from (("catalogue", "/"), ("catalogue-long", f"/?whose=all&size={max(SIZES)}"))
+    yield from (("incidents", "/incidents"), ("scores", "/scores"))
     if state == "empty":
         yield from (("reports", "/reports"), ("coverage", "/coverage"), ("silences", "/silences"))
         yield from (("templates", "/templates"), ("dataset", "/datasets/nowhere"), ("incident", "/incidents/1"))
@@ -49,7 +52,10 @@ def test_pages_fit_a_small_screen_and_complain_of_nothing(state: str, page: Page
     for name, address in addresses(state):
         page.set_viewport_size({"width": NARROW, "height": 800})
         page.emulate_media(color_scheme="dark")
-        page.goto(address)
+        answer = page.goto(address)
+        assert answer is not None
+        if (size := len(answer.body())) > LARGEST:
+            found.append(f"{address} has {size:,} bytes")
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{address} scrolls sideways: {page.evaluate(WIDER)}")
         if state in LOOKED_AT_BY_AXE:

@@ -46,7 +46,7 @@ from .days import strips
 from .incident import MOST_CARDS, ROOTS, cards, headlines_of, open_incidents
 from .page_policy import TIERS, FilterForm, PageMessage, choice_field, demand, form_of, matching, page
 
-SIZES = (25, 50, 100, 200)  # rows of a page
+SIZES = (25, 50, 100)  # rows of a page, which is no larger than 150 kB
 PAGE_SIZE = 50
 FILTERS = tuple(DisplayStatus(status.value) for status in Quality)
 DAY = timedelta(days=1)
@@ -255,9 +255,9 @@ def catalogue(
     if changed is not None and changes is not None:
         newly = changes.bad if changed is Quality.BAD else changes.good
         keys = [pk for pk in keys if pk in newly]
-    column = Sort((sort or Sort.STATUS).removeprefix("-"))
-    qualities = data_qualities(keys, now=now) if column is Sort.QUALITY else {}
-    keys = _sorted(keys, names, statuses, column, qualities=qualities, is_reversed=bool(sort and sort.startswith("-")))
+    by, is_reversed = Sort((sort or Sort.STATUS).removeprefix("-")), bool(sort and sort.startswith("-"))
+    qualities = data_qualities(keys, now=now) if by is Sort.QUALITY else {}
+    keys = _sorted(keys, names, statuses, by, qualities=qualities, is_reversed=is_reversed)
     dataset_page: Page[Any] = Paginator(keys, size or PAGE_SIZE).get_page(page)
     keys = list(dataset_page.object_list)
     qualities = qualities or data_qualities(keys, now=now)
@@ -269,14 +269,14 @@ def _sorted(
     keys: list[int],
     names: Mapping[int, str],
     statuses: Mapping[int, Quality],
-    column: Sort,
+    by: Sort,
     *,
     qualities: Mapping[int, float | None],
     is_reversed: bool,
 ) -> list[int]:
     """The worst status first and then by name where they are alike; what has no quality comes last."""
-    keys.sort(key=lambda pk: names[pk].lower(), reverse=is_reversed and column is Sort.NAME)
-    match column:
+    keys.sort(key=lambda pk: names[pk].lower(), reverse=is_reversed and by is Sort.NAME)
+    match by:
         case Sort.NAME:
             return keys
         case Sort.STATUS:
@@ -284,11 +284,11 @@ def _sorted(
         case Sort.QUALITY:
             values: Mapping[int, Any] = {pk: value for pk, value in qualities.items() if value is not None}
         case _:
-            rows = of_datasets(keys, Dataset.objects.all(), "pk").values_list("pk", column.value)
+            rows = of_datasets(keys, Dataset.objects.all(), "pk").values_list("pk", by.value)
             values = {pk: value.lower() if isinstance(value, str) else value for pk, value in rows}
     keys.sort(key=lambda pk: RANK[statuses[pk]])
-    known = sorted((pk for pk in keys if pk in values), key=values.__getitem__, reverse=is_reversed)
-    return known + [pk for pk in keys if pk not in values]
+    ordered = sorted((pk for pk in keys if pk in values), key=values.__getitem__, reverse=is_reversed)
+    return ordered + [pk for pk in keys if pk not in values]
 
 
 def _rows(
@@ -303,7 +303,7 @@ def _rows(
         opened.setdefault(incident.dataset_id, []).append(incident)  # what nothing else causes first
     headlines = headlines_of([incidents[0] for incidents in opened.values()], Veil(now))
     days = strips(list(datasets.values()), now=now)
-    shown = []
+    table_rows = []
     for pk in keys:
         reasons = folded(judge(facts[pk], RangeRequest()).reasons)
         incidents = opened.get(pk, [])
@@ -318,8 +318,8 @@ def _rows(
             "open_incidents": len(incidents),
             "why": (headlines.get(incidents[0].pk) if incidents else "") or capfirst(why),
         }
-        shown.append(row)
-    return shown
+        table_rows.append(row)
+    return table_rows
 
 
 def _signs(facts: Facts, reasons: Iterable[AnswerReason]) -> list[tuple[str, DisplayStatus]]:

@@ -63,7 +63,6 @@ class PlotBounds:
 
     low: float | None = None
     high: float | None = None
-    is_duration: bool = False  # in seconds
     widths: float | None = None  # of an anomaly: how many halves of the interval that is expected its value may be off
 
 
@@ -121,8 +120,7 @@ def _reckoned(value: Expression, bound: Expression, operand_values: Mapping[str,
 
 
 def _bounds(low: Expression | None, high: Expression | None) -> PlotBounds:
-    is_duration = isinstance(low, Duration) or isinstance(high, Duration)
-    return PlotBounds(low=_figure(low), high=_figure(high), is_duration=is_duration)
+    return PlotBounds(low=_figure(low), high=_figure(high))
 
 
 def _figure(expression: Expression | None) -> float | None:

@@ -100,22 +100,22 @@ def series_of(incident: Incident, veil: Veil, now: datetime) -> IncidentSeries |
 
 def marks_of(incident: Incident, test: DataTest) -> list[Mark]:
     """When it was opened, told, acknowledged, run again with what came of it, is expected to be, and was healed."""
-    told = Notice.objects.filter(alert=incident.alert_id, sent_at__isnull=False).exclude(channel=LOG)
-    told_at = told.order_by("sent_at").values_list("sent_at", flat=True).first() if incident.alert_id else None
+    notices = Notice.objects.filter(alert=incident.alert_id, sent_at__isnull=False).exclude(channel=LOG)
+    first_sent = notices.order_by("sent_at").values_list("sent_at", flat=True).first() if incident.alert_id else None
     instants = [
         (incident.detected_at, gettext("opened")),
-        (told_at, gettext("told")),
+        (first_sent, gettext("told")),
         (incident.acknowledged_at, gettext("acknowledged")),
         (None if incident.resolved_at else incident.eta, gettext("expected")),
         (incident.resolved_at, gettext("resolved")),
     ]
     marks = [Mark(at=at, label=label) for at, label in instants if at is not None]
-    asked = [entry.at for entry in incident.timeline.all() if entry.event == "rerun"][-MOST_RERUNS:]
-    runs = Run.objects.filter(data_test=test, reason=RunReason.MANUAL, requested_at__in=asked)
+    reruns = [entry.at for entry in incident.timeline.all() if entry.event == "rerun"][-MOST_RERUNS:]
+    runs = Run.objects.filter(data_test=test, reason=RunReason.MANUAL, requested_at__in=reruns)
     outcomes = defaultdict[datetime, list[str]](list)
     for at, outcome in runs.values_list("requested_at", "outcome"):
         outcomes[at].append(outcome)
-    for at in asked:
+    for at in reruns:
         held, total = sum(outcome == Outcome.HELD for outcome in outcomes[at]), len(outcomes[at])
         label = gettext("run again: %(held)s of %(count)s hold") % {"held": held, "count": total}
         marks.append(Mark(at=at, label=label if total else gettext("run again")))

@@ -180,7 +180,11 @@ def zoom_of(request: HttpRequest, part: str = "plot") -> Zoom:
     try:
         start, end = (UtcField(required=False).clean(text) for text in texts.values())
     except forms.ValidationError as error:
-        return Zoom(wrong=gettext("The range of time cannot be read: %(why)s") % {"why": " ".join(error.messages)})
+        text = gettext(
+            "The range of time cannot be read, so all of the time is drawn: write from and to in UTC, such as "
+            "2026-03-09T06:00 (%(why)s)"
+        )
+        return Zoom(wrong=text % {"why": " ".join(error.messages).rstrip(".")})
     if start and end and end <= start:
         return Zoom(wrong=gettext("The range of time ends before it starts: all of the time is drawn."))
     return Zoom(start=start, end=end, whole=whole)

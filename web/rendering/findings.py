@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from assay.charts.ticks import Unit, value_text
 from execution_engine.exact import from_json
 from execution_engine.language.evaluate import label
 from execution_engine.metrics.definition import NOTE
@@ -179,7 +180,7 @@ def _text(value: Any) -> str:
         case int():
             return f"{value:,}"
         case float():
-            return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
+            return value_text(value, Unit.NUMBER)
         case list():
             text = ", ".join(map(_text, value[:MOST_ROWS]))
             return f"{text} … ({len(value)} in all)" if len(value) > MOST_ROWS else text

@@ -62,7 +62,7 @@ def search(text: str, *, hidden: Collection[int], most: int) -> list[Hit]:
     """At most ``most`` hits of each kind, by kind; ``hidden`` are the datasets that the reader may not see.
 
     Names that are the text come first, then those of which a part begins with it, then those that hold it; of
-    datasets alike in this, those with open incidents. In at most fourteen statements.
+    datasets alike in this, those with open incidents. In at most seventeen statements.
     """
     text = text.strip()[:LONGEST]
     if not text or "\0" in text:
@@ -112,11 +112,11 @@ def _incidents(text: str, hidden: Collection[int], most: int) -> Iterable[Hit]:
     """The open ones by dataset or category, the newest first; by its number any."""
     rows = Incident.objects.exclude(dataset__in=hidden)
     number = text.removeprefix("#")
-    wanted = Q(dataset__full_name__icontains=text) | Q(category__icontains=text)
+    holds_text = Q(dataset__full_name__icontains=text) | Q(category__icontains=text)
     by_number = (
         rows.filter(pk=int(number)) if number.isascii() and number.isdigit() and len(number) < 18 else rows.none()
     )
-    by_name = rows.filter(wanted, resolved_at__isnull=True).order_by("-detected_at", "-pk")
+    by_name = rows.filter(holds_text, resolved_at__isnull=True).order_by("-detected_at", "-pk")
     values = ("pk", "category", "dataset__full_name")
     for pk, category, dataset in [*by_number.values_list(*values), *by_name.values_list(*values)][:most]:
         address = reverse("incident", args=[pk])

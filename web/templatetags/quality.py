@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
-from math import isfinite
 from types import NoneType
 from typing import Literal
 
@@ -20,6 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext, ngettext
 
+from assay.charts.ticks import Unit, value_text
 from assay.models import Category
 from assay.time.durations import format_duration
 from incident_manager.gate.rules import Because
@@ -41,7 +41,7 @@ SEPARATOR = re.compile(r"[._/:-]+")
 def icon(name: str) -> SafeString:
     """An icon of the sprite; decorative, so hidden from screen readers."""
     return format_html(
-        '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
+        '<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>',
         static("web/icons.svg"),
         name,
     )
@@ -101,28 +101,20 @@ def _dot(status: DisplayStatus, language: str) -> SafeString:
     )
 
 
-HEIGHTS = {"fail": 10, "warn": 8, "unknown": 8, "waived": 6, "pass": 5, "learning": 3, "pending": 2, "untested": 1}
-STRIP_LENGTH, STRIP_HEIGHT = 28, 10
-
-
 @register.simple_tag
 def strip(stretches: Sequence[Stretch]) -> SafeString:
-    """The last 28 partitions as bars, the higher the worse; each bar says which partitions it stands for, and why."""
+    """The last 28 partitions as bars, of which each says which it stands for, and why; the style has their heights."""
     counts = Counter[DisplayStatus]()
     for stretch in stretches:
         counts[stretch.status] += stretch.count
     bars = format_html_join(
         "",
-        '<rect class="{}" x="{}" width="{}" y="{}" height="{}"><title>{}</title></rect>',
-        (
-            (look, stretch.at, stretch.count, STRIP_HEIGHT - HEIGHTS.get(look, 0), HEIGHTS.get(look, 0), stretch.title)
-            for stretch, look in ((stretch, _look(stretch.status)) for stretch in stretches)
-        ),
+        '<rect class="{}" x="{}" width="{}"><title>{}</title></rect>',
+        ((_look(stretch.status), stretch.at, stretch.count, stretch.title) for stretch in stretches),
     )
     text = ", ".join(f"{count} {str(WORDS[status]).lower()}" for status, count in counts.items())
     return format_html(
-        '<svg class="strip" viewBox="0 0 {} 10" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
-        STRIP_LENGTH,
+        '<svg class="strip" viewBox="0 0 28 10" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>',
         gettext("last %(count)s partitions: %(states)s") % {"count": sum(counts.values()), "states": text},
         bars,
     )
@@ -242,12 +234,6 @@ def script_texts() -> SafeString:
 
 
 @register.filter
-def seconds(value: float | Absent) -> str:
-    """A number of seconds in its largest whole unit."""
-    return NOTHING if isinstance(value, NoneType | str) else roughly(timedelta(seconds=value))
-
-
-@register.filter
 def took(value: float) -> str:
     """How many seconds something took, to a tenth; what is less is said to be."""
     return gettext("under 0.1") if value < 0.1 else f"{value:.1f}"
@@ -289,6 +275,4 @@ def measured(value: float | Absent, category: str) -> str:
 @register.filter
 def figure(value: float | Absent) -> str:
     """A value to six significant digits, whole numbers in full."""
-    if isinstance(value, NoneType | str) or not isfinite(value):
-        return NOTHING
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
+    return NOTHING if isinstance(value, str) else value_text(value, Unit.NUMBER)

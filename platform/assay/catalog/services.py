@@ -324,13 +324,14 @@ def write_column_names(full_names: Collection[str]) -> None:
             ignore_conflicts=True,
         )
         ids |= _column_ids(names.keys() - ids.keys())
-        known = set(uses.objects.filter(dataset__in=declared).values_list("dataset_id", "columnname_id"))
+        rows = uses.objects.filter(dataset__in=declared).values_list("pk", "dataset_id", "columnname_id")
+        stored = {(dataset, name): pk for pk, dataset, name in rows}
         pairs = {(pk, ids[name_key(column["name"])]) for pk, columns in declared.items() for column in columns}
-        for dataset in {dataset for dataset, _ in known - pairs}:
-            for gone in in_parts([name for owner, name in known - pairs if owner == dataset]):
-                uses.objects.filter(dataset=dataset, columnname__in=gone).delete()
+        for part in in_parts([stored[pair] for pair in stored.keys() - pairs]):
+            uses.objects.filter(pk__in=part).delete()
         uses.objects.bulk_create(
-            [uses(dataset_id=dataset, columnname_id=name) for dataset, name in pairs - known], ignore_conflicts=True
+            [uses(dataset_id=dataset, columnname_id=name) for dataset, name in pairs - stored.keys()],
+            ignore_conflicts=True,
         )
 
 

@@ -23,7 +23,6 @@ class Panel:
     high: float
     top: float
     bottom: float
-    is_calm: bool = True  # most values lie here
 
     def y(self, value: float) -> float:
         """Where a value of this stretch stands."""
@@ -55,7 +54,7 @@ def panels(
         if place < len(middles):
             high = min(high, middles[place])
         share = 1.0 if len(stretches) == 1 else CALM_HEIGHT if place == calm else others
-        drawn.append(Panel(low=low, high=high, top=base - share * height, bottom=base, is_calm=place == calm))
+        drawn.append(Panel(low=low, high=high, top=base - share * height, bottom=base))
         base -= share * height + GAP
     return drawn
 

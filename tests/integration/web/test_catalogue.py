@@ -14,8 +14,9 @@ from assay.access import Role
 from assay.models import AuditEntry, Dataset, Member
 from assay.time.windows import Window
 from execution_engine.models import Run
-from incident_manager.quality.now import facts_now, statuses_now
+from incident_manager.quality.now import MOST_NAMED, facts_now, statuses_now
 from incident_manager.quality.rules import QualityStatus
+from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import confirm_report, report
 from tests.factories import (
     DAY,
@@ -130,6 +131,15 @@ def test_the_quality_is_that_without_an_open_real_incident() -> None:
     IncidentFactory.create(dataset=forced, open_key=None, resolved_at=NOW, resolution="forced")
     rows = _shown()
     assert {row["dataset"].name: row["quality"] for row in rows} == {"real": pytest.approx(0.9), "wrong_test": 1.0}
+
+
+def test_the_quality_of_a_dataset_is_the_same_alone_and_among_very_many() -> None:
+    dataset = _broken("trips")
+    IncidentFactory.create(dataset=dataset, detected_at=NOW - DAY)
+    alone = data_qualities([dataset.pk], now=NOW)
+    others = range(dataset.pk + 1, dataset.pk + 1 + MOST_NAMED)
+    assert data_qualities([dataset.pk, *others], now=NOW) == alone | dict.fromkeys(others)
+    assert 0 < (alone[dataset.pk] or 0) < 1
 
 
 def test_two_thousand_datasets_need_no_more_statements_than_two() -> None:

@@ -11,7 +11,7 @@ BOUNDS = [
     ("row_count() >= 100", PlotBounds(low=100)),
     ("100 <= row_count()", PlotBounds(low=100)),
     ("completeness(a) > 98 %", PlotBounds(low=0.98)),
-    ("freshness(complete=0.999) < 4h", PlotBounds(high=4 * 3600, is_duration=True)),
+    ("freshness(complete=0.999) < 4h", PlotBounds(high=4 * 3600)),
     ("row_count() between 10 and 20", PlotBounds(low=10, high=20)),
     ("row_count() = 7", PlotBounds(low=7, high=7)),
     ("row_count() not between 10 and 20", PlotBounds()),
