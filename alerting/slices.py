@@ -73,7 +73,7 @@ def _search(row: SliceSearch) -> dict[str, Any]:
     if row.attempts > MOST_TRIES:
         return not_searched(f"{MOST_TRIES} workers were lost while they looked")
     try:
-        return _explained(row.standing)
+        return _explain_window(row.standing)
     except UnableToUseLocation as error:
         return not_searched(f"the data may not be read: {error}"[:500])
     except Exception as error:
@@ -81,7 +81,7 @@ def _search(row: SliceSearch) -> dict[str, Any]:
         return not_searched(f"the data cannot be read ({type(error).__name__}): the log of the worker says more")
 
 
-def _explained(standing: Standing) -> dict[str, Any]:
+def _explain_window(standing: Standing) -> dict[str, Any]:
     # with them scipy and pyarrow, for which no gate should wait
     from execution_engine.attribution import FEWEST_DAYS
     from execution_engine.slices.reading import UnableToSearch, explain_part
@@ -124,14 +124,14 @@ def _past_parts(standing: Standing, engine: Engine, table: Table) -> tuple[list[
     dataset = standing.data_test.dataset
     assert dataset.partitioning is not None
     windows = like_windows(dataset.partitioning, standing.window)
-    unsound = _unsound(standing, windows)
+    unsound = _unsound_windows(standing, windows)
     parts = [part_of(dataset, window, engine, table) for window in windows if window not in unsound]
     prints = engine.fingerprints(table, parts)
     there = [part for part, seen in zip(parts, prints, strict=True) if seen != NO_FILES]
     return there[:PAST_DAYS][::-1], len(parts) - len(there)
 
 
-def _unsound(standing: Standing, windows: Collection[Window]) -> set[Window]:
+def _unsound_windows(standing: Standing, windows: Collection[Window]) -> set[Window]:
     """Those of the windows that were broken or forgiven: they do not say what is usual."""
     test = standing.data_test
     of_dataset = Standing.objects.filter(
@@ -151,8 +151,8 @@ def explanation_of(row: SliceSearch, veil: Veil) -> dict[str, Any]:
     if row.ended_at is None:
         return without_slices(SearchStatus.WAITING, "Assay is looking for the slice of the rows that explains it.")
     dataset = row.standing.data_test.dataset
-    is_told = row.result["status"] in (SearchStatus.SLICES, SearchStatus.NONE)
-    if is_told and (veil.hides(row.standing.revision, dataset) or names_sensitive(row.result, dataset)):
+    has_values = row.result["status"] in (SearchStatus.SLICES, SearchStatus.NONE)
+    if has_values and (veil.hides(row.standing.revision, dataset) or names_sensitive(row.result, dataset)):
         return without_slices(SearchStatus.HIDDEN, HIDDEN_SLICE)
     return dict(row.result)
 

@@ -29,9 +29,9 @@ from execution_engine.language.tree import (
     Metric,
     Node,
     Operator,
+    fold,
     metric_of,
     operands,
-    postorder,
     unfolded,
 )
 from execution_engine.metrics.definition import ValueType
@@ -138,7 +138,7 @@ class _Clause:
     """What is wrong, which the window follows unless it stands in it, and what was wanted, which ends the sentence."""
 
     text: str
-    wanted: str = ""
+    ending: str = ""
     names_window: bool = False
 
 
@@ -154,7 +154,7 @@ def headline(worst: WorstResult, *, others: int, is_over: bool) -> str:
         sentence = clause.text if clause.text.startswith(worst.test) else capfirst(clause.text)
         if worst.keys and not clause.names_window:
             sentence = gettext("%(sentence)s on %(keys)s") % {"sentence": sentence, "keys": worst.keys}
-        sentence += clause.wanted
+        sentence += clause.ending
     else:
         tenses = FAILS if worst.category != "novelty" else UNLIKE_IN if worst.columns else UNLIKE
         keys = worst.keys or gettext("the whole table")
@@ -197,7 +197,7 @@ def _meaning(worst: WorstResult) -> tuple[Tenses, dict[str, str]] | None:
 def _ratio_meaning(value: float, upstream: str) -> tuple[Tenses, dict[str, str]]:
     """What the number of rows divided by that of an upstream says."""
     if value >= 2:
-        return MANY_TIMES, {"times": f"{value:.3g}", "upstream": upstream}
+        return MANY_TIMES, {"times": f"{value:.3g}" if value < 100 else f"{value:,.0f}", "upstream": upstream}
     if value > 1:
         return TOO_MANY, {"share": share(value - 1), "upstream": upstream}
     return MISSING, {"share": share(1 - value)}
@@ -248,7 +248,7 @@ def _groups_clause(worst: WorstResult, tree: By, tense: int) -> _Clause | None:
         return None
     total = counts["held"] + counts["broken"]
     values = {"broken": f"{counts['broken']:,}", "total": f"{total:,}", "columns": _columns(tree.columns)}
-    text, wanted = gettext(GROUPS[tense]) % values, ""
+    text, ending = gettext(GROUPS[tense]) % values, ""
     value, key = _decimal(groups[0].get("value")), ", ".join(map(_key_text, groups[0]["group"].values()))
     if value is not None and (single := only_predicate(tree.condition)) is not None:
         nothing: dict[str, Number | None] = {operand.call: None for operand in operands(tree.condition)}
@@ -262,8 +262,8 @@ def _groups_clause(worst: WorstResult, tree: By, tense: int) -> _Clause | None:
             is_length=_is_length(compared),
         )
         if (clause := comparison.clause(worst, tense)) is not None:
-            wanted = f"; {key}: {clause.text}{clause.wanted}" if key else ""
-    return _Clause(text=text, wanted=wanted)
+            ending = f"; {key}: {clause.text}{clause.ending}" if key else ""
+    return _Clause(text=text, ending=ending)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,32 +303,32 @@ class _Comparison:
                 left, right
             ):
                 tenses, values = _ratio_meaning(float(self.value), right.dataset or "")
-                wanted = self._allowed(self.bounds[0]) if self.value < 1 else ""
-                return _Clause(text=gettext(tenses[tense]) % values, wanted=wanted)
+                ending = self._tolerance(self.bounds[0]) if self.value < 1 else ""
+                return _Clause(text=gettext(tenses[tense]) % values, ending=ending)
             case Arithmetic(operator=Operator.DIVIDE, left=Metric() as left, right=History() as right) if (
                 right.function in OF_BEFORE and right.metric == left
             ):
                 values = {"noun": _noun_text(left, worst), "value": self._text(self.value, is_share=True)}
                 text = gettext(OF_BEFORE[right.function][tense]) % (values | {"count": right.last})
-                return _Clause(text=text, wanted=self._wanted(is_share=True))
-        text = f"{gettext(UNHELD[tense]) % {'test': worst.test}}"
-        return _Clause(text=text, wanted=f": {self._text(self.value)}{self._wanted()}")
+                return _Clause(text=text, ending=self._requirement(is_share=True))
+        text = gettext(UNHELD[tense]) % {"test": worst.test}
+        return _Clause(text=text, ending=f": {self._text(self.value)}{self._requirement()}")
 
     def _metric_clause(self, metric: Metric, worst: WorstResult, tense: int) -> _Clause:
         if metric.spec.name == "freshness" and metric.dataset is None and worst.keys:
             values = {"keys": worst.keys, "length": _length(max(1, round(float(self.value) / 60)))}
-            return _Clause(text=gettext(LATE[tense]) % values, wanted=self._wanted(), names_window=True)
+            return _Clause(text=gettext(LATE[tense]) % values, ending=self._requirement(), names_window=True)
         phrase = METRICS[metric.spec.name].phrase
         bound = self.bounds[0]
         is_part = 0 <= self.value < 1 and (bound is None or self.value < bound <= 1)
         if phrase.fault is not None and is_part and self.comparator in (">=", ">", "=", "between"):
-            share_text = _share_beside(1 - self.value, None if bound is None else 1 - bound)
+            share_text = _share_text(1 - self.value, None if bound is None else 1 - bound)
             text = gettext(phrase.fault[tense]) % (_parts(metric, worst) | {"share": share_text})
             text += _scope(metric, worst)
-            return _Clause(text=text, wanted=self._allowed(bound) if "%(share)s" in phrase.fault[0] else "")
+            return _Clause(text=text, ending=self._tolerance(bound) if "%(share)s" in phrase.fault[0] else "")
         is_share = METRICS[metric.spec.name].is_share
         values = {"noun": _noun_text(metric, worst), "value": self._text(self.value, is_share=is_share)}
-        return _Clause(text=gettext(IS[tense]) % values, wanted=self._wanted(is_share=is_share))
+        return _Clause(text=gettext(IS[tense]) % values, ending=self._requirement(is_share=is_share))
 
     def _anomaly_clause(self, history: History, worst: WorstResult, tense: int) -> _Clause | None:
         """The value and between what it was expected, as the run found them."""
@@ -347,9 +347,9 @@ class _Comparison:
             "noun": _noun_text(history.metric, worst),
             "value": self._text(value, is_share=is_share),
         }
-        return _Clause(text=text, wanted=", " + gettext("expected %(bound)s") % {"bound": expected_text})
+        return _Clause(text=text, ending=", " + gettext("expected %(bound)s") % {"bound": expected_text})
 
-    def _allowed(self, bound: Decimal | None) -> str:
+    def _tolerance(self, bound: Decimal | None) -> str:
         """How many rows may be at fault."""
         if bound is None:
             return ""
@@ -360,7 +360,7 @@ class _Comparison:
         text = gettext("(less than %(share)s may be)") if is_strict else gettext("(at most %(share)s may be)")
         return " " + text % values
 
-    def _wanted(self, *, is_share: bool = False) -> str:
+    def _requirement(self, *, is_share: bool = False) -> str:
         """What was wanted; empty where that is not known."""
         if any(bound is None for bound in self.bounds):
             return ""
@@ -384,10 +384,18 @@ def _decimal(stored: Any) -> Decimal | None:
 
 def _is_length(compared: EvaluatedComparison) -> bool:
     """Whether a length of time is compared."""
-    nodes = [node for side in compared.sides for node in postorder(side)]
-    named = [metric_of(node).spec.name for node in nodes if isinstance(node, Metric | History)]
-    lengths = {name for name, metric in METRICS.items() if metric.signature.returns is ValueType.DURATION}
-    return any(isinstance(node, Duration) for node in nodes) or any(name in lengths for name in named)
+
+    def visit(node: Node, below: Sequence[bool]) -> bool:
+        match node:
+            case Duration():
+                return True
+            case Metric() | History():
+                return METRICS[metric_of(node).spec.name].signature.returns is ValueType.DURATION
+            case Arithmetic(operator=Operator.DIVIDE):  # by another length, or by 3600: a number of something
+                return False
+        return any(below)
+
+    return any(fold(side, visit) for side in compared.sides)
 
 
 def _is_copy(left: Metric, right: Metric) -> bool:
@@ -450,7 +458,7 @@ def _percent(value: Decimal) -> str:
     return f"{number_shown((value * 100).normalize())} %"
 
 
-def _share_beside(value: Decimal, bound: Decimal | None) -> str:
+def _share_text(value: Decimal, bound: Decimal | None) -> str:
     """A share of rows for people, in as many digits as tell it from its bound."""
     text = share(float(value))
     return _percent(value) if bound is not None and text == _percent(bound) else text

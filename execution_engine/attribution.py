@@ -325,6 +325,7 @@ UNREST = 0.7  # the quantile of a slice's past gains that says how calm it is; s
 CHANCE = 1.07  # that quantile of twice the gain where all is chance: of chi-square with one degree of freedom
 LEAST_SCORE = 0.1  # of the first slice's score that a further one has
 MOST_SLICES = 3
+LEAST_MOVE = 1e-9  # of what cells moved by, below which the whole stayed where it was, but for floating point
 SAME_ROWS = 0.9  # of the rows that either of two slices has: both are the same rows
 
 
@@ -485,7 +486,7 @@ def explain(cells: Cells, *, gates: bool = True, most: int = MOST_SLICES) -> Exp
         best = likeliest_slice(today, groups, scope, _directions(all_days, scope) if gates else whole)
         if candidates and best.score < max(LEAST_SCORE * candidates[0].score, TINY):
             break
-        share = share_beside(all_days, best, scope)
+        share = change_share(all_days, best, scope)
         objection = _objection(all_days, best, scope, share) if gates else None
         if objection:
             reason = objection
@@ -506,7 +507,7 @@ def _directions(all_days: Expectation, scope: npt.NDArray[np.bool_]) -> Sequence
     return (1.0, -1.0) if abs(changes[-1]) < 2 * usual_change(changes[:-1]) else (float(np.sign(changes[-1])),)
 
 
-def share_beside(all_days: Expectation, best: Candidate, scope: npt.NDArray[np.bool_]) -> float:
+def change_share(all_days: Expectation, best: Candidate, scope: npt.NDArray[np.bool_]) -> float:
     """The slice's share of the change, once what the rest usually moves by is taken from the rest."""
     change, changes = all_days.change[-1][best.cells].sum(), all_days.change[:, scope & ~best.cells].sum(axis=1)
     rest = np.sign(changes[-1]) * max(abs(changes[-1]) - usual_change(changes[:-1]), 0)
@@ -568,12 +569,13 @@ def _slice(cells: Cells, all_days: Expectation, candidate: Candidate, groups: Gr
     rows = all_days.rows[-1]
     past = cells.part[:-1] if cells.whole is None else cells.whole[:-1]
     seen, expected = _figures(cells, all_days, inside)
+    has_moved = abs(change.sum()) > LEAST_MOVE * np.abs(change).sum()
     return Slice(
         values=_values(cells, candidate.columns, int(np.flatnonzero(inside)[0])),
         expected=expected,
         seen=seen[-1],
         share_of_rows=float(rows[inside].sum() / max(rows.sum(), TINY)),
-        share_of_change=float(change[inside].sum() / change.sum()) if change.sum() else None,
+        share_of_change=float(change[inside].sum() / change.sum()) if has_moved else None,
         is_new=not past[:, inside].any(),
         line=seen,
         rest_line=_figures(cells, all_days, ~inside)[0],
@@ -630,15 +632,17 @@ def _is_beyond(slice_: Slice) -> bool:
 
 def _slice_sentence(slice_: Slice, explanation: Explanation) -> str:
     rows, share = _percent(slice_.share_of_rows), slice_.share_of_change
-    if _is_beyond(slice_):
-        change = "more than the whole change"
+    if share is None:
+        change = "though the whole did not move"
+    elif share < 0:
+        change = "against the whole change"
     else:
-        change = "against the whole change" if share and share < 0 else f"{_percent(share or 0.0)} of the change"
+        change = "more than the whole change" if _is_beyond(slice_) else f"{_percent(share)} of the change"
     expected, seen = _number(slice_.expected, explanation), _number(slice_.seen, explanation)
     if slice_.is_new:
         text = f"{slice_.name}: never seen before, {change} ({seen} seen)."
     else:
-        factor = f", × {slice_.factor:.3g}" if slice_.factor is not None and abs(slice_.expected) >= 0.5 else ""
+        factor = f", × {_digits(slice_.factor, 3)}" if slice_.factor and abs(slice_.expected) >= 0.5 else ""
         text = f"{slice_.name}: {rows} of the rows, {change} ({expected} expected, {seen} seen{factor})."
     if slice_.same_rows:
         text += f" The same rows: {'; '.join(map(name_of, slice_.same_rows))}."
@@ -654,7 +658,7 @@ def _why_none(explanation: Explanation) -> str:
         case Reason.EVEN:
             columns = ", ".join(explanation.columns_searched)
             ratio = explanation.seen / explanation.expected if explanation.expected else 1.0
-            return f"No slice explains it: {columns} moved alike (× {ratio:.3g})."
+            return f"No slice explains it: {columns} moved alike (× {_digits(ratio, 3)})."
         case Reason.SCATTERED:
             return f"No slice explains it: the best one holds {_percent(explanation.best_share)} of the change."
     return "No slice explains it: the best one moved no more than it usually does."
@@ -685,7 +689,12 @@ def _is_number(value: Any) -> bool:
 
 def _number(value: float, explanation: Explanation) -> str:
     is_mean = explanation.measure is Measure.MEAN and not explanation.is_mix
-    return f"{value:,.4g}" if is_mean else f"{value:,.2g}" if 0 < abs(value) < 10 else f"{value:,.0f}"
+    return _digits(value, 4) if is_mean else _digits(value, 2)
+
+
+def _digits(value: float, digits: int) -> str:
+    """In so many digits, and all those before the point: no large number is written in powers of ten."""
+    return f"{value:,.0f}" if not value or abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
 def _percent(share: float) -> str:

@@ -148,10 +148,15 @@ def headline_of(standings: Sequence[Standing], veil: Veil) -> str:
     """The title of what is wrong, in English, by the worst of standings that fail; empty where there are none."""
     if not standings:
         return ""
-    worst = max(standings, key=lambda row: row.excess or 0.0)
+    worst = max(standings, key=badness)
     others = len({row.window for row in standings}) - 1
     with override("en"):  # whatever the language of whoever caused the message
         return headline(result_of(worst, veil, keys=_keys(worst)), others=others, is_over=False)
+
+
+def badness(standing: Standing) -> tuple[float, datetime]:
+    """By which the worst of standings is the largest: how far it is beyond its bound, and of two alike the newer."""
+    return standing.excess or 0.0, standing.window_start
 
 
 def result_of(standing: Standing, veil: Veil, *, keys: str, columns: tuple[str, ...] = ()) -> WorstResult:
@@ -291,9 +296,9 @@ def _window(row: Standing, veil: Veil) -> BrokenWindow:
 def _slices(rows: Sequence[Standing], veil: Veil) -> str:
     """Which rows explain the worst window that was looked into, where that is known."""
     searches = [row.slice_search for row in rows if hasattr(row, "slice_search")]
-    worst = max(searches, key=lambda search: search.standing.excess or 0.0, default=None)
-    told = explanation_of(worst, veil) if worst else {"slices": []}
-    return str(told["sentence"]) if told["slices"] else ""
+    worst = max(searches, key=lambda search: badness(search.standing), default=None)
+    explanation = explanation_of(worst, veil) if worst else {"slices": []}
+    return str(explanation["sentence"]) if explanation["slices"] else ""
 
 
 def _rows(row: Standing, veil: Veil) -> str:

@@ -83,7 +83,7 @@ class CellReader:
                 groups = {name: GroupValues.from_bytes(result.state or b"").groups for name, result in results.items()}
                 try:
                     tables[at].append(self.subject.cells(by, self.types, groups))
-                except ValueError:  # a text, where the newest window has whole numbers
+                except pa.ArrowInvalid:  # a text, where the newest window has whole numbers
                     self.left_out.update(dict.fromkeys(by, "its type is another on some of the windows"))
         return tables
 
@@ -100,10 +100,11 @@ def explain_part(
     searched = _with_few_values(reader, part, columns)
     if not searched:
         raise UnableToSearch(NO_COLUMN, reader.left_out)
-    if len(searched) > MOST_COLUMNS:
-        searched = _best(reader, [*past, part], searched)
-    (cells,) = reader.tables([*past, part], [searched])
-    if len(cells) <= len(past):
+    parts = [*past, part]
+    (cells,) = reader.tables(parts, [searched]) if len(searched) <= MOST_COLUMNS else ([],)
+    if len(cells) < len(parts) and (searched := _best(reader, parts, searched)):
+        (cells,) = reader.tables(parts, [searched])
+    if len(cells) < len(parts):
         raise UnableToSearch("the cells of its columns cannot be counted on some of the windows", reader.left_out)
     cells = _with_rows(cells)
     if len(cells) <= FEWEST_DAYS:
@@ -134,7 +135,9 @@ def _with_few_values(reader: CellReader, part: Part, columns: Sequence[str]) -> 
 
 
 def _best(reader: CellReader, parts: Sequence[Part], columns: Sequence[str]) -> list[str]:
-    """The columns whose single values explain the last day best, in the order of the table."""
+    """The columns whose single values explain the last day best, in the order of the table; none that a part lacks."""
+    for column in columns:  # of several together nobody knows which one a part lacks
+        reader.left_out.pop(column, None)
     measure = reader.subject.measure
     tables = zip(columns, reader.tables(parts, [[column] for column in columns]), strict=True)
     scores = {

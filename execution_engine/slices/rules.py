@@ -16,6 +16,7 @@ from execution_engine.attribution import (
     groups_of,
     likeliest_slice,
 )
+from execution_engine.engines.column_types import TypeKind, read_type
 from execution_engine.exact import Number
 from execution_engine.language.past import NOVEL
 from execution_engine.language.tree import History, HistoryFunction, Node, metric_of, operands
@@ -55,7 +56,10 @@ class Subject:
         return {name: replace(spec, by=tuple(map(written, by))) for name, spec in specs.items()}
 
     def cells(self, by: Sequence[str], types: Mapping[str, str], groups: Mapping[str, "Groups"]) -> pa.Table:
-        """What was measured as ``attribution.cells_of`` takes it; values are of the types of their columns."""
+        """What was measured as ``attribution.cells_of`` takes it; values are of the types of their columns.
+
+        Raises pyarrow's ArrowInvalid where a value is not of that type, as the column has been of another one.
+        """
         keys = list(groups["rows"])
         figures = {
             name: np.array([float(values.get(key) or 0) for key in keys], float) for name, values in groups.items()
@@ -73,7 +77,7 @@ class Subject:
                 squares = present * (figures["deviation"] ** 2 + mean**2)
                 parts = {"part": present * mean, "whole": present, "squares": squares}
         columns = {
-            name: pa.array([_typed(key[at], types[name]) for key in keys], _arrow_type(types[name]))
+            name: pa.array([key[at] for key in keys], pa.string()).cast(ARROW_TYPES[kind_of(types[name])])
             for at, name in enumerate(by)
         }
         return pa.table(columns | parts)
@@ -119,18 +123,6 @@ def _moved(causes: Iterable[Mapping[str, Any]], where: str | None) -> Subject | 
     return None
 
 
-def _typed(text: str | None, type_: str) -> Any:
-    if text is None:
-        return None
-    if type_ == "boolean":
-        return text == "true"
-    return int(text) if type_ in WHOLE_NUMBERS else text
-
-
-def _arrow_type(type_: str) -> pa.DataType:
-    return pa.bool_() if type_ == "boolean" else pa.int64() if type_ in WHOLE_NUMBERS else pa.string()
-
-
 # Which windows of the past are like the broken one.
 
 MOST_LOOKED_AT = 2 * PAST_DAYS  # like windows, of which those that are sound and there are taken
@@ -160,8 +152,18 @@ def like_windows(partitioning: Partitioning, window: Window) -> list[Window]:
 MOST_VALUES = 50
 MOST_LETTERS = 100  # of a value
 MOST_COUNTED = 40  # columns whose values are counted
-WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+ARROW_TYPES: Mapping[TypeKind | None, pa.DataType] = {
+    TypeKind.TEXT: pa.string(),
+    TypeKind.WHOLE: pa.int64(),
+    TypeKind.BOOLEAN: pa.bool_(),
+}
 MANY_VALUES = f"more than {MOST_VALUES} values"
+
+
+def kind_of(type_: str) -> TypeKind | None:
+    """What the values of a type are, be it one of Spark's or of a database's; None of one that is not known."""
+    column_type = read_type(type_)
+    return column_type.kind if column_type else None
 
 
 def columns_worth_counting(
@@ -178,7 +180,7 @@ def columns_worth_counting(
             left_out[name] = "it is sensitive"
         elif folded in subject.columns:
             left_out[name] = "the test is of it"
-        elif type_ not in WHOLE_NUMBERS | {"string", "boolean"} and not type_.startswith(("varchar", "char")):
+        elif kind_of(type_) not in ARROW_TYPES:
             left_out[name] = f"its type is {type_:.40}"
         elif len(chosen) == MOST_COUNTED:
             left_out[name] = f"only {MOST_COUNTED} columns are counted"

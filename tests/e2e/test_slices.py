@@ -146,6 +146,22 @@ def test_values_that_go_missing_from_one_source_are_named(table: Dataset, member
     assert found["slices"][0]["assertion"] == "anomaly(completeness(fare), last=28) <= 1 by source"
 
 
+def test_columns_that_are_new_or_had_another_type_do_not_hide_the_others(table: Dataset, member: User) -> None:
+    for at, key in enumerate(keys(3)):
+        old = {"dock": f"dock {at % 3}"} if at < 10 else {"dock": 1, "channel": "web"}
+        land(table, key, [row | old for row in trips(key)])
+    new = {"dock": 1, "channel": "web"}
+    land(table, BROKEN, [row | new for row in trips(BROKEN) if row["city"] != "Rome"])
+    found = explanation(breaks(table, "row_count() >= 1500"), member)
+    assert (found["columns_searched"], [row["name"] for row in found["slices"]]) == (
+        ["city", "source"],
+        ["city = 'Rome'"],
+    )
+    reasons = {row["column"]: row["reason"] for row in found["columns_left_out"]}
+    assert reasons["dock"] == "its type is another on some of the windows"
+    assert reasons["channel"] == "cannot be counted: unknown column"
+
+
 def test_a_search_is_made_once_for_a_window_and_says_where_the_past_is_too_short(table: Dataset, member: User) -> None:
     for key in keys(3)[:14]:
         for part in (Path(table.replicas.get().location) / f"datestr={key}").iterdir():
@@ -162,6 +178,16 @@ def test_a_search_is_made_once_for_a_window_and_says_where_the_past_is_too_short
     )
     drain()
     assert SliceSearch.objects.count() == 1
+
+
+def test_of_a_whole_that_did_not_move_no_share_is_shown(table: Dataset, member: User) -> None:
+    land(table, BROKEN, [row for row in trips(BROKEN) if row["city"] != "Rome"])
+    incident = breaks(table, "row_count() >= 1500")
+    search = SliceSearch.objects.get()
+    search.result["slices"][0]["share_of_change"] = None
+    search.save()
+    assert explanation(incident, member)["slices"][0]["share_of_change"] is None
+    assert "<dt>Share of the change</dt><dd>–</dd>" in page(incident, member)
 
 
 def test_values_of_a_column_that_became_sensitive_are_shown_no_more(table: Dataset, member: User) -> None:

@@ -176,7 +176,9 @@ class ExplainedSlice(serializers.Serializer[Any]):
     seen = FiniteField()
     factor = FiniteField(allow_null=True, help_text="seen for each that was expected; null of what is new")
     share_of_rows = FiniteField(help_text="0 to 1")
-    share_of_change = FiniteField(help_text="above 1 where other rows moved back")
+    share_of_change = FiniteField(
+        allow_null=True, help_text="above 1 where other rows moved back, null where the whole did not move"
+    )
     is_new = serializers.BooleanField(help_text="no past window had such rows")
     same_rows = serializers.ListField(
         child=serializers.CharField(), help_text="names by other columns that nearly the same rows have"

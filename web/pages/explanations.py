@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from assay.charts.ticks import Unit, value_text
 from assay.models import Category
 from execution_engine.runs.shown_results import Veil
 from incident_manager.explanations import incident_explanation
@@ -17,7 +18,7 @@ WHOLE_FROM = 100
 LONGEST_NAME = 80  # of a test that is offered
 
 
-def explanation_shown(incident: Incident, veil: Veil) -> dict[str, Any]:
+def explanation_with_plots(incident: Incident, veil: Veil) -> dict[str, Any]:
     """What the API tells, and of each slice its ``plot`` beside that of the rest, and the address of its test."""
     explanation = dict(incident_explanation(incident, veil))
     return explanation | {
@@ -26,9 +27,9 @@ def explanation_shown(incident: Incident, veil: Veil) -> dict[str, Any]:
             | {
                 "plot": _line(row["line"], gettext("The slice in the past windows and now")),
                 "rest_plot": _line(row["rest_line"], gettext("All other rows")),
-                "expected_shown": _whole(row["expected"]),
-                "seen_shown": _whole(row["seen"]),
-                "percent": round(100 * row["share_of_change"]),
+                "expected": _whole(row["expected"]),
+                "seen": _whole(row["seen"]),
+                "share_text": _whole_percent(row["share_of_change"]),
                 "test_address": _test_address(incident, row),
             }
             for row in explanation["slices"]
@@ -39,6 +40,10 @@ def explanation_shown(incident: Incident, veil: Veil) -> dict[str, Any]:
 def _whole(value: float) -> float:
     """Without the fraction of what is no mean or small count."""
     return value if abs(value) < WHOLE_FROM else round(value)
+
+
+def _whole_percent(share: float | None) -> str:
+    return value_text(share and round(share, 2), Unit.SHARE)
 
 
 def _line(values: list[float], title: str) -> SafeString:

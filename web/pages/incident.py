@@ -18,7 +18,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
-from alerting.alerts.texts import result_of, result_of_test
+from alerting.alerts.texts import badness, result_of, result_of_test
 from alerting.models import Alert, Notice, Standing
 from alerting.services import silences_of
 from alerting.state import Delivery, WaiverScope, waiver_end
@@ -49,7 +49,7 @@ from web.rendering.headline import timeline_of
 from web.rendering.lineage import hops
 from web.rendering.status import plain
 
-from .explanations import explanation_shown
+from .explanations import explanation_with_plots
 from .incident_chart import series_of
 from .page_policy import (
     TIERS,
@@ -197,7 +197,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "people": people_for(incident) if may(request, Action.ACT, incident) else [],
         "headline": headline_of(incident, windows, veil),
         "chain": chain_of(incident),
-        "explanation": explanation_shown(incident, veil),
+        "explanation": explanation_with_plots(incident, veil),
         "outlook": outlook(incident, windows, veil),
         "earlier": earlier_changes(incident, hidden=hidden_datasets(request)),
         "reports": incident.all_reports(),
@@ -315,7 +315,9 @@ def headline_of(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) 
             columns=worst.moved_columns,
         )
     else:
-        worst = max(bad, key=lambda spoilt: (spoilt.standing is not None and spoilt.standing.excess) or 0.0)
+        worst = max(
+            bad, key=lambda spoilt: badness(spoilt.standing) if spoilt.standing else (0.0, spoilt.row.window_start)
+        )
         assert worst.standing is not None
         keys = "" if worst.row.whole_table else worst.key
         result = result_of(worst.standing, veil, keys=keys, columns=worst.moved_columns)

@@ -404,6 +404,13 @@ def test_the_share_of_rows_that_are_there_is_told_of_missing_rows_alone(
     assert window.share == share
 
 
+def test_of_windows_that_are_bad_alike_the_newest_leads(trips: Dataset) -> None:
+    test = DataTestFactory.create(dataset=trips)
+    for key in ("2026-03-08", "2026-03-09"):
+        fails(test, window=day(key), value=12.0, excess=0.5)
+    assert text_of(alert(trips)).headline.startswith("The number of rows is 12 on 2026-03-09")
+
+
 def test_the_owner_of_a_downstream_reads_which_of_theirs_read_it(trips: Dataset) -> None:
     for name, owner in (("stops", "bob"), ("lines", "eve")):
         feed(trips, DatasetFactory.create(name=name, owner=owner))

@@ -37,6 +37,7 @@ def worst(
         ("completeness:raw.trips", 0.9995, "Less than 0.1 % of the rows are missing on 2026-03-15."),
         ("completeness:raw.trips", 0.0, "All of the rows are missing on 2026-03-15."),
         ("completeness:raw.trips", 2.0, "There are 2 times as many rows as in raw.trips on 2026-03-15."),
+        ("completeness:raw.trips", 4012.4, "There are 4,012 times as many rows as in raw.trips on 2026-03-15."),
         ("completeness:raw.trips", 1.25, "There are 25 % more rows than in raw.trips on 2026-03-15."),
         (
             "completeness-sample:app.orders",
@@ -105,6 +106,11 @@ def title(assertion: str, *, is_over: bool = False, keys: str = DAY, **of: Any) 
             18720,
             "The age of the newest at is 5h 12m on 2026-03-15, wanted at most 4h.",
         ),
+        (
+            "age(at, 'now()') / 3600 <= 4",
+            5.2,
+            "fares does not hold on 2026-03-15: 5.2, wanted at most 4.",
+        ),
         ("freshness() < 4h", 18720, "2026-03-15 is not complete 5 h 12 min after its end, wanted less than 4h."),
         (
             "row_count() / row_count(dataset='raw.a') >= 85 %",
@@ -128,6 +134,14 @@ def test_a_bound_that_was_measured_too_is_told_as_what_it_was() -> None:
     ratio = "row_count() / mean(row_count(), last=7) >= 85 %"
     assert title(ratio, operands=measured) == (
         "The number of rows is 64 % of the mean of the 7 windows before on 2026-03-15, wanted at least 85 %."
+    )
+
+
+def test_a_length_divided_by_those_before_is_a_share_of_them() -> None:
+    measured = {"age(at, 'now()')": 9000.0, "mean(age(at, 'now()'), last=7)": 3600.0}
+    text = title("age(at, 'now()') / mean(age(at, 'now()'), last=7) <= 2", operands=measured)
+    assert text == (
+        "The age of the newest at is 250 % of the mean of the 7 windows before on 2026-03-15, wanted at most 200 %."
     )
 
 

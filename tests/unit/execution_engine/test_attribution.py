@@ -171,6 +171,31 @@ def test_a_mean_that_never_varies_within_a_cell_is_no_trouble() -> None:
     assert "100 % of the change (19.37 expected, 38.75 seen, × 2). Nothing else moved." in explanation.sentence
 
 
+def test_large_figures_are_written_without_powers_of_ten() -> None:
+    rows, pence = world(), np.full(len(CELLS), 52_345.6)
+    sums, inside = rows * pence, where(lambda city, *_: city == "LA")
+    sums[-1, inside] *= 1000
+    explanation = explain(table(sums, Measure.MEAN, whole=rows, squares=rows * pence**2))
+    assert "(52,346 expected, 52,345,600 seen, × 1,000)" in explanation.sentence
+
+
+def test_of_a_slice_that_is_gone_no_factor_is_told() -> None:
+    explanation = explain(table(times(world(), where(lambda city, *_: city == "SF"), 0)))
+    assert " expected, 0 seen). " in explanation.sentence
+
+
+def test_of_a_whole_that_did_not_move_a_slice_has_no_share() -> None:
+    rows = np.full((DAYS, len(CELLS)), 40.0)
+    rows = times(rows, where(lambda city, *_: city == "SF"), 0.5)
+    rows = times(rows, where(lambda city, *_: city == "NY"), 1.5)
+    explanation = explain(table(rows))
+    assert [slice_.share_of_change for slice_ in explanation.slices] == [None, None]
+    assert (
+        "city = 'SF': 25 % of the rows, though the whole did not move (240 expected, 120 seen, × 0.5)."
+        in explanation.sentence
+    )
+
+
 def test_sums_are_explained_as_rows_are() -> None:
     rows = world()
     sums, inside = rows * (np.arange(len(CELLS)) + 5.0), where(lambda city, *_: city == "LA")

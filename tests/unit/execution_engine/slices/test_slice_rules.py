@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from assay.time.windows import Granularity, Partitioning, Window
@@ -125,6 +126,18 @@ def test_groups_become_cells_with_values_of_the_types_of_their_columns() -> None
         {"kind": 1, "is_new": True, "part": 15.0, "whole": 5.0, "squares": 65.0},
         {"kind": None, "is_new": False, "part": 0.0, "whole": 0.0, "squares": 0.0},
     ]
+
+
+@pytest.mark.parametrize(("text", "type_"), [("north", "int"), ("yes", "boolean"), ("1.5", "bigint")])
+def test_a_value_that_is_not_of_the_type_of_its_column_is_refused(text: str, type_: str) -> None:
+    with pytest.raises(pa.ArrowInvalid):
+        ROWS.cells(["kind"], {"kind": type_}, {"rows": {(text,): 1}})
+
+
+def test_columns_of_databases_are_searched_by_what_their_types_hold() -> None:
+    types = {"a": "character varying(30)", "b": "integer", "c": "bigint unsigned", "d": "bool", "e": "timestamptz"}
+    chosen, left_out = columns_worth_counting(types, partition_column=None, sensitive=set(), subject=ROWS)
+    assert (chosen, left_out) == (["a", "b", "c", "d"], {"e": "its type is timestamptz"})
 
 
 def day_of(rows: dict[str, int]) -> Any:
