@@ -5,8 +5,9 @@ Other packages call only what is named here; what is decided stands in pure modu
 
 from execution_engine.planning.catalog_sources import expires_at as expires_at
 from execution_engine.planning.catalog_sources import is_expired as is_expired
-from execution_engine.rows.target import UnableToKeepRows as UnableToKeepRows
-from execution_engine.rows.target import check_target as check_target
+from execution_engine.rows.requests import UnableToKeepRows as UnableToKeepRows
+from execution_engine.rows.requests import check_target as check_target
+from execution_engine.rows.requests import end_rows as end_rows
 from execution_engine.runs.evaluate_runs import evaluate_runs as evaluate_runs
 from execution_engine.runs.evaluate_runs import exclude_window as exclude_window
 from execution_engine.runs.evaluate_runs import include_windows as include_windows

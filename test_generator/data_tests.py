@@ -27,7 +27,7 @@ from execution_engine.metrics.expressions import path_of, written
 from execution_engine.metrics.registry import GROUPABLE, METRICS, SIGNATURES
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from execution_engine.services import UnableToKeepRows, check_target, first_cursor
+from execution_engine.services import UnableToKeepRows, check_target, end_rows, first_cursor
 
 from .definition import DataTestSpec, Definition
 
@@ -170,6 +170,10 @@ class UnableToWrite(Exception):
     """A data test that cannot be written; the message says what is wrong, where, and how to mend it."""
 
 
+class UnableToUseStore(UnableToWrite):
+    """Its failing rows cannot be kept where it says."""
+
+
 def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileNamed) -> dict[str, Any]:
     """The tree of an assertion that fits the dataset of this profile, as JSON; raises UnableToWrite."""
     try:
@@ -246,7 +250,9 @@ def _write_revision(
         try:
             check_target(RowsTarget(**definition.keep_rows), profile_of(data_test.dataset))
         except UnableToKeepRows as error:
-            raise UnableToWrite(f"keep_rows: {error}") from None
+            raise UnableToUseStore(f"keep_rows: {error}") from None
+    elif data_test.revision and data_test.revision.keep_rows:
+        end_rows(data_test, now)
     number = data_test.revision.number + 1 if data_test.revision else 1
     data_test.revision = Revision.objects.create(
         data_test=data_test,

@@ -2,7 +2,7 @@
 
 from test_generator.generation.generate import reconcile_dataset
 
-from .data_tests import UnableToWrite, draft, not_edited, retire, revise, write_data_test
+from .data_tests import UnableToUseStore, UnableToWrite, draft, not_edited, retire, revise, write_data_test
 from .offers import (
     UnableToDecide,
     UnableToSuggest,

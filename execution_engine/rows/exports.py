@@ -24,26 +24,30 @@ from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.profile import RowsTarget
 from assay.catalog.selectors import profile_of, sensitive_columns
 from assay.catalog.selectors import replica as replica_of
-from assay.queue.claims import UnableToFinish, claims, extend, finish, heartbeat, log_ids
+from assay.queue.claims import UnableToFinish, claims, finish, heartbeat, log_ids
 from assay.queue.flow import stage
 from execution_engine.engines.files.listing import UnableToListFiles, open_root
 from execution_engine.engines.protocol import ROWS_FILE, RowsRequest, WrittenRows
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import MAX_ATTEMPTS, Ask, RowsExport, Run
-from execution_engine.outcome import Outcome
+from execution_engine.outcome import ABNORMAL, Outcome
 from execution_engine.storage import engine_of, extent_of, table_of
 
-from .target import UnableToKeepRows, check_target, location_of
+from .requests import UnableToKeepRows, check_target, location_of
 
 log = structlog.get_logger(__name__)
 
 SAMPLE_ROWS = 5  # that pages, notices and commands show
 NOT_IN_SAMPLES = ("assay_run", "assay_window", "assay_key", "assay_fingerprint")
 MOST_CHARACTERS = 200  # of a value in the sample
-RETRY = timedelta(minutes=15)  # until a store that took nothing is tried again
+RETRY = timedelta(minutes=15)  # until a store or an engine that was away is tried again
 MARKER = "_assay.json"
 AT_A_TIME = 50
+
+
+class UnableToWriteYet(Exception):
+    """The store or the engine is away, and may be back later; the sentence says which."""
 
 
 def write_pending_rows(datacenter: str | None = None) -> int:
@@ -69,8 +73,8 @@ def _log_failure(row: RowsExport) -> Iterator[None]:
 
 
 def _work(row: RowsExport, now: datetime) -> None:
-    run = row.run
-    target = RowsTarget(**run.revision.keep_rows) if run and run.revision.keep_rows else None
+    run, revision = row.run, row.data_test.revision
+    target = RowsTarget(**revision.keep_rows) if revision and revision.keep_rows else None
     term = timedelta(days=target.days if target else 0)
     is_over = row.requested_at + term <= now
     try:
@@ -78,14 +82,15 @@ def _work(row: RowsExport, now: datetime) -> None:
             _remove(row)
             RowsExport.objects.filter(pk=row.pk, epoch=row.epoch).delete()
             return
-        if row.attempts > MAX_ATTEMPTS:
-            raise UnableToKeepRows(f"{MAX_ATTEMPTS} workers were lost while they wrote them")
-        changes = _write(row, run, target)
-    except UnableToKeepRows as error:
-        changes = {"note": str(error), "rows": 0, "is_cut": False, "sample": [], "folder": row.folder}
-    except (OSError, UnableToListFiles, UnableToUseLocation) as error:
-        note = f"{row.folder or 'the store'} takes no rows: {error}"
-        finish(row, note=note[:1000], due_at=now + RETRY)
+        try:
+            if row.attempts > MAX_ATTEMPTS:
+                raise UnableToKeepRows(f"{MAX_ATTEMPTS} workers were lost while they wrote them")
+            changes = _write(row, run, target)
+        except UnableToKeepRows as error:
+            _remove(row)  # rows of an earlier run are not what is broken now
+            changes = {"note": str(error), "rows": 0, "is_cut": False, "sample": [], "folder": ""}
+    except (OSError, UnableToListFiles, UnableToUseLocation, UnableToWriteYet) as error:
+        finish(row, note=str(error)[:1000], due_at=now + RETRY)
         return
     finish(row, **changes, written_at=now, due_at=row.requested_at + term)
 
@@ -118,11 +123,17 @@ def _write(row: RowsExport, run: Run, target: RowsTarget) -> dict[str, Any]:
         else:
             written = write_lost_keys(run, request)
         if written.failures:
-            raise UnableToKeepRows(str(next(iter(written.failures.values()))))
-        row.folder = folder
-        if not extend(row):
+            failure = next(iter(written.failures.values()))
+            is_away = failure.transient and failure.reason not in ABNORMAL
+            raise (UnableToWriteYet if is_away else UnableToKeepRows)(str(failure))
+        # named before it is there, so that it goes in time even if this worker is lost now
+        if RowsExport.objects.filter(pk=row.pk, epoch=row.epoch).update(folder=folder) != 1:
             raise UnableToFinish(f"{row}: claimed again since epoch {row.epoch}")
-        publish(folder, Path(scratch) / ROWS_FILE, {"test": row.data_test_id, "run": run.pk})
+        row.folder = folder
+        try:
+            publish(folder, Path(scratch) / ROWS_FILE, {"test": row.data_test_id, "run": run.pk})
+        except (OSError, UnableToListFiles) as error:
+            raise UnableToWriteYet(f"{folder} takes no rows: {error}") from error
         note = f"there are more than the {target.limit:,} that the test keeps" if written.is_cut else ""
         sample = _sample(Path(scratch) / ROWS_FILE, request.hidden)
     return {"note": note, "rows": written.bad, "is_cut": written.is_cut, "sample": sample, "folder": folder}

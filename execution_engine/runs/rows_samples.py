@@ -35,7 +35,8 @@ class RowsSample:
         if not self.folder:
             return self.note or "the failing rows are being written"
         rows = [", ".join(f"{name}={value}" for name, value in self._pairs(row)) for row in self.values]
-        return f"{self.rows:,} failing rows in {self.folder}{': ' if rows else ''}{' | '.join(rows)}"
+        count = "1 failing row" if self.rows == 1 else f"{self.rows:,} failing rows"
+        return f"{count} in {self.folder}{': ' if rows else ''}{' | '.join(rows)}"
 
     def _pairs(self, row: tuple[str | None, ...]) -> list[tuple[str, str | None]]:
         return [(name, value) for name, value in zip(self.columns, row, strict=True) if name != BROKEN]

@@ -1,7 +1,9 @@
 """Data tests: written, revised and retired here, suggested by the past of a dataset, and tried on it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -12,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
-from assay.catalog.profile import MOST_DAYS, MOST_ROWS, STORE_PATH, RowsTarget
+from assay.catalog.profile import MOST_DAYS, MOST_ROWS, STORE_PATH, RowsTarget, SensitiveName
 from assay.catalog.selectors import slas
 from assay.models import CatchUp, Category, Dataset, DataTest, Origin, Scope, Severity
 from execution_engine.language.serialise import from_json
@@ -28,6 +30,7 @@ from test_generator.offers import is_hidden, offers_of, reading_of, suggestion_o
 from test_generator.services import (
     UnableToDecide,
     UnableToSuggest,
+    UnableToUseStore,
     UnableToWrite,
     accept_suggestion,
     ask_for_suggestions,
@@ -50,13 +53,28 @@ MEND_UNTRIED = "Send the assertion to POST /api/v1/backtest, which has the past 
 MEND_ASSERTION = "Correct the assertion where the caret points; docs/language.md lists what can be said."
 
 
+MEND_STORE = "Name another store or folder; docs/failing-rows.md says where rows may be kept."
+
+
+@contextmanager
+def refusing_definition() -> Iterator[None]:
+    """Answer what is wrong with the definition of a test as a problem, at its store or else at its assertion."""
+    with (
+        refusing(UnableToWrite, where="assertion", mend=MEND_ASSERTION),
+        refusing(UnableToUseStore, where="keep_rows", mend=MEND_STORE),
+    ):
+        yield
+
+
 class KeepRows(Shape):
     """The store of the failing rows of a test, and how many of them stay for how long."""
 
     table = serializers.RegexField(STORE_PATH, max_length=300, help_text="a store of the operator's, and below it")
-    limit = serializers.IntegerField(min_value=1, max_value=MOST_ROWS, default=100_000, help_text="rows of a run")
-    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=30)
-    sensitive = serializers.ChoiceField(["hash", "omit"], default="hash")
+    limit = serializers.IntegerField(
+        min_value=1, max_value=MOST_ROWS, default=RowsTarget.limit, help_text="rows of a run"
+    )
+    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=RowsTarget.days)
+    sensitive = serializers.ChoiceField(get_args(SensitiveName), default=RowsTarget.sensitive)
 
 
 class DataTestRow(Row):
@@ -142,12 +160,12 @@ class DataTests(NumberedRows):
         body = self.read_body(NewDataTest)
         self.check_object_permissions(request, body["dataset"])
         severity = body.get("severity") or slas(body["dataset"]).severity
-        with refusing(UnableToWrite, where="assertion", mend=MEND_ASSERTION):
+        keep_rows = body.get("keep_rows")
+        target = RowsTarget(**keep_rows) if keep_rows else None
+        with refusing_definition():
             _demand_tried(body["dataset"], body["assertion"], severity, body.get("schedule", "partition"))
             with self.changing("create", details=body) as change:
-                keep_rows = body.pop("keep_rows", None)
-                target = RowsTarget(**keep_rows) if keep_rows else None
-                row = write_data_test(**body, keep_rows=target, author=self.author, now=clock.now())
+                row = write_data_test(**{**body, "keep_rows": target}, author=self.author, now=clock.now())
                 change.key = row.pk
         return self.show(row, status=201)
 
@@ -158,13 +176,14 @@ class DataTests(NumberedRows):
         Broken windows are judged anew by the new revision.
         """
         changes, test = self.read_body(DataTestRevision), self._editable()
+        if "keep_rows" in changes:
+            changes = {**changes, "keep_rows": changes["keep_rows"] or {}}
         assert test.revision is not None
-        with refusing(UnableToWrite, where="assertion", mend=MEND_ASSERTION):
+        with refusing_definition():
             if test.scope == Scope.PARTITION and test.revision.severity != changes.get("severity"):
                 assertion = changes.get("assertion", test.revision.assertion)
                 _demand_tried(test.dataset, assertion, changes.get("severity"))
             with self.changing("revise", pk, changes):
-                changes = {**changes, **({"keep_rows": changes["keep_rows"] or {}} if "keep_rows" in changes else {})}
                 definition = replace(Definition.of(test.revision), **changes)
                 revised = revise(test, definition, author=self.author, now=clock.now())
         return self.show(revised)

@@ -18,6 +18,7 @@ from execution_engine.engines.row_files import Flags, RowsFile, bad_rows, broken
 from execution_engine.engines.row_rules import RowRule, row_rules
 from execution_engine.engines.spec_check import kinds_of
 from execution_engine.metrics.expressions import Expressions
+from execution_engine.metrics.keys.bits import Hashes, are_among
 from execution_engine.outcome import Failure, Reason
 
 from .evaluation import RowBatch
@@ -27,7 +28,6 @@ from .local_scan import stored_columns
 from .partials import keyless
 from .pruning import Bounds, outcomes
 from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, Stored, UnableToReadPiece, batches
-from .values import Numbers
 
 MOST_KEYED_ROWS = 50_000_000  # whose keys are held at once, in 400 MB
 MARKS = 1 << 22
@@ -83,7 +83,7 @@ def _written(table: Table, listing: Listing, request: RowsRequest) -> WrittenRow
 class _KeysOfGroup:
     """The hash of each row's key, and which rows count."""
 
-    hashes: Numbers
+    hashes: Hashes
     counts: Flags
 
 
@@ -187,14 +187,16 @@ class _Marking:
         if rule.where:
             counts = batch.met(compiled(rule.where)).yes.copy()
         null = None if rule.nulls else keyless(values, rule.repeated.grouping.partial)
-        return _KeysOfGroup(hashes=key_hashes(values), counts=counts if null is None else counts & ~null)
+        return _KeysOfGroup(
+            hashes=key_hashes(values).view(np.uint64), counts=counts if null is None else counts & ~null
+        )
 
     def _flags(
         self,
         piece: Piece,
         needed: Mapping[str, Stored],
         keys: Mapping[int, _KeysOfGroup],
-        repeated: Sequence[Numbers],
+        repeated: Sequence[Hashes],
     ) -> list[Flags]:
         """Which rows of one row group break each rule."""
         assert piece.footer is not None
@@ -203,7 +205,7 @@ class _Marking:
         flags = [np.zeros(group.num_rows, dtype=np.bool_) for _ in self.rules]
         for at, own in keys.items():
             if len(repeated[at]):
-                flags[at] = own.counts & _among(own.hashes, repeated[at])
+                flags[at] = own.counts & _flag_repeated(own.hashes, repeated[at])
         nodes = {at: node for at, node in enumerate(self.nodes) if node and True in outcomes(node, bounds.get)}
         names = {name for node in nodes.values() for name in names_in(node)}
         start = 0
@@ -248,21 +250,20 @@ class _Marking:
         return pa.table(columns, schema=self.schema)
 
 
-def _repeated_in(parts: Sequence[Numbers]) -> Numbers:
+def _repeated_in(parts: Sequence[Hashes]) -> Hashes:
     if not parts:
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.uint64)
     ordered = np.sort(np.concatenate(parts))
     return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
-def _among(hashes: Numbers, ordered: Numbers) -> Flags:
+def _flag_repeated(hashes: Hashes, ordered: Hashes) -> Flags:
     marks = np.zeros(MARKS, dtype=np.bool_)  # most hashes are none of them, which is seen without a search
-    marks[ordered & (MARKS - 1)] = True
-    found: Flags = marks[hashes & (MARKS - 1)]
-    candidates = np.flatnonzero(found)
-    places = np.minimum(np.searchsorted(ordered, hashes[candidates]), len(ordered) - 1)
-    found[candidates] = ordered[places] == hashes[candidates]
-    return found
+    marks[(ordered & (MARKS - 1)).view(np.int64)] = True
+    flags: Flags = marks[(hashes & (MARKS - 1)).view(np.int64)]
+    candidates = np.flatnonzero(flags)
+    flags[candidates] = are_among(ordered, hashes[candidates])
+    return flags
 
 
 def _bounds(group: pq.RowGroupMetaData) -> dict[str, Bounds]:

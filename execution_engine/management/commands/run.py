@@ -121,8 +121,8 @@ class Command(Base):
             table.add_row(*cells if is_one else (row["window"], *cells))
         if rows:
             console.print(table)
-        for text in (text for row in rows for text in row["failing_rows"]):
-            console.print(escape(text), soft_wrap=True)
+        for name, text in ((row["data_test"], text) for row in rows for text in row["failing_rows"]):
+            console.print(escape(f"{name}: {text}"), soft_wrap=True)
         if not is_one:
             counts = Counter(row["outcome"] for row in result["runs"])
             text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)

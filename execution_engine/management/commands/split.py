@@ -71,7 +71,8 @@ class Command(Verify):
         """The constraints as of ``verify``, and a line for each folder."""
         super().show(console, result)
         for name in ("good", "bad"):
-            console.print(f"{result[name]['rows']:,} {name} rows: {escape(result[name]['folder'])}", soft_wrap=True)
+            rows, folder = result[name]["rows"], escape(result[name]["folder"])
+            console.print(f"{rows:,} {name} row{'' if rows == 1 else 's'}: {folder}", soft_wrap=True)
         for text in result["without_rows"]:
             console.print(f"{escape(text)} is broken by all rows together, so it moved none.", soft_wrap=True)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from execution_engine import services, storage, tasks
 from execution_engine.engines.protocol import SparkOptions
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import RowsExport, RunReason
-from test_generator.services import UnableToWrite, write_data_test
+from test_generator.definition import Definition
+from test_generator.services import UnableToWrite, revise, write_data_test
 from tests import factories
 from tests.integration.web.people import browser
 
@@ -122,6 +124,35 @@ def test_a_run_whose_worker_was_lost_is_written_once(people: Dataset, store: Pat
     assert [row["id"] for row in rows_in(store)] == [0, 1]
 
 
+def test_rows_of_a_worker_that_was_lost_go_when_the_window_holds_again(people: Dataset, store: Path) -> None:
+    write(people, [None])
+    test = keeping(people)
+    run(test, "1")
+    RowsExport.objects.update(written_at=None, rows=0, sample=[], due_at=clock.now(), attempts=1)
+    write(people, ["rome"])
+    run(test, "2")
+    assert (rows_in(store), RowsExport.objects.exists()) == ([], False)
+
+
+def test_rows_go_when_a_changed_test_is_broken_by_no_single_row(people: Dataset, store: Path) -> None:
+    write(people, [None])
+    test = keeping(people)
+    run(test, "1")
+    revise(test, replace(Definition.of(test.revision), assertion="row_count() > 5"), author="ann", now=clock.now())
+    run(test, "2")
+    export = RowsExport.objects.get()
+    assert ("no single row breaks it" in export.note, export.folder, rows_in(store)) == (True, "", [])
+
+
+def test_rows_go_when_the_test_keeps_rows_no_longer(people: Dataset, store: Path) -> None:
+    write(people, [None])
+    test = keeping(people)
+    run(test, "1")
+    revise(test, replace(Definition.of(test.revision), keep_rows={}), author="ann", now=clock.now())
+    assert tasks.write_rows() == 1
+    assert (rows_in(store), RowsExport.objects.exists()) == ([], False)
+
+
 def test_a_test_of_all_rows_together_says_that_no_row_breaks_it(people: Dataset, store: Path) -> None:
     write(people, ["rome"])
     run(keeping(people, "row_count() > 5"), "1")
@@ -133,6 +164,24 @@ def test_nothing_is_asked_of_a_run_that_holds(people: Dataset, store: Path) -> N
     write(people, ["rome"])
     run(keeping(people), "1")
     assert not RowsExport.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("root", "sentence"),
+    [
+        ("rows", "must be absolute"),
+        ("ftp://quality/rows", "no file system is called ftp"),
+        ("s3://key:secret@quality/rows", "may hold no password"),
+        (str(config().states.absolute()), "is or holds what is Assay's own"),
+    ],
+)
+def test_a_store_that_may_be_none_is_refused(
+    people: Dataset, monkeypatch: pytest.MonkeyPatch, root: str, sentence: str
+) -> None:
+    monkeypatch.setenv("ASSAY_ROW_STORES", json.dumps({"quarantine": root}))
+    config.cache_clear()
+    with pytest.raises(UnableToWrite, match=f"the store 'quarantine' of ASSAY_ROW_STORES .*{sentence}"):
+        keeping(people, table="quarantine")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """Data tests, runs and measurements over REST."""
 
+import json
 from math import inf
+from pathlib import Path
 
 import pytest
 from rest_framework.test import APIClient
 
+from assay.config import config
 from assay.models import DataTest, Origin, Scope
 from execution_engine.models import Run
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, RunFactory, day
@@ -21,6 +24,22 @@ def test_a_user_writes_revises_and_retires_a_test(api: APIClient) -> None:
     assert DataTest.objects.get().retired_at is not None
     assert api.get("/api/v1/data-tests").json()["count"] == 0
     assert api.get("/api/v1/data-tests", {"live": "false"}).json()["count"] == 1
+
+
+def test_a_test_keeps_its_failing_rows_in_a_store_until_it_is_told_to_end(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ASSAY_ROW_STORES", json.dumps({"quarantine": str(tmp_path)}))
+    config.cache_clear()
+    body = {**NEW, "dataset": DatasetFactory.create().full_name, "keep_rows": {"table": "quarantine/trips", "days": 7}}
+    made = api.post("/api/v1/data-tests", body, format="json").json()
+    assert made["keep_rows"] == {"table": "quarantine/trips", "limit": 100_000, "days": 7, "sensitive": "hash"}
+    address = f"/api/v1/data-tests/{made['id']}"
+    refusal = api.patch(address, {"keep_rows": {"table": "elsewhere"}}, format="json").json()
+    assert (refusal["where"], "no store is called 'elsewhere'" in refusal["error"]) == ("keep_rows", True)
+    assert api.patch(address, {"keep_rows": {"days": 7}}, format="json").json()["where"] == "keep_rows.table"
+    assert api.patch(address, {"keep_rows": None}, format="json").json()["keep_rows"] is None
+    config.cache_clear()
 
 
 @pytest.mark.parametrize("assertion", ["row_count( >= 100", "completeness(fair) > 0.9", "row_count() < 4h", "mean("])

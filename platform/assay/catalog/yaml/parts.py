@@ -27,6 +27,7 @@ from assay.catalog.profile import (
     CategoryName,
     GateOn,
     KindName,
+    RowsTarget,
     SensitiveName,
     Storage,
     StrengthName,
@@ -259,9 +260,9 @@ class KeepRowsPart(YamlPart):
     """Where the failing rows of a test are kept."""
 
     table: Annotated[str, StringConstraints(max_length=300, pattern=STORE_PATH)]
-    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 100_000
-    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 30
-    sensitive: SensitiveName = "hash"
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = RowsTarget.limit
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = RowsTarget.days
+    sensitive: SensitiveName = RowsTarget.sensitive
 
 
 class CustomPart(YamlPart):
