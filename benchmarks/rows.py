@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="10 M rows in place of 1 M")
     rows = FULL if parser.parse_args().full else QUICK
     with tempfile.TemporaryDirectory() as place:
-        table = _written(Path(place) / "table", rows)
+        table = _write_table(Path(place) / "table", rows)
         reading, _ = _best(lambda: _read(table))
         print(f"{rows:,} rows, 1 % bad; all columns are read in {reading:.2f} s")
         print("rule            scan s   rows s   rows/(scan + reading)   bad rows")
@@ -49,7 +49,7 @@ def main() -> None:
             print(f"{name:14} {scan:7.2f} {seconds:8.2f} {seconds / (scan + reading):23.2f} {bad:10,}")
 
 
-def _written(folder: Path, rows: int) -> Table:
+def _write_table(folder: Path, rows: int) -> Table:
     folder.mkdir()
     random = np.random.default_rng(7)
     for start in range(0, rows, FILE_ROWS):

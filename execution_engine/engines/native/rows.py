@@ -42,12 +42,12 @@ def write_without_spark(table: Table, part: Part, request: RowsRequest) -> Writt
         listing = list_part(table, part)
         if not listing.files or listing.filtered:
             return None
-        return _written(table, listing, request)
+        return _write_rows(table, listing, request)
     except (UnableToListFiles, UnableToTell, UnableToReadPiece, pa.ArrowException):
         return None
 
 
-def _written(table: Table, listing: Listing, request: RowsRequest) -> WrittenRows:
+def _write_rows(table: Table, listing: Listing, request: RowsRequest) -> WrittenRows:
     columns = assertion_columns(read_columns(listing) | dict.fromkeys(listing.folder_columns, "string"))
     write = expressions(columns)
     rules, failures = row_rules(request.specs, columns, kinds_of(columns), table.name, write)
@@ -63,13 +63,13 @@ def _written(table: Table, listing: Listing, request: RowsRequest) -> WrittenRow
     with ExitStack() as files:
         for file in filter(None, (bad, good)):
             files.enter_context(file)
-        for rows, flags in marking.marked(with_good=good is not None):
-            some = np.logical_or.reduce(flags) if flags else np.zeros(rows.num_rows, dtype=np.bool_)
+        for rows, flags in marking.rows_with_flags(with_good=good is not None):
+            is_bad = np.logical_or.reduce(flags) if flags else np.zeros(rows.num_rows, dtype=np.bool_)
             if good is not None:
-                good.add(rows.filter(pa.array(~some)))
+                good.add(rows.filter(pa.array(~is_bad)))
             room = None if request.limit is None else request.limit - bad.rows
-            chosen = np.flatnonzero(some)[:room]
-            is_cut = room is not None and int(some.sum()) > room
+            chosen = np.flatnonzero(is_bad)[:room]
+            is_cut = room is not None and int(is_bad.sum()) > room
             broken = broken_texts([flag[chosen] for flag in flags], [rule.text for rule in rules])
             bad.add(bad_rows(rows.take(pa.array(chosen)), broken, request, listing.fingerprint))
             if is_cut:
@@ -96,8 +96,8 @@ class _Marking:
     write: Expressions
     columns: Mapping[str, str]
 
-    def marked(self, *, with_good: bool) -> Iterator[tuple[pa.Table, list[Flags]]]:
-        """Rows with the flags of each rule, first none of them; without good rows only batches that have bad ones."""
+    def rows_with_flags(self, *, with_good: bool) -> Iterator[tuple[pa.Table, list[Flags]]]:
+        """Yield rows with the flags of each rule, first no rows at all; without good rows only the bad ones."""
         names = {name for node in self.nodes if node for name in names_in(node)}
         names |= {column.name for key in self.keys for column in key}
         stored = stored_columns(self.listing, self.columns)
@@ -106,7 +106,7 @@ class _Marking:
         needed = {name: stored[name] for name in names}
         yield self.schema.empty_table(), [np.zeros(0, dtype=np.bool_) for _ in self.rules]
         pieces = list(self._pieces())
-        hashed = self._hashed(pieces, needed)
+        hashed = self._keys_of_groups(pieces, needed)
         repeated = [
             _repeated_in([keys[at].hashes[keys[at].counts] for keys in hashed.values() if at in keys])
             for at in range(len(self.rules))
@@ -150,7 +150,7 @@ class _Marking:
                 path=file.path, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders, footer=footer
             )
 
-    def _hashed(
+    def _keys_of_groups(
         self, pieces: Sequence[Piece], needed: Mapping[str, Stored]
     ) -> dict[tuple[str, int], dict[int, _KeysOfGroup]]:
         """The keys of every row group by file and number, for each rule of repeated keys; one pass over all keys."""
@@ -233,9 +233,9 @@ class _Marking:
                     if not len(chosen):
                         continue
                     batch, own = batch.take(pa.array(chosen)), [flag[chosen] for flag in own]
-                yield self._fitted(batch, piece), own
+                yield self._fit_columns(batch, piece), own
 
-    def _fitted(self, batch: pa.RecordBatch, piece: Piece) -> pa.Table:
+    def _fit_columns(self, batch: pa.RecordBatch, piece: Piece) -> pa.Table:
         """The rows in the columns of the newest file: one that their file has not is null."""
         own = {name.lower(): at for at, name in enumerate(batch.schema.names)}
         columns = []

@@ -26,13 +26,13 @@ Writing = Callable[[Table, RowsRequest], WrittenRows]
 
 @pytest.fixture(params=["kernels", "spark"])
 def writing(request: pytest.FixtureRequest, spark_engine: SparkEngine) -> Writing:
-    def by_kernels(table: Table, asked: RowsRequest) -> WrittenRows:
-        written = write_without_spark(table, WHOLE, asked)
+    def by_kernels(table: Table, rows: RowsRequest) -> WrittenRows:
+        written = write_without_spark(table, WHOLE, rows)
         assert written is not None
         return written
 
-    def by_spark(table: Table, asked: RowsRequest) -> WrittenRows:
-        return write_by_spark(open_source(spark_engine.session, table, WHOLE), asked)
+    def by_spark(table: Table, rows: RowsRequest) -> WrittenRows:
+        return write_by_spark(open_source(spark_engine.session, table, WHOLE), rows)
 
     return by_kernels if request.param == "kernels" else by_spark
 
