@@ -1,10 +1,11 @@
 """The pages of incidents: all of them, and one with what is spoilt and why, who was told, and what its forms do."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -72,6 +73,7 @@ LATELY = timedelta(days=1)
 MOST_OF_MANY = 20  # windows of each, where many incidents are shown
 MOST_PEOPLE = 500
 MOST_COLUMNS = 3  # that a title names
+MOST_IN_FULL = 3  # windows whose groups and tables the page lists: of each they may take 15 kB
 MOST_READERS = 5
 MOST_UNHELD = 3  # windows that the end of a re-run names
 MOST_CARDS = 6
@@ -187,6 +189,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "incident": incident,
         "now": now,
         "windows": windows,
+        "in_full": MOST_IN_FULL,
         "timeline": timeline_of(incident, veil),
         "unhealed": incident.spoilt_windows.filter(healed_at=None).count(),
         "may_act": may(request, Action.ACT, incident),
@@ -235,14 +238,32 @@ class SpoiltShown:
     key: str
     standing: Standing | None
     sentence: str = ""
-    tables: tuple[FindingTable, ...] = ()  # of what the newest result found, such as lost keys
-    moved: tuple[MovedStatistic, ...] = ()  # where it is unlike those before it
-    groups: GroupSummary | None = None  # where its test is by columns
+    findings: Mapping[str, Any] = field(default_factory=dict)  # of the newest result, as far as they may be told
 
     @property
     def moved_columns(self) -> tuple[str, ...]:
         """Those that a title names."""
-        return tuple(dict.fromkeys(cause.column for cause in self.moved if cause.column))[:MOST_COLUMNS]
+        causes = (cause for finding in self.findings.get(NOVEL, ()) for cause in finding.get("causes", ()))
+        return tuple(dict.fromkeys(str(cause["column"]) for cause in causes if cause.get("column")))[:MOST_COLUMNS]
+
+    @cached_property
+    def moved(self) -> Sequence[MovedStatistic]:
+        """In what it is unlike the windows before it."""
+        return moved(self.findings.get(NOVEL, ()))
+
+    @cached_property
+    def groups(self) -> GroupSummary | None:
+        """Its groups, where its test is by columns."""
+        return groups_of(self.findings)
+
+    @cached_property
+    def tables(self) -> Sequence[FindingTable]:
+        """What else was found, such as lost keys."""
+        others = {name: found for name, found in self.findings.items() if name not in {EXPECTED, NOVEL, *OF_GROUPS}}
+        if not others or self.standing is None:
+            return ()
+        titles = operand_titles(from_json(self.standing.revision.tree), self.standing.data_test.name)
+        return tables_of(others, titles)
 
 
 def _newest_bad(incidents: Sequence[Incident], veil: Veil) -> dict[int, list[SpoiltShown]]:
@@ -267,21 +288,12 @@ def _spoilt_windows(spoilt_rows: QuerySet[SpoiltWindow], veil: Veil) -> list[Spo
     windows = []
     for row in rows:
         standing = by_place.get(places[row.pk])
-        findings = veil.findings(standing.last_run) if standing and standing.last_run else {}
-        without_plots = {name: found for name, found in findings.items() if name not in {EXPECTED, NOVEL, *OF_GROUPS}}
-        titles = (
-            operand_titles(from_json(standing.revision.tree), standing.data_test.name)
-            if standing and without_plots
-            else {}
-        )
         window = SpoiltShown(
             row=row,
             key=keys_of(row.window, None if row.whole_table else row.dataset.partitioning),
             standing=standing,
             sentence=sentence_of(standing, veil) if standing else "",
-            tables=tuple(tables_of(without_plots, titles)),
-            moved=tuple(moved(findings.get(NOVEL, []))),
-            groups=groups_of(findings),
+            findings=veil.findings(standing.last_run) if standing and standing.last_run else {},
         )
         windows.append(window)
     return windows

@@ -1,11 +1,14 @@
 """Results by groups on the pages: the newest ones of a test, and those of a bad window."""
 
+import re
+
 import pytest
 from django.test import Client
 
 from assay.models import Dataset
 from execution_engine.outcome import Outcome
-from tests.factories import DataTestFactory, IncidentFactory, RunFactory, SpoiltWindowFactory, StandingFactory
+from tests.factories import DataTestFactory, IncidentFactory, RunFactory, SpoiltWindowFactory, StandingFactory, day
+from web.pages.incident import MOST_IN_FULL
 
 pytestmark = pytest.mark.django_db
 
@@ -60,3 +63,16 @@ def test_the_groups_of_a_bad_window_are_on_the_page_of_its_incident(pages: Clien
     incident = IncidentFactory.create(dataset=test.dataset, category="column")
     SpoiltWindowFactory.create(incident=incident, data_test=test)
     assert rows(page(pages, f"/incidents/{incident.pk}"))[0] == (True, False, False)
+
+
+def test_of_many_bad_windows_the_newest_list_their_groups_and_the_others_lead_to_them(pages: Client) -> None:
+    test = DataTestFactory.create(assertion="completeness(fare) >= 0.99 by city", category="column")
+    incident = IncidentFactory.create(dataset=test.dataset, category="column")
+    for key in ("2026-03-09", "2026-03-08", "2026-03-07", "2026-03-06"):
+        of_window = {"data_test": test, "window": day(key)}
+        run = RunFactory.create(**of_window, outcome=Outcome.BROKEN.value, findings=FINDINGS)
+        StandingFactory.create(**of_window, state="FAIL", last_run=run)
+        SpoiltWindowFactory.create(**of_window, incident=incident)
+    text = page(pages, f"/incidents/{incident.pk}")
+    assert text.count("32 groups: 1 broken") == MOST_IN_FULL == 3
+    assert pages.get(re.findall(r'href="(/api/v1/runs/\d+)"', text)[0]).json()["findings"]["groups"]["held"] == 30
