@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -65,16 +66,16 @@ class CellReader:
                 few.append(column)
         return few
 
-    def tables(self, parts: Sequence[Part], sets: Sequence[Sequence[str]]) -> list[list[pa.Table]]:
-        """For each set of columns its cells in each part; those in which it cannot be counted are missing.
+    def tables(self, parts: Sequence[Part], sets: Sequence[Sequence[str]]) -> list[list[pa.Table | None]]:
+        """For each set of columns its cells in each part; None where it cannot be counted.
 
         Each part is read once, all of them together.
         """
         specs = {f"{at} {name}": spec for at, by in enumerate(sets) for name, spec in self.subject.requests(by).items()}
         requests = tuple(MeasurementRequest(key=key, spec=spec, keep_state=True) for key, spec in specs.items())
         reports = self.engine.scan_all([Unit(table=self.table, part=part, requests=requests) for part in parts])
-        tables: list[list[pa.Table]] = [[] for _ in sets]
-        for report in reports:
+        tables: list[list[pa.Table | None]] = [[None] * len(parts) for _ in sets]
+        for nth, report in enumerate(reports):
             for at, by in enumerate(sets):
                 results = {name: report.measured[f"{at} {name}"] for name in self.subject.requests(by)}
                 if failure := next((result.failure for result in results.values() if result.failure), None):
@@ -82,7 +83,7 @@ class CellReader:
                     continue
                 groups = {name: GroupValues.from_bytes(result.state or b"").groups for name, result in results.items()}
                 try:
-                    tables[at].append(self.subject.cells(by, self.types, groups))
+                    tables[at][nth] = self.subject.cells(by, self.types, groups)
                 except pa.ArrowInvalid:  # a text, where the newest window has whole numbers
                     self.left_out.update(dict.fromkeys(by, "its type is another on some of the windows"))
         return tables
@@ -100,13 +101,14 @@ def explain_part(
     searched = _with_few_values(reader, part, columns)
     if not searched:
         raise UnableToSearch(NO_COLUMN, reader.left_out)
-    parts = [*past, part]
-    (cells,) = reader.tables(parts, [searched]) if len(searched) <= MOST_COLUMNS else ([],)
-    if len(cells) < len(parts) and (searched := _best(reader, parts, searched)):
-        (cells,) = reader.tables(parts, [searched])
-    if len(cells) < len(parts):
+    cells = reader.tables([*past, part], [searched])[0] if len(searched) <= MOST_COLUMNS else [None]
+    if any(day is None for day in cells):
+        searched, parts = _best(reader, [*past, part], searched)
+        cells = reader.tables(parts, [searched])[0] if searched else [None]
+    days = [day for day in cells if day is not None]
+    if len(days) < len(cells):
         raise UnableToSearch("the cells of its columns cannot be counted on some of the windows", reader.left_out)
-    cells = _with_rows(cells)
+    cells = _with_rows(days)
     if len(cells) <= FEWEST_DAYS:
         raise UnableToSearch(
             f"{len(cells) - 1} windows of the past have rows, fewer than {FEWEST_DAYS}", reader.left_out
@@ -126,30 +128,40 @@ def _with_few_values(reader: CellReader, part: Part, columns: Sequence[str]) -> 
         return []
     searched = []
     for column, tables in zip(few, reader.tables([part], [[column] for column in few]), strict=True):
-        reason = next((too_many(table[column].to_pylist()) for table in tables), None)
-        if reason:
+        (cells,) = tables
+        if cells is None:
+            continue
+        if reason := too_many(cells[column].to_pylist()):
             reader.left_out[column] = reason
-        elif tables:
+        else:
             searched.append(column)
     return searched
 
 
-def _best(reader: CellReader, parts: Sequence[Part], columns: Sequence[str]) -> list[str]:
-    """The columns whose single values explain the last day best, in the order of the table; none that a part lacks."""
-    for column in columns:  # of several together nobody knows which one a part lacks
-        reader.left_out.pop(column, None)
+def _best(reader: CellReader, parts: Sequence[Part], columns: Sequence[str]) -> tuple[list[str], list[Part]]:
+    """The columns whose single values explain the last day best, in the order of the table; and the parts to read.
+
+    A part in which none can be counted, as its file is damaged, is left out; so is a column that another part lacks.
+    """
     measure = reader.subject.measure
-    tables = zip(columns, reader.tables(parts, [[column] for column in columns]), strict=True)
-    scores = {
-        column: single_score(measure, column, _with_rows(days))
-        for column, days in tables
-        if len(days) == len(parts) and len(pc.unique(pa.concat_tables(days)[column])) > 1
-    }
+    tables = reader.tables(parts, [[column] for column in columns])
+    is_readable = [any(day is not None for day in days) for days in zip(*tables, strict=True)]
+    if not is_readable[-1]:  # it was a moment ago
+        return [], []
+    scores = {}
+    for column, cells in zip(columns, tables, strict=True):
+        days = [day for day in cells if day is not None]
+        if len(days) == sum(is_readable) and len(pc.unique(pa.concat_tables(days)[column])) > 1:
+            scores[column] = single_score(measure, column, _with_rows(days))
+        elif len(days) == sum(is_readable):
+            reader.left_out[column] = "it has one value"
     best = sorted(scores, key=lambda column: -scores[column])[:MOST_COLUMNS]
-    for column in columns:
-        if column not in best:
-            reader.left_out.setdefault(column, WEAKER if column in scores else "it has one value")
-    return [column for column in columns if column in best]
+    for column in scores:
+        if column in best:
+            reader.left_out.pop(column, None)
+        else:
+            reader.left_out[column] = WEAKER
+    return [column for column in columns if column in best], list(compress(parts, is_readable))
 
 
 def column_types(table: Table, part: Part) -> dict[str, str]:

@@ -162,6 +162,15 @@ def test_columns_that_are_new_or_had_another_type_do_not_hide_the_others(table: 
     assert reasons["channel"] == "cannot be counted: unknown column"
 
 
+def test_a_past_window_that_cannot_be_read_is_left_out(table: Dataset, member: User) -> None:
+    (damaged,) = (Path(table.replicas.get().location) / "datestr=2026-03-04").iterdir()
+    damaged.write_bytes(b"no parquet")
+    land(table, BROKEN, [row for row in trips(BROKEN) if row["city"] != "Rome"])
+    found = explanation(breaks(table, "row_count() >= 1500"), member)
+    assert ([row["name"] for row in found["slices"]], found["past_windows"]) == (["city = 'Rome'"], 13)
+    assert found["columns_searched"] == ["city", "source"]
+
+
 def test_a_search_is_made_once_for_a_window_and_says_where_the_past_is_too_short(table: Dataset, member: User) -> None:
     for key in keys(3)[:14]:
         for part in (Path(table.replicas.get().location) / f"datestr={key}").iterdir():
