@@ -109,9 +109,10 @@ CHIPS = {
 def catalogue_page(request: HttpRequest) -> HttpResponse:
     """Every dataset that the reader may see; of a filter's request only the table."""
     filters, now = CatalogueForm(request.GET).values(), clock.now()
+    is_part = "HX-Request" in request.headers
     names = dict(Dataset.objects.exclude(pk__in=hidden_datasets(request)).values_list("pk", "full_name"))
     statuses = statuses_now(names, now=now)
-    since = changes(statuses, now=now)
+    since = None if is_part and filters["changed"] is None else changes(statuses, now=now)
     own = owned_by(person_of(request))
     is_narrowed = any(filters[name] not in ("", None) for name in NARROWING)
     if not filters["whose"]:
@@ -119,7 +120,7 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
         filters["whose"] = "mine" if has_own else "all"
     rows = catalogue(names, statuses, **filters, changes=since, own=own, now=now)
     context = table_context(rows, filters) | {"is_narrowed": is_narrowed}
-    if request.headers.get("HX-Request"):
+    if is_part:
         return render(request, "web/_matrix.html", context | {"is_part": True})
     choices = [(status.value, str(WORDS[status]).lower()) for status in FILTERS]
     context |= {"here": "catalogue", "now": now, "idle": idle(), "tiers": TIERS, "statuses": choices}

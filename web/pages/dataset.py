@@ -49,6 +49,7 @@ from web.rendering.lineage import lineage
 from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english, look_of
 
 from .days import day_grid, day_results, history, live_tests, newest_groups, plot_of_test
+from .incident import headlines_of
 from .page_policy import (
     NameField,
     UtcField,
@@ -289,7 +290,8 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "legend": LEGEND,
         "day": day_results(dataset, label, category, veil, now=now),
         "zoom": zoom,
-        "incidents": incidents_of(dataset),
+        "incidents": (incidents := incidents_of(dataset)),
+        "headlines": headlines_of(incidents, veil),
         "tests": tests,
         "chosen": chosen,
         "has_no_result": not any(live.standing for live in tests),
@@ -454,7 +456,8 @@ def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
         "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
-        "incidents": incidents_of(dataset),
+        "incidents": (incidents := incidents_of(dataset)),
+        "headlines": headlines_of(incidents, veil),
         "plot": plot_of_values(dataset, band, veil, zoom),
         "zoom": zoom,
     }
