@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.metrics.expressions import path_of
+from execution_engine.outcome import Failure, Reason
 
-from .protocol import BROKEN, ROWS_FILE, RowsRequest
+from .protocol import BROKEN, ROWS_FILE, RowsRequest, WrittenRows, none_written
 
 ROW_KEY, FINGERPRINT = "assay_key", "assay_fingerprint"
 HASH_BYTES = 16
@@ -22,10 +23,14 @@ GROUP_BYTES = 64 * 1024 * 1024  # of rows that wait for their row group to be wr
 Flags = npt.NDArray[np.bool_]
 
 
-def doubled_column(names: Sequence[str], request: RowsRequest) -> str | None:
-    """The column of the data that has a name which is given to bad rows, if one has."""
+def refuse_columns(table: str, names: Sequence[str], request: RowsRequest) -> WrittenRows | None:
+    """A failure of all metrics where a column of the table has a name that bad rows get; else None."""
     ours = {BROKEN, *((ROW_KEY, FINGERPRINT, *request.constants) if request.constants else ())}
-    return next((name for name in names if name.lower() in ours), None)
+    name = next((name for name in names if name.lower() in ours), None)
+    if name is None:
+        return None
+    detail = f"{table} has a column {name} already, which bad rows get from Assay: rename it"
+    return none_written(request.specs, Failure(reason=Reason.INVALID, detail=detail))
 
 
 def bad_rows(rows: pa.Table, broken: pa.Array, request: RowsRequest, fingerprint: str | None = None) -> pa.Table:

@@ -14,12 +14,11 @@ from execution_engine.engines.column_types import expressions
 from execution_engine.engines.files.footers import assertion_columns, read_columns
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, read_footer
 from execution_engine.engines.protocol import Part, RowsRequest, Table, WrittenRows
-from execution_engine.engines.row_files import Flags, RowsFile, bad_rows, broken_texts, doubled_column
+from execution_engine.engines.row_files import Flags, RowsFile, bad_rows, broken_texts, refuse_columns
 from execution_engine.engines.row_rules import RowRule, row_rules
 from execution_engine.engines.spec_check import kinds_of
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.keys.bits import Hashes, are_among
-from execution_engine.outcome import Failure, Reason
 
 from .evaluation import RowBatch
 from .hashing import key_hashes
@@ -53,10 +52,8 @@ def _write_rows(table: Table, listing: Listing, request: RowsRequest) -> Written
     rules, failures = row_rules(request.specs, columns, kinds_of(columns), table.name, write)
     if failures:
         return WrittenRows(failures=failures)
-    if doubled := doubled_column([*listing.schema.names, *listing.folder_columns], request):
-        detail = f"{table.name} has a column {doubled} already, which bad rows get from Assay: rename it"
-        failure = Failure(reason=Reason.INVALID, detail=detail)
-        return WrittenRows(failures={spec.text: failure for spec in request.specs})
+    if refusal := refuse_columns(table.name, [*listing.schema.names, *listing.folder_columns], request):
+        return refusal
     marking = _Marking(listing=listing, rules=tuple(rules), write=write, columns=columns)
     bad, good = RowsFile(request.bad), RowsFile(request.good) if request.good else None
     is_cut = False

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from tempfile import mkdtemp
+from secrets import token_hex
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -97,8 +97,8 @@ def _new_folders(*folders: Path) -> Iterator[list[Path]]:
     try:
         for folder in folders:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            hidden.append(Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent)))
-            hidden[-1].chmod(0o777 & ~_umask())
+            hidden.append(folder.parent / f".{folder.name}-{token_hex(8)}")
+            hidden[-1].mkdir()
         yield hidden
         for place, folder in zip(hidden, folders, strict=True):
             place.rename(folder)
@@ -106,13 +106,9 @@ def _new_folders(*folders: Path) -> Iterator[list[Path]]:
     except OSError as error:
         for folder in named:
             shutil.rmtree(folder, ignore_errors=True)
-        raise ValueError(f"{error.filename or folders[0]} cannot be written: {error.strerror or error}") from None
+        names = dict(zip(map(str, hidden), folders, strict=False))
+        place = names.get(str(error.filename), error.filename or folders[0])
+        raise ValueError(f"{place} cannot be written: {error.strerror or error}") from None
     finally:
         for place in hidden:
             shutil.rmtree(place, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -54,6 +54,7 @@ def test_where_all_checks_hold_all_rows_are_good(capsys: Capture) -> None:
         ({"good": "here/in", "bad": "here"}, "lie in each other"),
         ({"good": "."}, "is there already"),
         ({"good": "checks.yaml/in"}, "cannot be written: File exists"),
+        ({"good": "/proc/in"}, "/proc/in cannot be written"),
     ],
 )
 def test_folders_that_cannot_be_written_are_refused(capsys: Capture, folders: dict[str, str], sentence: str) -> None:

@@ -3,10 +3,9 @@
 from pyspark.sql import DataFrame
 
 from execution_engine.engines.protocol import BROKEN, RowsRequest, WrittenRows
-from execution_engine.engines.row_files import RowsFile, bad_rows, doubled_column
+from execution_engine.engines.row_files import RowsFile, bad_rows, refuse_columns
 from execution_engine.engines.row_rules import RowRule, row_rules
 from execution_engine.engines.spark.sources import SparkSource
-from execution_engine.outcome import Failure, Reason
 
 FLAGS = "assay_flags"
 
@@ -17,10 +16,8 @@ def write_by_spark(source: SparkSource, request: RowsRequest) -> WrittenRows:
     if failures:
         return WrittenRows(failures=failures)
     frame = source.frame
-    if doubled := doubled_column(frame.columns, request):
-        detail = f"{source.name} has a column {doubled} already, which bad rows get from Assay: rename it"
-        failure = Failure(reason=Reason.INVALID, detail=detail)
-        return WrittenRows(failures={spec.text: failure for spec in request.specs})
+    if refusal := refuse_columns(source.name, frame.columns, request):
+        return refusal
     cases = ", ".join(f"case when {_condition(rule, source)} then {source.write.text(rule.text)} end" for rule in rules)
     cases = cases or "cast(null as string)"
     marked = frame.selectExpr("*", f"filter(array({cases}), text -> text is not null) as {FLAGS}")
