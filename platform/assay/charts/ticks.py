@@ -132,7 +132,8 @@ def value_text(value: float | None, unit: Unit) -> str:
         percent = f"{value * 100:.6g}"
         is_rounded_up = percent == "100" and value < 1
         return f"{'99.9999' if is_rounded_up else percent} %"
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
+    is_whole = value == round(value) or abs(value) >= 999_999.5  # six digits have no fraction then
+    return f"{value:,.0f}" if is_whole and abs(value) < 1e15 else f"{value:.6g}"
 
 
 # Ticks of time stand where days, hours and minutes of a zone begin.

@@ -86,6 +86,7 @@ def test_ticks_stand_at_round_values_with_their_unit(low: float, high: float, un
         (0.99999999, Unit.SHARE, "99.9999 %"),  # never rounded up to all
         (12_000, Unit.LENGTH, "3 h 20 min"),
         (1_234_567.0, Unit.COUNT, "1,234,567"),
+        (14_609_077.25, Unit.NUMBER, "14,609,077"),
         (None, Unit.COUNT, "–"),
     ],
 )
