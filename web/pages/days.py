@@ -354,7 +354,7 @@ def history(data_test: DataTest, veil: Veil, zoom: Zoom = ALL_TIME) -> list[Wind
 
     Of freshness the value is how long the window took to be complete. What must not be told now has no value.
     """
-    rows = _judged_runs(data_test)
+    rows = judged_runs(data_test)
     if zoom.start is not None:
         rows = rows.filter(window_start__gte=zoom.start)
     if zoom.end is not None:
@@ -427,7 +427,7 @@ def backtest_results(past_report: Backtest, tree: Assertion, *, hides: bool) -> 
     return results
 
 
-def _judged_runs(data_test: DataTest) -> QuerySet[Run]:
+def judged_runs(data_test: DataTest) -> QuerySet[Run]:
     """The runs that held or broke."""
     runs = data_test.runs.filter(outcome__in=(Outcome.HELD, Outcome.BROKEN)).exclude(reason=RunReason.BACKTEST)
     return runs.select_related("revision", "data_test__dataset")
@@ -435,7 +435,7 @@ def _judged_runs(data_test: DataTest) -> QuerySet[Run]:
 
 def newest_groups(data_test: DataTest, veil: Veil) -> GroupSummary | None:
     """The groups of its newest window, where it is by columns and what it found may be told."""
-    run = _judged_runs(data_test).order_by("-window_start", "-measured_at").first()
+    run = judged_runs(data_test).order_by("-window_start", "-measured_at").first()
     return None if run is None or veil.hides_run(run) else groups_of(veil.findings(run))
 
 

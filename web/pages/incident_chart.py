@@ -29,7 +29,7 @@ from incident_manager.models import Incident, SpoiltWindow
 from web.rendering.charts import ChartUnit, Plot, WindowResult, chart_of, plot_of, unit_of
 from web.rendering.status import plain
 
-from .days import history
+from .days import history, judged_runs
 from .page_policy import PageMessage, Zoom, demand, page
 
 GOOD_WINDOWS = 14  # before the first bad one that are drawn
@@ -81,9 +81,9 @@ def series_of(incident: Incident, veil: Veil, now: datetime) -> IncidentSeries |
         return None
     test, starts = worst
     first, last = min(starts), incident.resolved_at or now
-    results = history(test, veil, Zoom(end=last))
-    place = next((place for place, result in enumerate(results) if result.start >= first), len(results))
-    results = results[max(0, place - GOOD_WINDOWS) :]
+    earlier = judged_runs(test).filter(window_start__lt=first).order_by("-window_start")
+    good = earlier.values_list("window_start", flat=True).distinct()[:GOOD_WINDOWS]
+    results = history(test, veil, Zoom(start=min(good, default=first), end=last))
     assert test.revision is not None
     marks, start = marks_of(incident, test), min([first, *(result.start for result in results)])
     latest = max([first, *(result.start for result in results), *(mark.at for mark in marks)])

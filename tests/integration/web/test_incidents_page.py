@@ -12,6 +12,8 @@ from rest_framework.test import APIClient
 from alerting.alerts.texts import text_of
 from assay.access import Role
 from assay.config import config
+from assay.time.windows import Window
+from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident
 from incident_manager.tasks import end
 from tests.factories import (
@@ -28,6 +30,7 @@ from tests.factories import (
 )
 from tests.integration.web.people import browser, member
 from web.pages.incident import IncidentState, listed_incidents
+from web.pages.incident_chart import GOOD_WINDOWS, series_of
 
 pytestmark = pytest.mark.django_db
 
@@ -290,6 +293,19 @@ def test_the_chart_is_a_file_that_is_sent_once(pages: Client, form: str, media_t
     assert (answer.headers["Content-Type"], answer.content[: len(begin)]) == (media_type, begin)
     again = pages.get(address, headers={"If-None-Match": answer.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
+
+
+def test_the_chart_begins_with_the_last_windows_before_the_first_bad_one() -> None:
+    incident, monday = IncidentFactory.create(), day("2026-03-09")
+    test = DataTestFactory.create(dataset=incident.dataset)
+    SpoiltWindowFactory.create(incident=incident, window=monday, data_test=test)
+    for age in range(GOOD_WINDOWS + 6):
+        window = Window(start=monday.start - age * monday.duration, end=monday.end - age * monday.duration)
+        for _ in range(2):  # runs of each
+            RunFactory.create(data_test=test, window=window, outcome="held" if age else "broken")
+    series = series_of(incident, Veil(NOW), NOW)
+    assert series is not None
+    assert [result.outcome for result in series.results] == ["held"] * GOOD_WINDOWS + ["broken"]
 
 
 def test_who_may_not_read_the_page_gets_no_chart_and_what_no_test_found_has_none(pages: Client) -> None:
