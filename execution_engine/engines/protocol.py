@@ -134,7 +134,7 @@ class RowsRequest:
     """The rows that break metrics, to be written as parquet into ``bad``, a local folder that is there and empty.
 
     ``good``: the same for all other rows; empty: they are not written. ``constants`` are columns of one text for all
-    bad rows. Of ``hidden`` columns, in lower case, only hashes under ``hash_key`` are written, without a key nothing.
+    bad rows. Of ``hidden`` columns, casefolded, only hashes under ``hash_key`` are written, without a key nothing.
     ``row_key`` are the columns whose values become the column ``assay_key``.
     """
 

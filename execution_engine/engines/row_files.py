@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from execution_engine.metrics.expressions import path_of
+from execution_engine.metrics.expressions import is_hidden, path_of
 from execution_engine.outcome import Failure, Reason
 
 from .protocol import BROKEN, ROWS_FILE, RowsRequest, WrittenRows, none_written
@@ -40,7 +40,7 @@ def bad_rows(rows: pa.Table, broken: pa.Array, request: RowsRequest, fingerprint
     """
     columns: dict[str, Any] = {}
     for name in rows.column_names:
-        if name.lower() not in request.hidden:
+        if not is_hidden(name, request.hidden):
             columns[name] = rows[name]
         elif request.hash_key is not None:
             columns[name] = pa.array([hash_value(value, request.hash_key) for value in rows[name].to_pylist()])

@@ -83,6 +83,12 @@ def written(*path: str) -> str:
     return ".".join(name if PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`" for name in path)
 
 
+def is_hidden(column: str, hidden: Collection[str]) -> bool:
+    """Whether a column of data, by its plain name, is hidden or has a hidden field; ``hidden`` is casefolded."""
+    name = column.casefold()
+    return any(text == name or text.startswith(f"{name}.") for text in hidden)
+
+
 @lru_cache(maxsize=4096)
 def path_of(column: str) -> tuple[str, ...]:
     """The names that ``written`` wrote; of a text that it never writes, such as ``order id``, the nearest meaning.

@@ -28,6 +28,7 @@ from assay.queue.claims import UnableToFinish, claims, finish, heartbeat, log_id
 from assay.queue.flow import stage
 from execution_engine.engines.files.listing import UnableToListFiles, open_root
 from execution_engine.engines.protocol import ROWS_FILE, RowsRequest, WrittenRows
+from execution_engine.metrics.expressions import is_hidden
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import MAX_ATTEMPTS, Ask, RowsExport, Run
@@ -112,7 +113,7 @@ def _write(row: RowsExport, run: Run, target: RowsTarget) -> dict[str, Any]:
             bad=scratch,
             limit=target.limit,
             constants={"assay_run": str(run.pk), "assay_window": run.window.text},
-            hidden=frozenset(name.partition(".")[0] for name in sensitive_columns(dataset)),
+            hidden=sensitive_columns(dataset),
             hash_key=hash_key() if target.sensitive == "hash" else None,
             row_key=tuple(dataset.primary_key),
         )
@@ -196,7 +197,7 @@ def _sample(file: Path, hidden: frozenset[str]) -> list[dict[str, Any]]:
         {
             name: value if name == "assay_broken" or value is None else str(value)[:MOST_CHARACTERS]
             for name, value in row.items()
-            if name.lower() not in hidden and name not in NOT_IN_SAMPLES
+            if name not in NOT_IN_SAMPLES and not is_hidden(name, hidden)
         }
         for row in rows
     ]

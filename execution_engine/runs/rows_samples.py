@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.catalog.selectors import sensitive_columns
 from assay.time.windows import Window, keys_of
+from execution_engine.metrics.expressions import is_hidden
 from execution_engine.models import RowsExport
 from execution_engine.rows.requests import WHOLE_TABLE
 
@@ -58,8 +59,8 @@ def sample_of(export: RowsExport, veil: Veil) -> RowsSample:
     """What is shown of one export."""
     dataset = export.data_test.dataset
     key = keys_of(export.window, None if export.place == WHOLE_TABLE else dataset.partitioning)
-    is_hidden = export.run is None or veil.hides(export.run.revision, dataset)
-    columns = _columns(export, () if is_hidden else sensitive_columns(dataset))
+    hides_all = export.run is None or veil.hides(export.run.revision, dataset)
+    columns = () if hides_all else _columns(export, sensitive_columns(dataset))
     return RowsSample(
         test=export.data_test.name,
         key=key,
@@ -67,18 +68,17 @@ def sample_of(export: RowsExport, veil: Veil) -> RowsSample:
         rows=export.rows,
         note=export.note,
         folder=export.folder if export.written_at and export.rows else "",
-        columns=() if is_hidden else columns,
-        values=() if is_hidden else tuple(tuple(_text(row.get(name)) for name in columns) for row in export.sample),
+        columns=columns,
+        values=() if hides_all else tuple(tuple(_text(row.get(name)) for name in columns) for row in export.sample),
     )
 
 
 def _columns(export: RowsExport, sensitive: Collection[str]) -> tuple[str, ...]:
     """Those of the sample, what each row breaks first."""
     names: Sequence[str] = list(dict.fromkeys(name for row in export.sample for name in row))
-    hidden = {name.partition(".")[0] for name in sensitive}
     return (
         *[BROKEN for name in names if name == BROKEN],
-        *(n for n in names if n != BROKEN and n.lower() not in hidden),
+        *(n for n in names if n != BROKEN and not is_hidden(n, sensitive)),
     )
 
 

@@ -104,3 +104,15 @@ def test_bad_rows_say_where_they_come_from_and_hide_what_is_sensitive(writing: W
     without_key = replace(request, bad=mkdtemp(dir=tmp_path), hash_key=None)
     writing(table, without_key)
     assert "mail" not in pq.read_table(without_key.bad).column_names
+
+
+@pytest.mark.parametrize("column", ["Straße", "home.street", "place"])
+def test_a_sensitive_column_of_any_name_is_hidden(writing: Writing, tmp_path: Path, column: str) -> None:
+    streets: list[object] = ["Mill Lane"] if column != "place" else [{"street": "Mill Lane"}]
+    pq.write_table(pa.table({"id": [1], column: streets}), tmp_path / "people.parquet")
+    table = Table(name="people", storage="parquet", location=str(tmp_path / "people.parquet"))
+    hidden = frozenset({"strasse", "home.street", "place.street"})  # as the catalog folds them
+    specs = (metric("compliance", arguments=("id < 1",)),)
+    request = RowsRequest(specs=specs, bad=mkdtemp(dir=tmp_path), limit=9, hidden=hidden, hash_key=b"secret")
+    assert writing(table, request).bad == 1
+    assert "Mill Lane" not in str(pq.read_table(request.bad).to_pylist())
