@@ -18,18 +18,18 @@ NO_SEARCH = "Not looked into: it is older than the search for slices."
 
 def search_of(incident: Incident) -> SliceSearch | None:
     """The search of its worst window that is bad still; of one that is over, of the worst there was."""
-    windows = incident.spoilt_windows.filter(data_test__isnull=False).values_list("data_test_id", "window_start")
+    windows = set(incident.spoilt_windows.filter(data_test__isnull=False).values_list("data_test_id", "window_start"))
     joined = ("standing__revision", "standing__data_test__dataset")
     rows = SliceSearch.objects.select_related(*joined).filter(
         standing__data_test__in={test for test, _ in windows},
         standing__window_start__in={start for _, start in windows},
     )
-    own = [
+    searches = [
         row
         for row in rows.order_by("-pk")[:MOST_SEARCHES]
-        if (row.standing.data_test_id, row.standing.window_start) in set(windows)
+        if (row.standing.data_test_id, row.standing.window_start) in windows
     ]
-    return max(own, key=lambda row: (row.standing.state == State.FAIL, row.standing.excess or 0.0), default=None)
+    return max(searches, key=lambda row: (row.standing.state == State.FAIL, row.standing.excess or 0.0), default=None)
 
 
 def incident_explanation(incident: Incident, veil: Veil) -> Mapping[str, Any]:
