@@ -48,7 +48,7 @@ def search_worst(alert: Alert, now: datetime) -> None:
     )
     worst = broken.select_related("data_test").order_by(F("excess").desc(nulls_last=True), "-window_start", "pk")
     if standing := worst.first():
-        fields = {"datacenter": standing.data_test.datacenter, "requested_at": now}
+        fields = {"datacenter": standing.data_test.spoilt_datacenter, "requested_at": now}
         SliceSearch.objects.get_or_create(standing=standing, defaults=fields)
 
 
@@ -73,7 +73,7 @@ def _search(row: SliceSearch) -> dict[str, Any]:
     if row.attempts > MOST_TRIES:
         return not_searched(f"{MOST_TRIES} workers were lost while they looked")
     try:
-        return _explain_window(row.standing)
+        return _explain_window(row.standing, row.datacenter)
     except UnableToUseLocation as error:
         return not_searched(f"the data may not be read: {error}"[:500])
     except Exception as error:
@@ -81,7 +81,7 @@ def _search(row: SliceSearch) -> dict[str, Any]:
         return not_searched(f"the data cannot be read ({type(error).__name__}): the log of the worker says more")
 
 
-def _explain_window(standing: Standing) -> dict[str, Any]:
+def _explain_window(standing: Standing, datacenter: str) -> dict[str, Any]:
     # with them scipy and pyarrow, for which no gate should wait
     from execution_engine.attribution import FEWEST_DAYS
     from execution_engine.slices.reading import UnableToSearch, explain_part
@@ -98,9 +98,9 @@ def _explain_window(standing: Standing) -> dict[str, Any]:
     subject = subject_of(from_json(standing.revision.tree), findings, misses_rows=misses_rows)
     if subject is None:
         return not_searched(UNKNOWN_SUBJECT)
-    replica = replica_of(dataset, test.datacenter)
+    replica = replica_of(dataset, datacenter)
     if replica is None:
-        return not_searched(f"the table has no replica in {test.datacenter} any more")
+        return not_searched(f"the table has no replica in {datacenter} any more")
     table, engine = table_of(dataset, replica), engine_of(replica)
     part = part_of(dataset, window, engine, table)
     if engine.fingerprint(table, part) == NO_FILES:
@@ -140,7 +140,7 @@ def _unsound_windows(standing: Standing, windows: Collection[Window]) -> set[Win
         window_start__in=[window.start for window in windows],
     )
     broken = {row.window for row in of_dataset.only("window_start", "window_end")}
-    return broken | excluded_windows(test.dataset_id, test.datacenter, windows)
+    return broken | excluded_windows(test.dataset_id, test.spoilt_datacenter, windows)
 
 
 # What may be shown of it now.

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import gammaln
 
+from execution_engine.metrics.expressions import written
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -431,8 +433,8 @@ class Slice:
 
     @property
     def where(self) -> str:
-        """A condition of SQL that finds the rows."""
-        return " AND ".join(f"{_identifier(column)} {_equals(value)}" for column, value in self.values.items())
+        """A condition of Spark SQL that finds the rows."""
+        return " AND ".join(f"{written(column)} {_equals(value)}" for column, value in self.values.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -671,10 +673,6 @@ def name_of(values: Mapping[str, Any]) -> str:
         for column, value in values.items()
     )
     return " and ".join(parts)
-
-
-def _identifier(column: str) -> str:
-    return column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
 
 
 def _equals(value: Any) -> str:

@@ -20,8 +20,10 @@ from execution_engine.metrics.states.group_values import GroupValues
 from .rules import (
     MANY_VALUES,
     MOST_VALUES,
+    NEW_VALUES,
     Subject,
     columns_worth_counting,
+    recurs,
     single_score,
     too_many,
 )
@@ -113,7 +115,17 @@ def explain_part(
         raise UnableToSearch(
             f"{len(cells) - 1} windows of the past have rows, fewer than {FEWEST_DAYS}", reader.left_out
         )
+    searched = _with_a_past(reader, searched, cells)
+    if not searched:
+        raise UnableToSearch("no column has values that come back", reader.left_out)
     return explain(cells_of(subject.measure, searched, cells, left_out=reader.left_out))
+
+
+def _with_a_past(reader: CellReader, columns: Sequence[str], days: Sequence[pa.Table]) -> list[str]:
+    """Those of the columns whose values come back; the others are noted."""
+    recurring = [column for column in columns if recurs(column, days[:-1])]
+    reader.left_out.update((column, NEW_VALUES) for column in columns if column not in recurring)
+    return recurring
 
 
 def _with_rows(days: Sequence[pa.Table]) -> list[pa.Table]:
@@ -151,10 +163,12 @@ def _best(reader: CellReader, parts: Sequence[Part], columns: Sequence[str]) -> 
     scores = {}
     for column, cells in zip(columns, tables, strict=True):
         days = [day for day in cells if day is not None]
-        if len(days) == sum(is_readable) and len(pc.unique(pa.concat_tables(days)[column])) > 1:
-            scores[column] = single_score(measure, column, _with_rows(days))
-        elif len(days) == sum(is_readable):
+        if len(days) < sum(is_readable):
+            continue
+        if len(pc.unique(pa.concat_tables(days)[column])) == 1:
             reader.left_out[column] = "it has one value"
+        elif _with_a_past(reader, [column], days):
+            scores[column] = single_score(measure, column, _with_rows(days))
     best = sorted(scores, key=lambda column: -scores[column])[:MOST_COLUMNS]
     for column in scores:
         if column in best:

@@ -157,6 +157,7 @@ ARROW_TYPES: Mapping[TypeKind | None, pa.DataType] = {
     TypeKind.WHOLE: pa.int64(),
     TypeKind.BOOLEAN: pa.bool_(),
 }
+NEW_VALUES = "its values are new in each window"
 MANY_VALUES = f"more than {MOST_VALUES} values"
 
 
@@ -196,6 +197,21 @@ def too_many(values: Collection[Any]) -> str | None:
     if any(isinstance(value, str) and len(value) > MOST_LETTERS for value in values):
         return f"values of more than {MOST_LETTERS} letters"
     return None
+
+
+def recurs(column: str, past: Sequence[pa.Table]) -> bool:
+    """Whether values of the column come back: of those that past windows have, half were there in a window before.
+
+    The hour, or the number of a load, is new in each window: it has no past, and it hides the column that moved.
+    """
+    before: set[Any] = set()
+    returned = counted = 0
+    for cells in past:
+        values = set(cells[column].to_pylist())
+        if before:
+            returned, counted = returned + len(values & before), counted + len(values)
+        before |= values
+    return 2 * returned >= counted
 
 
 def single_score(measure: Measure, column: str, days: Sequence[pa.Table]) -> float:

@@ -91,6 +91,31 @@ def test_the_slice_is_searched_where_the_data_lies(trips: Dataset) -> None:
     assert SliceSearch.objects.get().result["slices"][0]["name"] == "city = 'Oslo'"
 
 
+def test_the_slice_is_searched_in_the_copy_that_is_spoilt(lake: FakeEngine, trips: Dataset) -> None:
+    test = DataTestFactory.create(dataset=trips, category="consistency", spoils="phx")
+    fails(test)
+    search_worst(alert_of(test), NOW)
+    assert (explain_due("sea"), explain_due("phx")) == (0, 1)
+    assert SliceSearch.objects.get().result["sentence"] == (
+        "Not looked into: the table has no replica in phx any more."
+    )
+
+
+@pytest.mark.parametrize("more", [{}, {"line": 1, "kind": 2}], ids=["two columns", "four columns"])
+def test_a_column_whose_values_are_new_in_each_window_hides_no_slice(lake: FakeEngine, more: dict[str, int]) -> None:
+    columns = [*COLUMNS, {"name": "hour", "type": "string"}, *({"name": name, "type": "bigint"} for name in more)]
+    dataset: Dataset = DatasetFactory.create(name="rides", columns=columns)
+    for key in (*WEEKDAYS, "2026-03-09"):
+        counts = {"Oslo": 12 if key == "2026-03-09" else 60, "Rome": 60, "Lima": 61}
+        hourly = [{**row, **more, "hour": f"{key} {int(str(row['id'])) % 3}"} for row in rows(**counts)]
+        lake.write("/lake/sea/rides", key, hourly)
+    test = DataTestFactory.create(dataset=dataset)
+    fails(test)
+    result = searched(test)
+    assert result["slices"][0]["name"] == "city = 'Oslo'"
+    assert {"column": "hour", "reason": "its values are new in each window"} in result["columns_left_out"]
+
+
 def test_windows_that_were_broken_or_forgiven_or_bad_for_another_test_teach_nothing(trips: Dataset) -> None:
     test, other = DataTestFactory.create(dataset=trips), DataTestFactory.create(dataset=trips)
     fails(test)

@@ -256,7 +256,7 @@ def test_cells_that_do_not_fit_are_refused(change: dict[str, object], text: str)
 def test_values_are_quoted_in_conditions() -> None:
     cells = table(times(world(), where(lambda city, *_: city == "SF"), 0.5))
     odd = replace(cells, columns=("the city", "source", "app"), values=(("L'Aquila", *CITIES[1:]), SOURCES, APPS))
-    assert explain(odd).slices[0].where == "\"the city\" = 'L''Aquila'"
+    assert explain(odd).slices[0].where == "`the city` = 'L''Aquila'"
 
 
 @pytest.mark.parametrize("measure", [Measure.ROWS, Measure.SHARE])
