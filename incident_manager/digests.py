@@ -1,20 +1,26 @@
-"""The digest of a team's week, and the stage *digest*: once a day it tells the teams whose day it is of theirs."""
+"""The digest of a week, and the stage *digest*: once a day it tells those whose day it is of theirs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
 
-from django.db.models import Count
+from django.contrib.auth.models import User
+from django.db.models import Count, Q
 
 from alerting.channels.email import buttons, card, page, title
 from alerting.models import Flip
-from alerting.routes import route_of
+from alerting.notices.policy import Event
+from alerting.notices.services import own_addresses
+from alerting.routes import route_of, routes
 from alerting.selectors import coverage_by_tier, times_to_complete
 from alerting.services import tell
 from alerting.state import State
+from assay.access import may_read
+from assay.accounts import person_of
+from assay.catalog.selectors import owned
 from assay.config import config
-from assay.models import Dataset, Round
+from assay.models import Dataset, Member, Round
 from assay.queue.claims import finish
 from assay.queue.flow import stage
 from test_generator.coverage import TierCoverage
@@ -90,6 +96,14 @@ def teams() -> list[str]:
     return sorted(set(rows.values_list("team", flat=True)))
 
 
+def followed_incidents(user: User, *, now: datetime) -> list[Incident]:
+    """Incidents that were open in the week that ends now, of what somebody follows and may read, and does not own."""
+    rows = Incident.objects.filter(Q(resolved_at=None) | Q(resolved_at__gte=now - WEEK), detected_at__lt=now)
+    rows = rows.filter(dataset__followers__user=user).exclude(dataset__owner=user.get_username())
+    incidents = rows.select_related("dataset").order_by("tier", "detected_at", "pk")
+    return [row for row in incidents if may_read(person_of(user), owned(row.dataset))]
+
+
 # The digest as text, and as HTML for mail readers; no name can forge a line, and what comes from data is escaped.
 
 Section = tuple[str, Sequence[str]]  # a heading and its lines
@@ -130,10 +144,14 @@ def sections(figures: WeekFigures) -> tuple[Section, ...]:
 
 def text(figures: WeekFigures) -> str:
     """The digest as plain text."""
-    lines = [_period(figures), ""]
-    for heading, own in sections(figures):
+    return _plain_text(_period(figures.start, figures.end), sections(figures), figures.url)
+
+
+def _plain_text(period: str, parts: Iterable[Section], url: str) -> str:
+    lines = [period, ""]
+    for heading, own in parts:
         lines += [heading, *(f"- {line}" for line in own), ""]
-    return "\n".join([*lines, *([f"Details: {figures.url}"] if figures.url else [])]).strip() + "\n"
+    return "\n".join([*lines, *([f"Details: {url}"] if url else [])]).strip() + "\n"
 
 
 def html(figures: WeekFigures) -> str:
@@ -143,7 +161,7 @@ def html(figures: WeekFigures) -> str:
         f'<p style="font-size:34px;font-weight:600;margin:0">{escape(share(figures.quality))}</p>'
         f'<p style="margin:0;color:#5b6875">{escape(quality)}</p>'
     )
-    when = f'<p style="margin:0 0 12px;color:#5b6875">{_period(figures)}</p>'
+    when = f'<p style="margin:0 0 12px;color:#5b6875">{_period(figures.start, figures.end)}</p>'
     heading = '<h2 style="font-size:16px;margin:0 0 8px">{}</h2>'
     content = [
         card(f"{title(subject(figures))}{when}{figure}{_list(alarms)}"),
@@ -158,8 +176,8 @@ def share(value: float | None) -> str:
     return "unknown" if value is None else f"{int(value * 1000) / 10:g} %"
 
 
-def _period(figures: WeekFigures) -> str:
-    return f"{figures.start:%Y-%m-%d %H:%M} to {figures.end:%Y-%m-%d %H:%M} UTC"
+def _period(start: datetime, end: datetime) -> str:
+    return f"{start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
 
 
 def _incident(row: Incident) -> str:
@@ -167,6 +185,11 @@ def _incident(row: Incident) -> str:
     taken = f", {who if row.assigned_to else 'nobody has taken it up'}"
     since = f"{row.detected_at:%Y-%m-%d %H:%M} UTC"
     return f"[tier {row.tier}] {row.dataset.full_name}: {row.category} since {since}{taken}"
+
+
+def _ended_incident(row: Incident) -> str:
+    since, until = f"{row.detected_at:%Y-%m-%d %H:%M}", f"{row.resolved_at:%Y-%m-%d %H:%M} UTC"
+    return f"[tier {row.tier}] {row.dataset.full_name}: {row.category} from {since} to {until}, {row.resolution}"
 
 
 def _lines(lines: Iterable[str]) -> list[str]:
@@ -207,4 +230,32 @@ def tell_digests(row: Round, now: datetime) -> None:
             key=f"digest:{year}w{week:02d}",
             now=now,
         )
+    tell_followers(now)
     finish(row, due_at=stage(row.name).next_round(now))
+
+
+def tell_followers(now: datetime) -> None:
+    """Tell those whose day it is of the incidents of what they follow; who hears of them at once is not told again."""
+    year, week, _ = now.isocalendar()
+    members = Member.objects.filter(hears_at_once=False, followed_datasets__isnull=False)
+    for user in User.objects.select_related("member").filter(is_active=True, member__in=members).order_by("username"):
+        name = user.get_username()
+        route, incidents = routes().own(name), followed_incidents(user, now=now)
+        if (route.digest_day if route else MONDAY) != now.weekday() or not incidents:
+            continue
+        open_count = sum(row.resolved_at is None for row in incidents)
+        ongoing = _lines(_incident(row) for row in incidents if row.resolved_at is None)
+        ended = _lines(_ended_incident(row) for row in incidents if row.resolved_at is not None)
+        parts = (("Open incidents", ongoing or ["Nothing is open."]), ("Incidents that ended", ended or ["None."]))
+        url = f"{config().public_url}/?whose=mine"
+        tell(
+            event=Event.DIGEST,
+            recipient=name,
+            at=own_addresses(name, event=Event.DIGEST),
+            is_soft=True,
+            subject=f"The week of what you follow: {open_count} open incidents, {len(incidents) - open_count} ended",
+            body=_plain_text(_period(now - WEEK, now), parts, url),
+            facts={"incidents": [row.pk for row in incidents], "url": url},
+            key=f"follows:{year}w{week:02d}",
+            now=now,
+        )

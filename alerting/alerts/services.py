@@ -26,6 +26,7 @@ from alerting.notices.services import (
 from alerting.routes import routes
 from alerting.state import State
 from alerting.verdicts.evidence import of_the_past
+from assay.accounts import followers_at_once
 from assay.catalog.selectors import downstreams, slas
 from assay.models import Dataset, DataTest, Severity
 from assay.queue.claims import finish
@@ -33,7 +34,7 @@ from assay.time.windows import Window
 
 from .texts import NAMING, facts_of, failing, message, redact_for, text_of
 
-OPENINGS = (Event.OPENED, Event.DOWNSTREAM)
+OPENINGS = (Event.OPENED, Event.DOWNSTREAM, Event.FOLLOWED)
 ASKING = (Event.ASSIGNED,)
 REPAIRED = "auto"
 
@@ -162,13 +163,14 @@ def decide_soon(alert: Alert, at: datetime) -> None:
 
 def alert_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) -> AlertFacts:
     """What the plan of an alert's notices rests on."""
-    owner, downstream = owner_of(alert), downstream_of(alert)
+    owner, downstream, followers = owner_of(alert), downstream_of(alert), followers_of(alert)
     return AlertFacts(
         incident_key=f"alert:{alert.pk}",
         opened_at=alert.opened_at,
         grace=slas(alert.dataset).grace,
         owner=owner,
         downstream=downstream,
+        followers=followers,
         decision=decision,
         silences=tuple(
             SilencedTime(start=row.starts_at, end=row.ends_at, recipient=row.owner or None)
@@ -182,7 +184,7 @@ def alert_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
         closed_at=alert.closed_at,
         withdrawn=alert.closing not in ("", REPAIRED),
         tier=alert.dataset.tier,
-        is_soft=any(address.quiet for address in (*owner, *downstream)) and is_soft(alert),
+        is_soft=any(address.quiet for address in (*owner, *downstream, *followers)) and is_soft(alert),
         new_tests=new_tests(alert) if alert.closed_at is None else {},
     )
 
@@ -224,9 +226,15 @@ def downstream_of(alert: Alert) -> tuple[Address, ...]:
     )
 
 
+def followers_of(alert: Alert) -> tuple[Address, ...]:
+    """Where those who follow its dataset are told of it at once, each as themselves."""
+    names = followers_at_once(alert.dataset)
+    return tuple(address for name in names for address in own_addresses(name, event=Event.FOLLOWED))
+
+
 def notified_addresses(alert: Alert) -> dict[str, list[Address]]:
     """Where those who were told of an alert are reached now, by recipient; each place once, the owner's first."""
-    reachable = (*owner_of(alert), *downstream_of(alert))
+    reachable = (*owner_of(alert), *downstream_of(alert), *followers_of(alert))
     holders: dict[object, str] = {address.where: address.recipient for address in reversed(reachable)}
     reached: dict[str, list[Address]] = {}
     for who in sorted({address.recipient for address in addressees(alert, OPENINGS)}):

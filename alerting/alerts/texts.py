@@ -21,6 +21,7 @@ from alerting.notices.messages import (
     also_fails,
     downstream,
     ended,
+    follower_message,
     led_by,
     opened,
     recovered,
@@ -220,6 +221,8 @@ def message(
         case Event.DOWNSTREAM:
             theirs = [d.full_name for d in downstreams(alert.dataset) if d.owner == recipient]
             return downstream(text, downstreams=theirs)
+        case Event.FOLLOWED:
+            return follower_message(text)
         case Event.RECOVERED:
             return recovered(text, resolved_at=now)
         case Event.WITHDRAWN if alert.closing in ENDINGS:

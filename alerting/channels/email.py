@@ -97,6 +97,7 @@ COLOURS = {
     "opened": "#b42318",
     "assigned": "#b42318",
     "downstream": "#b54708",
+    "followed": "#b54708",
     "updated": "#b54708",
     "recovered": "#067647",
 }

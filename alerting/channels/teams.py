@@ -13,6 +13,7 @@ STYLES = {
     "opened": "attention",
     "assigned": "attention",
     "downstream": "warning",
+    "followed": "warning",
     "updated": "warning",
     "recovered": "good",
 }

@@ -163,6 +163,13 @@ def downstream(incident: IncidentText, *, downstreams: Sequence[str]) -> Message
     return _message(f"{_lead(incident, 'fails', 'fail')}: upstream {_of(incident)}", lines)
 
 
+def follower_message(incident: IncidentText) -> Message:
+    """What those read who follow the dataset."""
+    now = opened(incident)
+    lines = [*now.body.splitlines(), "", f"You follow {incident.dataset}; the button on its page ends that."]
+    return _message(now.title, lines)
+
+
 def recovered(incident: IncidentText, *, resolved_at: datetime) -> Message:
     """What everybody who was told reads when the data is right again."""
     lines = [

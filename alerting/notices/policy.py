@@ -34,6 +34,7 @@ class Event(StrEnum):
     OPENED = "opened"
     ALSO_FAILS = "also fails"  # one more test, in an incident that is open
     DOWNSTREAM = "downstream"
+    FOLLOWED = "followed"  # the same, for those who follow the dataset
     RECOVERED = "recovered"
     WITHDRAWN = "withdrawn"
     UPDATED = "updated"  # what an open cause has grown to
@@ -130,6 +131,7 @@ class AlertFacts:
     grace: timedelta
     owner: tuple[Address, ...]
     downstream: tuple[Address, ...] = ()
+    followers: tuple[Address, ...] = ()
     decision: Decision
     silences: tuple[SilencedTime, ...] = ()
     addressees: frozenset[Address] = frozenset()
@@ -160,11 +162,18 @@ class PlannedNotice:
 
 def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ...]:
     """Every notice of the alert with what to do with it now; planned again at any later time, keys stay the same."""
-    owners = frozenset(address.recipient for address in alert.owner)
-    openings = [_opening(alert, Event.OPENED, address, now) for address in dict.fromkeys(alert.owner)]
-    for address in dict.fromkeys(alert.downstream):
-        opening = _opening(alert, Event.DOWNSTREAM, address, now)
-        openings.append(_suppressed(opening, Hush.ALREADY_TOLD) if address.recipient in owners else opening)
+    openings, recipients = list[PlannedNotice](), set[str]()  # who is told as the owner is not told again as a follower
+    for event, addresses in (
+        (Event.OPENED, alert.owner),
+        (Event.DOWNSTREAM, alert.downstream),
+        (Event.FOLLOWED, alert.followers),
+    ):
+        planned = [(address, _opening(alert, event, address, now)) for address in dict.fromkeys(addresses)]
+        openings += [
+            _suppressed(opening, Hush.ALREADY_TOLD) if address.recipient in recipients else opening
+            for address, opening in planned
+        ]
+        recipients |= {address.recipient for address in addresses}
     if alert.closed_at is None:
         additions = []  # to each of the owner's addresses that were told: the tests that have begun to fail since
         for address, new in ((address, alert.new_tests.get(address)) for address in dict.fromkeys(alert.owner)):

@@ -30,6 +30,7 @@ class Action(StrEnum):
     REPORT = "report bad data"
     ACT = "act on incidents and reports"
     SILENCE = "mute notices"
+    FOLLOW = "follow datasets"
     OVERRIDE = "let pipelines read what the gate blocks"
     RUN = "run tests"
     TEST = "write data tests"
@@ -70,6 +71,7 @@ RULES: Mapping[Action, tuple[AllowedOn, ...]] = MappingProxyType(
         Action.REPORT: (ANY, ANY, ANY, ANY, ANY),
         Action.ACT: (NO, OWN, NO, ANY, ANY),
         Action.SILENCE: (NO, OWN, NO, ANY, ANY),
+        Action.FOLLOW: (ANY, ANY, ANY, ANY, ANY),
         Action.OVERRIDE: (NO, OWN, NO, ANY, ANY),
         Action.RUN: (NO, OWN, NO, ANY, ANY),
         Action.TEST: (NO, OWN, NO, OWN, ANY),
@@ -90,7 +92,7 @@ SCOPES: Mapping[TokenScope, frozenset[Action]] = MappingProxyType(
         TokenScope.GATE: frozenset({Action.ASK, Action.LEAVE}),
         TokenScope.INGEST: frozenset({Action.PUSH, Action.LEAVE}),
         TokenScope.ACT: frozenset(
-            {Action.REPORT, Action.ACT, Action.SILENCE, Action.OVERRIDE}
+            {Action.REPORT, Action.ACT, Action.SILENCE, Action.FOLLOW, Action.OVERRIDE}
             | {Action.RUN, Action.TEST, Action.LIFT, Action.LEAVE}
         ),
         TokenScope.MANAGE: frozenset({Action.SHOW_TOKENS, Action.MANAGE, Action.LEAVE}),

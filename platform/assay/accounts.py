@@ -12,9 +12,11 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from assay.catalog.selectors import owned
+
 from . import clock
-from .access import Person, Role
-from .models import AccessToken, AuditEntry, Member
+from .access import Person, Role, may_read
+from .models import AccessToken, AuditEntry, Dataset, Member
 
 # Write what was changed, in the transaction that changes it.
 
@@ -87,12 +89,14 @@ def set_member(
     role: Role | None = None,
     teams: Collection[str] | None = None,
     is_active: bool | None = None,
+    hears_at_once: bool | None = None,
 ) -> dict[str, Any]:
     """The user as shown, with what is given changed; who is not active cannot sign in, and their tokens are refused."""
     before = member_as_json(user)
     member, _ = Member.objects.select_for_update().get_or_create(user=user)
     member.role = member.role if role is None else role.value
     member.teams = member.teams if teams is None else sorted(set(teams))
+    member.hears_at_once = member.hears_at_once if hears_at_once is None else hears_at_once
     member.save()
     if is_active is not None and is_active != user.is_active:
         user.is_active = is_active
@@ -127,7 +131,28 @@ def member_as_json(user: User) -> dict[str, Any]:
         "teams": list(member.teams) if member else [],
         "active": user.is_active,
         "superuser": user.is_superuser,
+        "hears_at_once": bool(member and member.hears_at_once),
     }
+
+
+# People follow datasets, and hear of their incidents at once or by the digest, as they wish.
+
+
+def follow(user: User, dataset: Dataset) -> None:
+    """From now on the user hears of the dataset's incidents."""
+    Member.objects.get_or_create(user=user)[0].followed_datasets.add(dataset)
+
+
+def unfollow(user: User, dataset: Dataset) -> None:
+    """From now on the user hears no more of them."""
+    Member.followed_datasets.through.objects.filter(member__user=user, dataset=dataset).delete()
+
+
+def followers_at_once(dataset: Dataset) -> list[str]:
+    """The names of those who follow a dataset, hear of its incidents at once, and may read it."""
+    rows = User.objects.select_related("member").filter(member__followed_datasets=dataset, is_active=True)
+    users = rows.filter(member__hears_at_once=True).order_by("username")
+    return [user.get_username() for user in users if may_read(person_of(user), owned(dataset))]
 
 
 # Make and revoke tokens, for the API and the command alike.

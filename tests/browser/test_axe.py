@@ -29,6 +29,7 @@ FORMS = (
     "decide",
     "incident-action",
     "report-action",
+    "follow",
     "silence-new",
     "silence-end",
     "logout",

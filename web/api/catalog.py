@@ -1,5 +1,6 @@
 """The catalog: datasets, how one is pushed, business metrics, lineage, templates of tests, and what is tested."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from rest_framework.response import Response
 
 from alerting.selectors import complete_up_to, coverage_by_tier, times_to_complete
 from assay import clock
+from assay.accounts import follow, unfollow
 from assay.catalog.events import apply_event
 from assay.catalog.locations import PUSHED
 from assay.catalog.openlineage import UnableToReadEvent, read_event
@@ -188,6 +190,22 @@ class Datasets(Rows, RetrieveModelMixin):
         ):
             applied = apply_catalog(profile, source=PUSHED, full=False, now=clock.now())
         return self.show(status=201 if applied.created else 200)
+
+    @extend_schema(request=None, responses={204: None})
+    def follow(self, request: Request, name: str) -> Response:
+        """Hear of the incidents of a dataset, by the weekly digest or at once, as you choose on the page *Me*."""
+        return self._change(follow)
+
+    @extend_schema(responses={204: None})
+    def unfollow(self, request: Request, name: str) -> Response:
+        """No longer hear of the incidents of a dataset."""
+        return self._change(unfollow)
+
+    def _change(self, service: Callable[[Any, Dataset], None]) -> Response:
+        row = self.get_object()
+        with self.changing(str(self.action), row.full_name):
+            service(self.request.user, row)
+        return Response(status=204)
 
 
 Part = TypeVar("Part", bound=BaseModel)

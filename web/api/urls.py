@@ -38,6 +38,7 @@ router.register("audit", Audit, basename="api-audit")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("auth/login", Login.as_view()),
     path("auth/logout", Logout.as_view()),
+    path("datasets/<path:name>/follow", Datasets.as_view({"put": "follow", "delete": "unfollow"})),
     path("lineage", Lineage.as_view()),
     path("quality", Quality.as_view()),
     path("quality/query", QueryQuality.as_view()),

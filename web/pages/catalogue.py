@@ -23,7 +23,7 @@ from alerting.state import BROKEN
 from assay import clock
 from assay.access import Action, Person
 from assay.charts.ticks import Unit
-from assay.models import Category, Dataset, Pull
+from assay.models import Category, Dataset, Member, Pull
 from execution_engine.models import Run, RunReason
 from execution_engine.runs.shown_results import Veil
 from execution_engine.services import cost_of, last_partitions, request_all
@@ -136,11 +136,10 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
 
 
 def owned_by(person: Person) -> Q:
-    """Of datasets those that are somebody's: their own, or of one of their teams, as ``assay.access.owns`` says.
-
-    What else shall be shown first, such as what they follow, is one more condition here.
-    """
-    return Q(owner=person.name) | Q(team__in=[team for team in person.teams if team])
+    """Of datasets those that are somebody's: their own, of their teams (as ``assay.access.owns`` says), or followed."""
+    rows = Member.followed_datasets.through.objects.filter(member__user__username=person.name)
+    teams = [team for team in person.teams if team]
+    return Q(owner=person.name) | Q(team__in=teams) | Q(pk__in=rows.values("dataset"))
 
 
 def table_context(rows: Page[Any], filters: Mapping[str, Any]) -> dict[str, Any]:

@@ -316,6 +316,7 @@ def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, A
     reason = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
     last = {row.pointer: row for row in published(dataset).order_by("window_end", "pk")}
     return {
+        "is_followed": dataset.followers.filter(user=request.user.pk).exists(),
         "published": [last[pointer] for pointer in sorted(last)],
         "overrides": lasting(dataset, now=now),
         "override": before.get("override") or ({"window": window, "reason": reason} if window or incident else {}),
@@ -454,6 +455,7 @@ def business_metric_page(request: HttpRequest, name: str) -> HttpResponse:
         "use_spans": SPANS,
         "sources": sources_of(metric.definition, hidden_datasets(request), now=now),
         "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
+        "is_followed": dataset.followers.filter(user=request.user.pk).exists(),
         "tests": tests,
         "gaps": dataset.gaps.filter(closed_at=None),
         "incidents": (incidents := incidents_of(dataset)),

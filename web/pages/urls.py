@@ -14,7 +14,7 @@ from assay.config import config
 from web.access.logins import login, logout
 from web.api.problems import KINDS
 
-from . import catalogue, dataset, editor, incident, incident_chart, notices, reports, search, suggestions
+from . import catalogue, dataset, editor, incident, incident_chart, notices, people, reports, search, suggestions
 
 
 class ApiDocs(SpectacularSwaggerSplitView):
@@ -38,6 +38,7 @@ urlpatterns: list[URLPattern] = [
     path("business-metrics/<path:name>", dataset.business_metric_page, name="business-metric"),
     path("datasets/<path:name>/report", reports.report, name="report"),
     path("datasets/<path:name>/problem", reports.problem_page, name="problem"),
+    path("datasets/<path:name>/follow", people.submit_follow, name="follow"),
     path("datasets/<path:name>/override", dataset.new_override, name="override-new"),
     re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", dataset.submit_override_end, name="override-end"),
     path("datasets/<path:name>/back-fill", dataset.back_fill, name="back-fill"),

@@ -206,6 +206,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('role', models.CharField(choices=[('viewer', 'viewer'), ('owner', 'owner'), ('producer', 'producer'), ('operator', 'operator'), ('admin', 'admin')], default='viewer', max_length=10)),
                 ('teams', models.JSONField(default=list)),
+                ('hears_at_once', models.BooleanField(default=False)),
+                ('followed_datasets', models.ManyToManyField(related_name='followers', to='assay.dataset')),
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='member', to=settings.AUTH_USER_MODEL)),
             ],
         ),

@@ -10,15 +10,19 @@ from knox.models import AbstractAuthToken, AuthTokenManager
 
 from assay.access import Role, TokenScope
 
+from .catalog import Dataset
+
 
 class Member(models.Model):
-    """The role and the teams of one user; who has no row is a viewer, and a superuser is always an admin."""
+    """What one user is, follows and wishes; who has no row is a viewer, and a superuser is always an admin."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="member")
     role = models.CharField(
         max_length=10, choices=[(role.value, role.value) for role in Role], default=Role.VIEWER.value
     )
     teams = models.JSONField(default=list)  # names, as datasets name theirs
+    followed_datasets = models.ManyToManyField(Dataset, related_name="followers")
+    hears_at_once = models.BooleanField(default=False)  # of incidents of what they follow; else by the digest
 
     def __str__(self) -> str:
         return f"{self.user_id}: {self.role}"

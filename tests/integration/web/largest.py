@@ -149,6 +149,8 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         **dict.fromkeys((("GET", address) for address in OF_A_ROW), Largest),
         **dict.fromkeys((("GET", address) for address in LISTS_OF_A_DATASET), lambda: page(dataset=name)),
         **dict.fromkeys((("POST", address) for address in ENDINGS), lambda: Largest(written=1)),
+        ("PUT", "datasets/{dataset}/follow"): lambda: Largest(written=3),
+        ("DELETE", "datasets/{dataset}/follow"): lambda: Largest(written=1),
         ("DELETE", "tokens/{token}"): lambda: Largest(written=1),
         ("POST", "incidents/{incident}/acknowledge"): lambda: Largest(written=2),
         ("POST", "incidents/{incident}/rerun"): lambda: Largest(written=2),

@@ -27,6 +27,8 @@ DELETE  api/v1/data-tests/{test}                  oxa   a     act
 GET     api/v1/datasets                           *     *     read
 GET     api/v1/datasets/{dataset}                 *     *     read
 PUT     api/v1/datasets/{dataset}                 pa    pa    ingest
+PUT     api/v1/datasets/{dataset}/follow          *     *     act
+DELETE  api/v1/datasets/{dataset}/follow          *     *     act
 GET     api/v1/exports/incidents.csv                        *     *     read
 GET     api/v1/exports/incidents.parquet                    *     *     read
 GET     api/v1/exports/measurements.csv                        *     *     read
@@ -102,6 +104,7 @@ GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
 GET     datasets/{dataset}/columns                *     *     -
 POST    datasets/{dataset}/back-fill              oxa   xa    -
+POST    datasets/{dataset}/follow                 *     *     -
 POST    first-runs                                oxa   oxa   -
 POST    datasets/{dataset}/override               oxa   xa    -
 POST    datasets/{dataset}/overrides/{override}/end oxa xa    -
