@@ -13,6 +13,7 @@ from incident_manager.gate.services import (
     foresee,
     gate,
     gate_of,
+    gates_of,
     override,
     unjudged,
     unreadable_in,

@@ -1,6 +1,6 @@
 """The gate: may a pipeline read this data now? A small policy on what is known of it (pure)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -218,6 +218,12 @@ def overridden(because: Because, overrides: Iterable[Override]) -> Iterator[Beca
             left = subtract(left, covered)
     if because.decision is not GateDecision.BLOCK or left:
         yield replace(because, windows=left or because.windows)
+
+
+def overridden_all(answer: GateAnswer, overrides: Collection[Override]) -> GateAnswer:
+    """The answer, with each of its reasons as the overrides leave it."""
+    reasons = (because for reason in answer.reasons for because in overridden(reason, overrides))
+    return gathered(reasons, status=answer.status)
 
 
 def _instant(instant: datetime) -> str:

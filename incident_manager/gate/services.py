@@ -38,7 +38,7 @@ from .rules import (
     decide,
     demand_sound,
     gathered,
-    overridden,
+    overridden_all,
     usual,
 )
 
@@ -176,8 +176,8 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
     reasons: list[Because] = []
     statuses: list[QualityStatus] = []
     requests: list[tuple[int, Window]] = []
-    for reading, facts, answer, gate_reasons in _answered(to_read, pipeline, now):
-        reasons += gate_reasons
+    for reading, facts, answer, gated in _answered(to_read, pipeline, now):
+        reasons += gated.reasons
         statuses.append(answer.status)
         left = MOST_MEASURED - len(requests)
         windows = list(islice(_unjudged_windows(reading.dataset, facts, answer), left + 1))
@@ -203,23 +203,33 @@ def gate_of(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
 
 def foresee(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> list[tuple[QualityAnswer, GateAnswer]]:
     """The quality of each and what the gate would answer on it now; nothing is tested for it, nothing is written."""
+    return [(answer, gated) for *_, answer, gated in _answered(to_read, pipeline, now)]
+
+
+def gates_of(answers: Sequence[tuple[Dataset, QualityAnswer]], *, now: datetime) -> list[GateAnswer]:
+    """What the gate says to each of these answers, whoever the pipeline is; in at most one statement."""
+    decided = [decide([(answer, policy_of(dataset))]) for dataset, answer in answers]
+    blocked = [
+        dataset for (dataset, _), gated in zip(answers, decided, strict=True) if gated.decision is GateDecision.BLOCK
+    ]
+    overrides = overrides_of("", blocked, now=now) if blocked else {}
     return [
-        (answer, gathered(reasons, status=answer.status)) for *_, answer, reasons in _answered(to_read, pipeline, now)
+        overridden_all(gated, overrides.get(dataset.pk, ()))
+        for (dataset, _), gated in zip(answers, decided, strict=True)
     ]
 
 
 def _answered(
     to_read: Sequence[ToRead], pipeline: str, now: datetime
-) -> Iterator[tuple[ToRead, Facts, QualityAnswer, tuple[Because, ...]]]:
+) -> Iterator[tuple[ToRead, Facts, QualityAnswer, GateAnswer]]:
     """Of each: what is known, what it comes to, and what the gate says to it."""
     bindings = bindings_of(pipeline, [reading.dataset for reading in to_read])
     overrides = overrides_of(pipeline, [reading.dataset for reading in to_read], now=now)
     for reading, facts in zip(to_read, facts_of_ranges(to_read, now=now), strict=True):
         strong = bindings.get(reading.dataset.pk, {})
         answer = judge(bound(facts, strong), reading.range)
-        decided = decide([(answer, replace(policy_of(reading.dataset), bound=strong))]).reasons
-        lasting = overrides.get(reading.dataset.pk, ())
-        yield reading, facts, answer, tuple(because for reason in decided for because in overridden(reason, lasting))
+        decided = decide([(answer, replace(policy_of(reading.dataset), bound=strong))])
+        yield reading, facts, answer, overridden_all(decided, overrides.get(reading.dataset.pk, ()))
 
 
 def unreadable_in(dataset: Dataset, datacenter: str) -> str | None:

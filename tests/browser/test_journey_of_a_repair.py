@@ -150,7 +150,7 @@ def test_the_cause_of_a_bad_table_is_found_told_of_and_seen_to_heal(
     expect(page.locator("#found")).to_have_text("1 dataset found.")
     hands.press("link", COPY)
     on_page(page, f"{COPY} Bad")
-    expect(page.locator("#use .verdict")).to_contain_text("Not tested")  # of the last hour
+    expect(page.locator("#use .verdict")).to_contain_text("Nobody knows")  # of the last hour
     hands.press("link", "7 hours")
     expect(page.locator("#use .verdict")).to_contain_text("No")
     reason = page.locator("#use .reasons a").first.inner_text()

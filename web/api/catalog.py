@@ -47,7 +47,7 @@ from .base import Api, Rows
 from .fields import DatasetField, Filters, LengthField, Row, Shape, WindowField
 from .gate import STATUSES, GateVerdict
 from .problems import Wrong, errors_text, refusing
-from .quality import RangeQuality, quality_as_json
+from .quality import RangeQuality, qualities_as_json
 
 NOWHERE = Path("/")
 MOST_WINDOWS = 28
@@ -353,7 +353,7 @@ class BusinessMetrics(Rows, RetrieveModelMixin):
             "tolerance": definition.tolerance,
             "values": KnownValueRow(newest_values(row, veil), many=True).data,
             "score": data_qualities([row.pk], now=now)[row.pk],
-            "quality": quality_as_json(quality),
+            "quality": qualities_as_json([quality], now=now)[0],
             "gate": as_json(gate),
         }
 

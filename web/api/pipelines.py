@@ -25,7 +25,7 @@ from .fields import DatasetField, Shape
 from .gate import GateVerdict, demand_replica, read_window
 from .openapi import with_example
 from .problems import Wrong, refusing
-from .quality import RangeQuality, quality_as_json
+from .quality import RangeQuality, qualities_as_json
 
 LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds
@@ -159,8 +159,9 @@ class PipelineQuality(Api):
         The answer has the newest window of each dataset that the pipeline completed, and the tests to which the
         pipeline is bound. Datasets that you may not read are left out.
         """
+        now = clock.now()
         outputs = [
-            look_up(dataset=c.dataset, window=c.window, datacenter=c.datacenter, now=clock.now(), record=False)
+            look_up(dataset=c.dataset, window=c.window, datacenter=c.datacenter, now=now, record=False)
             for c in _newest_outputs(name)
             if may(request, Action.READ, c.dataset)
         ]
@@ -169,7 +170,7 @@ class PipelineQuality(Api):
             for row in Binding.objects.filter(pipeline=name).select_related("dataset").order_by("pk")
             if may(request, Action.READ, row.dataset)
         ]
-        return Response({"pipeline": name, "outputs": list(map(quality_as_json, outputs)), "bindings": bindings})
+        return Response({"pipeline": name, "outputs": qualities_as_json(outputs, now=now), "bindings": bindings})
 
 
 def wait_until_judged(changes: Sequence[DataChange], *, seconds: float) -> list[str]:

@@ -1,6 +1,6 @@
 """May this data be used? Asked of a range of a dataset, of everything that a query reads, or of many ranges at once."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2s
 from typing import Any
@@ -21,8 +21,9 @@ from assay.time.windows import Window
 from incident_manager.intervals import START
 from incident_manager.models import Incident
 from incident_manager.quality.rules import AnswerReason, Facts, QualityStatus, RangeRequest, judge, worst
-from incident_manager.services import LookUpAnswer, ToRead, look_up, look_ups, unreadable_in
+from incident_manager.services import LookUpAnswer, ToRead, gates_of, look_up, look_ups, unreadable_in
 from web.access.who import need_of, owned, person_of, unreadable
+from web.rendering.use import WORDS, PlaceAnswer, Use, use_sentence, with_why
 from web.sql.narrowing import PartitionColumn, ranges
 from web.sql.tables import DIALECTS, TableUse, UnableToReadQuery, table_uses
 
@@ -70,6 +71,7 @@ class QualityFields(serializers.Serializer[Any]):
 
     dataset = serializers.CharField()
     status = serializers.ChoiceField(STATUSES)
+    sentence = serializers.CharField(help_text="may it be used, why not, and when that changes, in plain words")
     reasons = QualityReason(many=True)
     incidents = QualityIncident(many=True)
     reports = serializers.ListField(child=serializers.IntegerField(), help_text="reports that nobody has decided")
@@ -106,8 +108,23 @@ class BulkAnswer(serializers.Serializer[Any]):
     )
 
 
-def quality_as_json(answer: LookUpAnswer, *, most: int = MOST_WINDOWS) -> dict[str, Any]:
-    """A look-up's answer, with so many windows of each reason and incident."""
+def qualities_as_json(
+    answers: Sequence[LookUpAnswer], *, now: datetime, most: int = MOST_WINDOWS
+) -> list[dict[str, Any]]:
+    """The answers of look-ups, each with its sentence, and with so many windows of each reason and incident."""
+    gated = gates_of([(answer.dataset, answer.quality) for answer in answers], now=now)
+    etas = {incident.pk: incident.eta for answer in answers for incident in answer.incidents}
+    places = [
+        PlaceAnswer(dataset=answer.dataset, quality=answer.quality, gate=gate)
+        for answer, gate in zip(answers, gated, strict=True)
+    ]
+    return [
+        _quality_as_json(answer, most) | {"sentence": use_sentence([place])}
+        for answer, place in zip(answers, with_why(places, etas, now=now), strict=True)
+    ]
+
+
+def _quality_as_json(answer: LookUpAnswer, most: int) -> dict[str, Any]:
 
     def incident_as_json(incident: Incident) -> dict[str, Any]:
         spoilt = [fact for fact in answer.spoilt if fact.incident_id == incident.pk]
@@ -152,8 +169,12 @@ def _unknown_table(name: str) -> dict[str, Any]:
     """The answer on a table that the catalog does not know."""
     answer = judge(Facts(dataset=name, is_known=False), RangeRequest())
     reasons = [_reason_as_json(reason, MOST_WINDOWS) for reason in answer.reasons]
-    nowhere = {"from": None, "to": None, "datacenter": None}
+    nowhere = {"from": None, "to": None, "datacenter": None, "sentence": _nobody_knows(answer.reasons[0].text)}
     return {"dataset": name, **nowhere, "status": answer.status, "reasons": reasons, "incidents": [], "reports": []}
+
+
+def _nobody_knows(why: str) -> str:
+    return f"{WORDS[Use.NOBODY]}: {why.rstrip('.')}."
 
 
 @with_range
@@ -181,7 +202,9 @@ class Quality(Api):
         query = self.read_query(QualityQuery)
         dataset, place = query["dataset"], query["datacenter"]
         demand_replica(dataset, place)
-        answer = quality_as_json(look_up(dataset=dataset, window=query["range"], datacenter=place, now=clock.now()))
+        now = clock.now()
+        looked_up = look_up(dataset=dataset, window=query["range"], datacenter=place, now=now)
+        (answer,) = qualities_as_json([looked_up], now=now)
         response = Response(answer, headers={"Cache-Control": "private, no-cache"})  # kept, and asked about each time
         etag = f'W/"{blake2s(JSONRenderer().render(answer), digest_size=16).hexdigest()}"'
         conditional = get_conditional_response(request, etag=etag, response=response) or response
@@ -254,7 +277,7 @@ class QueryQuality(Api):
         ]
         answers = look_ups(look_up_requests, now=now, query=uuid4())
         unknown = sorted({use.name for use in uses if use.name not in datasets})
-        tables = [*map(quality_as_json, answers), *map(_unknown_table, unknown)]
+        tables = [*qualities_as_json(answers, now=now), *map(_unknown_table, unknown)]
         status = worst(QualityStatus(table["status"]) for table in tables)
         return Response({"status": status, "tables": tables, "unknown": unknown, "widened": is_widened})
 
@@ -326,12 +349,13 @@ class BulkQuality(Api):
                 }
                 place = {name: question[name] for name in ("dataset", "from", "to", "datacenter")}
                 unknown = {"status": QualityStatus.UNKNOWN, "reasons": [reason], "incidents": [], "reports": []}
-                answers.append({**place, **unknown})
+                answers.append({**place, **unknown, "sentence": _nobody_knows(why_not)})
             else:
                 look_up_requests.append(
                     ToRead(dataset=dataset, window=question["range"], datacenter=question["datacenter"])
                 )
                 answers.append(None)
-        looked_up = iter(look_ups(look_up_requests, now=clock.now()))
-        whole = [answer or quality_as_json(next(looked_up), most=MOST_BULK_WINDOWS) for answer in answers]
+        now = clock.now()
+        looked_up = iter(qualities_as_json(look_ups(look_up_requests, now=now), now=now, most=MOST_BULK_WINDOWS))
+        whole = [answer or next(looked_up) for answer in answers]
         return Response({"status": worst(QualityStatus(answer["status"]) for answer in whole), "answers": whole})

@@ -12,10 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
 
 from alerting.selectors import complete_up_to, times_to_complete
-from alerting.state import State
 from assay import clock
 from assay.access import Action
 from assay.catalog.selectors import latest_ended, slas, window_from_text
@@ -27,12 +25,12 @@ from assay.time.windows import INSTANT, Partitioning, UnableToPartition, UnableT
 from execution_engine.models import Run, RunReason
 from execution_engine.runs.shown_results import Veil
 from execution_engine.services import UnableToRequest, cost_of, last_partitions, request_all
-from incident_manager.gate.rules import UNJUDGED, Because, GateAnswer, GateDecision, longest, usual
+from incident_manager.gate.rules import UNJUDGED, Because, GateAnswer, longest, usual
 from incident_manager.gate.services import lasting
 from incident_manager.models import GateOverride, Incident
 from incident_manager.publishing.services import published
 from incident_manager.quality.now import facts_now
-from incident_manager.quality.rules import QualityAnswer, QualityStatus, RangeRequest, ReasonKind, judge
+from incident_manager.quality.rules import QualityAnswer, RangeRequest, ReasonKind, judge
 from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, UnableToOverride, end_override, foresee, override
 from test_generator.models import RuleTemplate
@@ -46,7 +44,9 @@ from web.rendering.business_metrics import business_metrics, metric_summaries, n
 from web.rendering.charts import ChartUnit, Plot, WindowResult, plot_of
 from web.rendering.headline import folded
 from web.rendering.lineage import lineage
-from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english, look_of
+from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english
+from web.rendering.use import WORDS as USE_WORDS
+from web.rendering.use import PlaceAnswer, Use, use_sentence, with_why
 
 from .days import day_grid, day_results, history, live_tests, newest_groups, plot_of_test
 from .incident import headlines_of
@@ -114,32 +114,14 @@ OFFERED = 60  # partitions whose keys are offered while one types
 SPANS = (1, 7, 28)  # of the last partitions, one click away
 MOST_REASONS = 8
 MOST_TESTS = 3  # whose names stand beside a reason that they share
-SAID = {  # an icon, the answer in a word, and what the gate does
-    GateDecision.ALLOW: ("pass", _("Yes"), _("The gate lets a pipeline read %(keys)s.")),
-    GateDecision.WARN: ("warn", _("With care"), _("The gate warns a pipeline that reads %(keys)s.")),
-    GateDecision.BLOCK: ("fail", _("No"), _("The gate stops a pipeline that reads %(keys)s.")),
+LOOKS = {  # a tone, and an icon
+    Use.YES: ("allow", "pass"),
+    Use.WITH_CARE: ("warn", "warn"),
+    Use.NO: ("block", "fail"),
+    Use.NOT_YET: ("untested", "pending"),
+    Use.NOBODY: ("untested", "untested"),
 }
-NOT_TESTED = ("untested", _("Not tested"), _("No test has judged all of it."))
-NOT_JUDGED_YET = ("pending", _("Not judged yet"), _("No test has judged all of it yet."))
-OVERDUE = ("unknown", _("Not judged yet"), _("A test that is due has no result yet."))
-NOT_KNOWN = ("unknown", _("Not known"), _("A test could not judge it."))
 NO_FAULT = {*UNJUDGED, ReasonKind.WAIVED}
-PENDING = {ReasonKind.NOT_JUDGED, ReasonKind.NOT_THERE_YET, ReasonKind.NOT_OVER}
-
-
-def unjudged_words(quality: QualityAnswer) -> tuple[str, str, str] | None:
-    """How to say that nobody has judged all of the data: an icon, a word and a sentence; None where it is judged."""
-    if quality.status is QualityStatus.UNKNOWN:
-        weighing = [reason for reason in quality.reasons if reason.status is QualityStatus.UNKNOWN]
-        is_waiting = all(
-            reason.kind is ReasonKind.NOT_JUDGED and reason.state is not State.UNKNOWN for reason in weighing
-        )
-        look, word, why = OVERDUE if is_waiting else NOT_KNOWN
-    elif quality.status is QualityStatus.UNTESTED:
-        look, word, why = NOT_TESTED if look_of(quality) is DisplayStatus.UNTESTED else NOT_JUDGED_YET
-    else:
-        return None
-    return look, str(word), str(why)
 
 
 def may_use(
@@ -168,9 +150,13 @@ def may_use(
         return {**form, "tone": "unread", "said": verdict}
     to_read = [ToRead(dataset=dataset, window=window, datacenter=replica) for replica in places]
     answers = dict(zip(places, foresee(to_read, now=now), strict=True))
-    quality, answer = answers[place]
     reasons = list(_shared_reasons(answers, place, partitioning))
-    keys = keys_of(window, partitioning)
+    own_first = sorted(places, key=lambda each: each != place)
+    uses = [PlaceAnswer(dataset=dataset, quality=answers[each][0], gate=answers[each][1]) for each in own_first]
+    incidents = Incident.objects.filter(pk__in={use.incident_id for use in uses if use.incident_id})
+    uses = with_why(uses, dict(incidents.values_list("pk", "eta")), now=now)
+    tone, icon = LOOKS[uses[0].use]
+    word = str(USE_WORDS[uses[0].use])
     return {
         "first": partitioning.key(partitioning.at(window.start)) if partitioning else "",
         "last": partitioning.key(partitioning.at(window.end - INSTANT)) if partitioning else "",
@@ -178,28 +164,12 @@ def may_use(
         "places": places,
         "offered": offered,
         "span": None if partitioning and (first or last) else span,  # of the last partitions, if it is of these
-        # green only where something has judged the data and the gate lets it through
-        "tone": answer.decision.value if unjudged_words(quality) is None else "untested",
-        "said": _answer_words(quality, answer.decision, keys, place),
+        "tone": tone,
+        "said": (icon, word, use_sentence(uses).removeprefix(word)),
+        "uses": uses,
         "reasons": reasons[:MOST_REASONS],
         "more": max(0, len(reasons) - MOST_REASONS),
     }
-
-
-def _answer_words(quality: QualityAnswer, decision: GateDecision, keys: str, place: str) -> tuple[str, str, str]:
-    """An icon, a word and a sentence that names the range and the place."""
-    look, word, gate = (str(part) for part in SAID[decision])
-    sentence = gate % {"keys": gettext("%(keys)s in %(place)s") % {"keys": keys, "place": place}}
-    pending = len({reason.test for reason in quality.reasons if reason.kind in PENDING})
-    if (unjudged := unjudged_words(quality)) is not None:
-        look, word, why = unjudged
-        return look, word, f"{sentence} {why}"
-    if decision is GateDecision.ALLOW and pending:
-        text = ngettext(
-            "%(count)s of its tests has not judged it yet.", "%(count)s of its tests have not judged it yet.", pending
-        )
-        return look, word, f"{sentence} {text % {'count': pending}}"
-    return look, word, sentence
 
 
 def _range(partitioning: Partitioning, first_key: str, last_key: str, span: int, ended: Window) -> Window:

@@ -33,6 +33,7 @@ register = template.Library()
 Absent = Literal[""] | None
 
 NOTHING = "–"
+INSTANT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC")
 SEPARATOR = re.compile(r"[._/:-]+")
 
 
@@ -148,6 +149,12 @@ def local_time(instant: datetime | Absent) -> SafeString | str:
         return NOTHING
     text = f"{instant:%Y-%m-%d %H:%M} UTC"
     return format_html('<time datetime="{}" data-local title="{}">{}</time>', instant.isoformat(), text, text)
+
+
+@register.filter
+def local_times(text: str) -> SafeString:
+    """A text in which ``times.js`` writes each instant in the reader's zone."""
+    return SafeString(INSTANT.sub(r'<time datetime="\1T\2Z" data-local title="\g<0>">\g<0></time>', escape(text)))
 
 
 @register.filter

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 
 from assay.models import Category, Dataset
 from execution_engine.models import Run
+from incident_manager.models import Incident
 from incident_manager.services import report
 from tests.factories import NOW, DatasetFactory, DataTestFactory, RunFactory, SpoiltWindowFactory, StandingFactory, day
 
@@ -80,8 +81,7 @@ def test_a_range_that_cannot_be_read_is_told_beside_what_was_typed(pages: Client
 def test_looking_asks_for_no_run(pages: Client, user: User) -> None:
     DataTestFactory.create(dataset=DatasetFactory.create(name="trips", tier=0))
     text = card(pages)
-    assert "<b>Not judged yet</b>" in text
-    assert "The gate stops a pipeline that reads 2026-03-09 in sea." in text  # tier 0
+    assert "<b>Nobody knows yet</b>" in text
     assert not Run.objects.exists()
 
 
@@ -121,8 +121,8 @@ def test_what_nobody_has_judged_yet_is_no_yes(pages: Client, user: User) -> None
         test = DataTestFactory.create(dataset=dataset, name=name, category=Category.CUSTOM, severity="soft")
         StandingFactory.create(data_test=test, window=BAD, state="PENDING", last_outcome="", due_at=NOW + HOUR)
     text = card(pages)
-    assert ("<b>Not judged yet</b>" in text, 'class="use untested"' in text) == (True, True)
-    assert "The gate lets a pipeline read 2026-03-09 in sea." in text
+    assert ("<b>Nobody knows yet</b>" in text, 'class="use untested"' in text) == (True, True)
+    assert "in sea for 2026-03-09: the first run is at" in text
     assert text.count('<li class="allow">') == 1  # all four say the same
     assert "days, keys, rows and 1 more" in text
 
@@ -140,9 +140,59 @@ def test_a_fault_leads_and_that_of_another_datacenter_stands_before_what_is_not_
     assert "2026-03-08, in phx" in text
 
 
+def test_one_sentence_has_scope_reason_and_change_and_the_api_says_the_same(
+    pages: Client, api: APIClient, trips: Dataset
+) -> None:
+    lost = DataTestFactory.create(
+        dataset=trips,
+        name="consistency-count:sea>phx",
+        category=Category.CONSISTENCY,
+        spoils="phx",
+        datacenter="sea",
+        origin="generated",
+    )
+    standing = StandingFactory.create(data_test=lost, window=GOOD, state="FAIL", last_outcome="broken", value=0.5)
+    spoilt = SpoiltWindowFactory.create(
+        incident__dataset=trips, incident__category=Category.CONSISTENCY, data_test=lost, window=GOOD, datacenter="phx"
+    )
+    wrong = f"50 % of the rows that sea has are missing in phx (#{spoilt.incident_id})"
+    query = {"dataset": "raw.trips", "from": GOOD.start.isoformat(), "to": GOOD.end.isoformat(), "datacenter": "phx"}
+
+    def sentences() -> tuple[str, str]:
+        text = " ".join(
+            re.sub(r"<[^>]+>", "", re.findall(r'class="verdict">(.*?)</p>', card(pages, "first=2026-03-08"))[0]).split()
+        )
+        return text, api.get("/api/v1/quality", query).json()["sentence"]
+
+    assert sentences() == (f"Yes in sea for 2026-03-08. No in phx: {wrong}.", f"No in phx for 2026-03-08: {wrong}.")
+    standing.next_check_at = NOW + HOUR
+    standing.save()
+    assert sentences()[1] == f"No in phx for 2026-03-08: {wrong}, it is run again at {NOW + HOUR:%Y-%m-%d %H:%M} UTC."
+    Incident.objects.filter(pk=spoilt.incident_id).update(eta=NOW + 4 * HOUR)
+    back = f"expected back at {NOW + 4 * HOUR:%Y-%m-%d %H:%M} UTC"
+    assert sentences() == (
+        f"Yes in sea for 2026-03-08. No in phx: {wrong}, {back}.",
+        f"No in phx for 2026-03-08: {wrong}, {back}.",
+    )
+
+
+def test_pill_gate_badge_catalogue_and_api_agree_with_the_sentence(
+    pages: Client, api: APIClient, trips: Dataset
+) -> None:
+    number = trips.incidents.get().pk
+    quality = api.get("/api/v1/quality", {"dataset": "raw.trips", "from": "2026-03-09", "to": "2026-03-10"}).json()
+    why = "The number of rows is 120, wanted at least 100"
+    assert (quality["status"], quality["sentence"]) == ("bad", f"No in sea for 2026-03-09: {why} (#{number}).")
+    asked = {"datasets": ["raw.trips"], "window": "2026-03-09"}
+    assert api.post("/api/v1/gate", asked, format="json").json()["decision"] == "block"
+    assert "The number of rows is 120 on 2026-03-09, wanted at least 100." in pages.get("/").content.decode()
+    assert "data quality is bad" in api.get("/api/v1/badges/raw.trips.svg").content.decode()
+    assert 'class="pill fail"' in pages.get("/datasets/raw.trips").content.decode()
+
+
 def test_the_answer_and_the_status_say_of_what_they_are(pages: Client, trips: Dataset) -> None:
     page = pages.get("/datasets/raw.trips?first=2026-03-08&datacenter=phx").content.decode()
-    assert "The gate lets a pipeline read 2026-03-08 in phx." in page
+    assert "<b>Yes</b> <span> in phx, sea for 2026-03-08.</span>" in page
     assert "The status is that of all partitions in all datacenters." in page
 
 
