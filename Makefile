@@ -111,7 +111,7 @@ dbt: dev-ready ## Run the dbt project of examples/dbt beside a real `assay up`, 
 	@test -x .dbt/bin/dbt || ($(PYTHON) -m venv .dbt && .dbt/bin/pip install --quiet $(DBT))
 	@$(BIN)/python -m tests.dbt
 
-screenshot: test-ready ## Take the README's picture of the dashboard, as the last demo left it
+screenshot: test-ready ## Take the README's pictures of the dashboard, as the last demo left it
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.browser.screenshot
 
 pictures: test-ready ## Take pictures of all pages, and of some in four states of a company, into PLACE (/tmp/assay-pictures)

@@ -23,6 +23,7 @@ from assay.time.windows import Granularity, UnableToReadWindow, Window, place_en
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, list_partitions
 from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, Part, Table
+from execution_engine.metrics.expressions import is_hidden
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import TableProfile
 from execution_engine.verification.data import name_of, names_files, table_of
@@ -81,8 +82,8 @@ def files_of(dataset: Dataset) -> Table:
 
 def hidden_columns(dataset: Dataset, names: Sequence[str]) -> list[str]:
     """Those of the columns that profiles leave out: sensitive ones, and that of the partition."""
-    hidden = {name.casefold() for name in sensitive_columns(dataset)} | {str(dataset.partition_column).casefold()}
-    return [name for name in names if name.casefold() in hidden]
+    hidden = sensitive_columns(dataset) | {(dataset.partition_column or "").casefold()}
+    return [name for name in names if is_hidden(name, hidden)]
 
 
 def windows_of_dataset(
@@ -124,8 +125,7 @@ def rows_of_dataset(dataset: Dataset, most_bytes: int) -> pa.Table | None:
     listing = list_part(table, WHOLE)
     if listing.size > most_bytes or (rows := _read(table, listing)) is None:
         return None
-    hidden = {name.casefold() for name in sensitive_columns(dataset)}
-    return rows.select([name for name in rows.column_names if name.casefold() not in hidden])
+    return rows.drop_columns(hidden_columns(dataset, rows.column_names))
 
 
 def rows_of(dataset: Dataset, table: Table, window: Window, *, most_bytes: int | None = None) -> pa.Table | None:

@@ -1,4 +1,4 @@
-"""``make screenshot``: the dashboard of the demo's home, as the README shows it, into ``docs/dashboard.png``."""
+"""``make screenshot``: the three pages that people live on, of the demo, light and dark, to ``docs/pictures``."""
 
 import os
 import shutil
@@ -14,13 +14,13 @@ from tests.servers import CHROMIUM_ARGUMENTS, chromium, running
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / ".assay" / "demo"
-PICTURE = ROOT / "docs" / "dashboard.png"
+PICTURES = ROOT / "docs" / "pictures"
 NAME, PASSWORD = "ana@example.com", "a password for one picture"
-SIZE = {"width": 1360, "height": 710}
+SIZE = {"width": 1360, "height": 900}
 
 
 def main() -> None:
-    """Serve a copy of the demo's home with ``assay up``, log in, and take the picture."""
+    """Serve a copy of the demo's home with ``assay up``, log in, and take the pictures."""
     if not (DEMO / "assay.db").exists():
         sys.exit("there is no demo yet: run `make demo` first")
     with TemporaryDirectory(prefix="assay-screenshot-") as place:
@@ -28,11 +28,13 @@ def main() -> None:
         shutil.copytree(DEMO, home, ignore=shutil.ignore_patterns("lake", "states"))
         os.environ |= {"ASSAY_HOME": str(home), "DJANGO_SETTINGS_MODULE": "assay.settings"}
         give_password()
+        pages = {"catalogue": "/", **pages_of_open_incident()}
         address = f"http://127.0.0.1:{(port := free_port())}"
         command = [str(Path(sys.executable).with_name("assay")), "up", "--port", str(port)]
         with running(command, ready=lambda: answers(address)):
-            take(address)
-    print(f"wrote {PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size / 1000:.0f} kB")
+            take(address, pages)
+    for path in sorted(PICTURES.iterdir()):
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB")
 
 
 def give_password() -> None:
@@ -55,8 +57,17 @@ def answers(address: str) -> bool:
         return False
 
 
-def take(address: str) -> None:
-    """Log in through the form and write the picture of the first page."""
+def pages_of_open_incident() -> dict[str, str]:
+    """The addresses of the incident that the demo leaves open, and of its dataset."""
+    from incident_manager.models import Incident
+
+    incident = Incident.objects.select_related("dataset").get(resolved_at__isnull=True)
+    return {"dataset": f"/datasets/{incident.dataset}", "incident": f"/incidents/{incident.pk}"}
+
+
+def take(address: str, pages: dict[str, str]) -> None:
+    """Log in through the form and write a picture of each whole page, light and dark."""
+    PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGUMENTS)
         page = browser.new_page(base_url=address, viewport=SIZE)  # type: ignore[arg-type]
@@ -65,7 +76,11 @@ def take(address: str) -> None:
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in").click()
         page.wait_for_url(f"{address}/")
-        page.screenshot(path=PICTURE)
+        for name, path in pages.items():
+            page.goto(path)
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                page.screenshot(path=PICTURES / f"{name}-{scheme}.png", full_page=True)
         browser.close()
 
 

@@ -21,7 +21,6 @@ from web.pages.reports import MINE, STATES
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
     "datasets/<path:name>/back-fill",
-    "datasets/<path:name>/follow",
     "first-runs",
     "datasets/<path:name>/override",
     "datasets/(?P<name>.+)/overrides/(?P<pk>\\d+)/end",

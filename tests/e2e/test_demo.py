@@ -114,6 +114,7 @@ def test_of_a_late_chain_only_the_root_is_told_and_the_others_name_it_as_their_c
         ("lake.flights", "freshness", "raw.flights freshness"),
         ("lake.flights", "novelty", "lake.flights freshness"),
         ("mart.flight_weather", "freshness", "lake.flights freshness"),  # the last of the chain to recover
+        ("business.departures", "metric", "lake.flights freshness"),
     ]
     told = demo.ask(
         "SELECT recipient, event FROM alerting_notice WHERE sent_at BETWEEN ? AND ? ORDER BY sent_at, event, recipient",
@@ -156,6 +157,31 @@ def test_what_was_lost_is_found_where_it_was_lost_and_named(demo: Demo) -> None:
         (detail,) = (found for found in json.loads(findings).values() if found.get("missing"))
         assert lost - 1 <= detail["missing"] <= lost  # a Bloom filter hides one in a thousand
         assert "time_hour" in detail["lost"][0]
+
+
+def test_the_slice_that_was_lost_is_named_where_it_was_lost(demo: Demo) -> None:
+    for name, datacenter in (("dropped-rows", "dca"), ("lost-again", "phx")):
+        fault = fault_named(name)
+        ((result,),) = demo.ask(
+            "SELECT s.result FROM alerting_slicesearch AS s JOIN alerting_standing AS a ON a.id = s.standing_id "
+            "JOIN assay_datatest AS t ON t.id = a.data_test_id "
+            "WHERE t.category = ? AND a.window_start = ? AND s.datacenter = ?",
+            fault.category,
+            at(window_of(fault.day).start),
+            datacenter,
+        )
+        assert json.loads(result)["slices"][0]["name"] == "carrier = 'UA' and origin = 'EWR'"
+
+
+def test_no_place_of_the_navigation_is_empty(demo: Demo) -> None:
+    tables = (
+        "test_generator_ruletemplate",
+        "alerting_silence",
+        "incident_manager_gateoverride",
+        "assay_member_followed_datasets",
+    )
+    rows = [*tables, "assay_dataset WHERE business_metric IS NOT NULL"]
+    assert [demo.ask(f"SELECT count(*) FROM {name}") for name in rows] == [[(1,)]] * len(rows)
 
 
 def test_a_change_of_units_that_is_in_no_rule_is_told_by_its_column_and_what_is_usual(demo: Demo) -> None:
@@ -210,6 +236,8 @@ def test_precision_and_recall_are_those_worked_out_by_hand(demo: Demo) -> None:
         local("03-26 10:52") - (local("03-26 02:00") + HOURS_1),
         local("03-26 11:12") - (local("03-26 03:00") + HOURS_1),
         local("03-26 11:42") - (local("03-26 04:00") + HOURS_4),
+        # what is computed from the flights, due 06:00, until they are there
+        local("03-26 10:52") - (local("03-26 06:00") + HOURS_4),
         # novelty of both, until the flights are there at home, at 10:32 and 10:52
         local("03-26 10:32") - (local("03-26 02:00") + HOURS_1),
         local("03-26 10:52") - (local("03-26 03:00") + HOURS_1),
@@ -257,7 +285,7 @@ def test_a_backtest_raises_what_each_test_has_raised_incident_by_incident(demo: 
     )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert {line["test"]: line["backtest"] for line in lines} == {line["test"]: line["live"] for line in lines}
-    assert sum(len(line["live"]) for line in lines) == 22  # of which five are of novelty
+    assert sum(len(line["live"]) for line in lines) == 23  # of which five are of novelty
     assert sum(line["held"] for line in lines) > 900
     at_home = [line for line in lines if not line["test"].endswith("@phx")]  # the other finds what home's has told
     assert [line["told"] for line in at_home] == [line["told_live"] for line in at_home]

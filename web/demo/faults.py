@@ -13,6 +13,7 @@ class FaultKind(StrEnum):
 
     LATE = "late"
     ROWS_LOST = "rows lost"
+    SLICE_LOST = "slice lost"
     ROWS_DOUBLED = "rows doubled"
     WRONG_UNIT = "wrong unit"
     MIXED_UP = "values mixed up"
@@ -57,7 +58,7 @@ STORIES = {  # what goes wrong, and how it ends
     "late-mart-recovers": ("The mart is late, but it is there before the test fails.", "lands by itself"),
     "late-mart": ("The mart is late by half a day.", "lands at last"),
     "dropped-rows": (
-        "A clean-up job drops every fifth flight, and the mart is built again from the rest.",
+        "A clean-up job drops United's flights from Newark, and the mart is built again from the rest.",
         "backfilled, without telling anybody",
     ),
     "doubled-rows": ("Ten hours of weather are loaded twice.", "rewritten"),
@@ -77,7 +78,7 @@ STORIES = {  # what goes wrong, and how it ends
         "resolved as a false positive, for this test's later windows too",
     ),
     "lost-again": (
-        "On the last evening the copy in phx loses every fifth flight again, and nobody has mended it yet.",
+        "On the last evening the copy in phx loses United's flights from Newark, and nobody has mended it yet.",
         "not yet: its incident is open",
     ),
 }
@@ -111,7 +112,7 @@ def _fault(
     )
 
 
-LATE, LOST, DOUBLED = FaultKind.LATE, FaultKind.ROWS_LOST, FaultKind.ROWS_DOUBLED
+LATE, LOST, SLICE_LOST, DOUBLED = FaultKind.LATE, FaultKind.ROWS_LOST, FaultKind.SLICE_LOST, FaultKind.ROWS_DOUBLED
 REBUILT: dict[str, Any] = {"on_landing": True, "rebuilt": (MART,)}
 IN_PHX: dict[str, Any] = {"datacenters": (COPY,), "spoils": COPY}
 IN_DCA: dict[str, Any] = {"datacenters": (HOME,), "spoils": HOME, "announced": True}
@@ -119,7 +120,9 @@ MISSED, WARNS = FaultSeen.MISSED_UNTIL_REPORTED, FaultSeen.WARN_ONLY
 FAULTS = (
     _fault("late-mart-recovers", LATE, MART, "03-08", "freshness", "03-09 04:00", "03-09 06:22", expected=WARNS),
     _fault("late-mart", LATE, MART, "03-12", "freshness", "03-13 04:00", "03-13 14:22"),
-    _fault("dropped-rows", LOST, LAKE_FLIGHTS, "03-15", "completeness", "03-16 05:10", "03-17 15:00", rebuilt=(MART,)),
+    _fault(
+        "dropped-rows", SLICE_LOST, LAKE_FLIGHTS, "03-15", "completeness", "03-16 05:10", "03-17 15:00", rebuilt=(MART,)
+    ),
     _fault("doubled-rows", DOUBLED, RAW_WEATHER, "03-18", "duplicates", "03-19 00:20", "03-19 10:00", on_landing=True),
     _fault("lost-in-phx", LOST, LAKE_FLIGHTS, "03-20", "consistency", "03-21 07:10", "03-21 16:00", **IN_PHX),
     _fault(
@@ -133,7 +136,7 @@ FAULTS = (
         "kilometres", FaultKind.WRONG_UNIT, LAKE_FLIGHTS, "03-27", "novelty", "03-28 00:50", "03-28 11:30", **REBUILT
     ),
     _fault("wrong-sla", FaultKind.WRONG_SLA, MART, "03-31", "completeness", "03-31 12:00", "04-01 10:00"),
-    _fault("lost-again", LOST, LAKE_FLIGHTS, "04-02", "consistency", "04-03 19:10", "04-04 09:00", **IN_PHX),
+    _fault("lost-again", SLICE_LOST, LAKE_FLIGHTS, "04-02", "consistency", "04-03 19:10", "04-04 09:00", **IN_PHX),
 )
 
 

@@ -18,9 +18,11 @@ from django.db import connections, transaction
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from alerting.notices.services import silence
 from alerting.state import WaiverScope
 from assay import clock
 from assay.access import Role
+from assay.accounts import follow
 from assay.catalog.profile import CatalogProfile
 from assay.catalog.services import apply_catalog, record_completion
 from assay.catalog.yaml.provider import load as load_catalog
@@ -42,6 +44,7 @@ from .world import (
     FIRST_DAY,
     HOME,
     MART,
+    RAW_WEATHER,
     TABLES,
     ZONE,
     DemoTable,
@@ -131,17 +134,23 @@ def wipe(home: Path) -> None:
             path.unlink()
 
 
-# What people do in the demo: push a wrong SLA, answer incidents, report what no test sees, ask before they read.
+# What people do in the demo: push a wrong SLA, answer incidents, report what no test sees, ask before they read, mute
+# a table, let a pipeline read what is bad.
 
 SOURCE = "catalog"
 TIGHT = 0.99
 ANALYST, MART_OWNER, LAKE_OWNER = "ana@example.com", "mia@example.com", "lea@example.com"
+WEATHER_OWNER = "wim@example.com"
 
 ROLES = {ANALYST: Role.VIEWER, MART_OWNER: Role.OWNER, LAKE_OWNER: Role.OWNER}
 
 DROPPED, WRONG_SLA, MIXED_UP = fault_named("dropped-rows"), fault_named("wrong-sla"), fault_named("mixed-up-delays")
+LAST = fault_named("lost-again")
 EXPLAINED_AT = local("03-16 09:00")
 REPORTED_AT, CONFIRMED_AT, FIXED_AT = local("03-22 13:00"), local("03-22 15:00"), local("03-23 09:00")
+FOLLOWED_AT = local("03-06 09:00")
+MUTED_AT, MUTE_ENDS_AT = local("04-02 09:00"), local("04-05 09:00")
+OVERRIDDEN_AT = local("04-03 22:00")
 ASKS_AFTER = timedelta(hours=9)  # the analyst's report runs at nine
 
 
@@ -181,6 +190,21 @@ def deeds(catalog: Path) -> list[Deed]:
         text = "Flights that left on time arrive an hour late here, late ones in time: the delays are mixed up."
         services.report(dataset=dataset, window=window, reporter=ANALYST, description=text, saw=saw, now=now)
 
+    def mute(now: datetime) -> None:
+        reason = "LaGuardia's station is exchanged this week: its gauges jump now and then."
+        weather = Dataset.objects.get(full_name=RAW_WEATHER)
+        silence(dataset=weather, category="custom", ends_at=MUTE_ENDS_AT, reason=reason, author=WEATHER_OWNER, now=now)
+
+    def let_read(now: datetime) -> None:
+        reason = "The forecast of delays needs no flight of United's."
+        flights, window = Dataset.objects.get(full_name=LAST.table), window_of(LAST.day)
+        services.override(
+            dataset=flights, window=window, pipeline="forecast", reason=reason, author=LAKE_OWNER, now=now
+        )
+
+    def follow_mart(now: datetime) -> None:
+        follow(User.objects.get(username=ANALYST), Dataset.objects.get(full_name=MART))
+
     return [
         *((window_of(day).end + ASKS_AFTER, partial(look_up, window_of(day))) for day in DAYS),
         (EXPLAINED_AT, explain),
@@ -188,6 +212,9 @@ def deeds(catalog: Path) -> list[Deed]:
         (WRONG_SLA.ended_at, force),
         (REPORTED_AT, report),
         (CONFIRMED_AT, lambda now: services.confirm_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
+        (FOLLOWED_AT, follow_mart),
+        (MUTED_AT, mute),
+        (OVERRIDDEN_AT, let_read),
         (FIXED_AT, lambda now: services.fix_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
     ]
 
@@ -258,6 +285,7 @@ KILOMETRES_A_MILE = 1.609344
 DOUBLED_ROWS = 10
 MIXED_UP_ONE_IN = 20  # pairs of neighbours, so a tenth of the rows
 ONE_IN = 5  # of all rows is lost, in one datacenter or in all
+LOST_SLICE = ("UA", "EWR")  # carrier and origin: an eighth of a day's flights
 
 
 def spoilt(rows: pa.Table, fault: Fault) -> pa.Table:
@@ -265,6 +293,9 @@ def spoilt(rows: pa.Table, fault: Fault) -> pa.Table:
     match fault.kind:
         case FaultKind.ROWS_LOST:
             return rows.filter(pa.array(at % ONE_IN != 0 for at in range(rows.num_rows)))
+        case FaultKind.SLICE_LOST:
+            carrier, origin = LOST_SLICE
+            return rows.filter((pc.field("carrier") != carrier) | (pc.field("origin") != origin))
         case FaultKind.ROWS_DOUBLED:
             return pa.concat_tables([rows, rows.slice(0, DOUBLED_ROWS)])
         case FaultKind.WRONG_UNIT:

@@ -11,6 +11,7 @@ from rich.table import Table as Printed
 from assay.command_line.command import Command as Base
 from assay.command_line.exit_codes import ExitCode
 from execution_engine.file_windows import place_named, profile_of_place
+from execution_engine.metrics.expressions import is_hidden
 from execution_engine.profiles import report
 from execution_engine.profiles.report import HEAD, line_of, odd, page_of
 from execution_engine.verification.data import names_files
@@ -39,7 +40,7 @@ class Command(Base):
         place = place_named(name, options["window"], options["option"])
         profile = profile_of_place(place, quiet=options["json"])
         # of hidden columns nothing but counts of rows and nulls is told
-        visible_profile = profile.without_values(name for name in profile.columns if name.casefold() in place.hidden)
+        visible_profile = profile.without_values(name for name in profile.columns if is_hidden(name, place.hidden))
         result = {"table": place.table.name, **report.described(visible_profile)}
         if options["html"]:
             options["html"].write_text(page_of(place.table.name, result))
