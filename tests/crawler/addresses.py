@@ -30,6 +30,9 @@ POST_ONLY = {
     *(f"datasets/<path:name>/tests/<int:pk>/edit/{action}" for action in ("check", "measure", "save", "retire")),
     "silences/<int:pk>/end",
     "silences/new",
+    "me/notices",
+    "tokens/new",
+    "tokens/<str:token>/end",
     "language",
     "logout",
 }
@@ -82,6 +85,7 @@ PAGE_FILTERS = {
         {"first": "<i>"},
         {"day": "2026-03-09", "category": "completeness"},
     ],
+    "me": [{"whose": "followed"}, {"whose": "x", "sort": "-quality"}],
     "search": [{"q": "fare"}, {"q": "<i>"}],
     "reports": [
         *({"state": state} for state, _ in STATES),

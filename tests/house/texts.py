@@ -66,6 +66,7 @@ FORMS = (  # whose fields a refusal names
     "web.pages.incident.AnnotateForm",
     "web.pages.incident.ForceForm",
     "web.pages.notices.SilenceForm",
+    "web.pages.people.TokenForm",
     "web.pages.dataset.OverrideForm",
     "web.pages.reports.JoinForm",
     "web.pages.reports.ProblemForm",

@@ -81,6 +81,14 @@ SORT_WORDS = {
 }
 
 
+WHOSE = {
+    "mine": _("Mine"),
+    "owned": _("Owned by me"),
+    "team": _("Of my teams"),
+    "followed": _("Followed"),
+}
+
+
 class CatalogueForm(FilterForm):
     """The filters of the catalogue, and how it is sorted and cut."""
 
@@ -91,7 +99,7 @@ class CatalogueForm(FilterForm):
     tier = choice_field(int, TIERS)
     status = choice_field(DisplayStatus, [status.value for status in FILTERS])
     changed = choice_field(Quality, [Quality.BAD.value, Quality.GOOD.value])  # within a day
-    whose = choice_field(str, ("mine", "all"))
+    whose = choice_field(str, (*WHOSE, "all"))
     sort = choice_field(str, [sign + name for name in Sort for sign in ("", "-")])
     size = choice_field(int, SIZES)
 
@@ -113,7 +121,7 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
     names = dict(Dataset.objects.exclude(pk__in=hidden_datasets(request)).values_list("pk", "full_name"))
     statuses = statuses_now(names, now=now)
     since = None if is_part and filters["changed"] is None else changes(statuses, now=now)
-    own = owned_by(person_of(request))
+    own = owned_by(person_of(request), filters["whose"])
     is_narrowed = any(filters[name] not in ("", None) for name in NARROWING)
     if not filters["whose"]:
         has_own = not is_narrowed and bool(set(Dataset.objects.filter(own).values_list("pk", flat=True)) & set(names))
@@ -135,11 +143,15 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
     return render(request, "web/catalogue.html", context)
 
 
-def owned_by(person: Person) -> Q:
-    """Of datasets those that are somebody's: their own, of their teams (as ``assay.access.owns`` says), or followed."""
+def owned_by(person: Person, whose: str | None) -> Q:
+    """Of datasets those that are somebody's: owned as ``assay.access.owns`` says or followed, as ``WHOSE`` names."""
     rows = Member.followed_datasets.through.objects.filter(member__user__username=person.name)
-    teams = [team for team in person.teams if team]
-    return Q(owner=person.name) | Q(team__in=teams) | Q(pk__in=rows.values("dataset"))
+    parts = {
+        "owned": Q(owner=person.name),
+        "team": Q(team__in=[team for team in person.teams if team]),
+        "followed": Q(pk__in=rows.values("dataset")),
+    }
+    return parts[whose] if whose in parts else parts["owned"] | parts["team"] | parts["followed"]
 
 
 def table_context(rows: Page[Any], filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,7 +255,7 @@ def catalogue(
         *([Q(team=team)] if team else []),
         *([declares_column(column)] if column else []),
         *([Q(tier=tier)] if tier is not None else []),
-        *([own] if own is not None and whose == "mine" else []),
+        *([own] if own is not None and whose in WHOSE else []),
     ]
     if q or conditions:
         rows = matching(q or "").filter(*conditions).values_list("pk", flat=True)

@@ -1,6 +1,6 @@
 """Who follows a dataset hears of its incidents, at once or by the digest of the week."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -35,7 +35,7 @@ def follower(name: str, *datasets: Dataset, at_once: bool) -> Member:
     return user.member
 
 
-def tell_digests_at(instant: object) -> list[str]:
+def tell_digests_at(instant: datetime) -> list[str]:
     """The bodies of the digests that people, and not teams, are told on a day."""
     Round.objects.filter(name="digest").delete()
     Round.objects.create(name="digest", due_at=instant)

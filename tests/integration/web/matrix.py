@@ -134,6 +134,8 @@ POST    incidents/{incident}/annotate             oxa   xa    -
 POST    incidents/{incident}/assign               oxa   xa    -
 POST    incidents/{incident}/force-resolve        oxa   xa    -
 POST    incidents/{incident}/rerun                oxa   xa    -
+GET     me                                        *     *     -
+POST    me/notices                                *     *     -
 GET     reports                                   *     *     -
 POST    reports/{report}/confirm                  oxa   xa    -
 POST    reports/{report}/fix                      oxa   xa    -
@@ -146,6 +148,8 @@ GET     silences                                  *     *     -
 POST    silences/new                              oxa   xa    -
 POST    silences/{silence}/end                    oxa   xa    -
 GET     templates                                 *     *     -
+POST    tokens/new                                *     *     -
+POST    tokens/{token}/end                        *     a     -
 """
 # whoever asks; the login takes a name and a password, and nothing lies at the last
 OPEN = frozenset(

@@ -5,7 +5,8 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay.access import Role
-from assay.models import AuditEntry, Dataset
+from assay.config import config
+from assay.models import AccessToken, AuditEntry, Dataset
 from tests.factories import DatasetFactory
 from tests.integration.web.people import browser, client
 
@@ -54,3 +55,53 @@ def test_nobody_follows_what_they_may_not_see(fares: Dataset) -> None:
     assert browser("fay").post(f"/datasets/{fares}/follow", {"action": "follow"}).status_code == 403
     assert client("gus").put(f"/api/v1/datasets/{fares}/follow").status_code == 404
     assert not fares.followers.exists()
+
+
+def test_the_page_of_a_person_shows_their_datasets_and_each_kind_alone(fares: Dataset) -> None:
+    own, of_team = DatasetFactory.create(owner="fay", team=""), DatasetFactory.create(owner="bo", team="rides")
+    DatasetFactory.create(owner="bo", team="")
+    reader = browser("fay", Role.OWNER, "rides")
+    reader.post(f"/datasets/{fares}/follow", {"action": "follow"})
+    kinds = {"": {own, of_team, fares}, "owned": {own}, "team": {of_team}, "followed": {fares}}
+    for whose, datasets in kinds.items():
+        page = reader.get("/me", {"whose": whose})
+        assert {row["dataset"] for row in page.context["catalogue"]} == datasets
+    assert {row["dataset"] for row in reader.get("/", {"whose": "followed"}).context["catalogue"]} == {fares}
+
+
+def test_a_person_chooses_how_they_are_told_and_reads_whether_anything_reaches_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader = browser("fay@example.org")
+    assert "No channel reaches you" in reader.get("/me").content.decode()
+    monkeypatch.setenv("ASSAY_EMAIL_URL", "smtp://mail.example.org")
+    config.cache_clear()
+    page = reader.post("/me/notices", {"hears": "at once"}, follow=True).content.decode()
+    config.cache_clear()
+    assert "<b>email</b>" in page
+    assert 'value="at once" checked' in page
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.after) == ("member.set", {"hears_at_once": True})
+
+
+def test_a_token_is_made_shown_once_and_revoked_on_the_page(fares: Dataset) -> None:
+    reader = browser("fay")
+    page = reader.post("/tokens/new", {"name": "etl", "scopes": ["read", "gate"], "days": "7"})
+    row = AccessToken.objects.get()
+    assert (row.name, row.scopes, row.user.username) == ("etl", ["gate", "read"], "fay")
+    api = APIClient()
+    api.credentials(HTTP_AUTHORIZATION=f"Token {page.context['token']}")
+    assert api.get(f"/api/v1/datasets/{fares}").status_code == 200
+    assert page.context["token"] in page.content.decode()
+    assert page.context["token"] not in reader.get("/me").content.decode()
+    reader.post(f"/tokens/{row.token_key}/end")
+    assert api.get(f"/api/v1/datasets/{fares}").status_code == 401
+    assert [*AuditEntry.objects.order_by("pk").values_list("action", flat=True)] == ["token.create", "token.revoke"]
+
+
+def test_a_token_that_is_wrong_is_not_made_and_what_was_typed_stays() -> None:
+    page = browser("fay").post("/tokens/new", {"name": "etl", "days": "999"}, follow=True).content.decode()
+    assert "Scopes: This field is required." in page
+    assert "Days: A token lives at most 366 days." in page
+    assert 'value="etl"' in page
+    assert not AccessToken.objects.exists()
