@@ -14,7 +14,7 @@ from assay.config import config
 from assay.edge.destination import rules_for
 
 from .apprise_services import AppriseChannel
-from .base import Channel, ChannelMessage, NoticePart, TransportError, calls
+from .base import Channel, ChannelMessage, NoticePart, Picture, TransportError, calls
 from .email import EmailChannel
 from .log import LogChannel
 from .pagerduty import PagerDutyChannel

@@ -20,12 +20,22 @@ class TransportError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A chart as PNG, what it shows in words, and where whoever has the address sees it; empty: nobody outside can."""
+
+    png: bytes = field(repr=False)
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class NoticePart:
-    """One notice of a message: a title of one line, a plain text, and what a machine reads of it."""
+    """One notice of a message: a title of one line, a plain text, what a machine reads of it, and perhaps a picture."""
 
     title: str
     body: str
     facts: dict[str, Any] = field(default_factory=dict)
+    picture: Picture | None = None
 
     @property
     def links(self) -> dict[str, str]:
@@ -76,6 +86,7 @@ class Channel:
     address_form: ClassVar[str] = ""  # how its addresses are written
     takes_any_name = False  # whether every text is an address: no name is known to be one then
     edits = False  # whether it can change a message that it sent: then one message follows an incident to its end
+    has_pictures = False  # whether its messages show the picture of a part, if there is one
 
     def reaches(self, recipient: str) -> bool:
         """Whether a recipient, or an address, can be reached this way at all."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from email.errors import MessageError
+from email.mime.image import MIMEImage
 from hashlib import blake2s
 from html import escape
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
@@ -11,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.core.mail import EmailMultiAlternatives, get_connection
 
-from .base import Channel, ChannelMessage, NoticePart, TransportError
+from .base import Channel, ChannelMessage, NoticePart, Picture, TransportError
 
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 TIMEOUT = 10  # seconds
@@ -28,6 +29,7 @@ class EmailChannel(Channel):
     name = "email"
     setting = "ASSAY_EMAIL_URL"
     address_form = "write an address with an @"
+    has_pictures = True
 
     def reaches(self, recipient: str) -> bool:
         """Whether the recipient is an email address."""
@@ -43,7 +45,9 @@ class EmailChannel(Channel):
             headers={"Message-ID": message_id(message.key)},
             connection=get_connection(BACKEND, **smtp_options(self.url)),
             alternatives=[(message.html or page_of(message.parts), "text/html")],
+            attachments=[] if message.html else images_of(message.parts),
         )
+        email.mixed_subtype = "related"  # type: ignore[attr-defined]  # pictures of the HTML are no attachments
         try:
             email.send()
         except SMTPRecipientsRefused as refused:
@@ -88,6 +92,23 @@ def smtp_options(url: str) -> dict[str, Any]:
     }
 
 
+def images_of(parts: Sequence[NoticePart]) -> list[MIMEImage]:
+    """The pictures that a page of these parts shows."""
+    images = []
+    for part in parts[:MOST_PARTS]:
+        if part.picture:
+            image = MIMEImage(part.picture.png, "png")
+            image["Content-ID"] = f"<{image_id(part.picture)}>"
+            image.add_header("Content-Disposition", "inline", filename="chart.png")
+            images.append(image)
+    return images
+
+
+def image_id(picture: Picture) -> str:
+    """By which the HTML of a mail names a picture that the mail brings."""
+    return f"{blake2s(picture.png, digest_size=16).hexdigest()}@assay"
+
+
 # A message as HTML for mail readers: no scripts, no pictures from elsewhere, styles on each element.
 
 FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif"
@@ -108,7 +129,7 @@ def page_of(parts: Sequence[NoticePart]) -> str:
     more = f"<p>and {len(parts) - MOST_PARTS} more</p>" if len(parts) > MOST_PARTS else ""
     cards = (
         card(
-            f"{title(part.title)}{_body(part.text)}{buttons(part.links.items())}",
+            f"{title(part.title)}{_body(part.text)}{_image(part.picture)}{buttons(part.links.items())}",
             colour=COLOURS.get(str(part.facts.get("event")), QUIET),
         )
         for part in parts[:MOST_PARTS]
@@ -146,6 +167,14 @@ def buttons(links: Iterable[tuple[str, str]]) -> str:
         if url.startswith(("https://", "http://"))
     ]
     return "".join(anchors)
+
+
+def _image(picture: Picture | None) -> str:
+    """A picture that the mail brings; its words where a reader shows none."""
+    if picture is None:
+        return ""
+    style = "display:block;width:100%;max-width:480px;height:auto;margin:8px 0"
+    return f'<img src="cid:{image_id(picture)}" alt="{escape(picture.text)}" width="480" style="{style}">'
 
 
 def _body(text: str) -> str:

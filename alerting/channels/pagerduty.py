@@ -33,6 +33,7 @@ class PagerDutyChannel(NamedChannel):
 
     name = "pagerduty"
     setting = "ASSAY_PAGERDUTY_KEYS"
+    has_pictures = True
     address_form = "write the name of a key in ASSAY_PAGERDUTY_KEYS"
 
     def takes(self, event: str) -> bool:
@@ -56,6 +57,8 @@ class PagerDutyChannel(NamedChannel):
                     **({"class": facts["category"]} if "category" in facts else {}),
                     "custom_details": {"text": part.text[:LONGEST_DETAIL]},
                 }
+                if part.picture and part.picture.url:
+                    event["images"] = [{"src": part.picture.url, "alt": part.picture.text}]
                 event["links"] = [{"href": url, "text": name} for name, url in part.links.items()]
             answer = self.calls.post(self.url, {"routing_key": key, "client": "Assay", **event})
             if not 200 <= answer.status < 300:

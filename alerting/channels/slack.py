@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import structlog
+
 from .base import Channel, ChannelMessage, JsonCalls, NoticePart, TransportError, read, wait_of
+
+log = structlog.get_logger(__name__)
 
 # A message as Slack's blocks, within its limits; all that comes from data stands where Slack reads no markup.
 #
@@ -15,6 +19,7 @@ MOST_BLOCKS = 50
 LONGEST_HEADER = 150
 LONGEST_TEXT = 3000
 LONGEST_URL = 3000
+LONGEST_ALT = 2000
 LONGEST_FALLBACK = 3000  # the text that notifications show
 BLOCKS_OF_A_PART = 4
 
@@ -22,7 +27,7 @@ Block = dict[str, Any]
 
 
 def blocks_of(parts: Sequence[NoticePart]) -> list[Block]:
-    """A header, the text and buttons for each notice; what does not fit is counted in a last line."""
+    """A header, the text, a picture and buttons for each notice; what does not fit is counted in a last line."""
     most = MOST_BLOCKS // BLOCKS_OF_A_PART
     visible_parts = parts if len(parts) <= most else parts[: most - 1]
     blocks: list[Block] = []
@@ -31,6 +36,9 @@ def blocks_of(parts: Sequence[NoticePart]) -> list[Block]:
         blocks.append({"type": "header", "text": header})
         if part.text.strip():
             blocks.append(_literal(part.text.strip()))
+        if part.picture and part.picture.url:
+            words = cut(part.picture.text, LONGEST_ALT)
+            blocks.append({"type": "image", "image_url": part.picture.url, "alt_text": words})
         if buttons := [
             {
                 "type": "button",
@@ -107,14 +115,27 @@ class SlackChannel(Channel):
     setting = "ASSAY_SLACK_TOKEN"
     address_form = 'write "#channel" in quotes, or the id of a channel or a person such as C0123456789'
     edits = True
+    has_pictures = True
 
     def reaches(self, recipient: str) -> bool:
         """Whether it is ``#channel``, or an id of a channel or a person."""
         return bool(PLACE.fullmatch(recipient))
 
     def send(self, message: ChannelMessage) -> str:
-        """Post, or change the earlier message and say in its thread what must be heard. Where it lives: ``C1/1.2``."""
-        content = {"text": fallback(message.parts), "blocks": blocks_of(message.parts)}
+        """Post, or change the earlier message and say in its thread what must be heard. Where it lives: ``C1/1.2``.
+
+        Slack refuses a message with a picture that it cannot fetch; it goes out without.
+        """
+        try:
+            return self._tell(message, message.parts)
+        except SlackRefusal as refusal:
+            if refusal.code != "invalid_blocks" or not any(part.picture for part in message.parts):
+                raise
+            log.warning("slack cannot fetch the chart", key=message.key, mend="let it reach ASSAY_PUBLIC_URL")
+            return self._tell(message, [replace(part, picture=None) for part in message.parts])
+
+    def _tell(self, message: ChannelMessage, parts: Sequence[NoticePart]) -> str:
+        content = {"text": fallback(parts), "blocks": blocks_of(parts)}
         if not message.earlier:
             return self._post({"channel": message.to, **content})
         place, _, ts = message.earlier.partition("/")

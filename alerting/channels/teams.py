@@ -28,6 +28,7 @@ class TeamsChannel(NamedChannel):
     name = "teams"
     setting = "ASSAY_TEAMS_URLS"
     address_form = "write the name of a URL in ASSAY_TEAMS_URLS"
+    has_pictures = True
 
     def send(self, message: ChannelMessage) -> str:
         """Post one card."""
@@ -49,6 +50,8 @@ def message_of(parts: Sequence[NoticePart]) -> dict[str, Any]:
     for part in parts:
         items: list[dict[str, Any]] = [_literal(part.title, weight="Bolder", size="Medium")]
         items += [_literal(line) for line in part.text[:LONGEST_TEXT].splitlines() if line.strip()]
+        if part.picture and part.picture.url:
+            items.append({"type": "Image", "url": part.picture.url, "altText": part.picture.text})
         urls = {name: url for name, url in part.links.items() if url.startswith(("https://", "http://"))}
         if actions := [{"type": "Action.OpenUrl", "title": name, "url": url} for name, url in urls.items()]:
             items.append({"type": "ActionSet", "actions": actions})

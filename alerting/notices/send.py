@@ -13,8 +13,9 @@ from typing import Any
 
 import structlog
 from django.db.models import Exists, OuterRef, Q
+from django.utils.module_loading import import_string
 
-from alerting.channels import ChannelMessage, NoticePart, TransportError, channel
+from alerting.channels import Channel, ChannelMessage, NoticePart, Picture, TransportError, channel
 from alerting.models import Notice, Post
 from assay import clock
 from assay.models import Tallied
@@ -31,6 +32,8 @@ MOST_FAILURES = 10
 FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(hours=1)
 BATCH = 40
+MOST_PICTURES = 3  # of a message, as each takes a moment to draw
+CHART = "web.pages.incident_chart.picture_for"  # a name, as in the flow: pages and messages show one chart
 HEARD = frozenset(  # though the message is only changed
     {Event.ALSO_FAILS, Event.RECOVERED, Event.WITHDRAWN, Event.ASSIGNED}
 )
@@ -112,7 +115,7 @@ def deliver(rows: Sequence[Notice]) -> TransportError | None:
     key = message_key(row.key for row in rows)
     try:
         if not through.edits:
-            through.send(_message(key, rows))
+            through.send(_message(through, key, rows))
             return None
         posts = Post.objects.filter(channel=rows[0].channel, recipient=rows[0].recipient)
         alerts = {row.alert_id for row in rows} - {None}
@@ -121,14 +124,14 @@ def deliver(rows: Sequence[Notice]) -> TransportError | None:
         for row in rows:
             by_place[places.get(row.alert_id or 0, "")].append(row)
         for place, new in sorted(by_place.items()):
-            if now_at := through.send(_changed_message(key, new, place)):
+            if now_at := through.send(_changed_message(through, key, new, place)):
                 remember(new, place, now_at)
     except TransportError as error:
         return error
     return None
 
 
-def _changed_message(key: str, new: Sequence[Notice], place: str) -> ChannelMessage:
+def _changed_message(through: Channel, key: str, new: Sequence[Notice], place: str) -> ChannelMessage:
     """The newest notice of each alert of a message, in the order of alerts, and all that are of none.
 
     What was sent before of the alerts that share the message is in it too; a late notice changes nothing.
@@ -141,10 +144,12 @@ def _changed_message(key: str, new: Sequence[Notice], place: str) -> ChannelMess
         rows += before.exclude(pk__in=[row.pk for row in new])
     newest = {row.alert_id or -row.pk: row for row in sorted(rows, key=attrgetter("pk"))}
     reply = "; ".join(row.subject for row in new if row.event in HEARD)
-    return _message(key, [newest[number] for number in sorted(newest)], place, reply)
+    return _message(through, key, [newest[number] for number in sorted(newest)], place, reply)
 
 
-def _message(key: str, rows: Sequence[Notice], place: str = "", reply: str = "") -> ChannelMessage:
+def _message(through: Channel, key: str, rows: Sequence[Notice], place: str = "", reply: str = "") -> ChannelMessage:
+    newest = {row.alert_id: row.pk for row in rows if row.alert_id} if through.has_pictures else {}
+    pictured = list(newest.values())[:MOST_PICTURES]
     text = digest([Message(title=row.subject, body=row.body) for row in rows])
     return ChannelMessage(
         key=f"{key}:{blake2s(place.encode(), digest_size=4).hexdigest()}" if place else key,
@@ -154,12 +159,28 @@ def _message(key: str, rows: Sequence[Notice], place: str = "", reply: str = "")
         body=text.body,
         facts=tuple({"key": row.key, **row.facts} for row in rows),
         parts=tuple(
-            NoticePart(title=row.subject, body=row.body, facts={"event": row.event, **row.facts}) for row in rows
+            NoticePart(
+                title=row.subject,
+                body=row.body,
+                facts={"event": row.event, **row.facts},
+                picture=_picture(row) if row.pk in pictured else None,
+            )
+            for row in rows
         ),
         html=rows[0].html if len(rows) == 1 else "",
         earlier=place,
         reply=reply,
     )
+
+
+def _picture(row: Notice) -> Picture | None:
+    """The chart of what a notice is about, as it is now; one that cannot be drawn holds no message back."""
+    try:
+        picture: Picture | None = import_string(CHART)(row.alert_id, row.recipient)
+        return picture
+    except Exception:
+        log.exception("chart cannot be drawn", alert=row.alert_id)
+        return None
 
 
 def remember(rows: Sequence[Notice], place: str, now_at: str) -> None:

@@ -36,8 +36,8 @@ POST_ONLY = {
     "language",
     "logout",
 }
-# What messages bear, signed; tests/integration/web/test_answers.py asks.
-OF_MESSAGES = {"answer/<str:token>"}
+# What messages bear, signed; tests/integration/web/test_answers.py and alerting/test_pictures.py ask.
+OF_MESSAGES = {"answer/<str:token>", "charts/<str:token>.png"}
 # Answers 404 for a dataset of which nobody has asked; tests/integration/web/test_suggestions.py asks.
 OF_SOME = {"/api/v1/suggestions/reading"}
 # Asks for a test or for an assertion of a dataset, which no schema says; tests/integration/web/test_backtests.py asks.

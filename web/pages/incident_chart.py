@@ -9,16 +9,22 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from hashlib import blake2s
 
+from django.core import signing
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
-from django.utils.translation import gettext
+from django.utils.translation import gettext, override
 
+from alerting.alerts.texts import LIFE
+from alerting.channels import Picture
 from alerting.models import Notice, Standing
 from alerting.state import LOG
 from assay import clock
-from assay.access import Action
-from assay.charts.drawing import Mark, draw
+from assay.access import Action, may_read
+from assay.accounts import person_called
+from assay.catalog.selectors import owned
+from assay.charts.drawing import WIDE, Chart, Mark, draw
+from assay.config import config
 from assay.models import DataTest
 from assay.time.windows import zone
 from execution_engine.language.serialise import from_json
@@ -35,6 +41,8 @@ from .page_policy import PageMessage, Zoom, demand, page
 GOOD_WINDOWS = 14  # before the first bad one that are drawn
 MOST_RERUNS = 10  # that are marked, the newest
 MOST = 200  # of its bad windows, the newest
+IN_MESSAGES = 480  # pixels: a phone shows it at two thirds of that
+SALT = "web.pages.incident_chart"
 
 
 def worst_test(incident: Incident) -> tuple[DataTest, Sequence[datetime]] | None:
@@ -68,10 +76,10 @@ class IncidentSeries:
         """For the page."""
         return plot_of(self.results, self.unit, title=self.title, zone=self.zone, period=self.period, marks=self.marks)
 
-    def picture(self, title: str) -> str:
-        """For who has no style sheet: SVG with its colours and a title above."""
-        whole = chart_of(self.results, self.unit, title=title, zone=self.zone, period=self.period, marks=self.marks)
-        return draw(whole, key="incident", is_picture=True)
+    def chart(self, incident: Incident) -> Chart:
+        """For where no page is around it: its title says what it is of."""
+        title = f"{incident.dataset.full_name}: {plain(incident.category)} #{incident.pk}"
+        return chart_of(self.results, self.unit, title=title, zone=self.zone, period=self.period, marks=self.marks)
 
 
 def series_of(incident: Incident, veil: Veil, now: datetime) -> IncidentSeries | None:
@@ -122,6 +130,18 @@ def marks_of(incident: Incident, test: DataTest) -> list[Mark]:
     return marks
 
 
+def svg_of(chart: Chart, width: float = WIDE) -> str:
+    """The SVG with its colours and its title in it."""
+    return draw(chart, key="incident", width=width, is_picture=True)
+
+
+def png_of(svg: str) -> bytes:
+    """The picture of an SVG."""
+    from assay.charts.picture import picture_of  # with it the renderer, for what asks for a picture
+
+    return picture_of(svg)
+
+
 @page
 def chart_file(request: HttpRequest, pk: int, form: str) -> HttpResponse:
     """The chart as a file for whoever may read the page; asked again with its ETag, only that it has not changed."""
@@ -133,15 +153,46 @@ def chart_file(request: HttpRequest, pk: int, form: str) -> HttpResponse:
     series = series_of(incident, Veil(now), now)
     if series is None:
         raise Http404(PageMessage(gettext("No test has found incident %(id)s: there is nothing to draw.") % {"id": pk}))
-    svg = series.picture(f"{incident.dataset.full_name}: {plain(incident.category)} #{incident.pk}")
+    svg = svg_of(series.chart(incident))
     etag = f'"{blake2s(svg.encode(), digest_size=8).hexdigest()}-{form}"'
     if (unchanged := get_conditional_response(request, etag=etag)) is not None:
         return unchanged
-    if form == "png":
-        from assay.charts.picture import picture_of  # with it the renderer, for what asks for a picture
-
-        body, media_type = picture_of(svg), "image/png"
-    else:
-        body, media_type = svg.encode(), "image/svg+xml"
+    body, media_type = (png_of(svg), "image/png") if form == "png" else (svg.encode(), "image/svg+xml")
     headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization, Cookie, Accept-Language"}
     return HttpResponse(body, content_type=media_type, headers=headers)
+
+
+# The chart in messages: mails bring it, and services fetch it without a login, at an address that only we can make.
+
+
+def picture_for(alert: int, recipient: str) -> Picture | None:
+    """The chart of an alert's incident, for a recipient who may read its values; None where there is nothing to see.
+
+    A service can fetch it for a week where ``ASSAY_PUBLIC_URL`` begins with https, as it takes no other pictures.
+    """
+    incident = Incident.objects.select_related("dataset", "alert").filter(alert=alert).first()
+    if incident is None or not may_read(person_called(recipient), owned(incident.dataset)):
+        return None
+    now, base = clock.now(), config().public_url.rstrip("/")
+    with override("en"):  # whatever the language of whoever caused the message
+        series = series_of(incident, Veil(now), now)
+        if series is None or all(result.value is None for result in series.results):
+            return None
+        chart = series.chart(incident)
+    address = f"{base}/charts/{signing.dumps([alert, recipient], salt=SALT)}.png"
+    return Picture(
+        png=png_of(svg_of(chart, IN_MESSAGES)),
+        text=f"{chart.title}. {chart.description}".strip(),
+        url=address if base.startswith("https://") else "",
+    )
+
+
+def sent_chart(request: HttpRequest, token: str) -> HttpResponse:
+    """The chart of a message that was sent in the last week, for whoever has its address."""
+    try:
+        alert, recipient = signing.loads(token, salt=SALT, max_age=LIFE)
+    except signing.BadSignature:
+        raise Http404("not signed by us, or too old") from None
+    if (picture := picture_for(alert, recipient)) is None:
+        raise Http404("nothing to draw, or not for this recipient any more")
+    return HttpResponse(picture.png, content_type="image/png")

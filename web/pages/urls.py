@@ -65,6 +65,7 @@ urlpatterns: list[URLPattern] = [
     path("incidents/<int:pk>", incident.incident_page, name="incident"),
     re_path(r"^incidents/(?P<pk>\d+)/chart\.(?P<form>svg|png)$", incident_chart.chart_file, name="incident-chart"),
     re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(incident.ACTIONS)})$", incident.act, name="incident-action"),
+    path("charts/<str:token>.png", incident_chart.sent_chart, name="sent-chart"),
     path("answer/<str:token>", notices.answer_page, name="answer"),
     path("reports", reports.reports_page, name="reports"),
     re_path(rf"^reports/(?P<pk>\d+)/(?P<action>{'|'.join(reports.ACTIONS)})$", reports.decide, name="report-action"),

@@ -150,7 +150,9 @@ def draw(chart: Chart, *, key: str, width: float = WIDE, height: float = HEIGHT,
     parts: list[str] = []
     if is_picture:
         parts = [f'<rect {PICTURE["paper"]} width="{_n(width)}" height="{_n(height)}"/>']
-        parts.append(f'<text {PICTURE["name"]} x="8" y="20">{escape(chart.title, quote=False)}</text>')
+        ends = (f"…{chart.title[at:]}" if at else chart.title for at in range(len(chart.title)))
+        title = next((text for text in ends if text_width(text, FONT) <= width - 16), "")  # what tells it apart is last
+        parts.append(f'<text {PICTURE["name"]} x="8" y="20">{escape(title, quote=False)}</text>')
     if frame:
         points = _thinned(chart.points, frame)
         tints, dashes = _bounds(points, frame)

@@ -20,6 +20,7 @@ class SlackWorkspace:
 
     url: str = ""
     channels: frozenset[str] = frozenset({"#trips", "C0TRIPS01"})
+    fetches: bool = True  # whether it reaches the addresses of images
     messages: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     posts: list[dict[str, Any]] = field(default_factory=list)
     updates: list[dict[str, Any]] = field(default_factory=list)
@@ -33,7 +34,7 @@ class SlackWorkspace:
             return refused("invalid_auth")
         if method == "auth.test":
             return 200, {"ok": True, "team": "trial"}, {}
-        if wrong := wrong_blocks(fields.get("blocks", [])):
+        if wrong := wrong_blocks(fields.get("blocks", []), fetches=self.fetches):
             return 200, {"ok": False, "error": "invalid_blocks", "errors": wrong}, {}
         if not fields.get("text") and not fields.get("blocks"):
             return refused("no_text")
@@ -64,7 +65,7 @@ def refused(code: str) -> Reply:
 
 
 # https://docs.slack.dev/reference/block-kit/blocks, read 2026-11
-def wrong_blocks(blocks: list[dict[str, Any]]) -> list[str]:
+def wrong_blocks(blocks: list[dict[str, Any]], *, fetches: bool) -> list[str]:
     """What breaks the documented limits."""
     wrong = [] if len(blocks) <= 50 else ["more than 50 blocks"]
     for block in blocks:
@@ -79,6 +80,11 @@ def wrong_blocks(blocks: list[dict[str, Any]]) -> list[str]:
                     wrong.append("a run of rich text that is not text")
                 if sum(len(run["text"]) for run in runs) > 3000 or not all(run["text"] for run in runs):
                     wrong.append("a rich text of 1 to 3000 characters")
+            case "image":
+                if not fetches or not block["image_url"].startswith("https://") or len(block["image_url"]) > 3000:
+                    wrong.append("downloading image failed")
+                if not 1 <= len(block["alt_text"]) <= 2000:
+                    wrong.append("an image has a text of 1 to 2000 characters")
             case "actions":
                 if not 1 <= len(block["elements"]) <= 25:
                     wrong.append("actions are 1 to 25")
