@@ -23,7 +23,8 @@ class Audience(StrEnum):
 
 def audience_of_unknown(reason: Reason | None, *, freshness_broken: bool) -> Audience:
     """Who hears of an UNKNOWN with this cause; None, a run that gave nothing at all, is the platform's own fault."""
-    if reason in (Reason.NOT_DUE, Reason.WARMING_UP) or (reason is Reason.NO_DATA and freshness_broken):
+    says_late = freshness_broken and reason in (Reason.NO_DATA, Reason.UNDEFINED)  # a share of no rows is null
+    if says_late or reason in (Reason.NOT_DUE, Reason.WARMING_UP):
         return Audience.NOBODY
     return Audience.ON_CALL if reason is None or reason in TRANSIENT else Audience.OWNER
 

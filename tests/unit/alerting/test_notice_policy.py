@@ -161,7 +161,18 @@ def test_every_row_has_its_own_key_and_a_reason_unless_it_is_sent(closed_at: flo
 
 def test_the_texts_that_users_and_keys_carry_are_these() -> None:
     assert [event.value for event in Event] == [
-        *("opened", "also fails", "downstream", "recovered", "withdrawn", "updated", "unknown", "known again", "gaps"),
+        *(
+            "opened",
+            "also fails",
+            "downstream",
+            "followed",
+            "recovered",
+            "withdrawn",
+            "updated",
+            "unknown",
+            "known again",
+            "gaps",
+        ),
         *("reported", "overridden", "platform", "progress", "acknowledged", "digest", "assigned"),
     ]
     assert [step.value for step in NoticeStep] == ["send", "wait", "suppress"]
@@ -343,6 +354,8 @@ def test_each_set_of_new_tests_has_a_key_of_its_own() -> None:
         (Reason.UNKNOWN_COLUMN, True, Audience.OWNER),
         (Reason.NO_DATA, False, Audience.ON_CALL),
         (Reason.NO_DATA, True, Audience.NOBODY),
+        (Reason.UNDEFINED, False, Audience.OWNER),
+        (Reason.UNDEFINED, True, Audience.NOBODY),
         (Reason.WARMING_UP, False, Audience.NOBODY),
         (Reason.NOT_DUE, False, Audience.NOBODY),
     ],
