@@ -86,6 +86,26 @@ class SliceSearch(Claimable):
         return f"search for the slice behind standing {self.standing_id}"
 
 
+class SliceTrial(Claimable):
+    """Whether a broken value would hold, were the slices behind what may have caused it as usual: once for a result."""
+
+    standing = models.ForeignKey(Standing, models.CASCADE, related_name="trials")
+    search = models.ForeignKey(SliceSearch, models.CASCADE, related_name="trials")  # of what may have caused it
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    datacenter = models.CharField(max_length=60)  # where its files are read
+    requested_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: it waits, or is under way
+    holds = models.BooleanField(null=True)  # null: not known yet, or the rows do not say it
+    reason = models.TextField(blank=True)
+    columns = models.JSONField(default=list)  # of the slices
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("standing", "search", "run"), name="one_trial_per_result")]
+
+    def __str__(self) -> str:
+        return f"trial of standing {self.standing_id} without the slices of {self.search_id}"
+
+
 class Flip(Windowed, Claimable):
     """A change of a standing's state or waiver; the incident manager handles each once."""
 
@@ -117,6 +137,7 @@ class Alert(Claimable):
     root_cause = models.TextField(blank=True)
     working = models.CharField(max_length=250, blank=True)  # who works on it, or is asked to, as a sentence
     cause = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="effects")
+    evidence = models.JSONField(default=list)  # of a value: what may have caused it, whether it did, and why
     inhibited_at = models.DateTimeField(null=True, blank=True)
     release_after = models.DateTimeField(null=True, blank=True)  # only a broken result measured later releases it
     told_at = models.DateTimeField(null=True, blank=True)

@@ -13,6 +13,7 @@ from alerting.alerts.services import (
     update_alert,
     wake,
 )
+from alerting.alerts.texts import evidence_of
 from alerting.notices.operators import look_after_scheduler, report_gap, tell_of_pull
 from alerting.notices.send import send_due
 from alerting.notices.services import UnableToSilence, ask, end_silence, silence, silences_of, tell
@@ -28,3 +29,4 @@ from alerting.standings.refold import after_check, is_checked, last_cost, put_of
 
 from .emissions import emit_due
 from .slices import explain_due, explanation_of, search_worst
+from .trials import weigh_due

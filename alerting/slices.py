@@ -3,9 +3,9 @@
 Nothing waits for a search: a notice that is written before its end does without it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.db.models import F, Q
@@ -15,7 +15,7 @@ from assay import clock
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import sensitive_columns
-from assay.models import Category, Dataset, Scope
+from assay.models import Category, Dataset, LineageEdge, Scope
 from assay.queue.claims import attempt, claim, finish, heartbeat, log_ids
 from assay.queue.flow import stage
 from assay.time.windows import Window
@@ -27,8 +27,11 @@ from execution_engine.selectors import excluded_windows
 from execution_engine.slices.result import SearchStatus, as_json, not_searched, without_slices
 from execution_engine.storage import engine_of, part_of, table_of
 
-from .models import Alert, SliceSearch, Standing
+from .models import Alert, SliceSearch, SliceTrial, Standing
 from .state import State
+
+if TYPE_CHECKING:
+    from execution_engine.slices.rules import Subject
 
 log = structlog.get_logger(__name__)
 
@@ -57,63 +60,101 @@ def search_worst(alert: Alert, now: datetime) -> None:
 
 def explain_due(datacenter: str | None = None) -> int:
     """Work one search, of one datacenter or of any; how many were worked."""
+
+    def search(row: SliceSearch) -> dict[str, Any]:
+        return attempt_search(row, lambda: _explain_window(row.standing, row.datacenter), not_searched)
+
+    def end(row: SliceSearch, now: datetime, result: dict[str, Any]) -> None:
+        finish(row, ended_at=now, result=result)
+        if result["slices"]:  # what is broken below may be tried without them
+            below = LineageEdge.objects.filter(upstream=row.standing.data_test.dataset_id).values("downstream")
+            decide_untold(Q(dataset__in=below), now)
+
+    return work_searches("explain", datacenter, search, end)
+
+
+def work_searches(
+    name: str,
+    datacenter: str | None,
+    search: Callable[[Any], dict[str, Any]],
+    end: Callable[[Any, datetime, dict[str, Any]], None],
+) -> int:
+    """Work one row of a stage that reads data, of one datacenter or of any; how many were worked."""
     now = clock.now()
     place: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
-    rows = claim(stage("explain"), now=now, limit=1, **place)
+    rows = claim(stage(name), now=now, limit=1, **place)
     for row in rows:
-        with bound_contextvars(**log_ids("explain", row)):
+        with bound_contextvars(**log_ids(name, row)):
             with heartbeat(row):
-                result = _search(row)  # outside any transaction: it may take a minute
-            attempt("explain", row, now, lambda row, now, result=result: finish(row, ended_at=now, result=result))  # type: ignore[misc]
+                result = search(row)  # outside any transaction: it may take a minute
+            attempt(name, row, now, lambda row, now, result=result: end(row, now, result))  # type: ignore[misc]
     return len(rows)
 
 
-def _search(row: SliceSearch) -> dict[str, Any]:
-    """What is known of the slice, as JSON; whatever goes wrong is a reason, as an incident does without it."""
+def decide_untold(condition: Q, now: datetime) -> None:
+    """Decide again about open alerts that were told to nobody yet."""
+    Alert.objects.filter(condition, closed_at__isnull=True, told_at__isnull=True).update(next_notice_at=now)
+
+
+def attempt_search(
+    row: SliceSearch | SliceTrial, search: Callable[[], dict[str, Any]], unable: Callable[..., dict[str, Any]]
+) -> dict[str, Any]:
+    """What is found; whatever goes wrong is a reason for ``unable``, as an incident does without it."""
+    from execution_engine.slices.reading import UnableToSearch
+
     if row.attempts > MOST_TRIES:
-        return not_searched(f"{MOST_TRIES} workers were lost while they looked")
+        return unable(f"{MOST_TRIES} workers were lost while they looked")
     try:
-        return _explain_window(row.standing, row.datacenter)
+        return search()
+    except UnableToSearch as error:
+        return unable(str(error), error.left_out)
     except UnableToUseLocation as error:
-        return not_searched(f"the data may not be read: {error}"[:500])
+        return unable(f"the data may not be read: {error}"[:500])
     except Exception as error:
         log.exception("slices cannot be searched", of=str(row))
-        return not_searched(f"the data cannot be read ({type(error).__name__}): the log of the worker says more")
+        return unable(f"the data cannot be read ({type(error).__name__}): the log of the worker says more")
 
 
 def _explain_window(standing: Standing, datacenter: str) -> dict[str, Any]:
+    from execution_engine.slices.reading import explain_part
+
+    engine, table, part, past, subject = parts_of(standing, datacenter)
+    sensitive = sensitive_columns(standing.data_test.dataset)
+    return as_json(explain_part(engine, table, part, past, subject, sensitive=sensitive), subject.spec)
+
+
+def parts_of(standing: Standing, datacenter: str) -> "tuple[Engine, Table, Part, list[Part], Subject]":
+    """Where a broken window and sound ones like it before it are read, and what broke. Raises UnableToSearch."""
     # with them scipy and pyarrow, for which no gate should wait
     from execution_engine.attribution import FEWEST_DAYS
-    from execution_engine.slices.reading import UnableToSearch, explain_part
+    from execution_engine.slices.reading import UnableToSearch
     from execution_engine.slices.rules import UNKNOWN_SUBJECT, subject_of
 
     test, dataset, window = standing.data_test, standing.data_test.dataset, standing.window
     partitioning = dataset.partitioning
     if dataset.business_metric is not None:
-        return not_searched("a business metric has no rows of its own")
+        raise UnableToSearch("a business metric has no rows of its own")
     if partitioning is None or test.scope == Scope.TABLE or partitioning.tile(window, 1) is None:
-        return not_searched("what broke is no single partition, and so has no past like it")
+        raise UnableToSearch("what broke is no single partition, and so has no past like it")
     findings = standing.last_run.findings if standing.last_run else {}
     misses_rows = test.category in OF_MISSING_ROWS
     subject = subject_of(from_json(standing.revision.tree), findings, misses_rows=misses_rows)
     if subject is None:
-        return not_searched(UNKNOWN_SUBJECT)
+        raise UnableToSearch(UNKNOWN_SUBJECT)
     replica = replica_of(dataset, datacenter)
     if replica is None:
-        return not_searched(f"the table has no replica in {datacenter} any more")
+        raise UnableToSearch(f"the table has no replica in {datacenter} any more")
     table, engine = table_of(dataset, replica), engine_of(replica)
     part = part_of(dataset, window, engine, table)
     if engine.fingerprint(table, part) == NO_FILES:
-        return not_searched("the window has no files, so that all of its rows are gone")
+        raise UnableToSearch("the window has no files, so that all of its rows are gone")
     past, gone = _past_parts(standing, engine, table)
     if len(past) < FEWEST_DAYS:
         more = f" ({gone} more have no files)" if gone else ""
-        return not_searched(f"{len(past)} like windows of the past are sound and there{more}, fewer than {FEWEST_DAYS}")
-    try:
-        explanation = explain_part(engine, table, part, past, subject, sensitive=sensitive_columns(dataset))
-    except UnableToSearch as unable:
-        return not_searched(str(unable), unable.left_out)
-    return as_json(explanation, subject.spec)
+        raise UnableToSearch(
+            f"{len(past)} like windows of the past are sound and there{more}, fewer than {FEWEST_DAYS}"
+        )
+    return engine, table, part, past, subject
 
 
 def _past_parts(standing: Standing, engine: Engine, table: Table) -> tuple[list[Part], int]:

@@ -31,6 +31,12 @@ def explain(datacenter: str | None = None, **_: object) -> int:
     return services.explain_due(datacenter)
 
 
+@shared_task(name="alerting.tasks.weigh", ignore_result=True)
+def weigh(datacenter: str | None = None, **_: object) -> int:
+    """Try whether one value would hold without the slices of its cause, in one datacenter or in any."""
+    return services.weigh_due(datacenter)
+
+
 @shared_task(name="alerting.tasks.alert", ignore_result=True)
 def alert(**_: object) -> int:
     """Decide about the notices of alerts."""

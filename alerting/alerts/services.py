@@ -1,14 +1,14 @@
 """Alerts: opened and closed by their incidents, and whatever was told of them told on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
 
 from alerting.channels import channels
-from alerting.inhibition.rules import FRESHNESS, AlertAction, Decision, EffectTerms, Why, decide
+from alerting.inhibition.rules import FRESHNESS, AlertAction, Decision, EffectTerms, Why, decide, weigh_causes
 from alerting.inhibition.selectors import Around, around, decide_waiting, measured_at, usual_delay
 from alerting.models import Alert, Notice
 from alerting.notices.messages import IncidentText, Message, assigned, led_by, opened, renamed
@@ -25,6 +25,7 @@ from alerting.notices.services import (
 )
 from alerting.routes import routes
 from alerting.state import State
+from alerting.trials import request_trials
 from alerting.verdicts.evidence import of_the_past
 from assay.accounts import followers_at_once
 from assay.catalog.selectors import downstreams, slas
@@ -295,6 +296,7 @@ class AlertDecision:
     cause: Alert | None = None
     twin: Alert | None = None
     windows: frozenset[Window] = frozenset()  # that the twin has told of, and this tells of now
+    evidence: tuple[dict[str, Any], ...] = ()  # as the alert keeps it
 
 
 def decide_alert(alert: Alert, now: datetime) -> None:
@@ -306,6 +308,9 @@ def decide_alert(alert: Alert, now: datetime) -> None:
     decided = decide_now(alert, now)
     silent = decided.decision.action is not AlertAction.NOTIFY
     alert.cause = decided.cause or (None if decided.twin else alert.cause)
+    weighed = {row["alert"] for row in decided.evidence}
+    # what an earlier decision stood on stays, as its cause may be over by now
+    alert.evidence = [*(row for row in alert.evidence if row["alert"] not in weighed), *decided.evidence]
     waits_until = carry_out(alert, alert_facts(alert, decided.decision, twin=decided.twin), now)
     if decided.decision.why is Why.CAUSE_OUTLASTED and alert.cause is not None and alert.told_at is None:
         _update(alert.cause, alert, opened, text_of(alert.cause), now)
@@ -317,6 +322,7 @@ def decide_alert(alert: Alert, now: datetime) -> None:
     finish(
         alert,
         cause=alert.cause,
+        evidence=alert.evidence,
         release_after=alert.release_after,
         inhibited_at=(alert.inhibited_at or now) if silent else None,
         told_at=alert.told_at or (now if addressees(alert, OPENINGS) else None),
@@ -334,7 +340,10 @@ def decide_alert(alert: Alert, now: datetime) -> None:
 
 
 def decide_now(alert: Alert, now: datetime) -> AlertDecision:
-    """The decision by what is broken around an alert; one without a failing window of its own speaks for itself."""
+    """The decision by what is broken around an alert; one without a failing window of its own speaks for itself.
+
+    Of a value that was told to nobody yet, trials by the slices of what may have caused it are asked for.
+    """
     nearby = around(alert.dataset_id, now)
     effect = nearby.troubles.get((alert.dataset_id, alert.category))
     if effect is None:
@@ -343,6 +352,15 @@ def decide_now(alert: Alert, now: datetime) -> AlertDecision:
     if failed and alert.told_at is None and len(of_the_past(failed)) == len(failed):
         return AlertDecision(decision=Decision(action=AlertAction.INHIBIT, why=Why.OF_THE_PAST))
     troubles = nearby.troubles.values()
+    weighed = weigh_causes(effect, troubles, nearby.upstreams)
+    evidence = tuple(
+        {"alert": cause.pk, **asdict(result)}
+        for id_, result in weighed.items()
+        if (cause := nearby.alert(id_)) is not None
+    )
+    if weighed and alert.told_at is None:
+        places = (place for place, trouble in nearby.troubles.items() if trouble.id in weighed)
+        request_trials(failed, [row for place in places for row in nearby.standings[place]], now)
     decision = decide(effect, troubles, nearby.upstreams, terms(alert, nearby), now=now)
     twin = nearby.alert(decision.twin_id)
     if twin is not None:
@@ -351,13 +369,14 @@ def decide_now(alert: Alert, now: datetime) -> AlertDecision:
         is_new = alert.category == FRESHNESS and alert.cause_id != twin.pk
         twin = twin if addressees(twin, OPENINGS) and (not is_new or notices.exists()) else None
     left = alert.inhibited_at is not None and alert.cause_id not in (None, twin.pk if twin else None)
-    if decision.why is Why.NO_CAUSE and left:
+    is_tried = any(result.columns and not result.explains for result in weighed.values())
+    if decision.why is Why.NO_CAUSE and left and not is_tried:
         # The cause has left these windows, though its own incident goes on elsewhere: this is how it ends for them.
         alert.release_after = now
         decision = decide(effect, troubles, nearby.upstreams, terms(alert, nearby), now=now)
     cause = nearby.alert(decision.cause_id) if decision.why in UNDER_A_CAUSE else None
     if twin is None or decision.action is not AlertAction.NOTIFY:
-        return AlertDecision(decision=decision, cause=cause)
+        return AlertDecision(decision=decision, cause=cause, evidence=evidence)
     # the windows whose rows are lost, or for freshness late
     late = (t for t in troubles if (t.dataset, t.category) == (effect.dataset, FRESHNESS))
     spots = (spot for trouble in late for spot in trouble.spots)

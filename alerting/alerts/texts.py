@@ -34,9 +34,9 @@ from alerting.state import State
 from alerting.titles import WorstResult, headline
 from alerting.verdicts.evidence import is_hidden
 from assay import clock
-from assay.access import may_read
+from assay.access import may_read, readers_of
 from assay.accounts import person_called
-from assay.catalog.selectors import by_names, downstreams, owned
+from assay.catalog.selectors import by_names, downstreams, owned, sensitive_columns
 from assay.config import config
 from assay.models import DataTest, Origin, Scope
 from assay.time.windows import partition_name
@@ -138,6 +138,11 @@ def text_of(alert: Alert) -> IncidentText:
         root_cause=alert.root_cause,
         working=alert.working,
         slices=_slices(standings, veil),
+        apart=tuple(
+            f"{row['category']} of {row['dataset']}: {row['reason']}"
+            for row in evidence_of(alert, veil)
+            if not row["explains"]
+        ),
         url=f"{config().public_url}/datasets/{dataset.full_name}",
     )
     if windows:
@@ -280,6 +285,26 @@ def effects(alert: Alert) -> list[Alert]:
     """The open alerts that stay silent because of this one."""
     alerts = Alert.objects.filter(cause=alert, closed_at__isnull=True, inhibited_at__isnull=False)
     return list(alerts.select_related("dataset").order_by("pk"))
+
+
+def evidence_of(alert: Alert, veil: Veil) -> list[dict[str, Any]]:
+    """What might explain a value, whether it does, and why, with the alert of each.
+
+    Why is told only where all who may read the value may read what might explain it, and nothing of both is hidden.
+    """
+    causes = Alert.objects.select_related("dataset").in_bulk([row["alert"] for row in alert.evidence])
+    readers, rows = readers_of(owned(alert.dataset)), []
+    hides = bool(causes) and any(is_hidden(standing, veil) for standing in failing(alert))
+    for row in alert.evidence:
+        if cause := causes.get(row["alert"]):
+            others = readers_of(owned(cause.dataset))
+            may_read = others is None or (readers is not None and readers <= others)
+            sensitive = sensitive_columns(alert.dataset) | sensitive_columns(cause.dataset)
+            is_told = may_read and not hides and sensitive.isdisjoint(map(str.casefold, row["columns"]))
+            is_told = is_told and not any(is_hidden(standing, veil) for standing in failing(cause))
+            shown = {"alert": cause, "dataset": cause.dataset.full_name, "category": cause.category}
+            rows.append(row | shown | {"reason": row["reason"] if is_told else HIDDEN})
+    return rows
 
 
 def _window(row: Standing, veil: Veil) -> BrokenWindow:

@@ -1,7 +1,7 @@
 """Inhibition: whose notice stays silent because another trouble explains it, and until when."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from statistics import median
@@ -48,6 +48,18 @@ RULES = (
 )
 
 
+Place = tuple[str, str]  # dataset and category
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """Whether a cause explains a value, and why, as a clause; ``columns``: those by which its rows were tried."""
+
+    explains: bool
+    reason: str
+    columns: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spot:
     """A broken window in one datacenter; None is what home's tests find, which every datacenter shares."""
@@ -59,6 +71,7 @@ class Spot:
     size: Size = UNKNOWN_SIZE
     lost: bool = False  # of freshness: its rows do not come any more
     lost_at: datetime | None = None  # of freshness: when they will be lost, if nothing changes before
+    trials: Mapping[Place, Evidence] = field(default_factory=dict)  # of a value, by what may have caused it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +98,15 @@ class Trouble:
 
 
 def can_cause(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
-    """Whether some rule leads from the one to the other; to a value only where the cause is large enough for it."""
+    """Whether some rule leads from the one to the other; to a value only where the cause explains it."""
+    is_value = effect.category in VALUES
+    return is_led_to(cause, effect, upstreams) and not (
+        is_value and any(not weigh(cause, spot).explains for spot in effect.spots)
+    )
+
+
+def is_led_to(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
+    """Whether some rule leads from the cause to the effect."""
     is_same = cause.dataset == effect.dataset
     is_upstream = not is_same and cause.dataset in upstreams.get(effect.dataset, frozenset())
     late = cause if cause.category == FRESHNESS else effect
@@ -95,16 +116,57 @@ def can_cause(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset
         and (is_upstream if rule.is_upstream else is_same)
         and (rule.lost is None or late.is_lost is rule.lost)
         for rule in RULES
-    ) and (effect.category not in VALUES or all(_is_large_enough(cause, spot) for spot in effect.spots))
+    )
 
 
-def _is_large_enough(cause: Trouble, spot: Spot) -> bool:
-    """Whether the rows that the cause touches, in columns that the value reads, can have moved it so far."""
+def weigh(cause: Trouble, spot: Spot) -> Evidence:
+    """Whether a value would hold on the window without the cause.
+
+    What its rows tell decides. Where nobody has tried them, the cause must touch as many rows, in columns that the
+    value reads, as move it so far.
+    """
+    if trial := spot.trials.get((cause.dataset, cause.category)):
+        return trial
     touching = [own for own in cause.spots if own.size.touched and own.window.overlaps(spot.window)]
     columns = [own.size.columns for own in touching]
     named = frozenset[str]().union(*(names for names in columns if names is not None))
-    is_read = None in columns or all(group & named for group in spot.size.reads)
-    return bool(touching) and is_read and spot.size.moved <= touched_share(touching, spot.window) + ROUNDING
+    if not touching:
+        return Evidence(explains=False, reason="how many of its rows are wrong is not known")
+    if None not in columns and not all(group & named for group in spot.size.reads):
+        return Evidence(
+            explains=False, reason=f"what is wrong is {', '.join(sorted(named))}, which the value is not of"
+        )
+    touched = touched_share(touching, spot.window)
+    rows = f"{100 * touched:.3g} % of its rows are wrong or missing"
+    if spot.size.moved <= touched + ROUNDING:
+        return Evidence(explains=True, reason=f"{rows}, and {100 * spot.size.moved:.3g} % move the value so far")
+    least = "all of them" if spot.size.moved >= 1 else f"{100 * spot.size.moved:.3g} %"
+    return Evidence(explains=False, reason=f"{rows}, and it takes {least} to move the value so far")
+
+
+def weigh_causes(
+    effect: Trouble, troubles: Iterable[Trouble], upstreams: Mapping[str, frozenset[str]]
+) -> dict[int, Evidence]:
+    """Of each trouble that rules lead from to a value, by its id: whether it explains all failed windows that it meets.
+
+    Only direct ones: what explains a cause is said of that.
+    """
+    if effect.category not in VALUES:
+        return {}
+    results: dict[int, Evidence] = {}
+    for spot in failed_spots(effect):
+        for trouble in troubles:
+            cause = narrowed(trouble, spot) if trouble.id != effect.id else None
+            if cause and is_led_to(cause, effect, upstreams):
+                evidence = weigh(cause, spot)
+                if not evidence.explains or trouble.id not in results:
+                    results[trouble.id] = evidence
+    return results
+
+
+def failed_spots(trouble: Trouble) -> tuple[Spot, ...]:
+    """Its windows that failed; of one that only warns all of them."""
+    return tuple(spot for spot in trouble.spots if spot.failed) or trouble.spots
 
 
 def touched_share(spots: Iterable[Spot], window: Window) -> float:
@@ -308,9 +370,8 @@ def decide(
 ) -> Decision:
     """The decision for one failing alert: silent only where a cause explains every one of its failed spots."""
     troubles = tuple(troubles)
-    spots = tuple(spot for spot in effect.spots if spot.failed) or effect.spots
     decisions = []
-    for spot in spots:
+    for spot in failed_spots(effect):
         decision = _decide_by_cause(effect, spot, troubles, upstreams, terms, now)
         if decision.action is AlertAction.NOTIFY:
             same = twin(effect, spot, troubles)

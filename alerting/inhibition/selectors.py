@@ -1,7 +1,7 @@
 """What is broken around an alert, in the terms that inhibition decides by."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from alerting.models import Alert, Standing
+from alerting.models import Alert, SliceTrial, Standing
 from alerting.state import BROKEN, State
 from alerting.verdicts.evidence import spoilt_place
 from assay.catalog.selectors import lineage_above
@@ -23,7 +23,7 @@ from execution_engine.models import Measurement, Run, Watch
 from execution_engine.outcome import Outcome
 
 from . import rules
-from .rules import MISSING, Spot, Trouble, lost_at, stillness
+from .rules import MISSING, VALUES, Evidence, Place, Spot, Trouble, lost_at, stillness
 from .sizes import UNKNOWN_SIZE, BrokenResult, Size, size_of
 
 # What became of the rows that broken windows of freshness lack: late, lost, or to be brought by another table.
@@ -90,7 +90,6 @@ def broken_run(row: Standing) -> Run | None:
     return mine.order_by("-measured_at", "-pk").first()
 
 
-Place = tuple[int, str]  # dataset id and category
 USUAL_WINDOWS = 14
 
 
@@ -98,9 +97,9 @@ USUAL_WINDOWS = 14
 class Around:
     """The troubles of a dataset and of all its upstreams, and the lineage between them."""
 
-    troubles: dict[Place, Trouble]
-    standings: dict[Place, list[Standing]]
-    alerts: dict[Place, Alert]
+    troubles: dict[tuple[int, str], Trouble]  # by dataset id and category
+    standings: dict[tuple[int, str], list[Standing]]
+    alerts: dict[tuple[int, str], Alert]
     upstreams: dict[str, frozenset[str]]
 
     def alert(self, trouble_id: int | None) -> Alert | None:
@@ -117,9 +116,11 @@ def around(dataset_id: int, now: datetime) -> Around:
         data_test__dataset__in=reached, data_test__retired_at__isnull=True, state__in=BROKEN, waiver__isnull=True
     )
     homes = dict(Replica.objects.filter(dataset__in=reached, position=0).values_list("dataset_id", "datacenter"))
-    standings: dict[Place, list[Standing]] = defaultdict(list)
-    spots: dict[Place, list[Spot]] = defaultdict(list)
-    for row in rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk"):
+    standings: dict[tuple[int, str], list[Standing]] = defaultdict(list)
+    spots: dict[tuple[int, str], list[Spot]] = defaultdict(list)
+    joined = rows.select_related("data_test__dataset", "revision", "last_run").order_by("window_start", "pk")
+    trials = trials_of(joined)
+    for row in joined:
         test = row.data_test
         spot = Spot(
             window=row.window,
@@ -127,6 +128,7 @@ def around(dataset_id: int, now: datetime) -> Around:
             failed=row.state == State.FAIL,
             since=row.broken_since or row.since,
             size=size_of_run(broken_run(row), category=test.category, tree=row.revision.tree),
+            trials=trials.get(row.pk, {}),
         )
         standings[test.dataset_id, test.category].append(row)
         spots[test.dataset_id, test.category].append(spot)
@@ -153,6 +155,20 @@ def around(dataset_id: int, now: datetime) -> Around:
     return Around(troubles=troubles, standings=dict(standings), alerts=alerts, upstreams=upstreams)
 
 
+def trials_of(standings: Iterable[Standing]) -> dict[int, dict[Place, Evidence]]:
+    """What trials have shown of values, by standing and by what may have caused it; the newest of each."""
+    values = [row.pk for row in standings if row.data_test.category in VALUES]
+    if not values:
+        return {}
+    results: dict[int, dict[Place, Evidence]] = defaultdict(dict)
+    rows = SliceTrial.objects.filter(standing__in=values, holds__isnull=False).order_by("pk")
+    for row in rows.select_related("search__standing__data_test"):
+        cause = row.search.standing.data_test
+        evidence = Evidence(explains=bool(row.holds), reason=row.reason, columns=tuple(row.columns))
+        results[row.standing_id][str(cause.dataset_id), cause.category] = evidence
+    return results
+
+
 def closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
     """A dataset and all that feeds it, directly or not, by id."""
     dataset_ids, edge = {dataset_id}, [dataset_id]
@@ -166,8 +182,13 @@ def size_of_run(run: Run | None, *, category: str, tree: Any) -> Size:
     """How large the fault is that a broken run found; of unknown size without one."""
     if run is None or run.outcome != Outcome.BROKEN:
         return UNKNOWN_SIZE
+    return size_of(broken_result(run, category=category, tree=tree))
+
+
+def broken_result(run: Run, *, category: str, tree: Any) -> BrokenResult:
+    """What a broken run measured."""
     operands = {text: number(value) for text, value in run.operands.items()}
-    return size_of(BrokenResult(category=category, tree=from_json(tree), operands=operands, findings=run.findings))
+    return BrokenResult(category=category, tree=from_json(tree), operands=operands, findings=run.findings)
 
 
 def measured_at(rows: list[Standing], otherwise: datetime) -> datetime:

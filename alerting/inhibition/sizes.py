@@ -15,6 +15,8 @@ from execution_engine.language.past import EXPECTED, NOVEL
 from execution_engine.language.tree import Arithmetic, Assertion, By, History, Metric, Operator, operands, postorder
 from execution_engine.metrics.definitions.row_count import ROW_COUNT
 from execution_engine.metrics.registry import METRICS
+from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Outcome
 
 ROUNDING = 1e-9
 SHARE = "share"  # execution_engine.novelty.statistics.Shown: how people read a statistic that is a share
@@ -90,6 +92,24 @@ def size_of(result: BrokenResult) -> Size:
             moves = [_move_of_comparison(result, compared)]
     reads = tuple(move.reads for move in moves if move.reads is not None)
     return Size(touched=max(move.off for move in moves), moved=max(move.back for move in moves), reads=reads)
+
+
+def holds_at(result: BrokenResult, spec: MetricSpec, value: float) -> bool | None:
+    """Whether the assertion would hold were its metric this value; None where more than this metric decides it."""
+    if isinstance(result.tree, By):
+        return None
+    novel, expected = result.findings.get(NOVEL, ()), result.findings.get(EXPECTED, ())
+    if novel or expected:
+        bands = [cause for verdict in novel for cause in verdict["causes"]] or list(expected)
+        if len(bands) != 1 or only_predicate(result.tree) is None or bands[0].get("metric", spec.call) != spec.call:
+            return None
+        low, high = bands[0].get("low"), bands[0].get("high")
+        return (low is None or low <= value) and (high is None or value <= high)
+    if spec.call not in [operand.text for operand in operands(result.tree) if isinstance(operand, Metric)]:
+        return None
+    values = {operand.text: result.operands.get(operand.text) for operand in operands(result.tree)}
+    outcome = of_known(result.tree, values | {spec.call: value}, zero=ZeroDivision.NULL).outcome
+    return {Outcome.HELD: True, Outcome.BROKEN: False}.get(outcome)
 
 
 def _touched_by_ratio(result: BrokenResult) -> float:

@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ('eta', models.DateTimeField(blank=True, null=True)),
                 ('root_cause', models.TextField(blank=True)),
                 ('working', models.CharField(blank=True, max_length=250)),
+                ('evidence', models.JSONField(default=list)),
                 ('inhibited_at', models.DateTimeField(blank=True, null=True)),
                 ('release_after', models.DateTimeField(blank=True, null=True)),
                 ('told_at', models.DateTimeField(blank=True, null=True)),
@@ -219,6 +220,27 @@ class Migration(migrations.Migration):
             ],
             options={
                 'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
+            name='SliceTrial',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('lease_until', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('epoch', models.PositiveIntegerField(default=0, editable=False)),
+                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
+                ('datacenter', models.CharField(max_length=60)),
+                ('requested_at', models.DateTimeField()),
+                ('ended_at', models.DateTimeField(blank=True, db_index=True, null=True)),
+                ('holds', models.BooleanField(null=True)),
+                ('reason', models.TextField(blank=True)),
+                ('columns', models.JSONField(default=list)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='execution_engine.run')),
+                ('search', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trials', to='alerting.slicesearch')),
+                ('standing', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trials', to='alerting.standing')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('standing', 'search', 'run'), name='one_trial_per_result')],
             },
         ),
     ]

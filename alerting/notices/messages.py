@@ -59,6 +59,7 @@ class IncidentText:
     root_cause: str = ""
     working: str = ""  # who works on it, or is asked to, as a sentence
     slices: str = ""  # which rows explain it, in sentences; empty where none do, or nobody knows yet
+    apart: tuple[str, ...] = ()  # what else fails and does not explain it, each with the reason
     url: str | None = None
 
 
@@ -87,6 +88,7 @@ def redact_incident(incident: IncidentText, *, hidden: Collection[str]) -> Incid
         windows=windows if incident.dataset in hidden else incident.windows,
         headline="" if incident.dataset in hidden else incident.headline,
         slices="" if incident.dataset in hidden else incident.slices,
+        apart=() if incident.dataset in hidden else incident.apart,
         root_cause=HIDDEN if incident.root_cause and incident.dataset in hidden else incident.root_cause,
         inhibited=tuple(
             replace(alert, value=HIDDEN, lost_keys=None) if alert.dataset in hidden else alert
@@ -101,6 +103,8 @@ def opened(incident: IncidentText) -> Message:
     lines += [*_first_lines(incident), ""]
     lines += _window_lines(incident)
     lines += ["", f"Which rows: {incident.slices}"] if incident.slices else []
+    if incident.apart:
+        lines += ["", "It is told apart from what else fails:", *_listed(incident.apart)]
     if incident.inhibited:
         lines += ["", "It causes these incidents; their owners get no notice of their own:"]
         lines += _listed(

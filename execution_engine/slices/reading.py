@@ -110,7 +110,7 @@ def explain_part(
     days = [day for day in cells if day is not None]
     if len(days) < len(cells):
         raise UnableToSearch("the cells of its columns cannot be counted on some of the windows", reader.left_out)
-    cells = _with_rows(days)
+    cells = with_rows(days)
     if len(cells) <= FEWEST_DAYS:
         raise UnableToSearch(
             f"{len(cells) - 1} windows of the past have rows, fewer than {FEWEST_DAYS}", reader.left_out
@@ -128,7 +128,7 @@ def _with_a_past(reader: CellReader, columns: Sequence[str], days: Sequence[pa.T
     return recurring
 
 
-def _with_rows(days: Sequence[pa.Table]) -> list[pa.Table]:
+def with_rows(days: Sequence[pa.Table]) -> list[pa.Table]:
     """The past days that have any, and the last day: where no files tell it, a day that is not there has none."""
     return [*(day for day in days[:-1] if len(day)), days[-1]]
 
@@ -168,7 +168,7 @@ def _best(reader: CellReader, parts: Sequence[Part], columns: Sequence[str]) -> 
         if len(pc.unique(pa.concat_tables(days)[column])) == 1:
             reader.left_out[column] = "it has one value"
         elif _with_a_past(reader, [column], days):
-            scores[column] = single_score(measure, column, _with_rows(days))
+            scores[column] = single_score(measure, column, with_rows(days))
     best = sorted(scores, key=lambda column: -scores[column])[:MOST_COLUMNS]
     for column in scores:
         if column in best:

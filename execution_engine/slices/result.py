@@ -60,6 +60,7 @@ def as_json(explanation: "Explanation", spec: MetricSpec) -> dict[str, Any]:
         {
             "name": row.name,
             "where": row.where,
+            "values": dict(row.values),
             "columns": list(dict.fromkeys([*row.values, *(name for values in row.same_rows for name in values)])),
             "expected": row.expected,
             "seen": row.seen,

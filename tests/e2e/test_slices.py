@@ -17,12 +17,12 @@ from rest_framework.test import APIClient
 from alerting.models import Notice, SliceSearch
 from assay import clock
 from assay.access import Role
-from assay.models import AccessToken, Dataset, DataTest, Member
+from assay.models import AccessToken, Category, Dataset, DataTest, Member
 from assay.queue.drain import advance, drain
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
 from incident_manager.models import Incident
-from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, day
+from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day
 
 pytestmark = pytest.mark.django_db
 CITIES, SOURCES = ("Oslo", "Rome", "Lima", "Bonn"), ("web", "app")
@@ -207,3 +207,112 @@ def test_values_of_a_column_that_became_sensitive_are_shown_no_more(table: Datas
     table.save()
     assert explanation(incident, member)["status"] == "hidden"
     assert "Rome" not in page(incident, member).split("timeline-title")[0]
+
+
+# What the slice behind a cause says of values below it.
+
+DEAR = 400.0  # of a trip in Rome, where all others are below 50
+
+
+@pytest.fixture
+def clean(table: Dataset) -> Dataset:
+    """Trips with dear ones in Rome; below them what is made of them; half of Monday's in Rome are lost in both."""
+    above: Dataset = DatasetFactory.create(name="events", columns=COLUMNS)
+    below: Dataset = DatasetFactory.create(name="clean", columns=COLUMNS, owner="grace")
+    LineageEdgeFactory.create(upstream=table, downstream=below)
+    for row in (above, below):
+        row.replicas.update(location=str(Path(table.replicas.get().location).parent / row.name))
+    for key in keys(3):
+        land(table, key, dear(key))
+        land(below, key, dear(key))
+    land(above, BROKEN, dear(BROKEN))
+    halved = [row for row in dear(BROKEN) if row["city"] != "Rome" or row["id"] % 2]
+    land(table, BROKEN, halved)
+    land(below, BROKEN, halved)
+    return below
+
+
+def dear(key: str) -> list[dict[str, Any]]:
+    return [row | {"fare": DEAR} if row["city"] == "Rome" else row for row in trips(key)]
+
+
+def breaks_below(table: Dataset, below: Dataset, *assertions: str, category: str = Category.CUSTOM) -> Incident:
+    """The incident of tests below, beside that of the rows that are lost above."""
+    for at, assertion in enumerate(assertions):
+        DataTestFactory.create(
+            dataset=below, name=f"usual-{at}", assertion=assertion, sustain=timedelta(0), category=category
+        )
+    if not Incident.objects.filter(dataset=table).exists():
+        breaks(table, "row_count() / row_count(dataset='raw.events') >= 0.99", category=Category.COMPLETENESS)
+    for test in below.data_tests.all():
+        request_run(data_test=test, window=day(BROKEN), reason=RunReason.MANUAL, occasion="1", now=clock.now())
+    advance(clock.now() + 2 * HOUR)
+    return Incident.objects.get(dataset=below)
+
+
+def owners() -> list[str]:
+    """Who was told of an opening as the owner of what is broken."""
+    return [notice.recipient for notice in Notice.objects.filter(event="opened", suppressed="").order_by("pk")]
+
+
+def evidence(incident: Incident, member: User) -> Any:
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {AccessToken.objects.create(member)[1]}")
+    return client.get(f"/api/v1/incidents/{incident.pk}").json()["evidence"]
+
+
+def test_the_slice_that_is_lost_above_explains_the_count_and_the_mean_below(
+    table: Dataset, clean: Dataset, member: User
+) -> None:
+    incident = breaks_below(table, clean, "row_count() >= 1500", "mean(fare) >= 110")
+    assert owners() == ["ada"]
+    (row,) = evidence(incident, member)
+    assert (row["incident"], row["explains"]) == (Incident.objects.get(dataset=table).pk, True)
+    assert row["reason"].startswith("were city = 'Rome' as usual, it would hold: ")
+    assert "Explains it" in page(incident, member)
+
+
+def test_a_value_that_would_be_broken_without_the_slice_is_told_though_the_cause_is_large_enough(
+    table: Dataset, clean: Dataset, member: User
+) -> None:
+    for key in keys(3):
+        land(clean, key, trips(key))
+    halved = [row for row in trips(BROKEN) if row["city"] != "Rome" or row["id"] % 2]
+    land(clean, BROKEN, [row | {"fare": row["fare"] * 0.85} for row in halved])
+    incident = breaks_below(table, clean, "mean(fare) >= 25")
+    assert owners() == ["ada", "grace"]
+    (row,) = evidence(incident, member)
+    assert not row["explains"]
+    assert row["reason"].startswith("were city = 'Rome' as usual, it would be broken too: mean(fare) = ")
+    assert "Told apart" in page(incident, member)
+    assert (
+        "completeness of raw.trips: were city = 'Rome' as usual"
+        in Notice.objects.get(event="opened", recipient="grace", channel="log").body
+    )
+
+
+def test_of_a_chain_of_three_only_the_first_is_told_where_one_slice_explains_all(
+    table: Dataset, clean: Dataset, member: User
+) -> None:
+    report: Dataset = DatasetFactory.create(name="report", columns=COLUMNS, owner="linus")
+    report.replicas.update(location=clean.replicas.get().location)  # the same rows
+    LineageEdgeFactory.create(upstream=clean, downstream=report)
+    breaks_below(table, clean, "row_count() >= 1500", category=Category.ANOMALY)
+    last = breaks_below(clean, report, "mean(fare) >= 110", category=Category.ANOMALY)
+    assert owners() == ["ada"]
+    assert [(row["dataset"], row["explains"]) for row in evidence(last, member)] == [("raw.clean", True)]
+    assert last.alert
+    assert last.alert.cause
+    assert last.alert.cause.dataset == table
+
+
+def test_a_table_below_without_the_columns_of_the_slice_is_judged_by_sizes(
+    table: Dataset, clean: Dataset, member: User
+) -> None:
+    for key in (*keys(3), BROKEN):
+        rows = dear(key) if key != BROKEN else [row for row in dear(key) if row["city"] != "Rome" or row["id"] % 2]
+        land(clean, key, [{name: row[name] for name in ("id", "fare")} for row in rows])
+    incident = breaks_below(table, clean, "mean(fare) >= 110")
+    assert owners() == ["ada", "grace"]
+    (row,) = evidence(incident, member)
+    assert row["reason"] == "12.3 % of its rows are wrong or missing, and it takes 27.6 % to move the value so far"

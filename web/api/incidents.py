@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from alerting.models import Notice, Silence
-from alerting.services import UnableToSilence, end_silence, silence, silences_of
+from alerting.services import UnableToSilence, end_silence, evidence_of, silence, silences_of
 from alerting.state import Delivery, WaiverScope
 from assay import clock
 from assay.models import Category
@@ -215,6 +215,16 @@ class IncidentExplanation(serializers.Serializer[Any]):
     more_left_out = serializers.IntegerField(help_text="how many more columns were not searched")
 
 
+class EvidenceRow(serializers.Serializer[Any]):
+    """Another incident that might explain a value, and whether it does."""
+
+    incident = serializers.IntegerField(source="alert.incident.pk", default=None, allow_null=True)
+    dataset = serializers.CharField()
+    category = serializers.CharField()
+    explains = serializers.BooleanField(help_text="false: the value is told apart from it")
+    reason = serializers.CharField(help_text="why, in plain English")
+
+
 class WholeIncident(IncidentRow):
     """An incident with its windows, its timeline and the users who reported it."""
 
@@ -223,6 +233,7 @@ class WholeIncident(IncidentRow):
     )
     more_windows = serializers.SerializerMethodField(help_text="how many windows are not listed")
     explanation = serializers.SerializerMethodField(help_text="which rows explain it, found by Assay itself")
+    evidence = serializers.SerializerMethodField(help_text="what might explain a value, and whether it does")
     ending = serializers.SerializerMethodField(help_text="the decision of a user that is being carried out, or null")
     timeline = serializers.SerializerMethodField(help_text="what has happened, the oldest first")
     reports = Claim(many=True, source="all_reports")
@@ -234,7 +245,8 @@ class WholeIncident(IncidentRow):
     class Meta(IncidentRow.Meta):
         fields = (
             *IncidentRow.Meta.fields,
-            *("spoilt_windows", "more_windows", "explanation", "ending", "timeline", "reports", "silences", "notices"),
+            *("spoilt_windows", "more_windows", "explanation", "evidence", "ending", "timeline", "reports", "silences"),
+            "notices",
         )  # type: ignore[assignment]
 
     @extend_schema_field(NoticeRow(many=True))
@@ -253,6 +265,10 @@ class WholeIncident(IncidentRow):
     @extend_schema_field(IncidentExplanation)
     def get_explanation(self, row: Incident) -> Any:
         return IncidentExplanation(incident_explanation(row, Veil(clock.now()))).data
+
+    @extend_schema_field(EvidenceRow(many=True))
+    def get_evidence(self, row: Incident) -> Any:
+        return EvidenceRow(evidence_of(row.alert, Veil(clock.now())) if row.alert else (), many=True).data
 
     @extend_schema_field(EndingRow(allow_null=True))
     def get_ending(self, row: Incident) -> Any:

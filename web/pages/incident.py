@@ -21,7 +21,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from alerting.alerts.texts import badness, result_of, result_of_test
 from alerting.models import Alert, Notice, Standing
-from alerting.services import silences_of
+from alerting.services import evidence_of, silences_of
 from alerting.state import Delivery, WaiverScope, waiver_end
 from alerting.titles import headline, operand_titles
 from alerting.verdicts.evidence import sentence_of
@@ -200,6 +200,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "people": people_for(incident) if may(request, Action.ACT, incident) else [],
         "headline": headline_of(incident, windows, veil),
         "chain": chain_of(incident),
+        "evidence": evidence_of(incident.alert, veil) if incident.alert else [],
         "explanation": explanation_with_plots(incident, veil),
         "outlook": outlook(incident, windows, veil),
         "earlier": earlier_changes(incident, hidden=hidden_datasets(request)),

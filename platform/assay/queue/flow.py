@@ -168,6 +168,14 @@ STAGES = (
         task="alerting.tasks.explain",
         by_datacenter=True,
     ),
+    Stage(  # what it shows may release or silence a notice, which does not wait for it
+        name="weigh",
+        table="alerting.SliceTrial",
+        marker="ended_at",
+        came="requested_at",
+        task="alerting.tasks.weigh",
+        by_datacenter=True,
+    ),
     # until the data is right: checks, changed data, new revisions, reports
     Stage(
         name="check",

@@ -151,6 +151,10 @@ def test_a_few_duplicates_upstream_silence_no_value_that_moved_further_than_they
     assert {(i.dataset.name, i.category) for i in incidents()} == {("trips", "duplicates"), ("clean", "custom")}
     assert sorted(told("opened")) == ["clean", "trips"]
     assert cause_of(open_incident("raw.clean")) is None
+    assert (
+        "It is told apart from what else fails:\n- duplicates of raw.trips: 2 % of its rows are wrong or missing, "
+        "and it takes 24.5 % to move the value so far\n" in read("opened", "clean")
+    )
 
 
 def test_an_upstream_that_is_half_empty_silences_a_halved_count_and_its_notice_names_the_test(

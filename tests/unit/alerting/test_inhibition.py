@@ -10,6 +10,7 @@ from alerting.inhibition.rules import (
     AlertAction,
     Decision,
     EffectTerms,
+    Evidence,
     Spot,
     Trouble,
     Why,
@@ -18,6 +19,7 @@ from alerting.inhibition.rules import (
     root_cause,
     touched_share,
     usual_delay,
+    weigh_causes,
 )
 from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
 from assay.time.windows import Window
@@ -154,6 +156,57 @@ def test_a_value_is_explained_only_by_a_cause_that_touches_enough_of_its_rows(
 ) -> None:
     (above, first, by), (below, second, of) = cause, effect
     assert can_cause(trouble(above, first, id=8, size=by), trouble(below, second, id=9, size=of), LINEAGE) is can
+
+
+@pytest.mark.parametrize(
+    ("cause", "effect", "explains", "reason"),
+    [
+        (
+            touched(0.02),
+            moved(0.371),
+            False,
+            "2 % of its rows are wrong or missing, and it takes 37.1 % to move the value so far",
+        ),
+        (
+            touched(0.5),
+            moved(0.474),
+            True,
+            "50 % of its rows are wrong or missing, and 47.4 % move the value so far",
+        ),
+        (
+            touched(0.02),
+            UNKNOWN_SIZE,
+            False,
+            "2 % of its rows are wrong or missing, and it takes all of them to move the value so far",
+        ),
+        (UNKNOWN_SIZE, moved(0.01), False, "how many of its rows are wrong is not known"),
+        (drifted("fare", "tip"), moved(0.9, "city"), False, "what is wrong is fare, tip, which the value is not of"),
+    ],
+)
+def test_why_a_cause_explains_a_value_or_not_is_a_clause(
+    cause: Size, effect: Size, explains: bool, reason: str
+) -> None:
+    above, below = trouble(RAW, LOST, size=cause), trouble(TRIPS, "custom", size=effect)
+    assert weigh_causes(below, (above, below), LINEAGE) == {above.id: Evidence(explains=explains, reason=reason)}
+
+
+@pytest.mark.parametrize("explains", [True, False])
+def test_what_a_trial_shows_goes_before_the_size(explains: bool) -> None:
+    cause = trouble(RAW, LOST, size=touched(0.1))
+    trial = Evidence(explains=explains, reason="were city = 'Rome' as usual, …", columns=("city",))
+    size = moved(0.9) if explains else moved(0.01)
+    spot = Spot(window=day(0), size=size, trials={(RAW, LOST): trial})
+    effect = replace(trouble(TRIPS, "custom"), spots=(spot,))
+    assert decided(effect, cause).action is (AlertAction.INHIBIT if explains else AlertAction.NOTIFY)
+    assert weigh_causes(effect, (cause,), LINEAGE) == {cause.id: trial}
+
+
+def test_only_values_are_weighed_and_only_by_what_rules_lead_from() -> None:
+    late, lost = trouble(RAW, id=7), trouble(RAW, LOST, size=ALL_ROWS)
+    elsewhere = trouble(RAW, LOST, id=8, days=(1,), size=ALL_ROWS)
+    value, doubled = trouble(TRIPS, "custom"), trouble(TRIPS, DOUBLED, id=9)
+    assert set(weigh_causes(value, (late, lost, elsewhere, value), LINEAGE)) == {lost.id}
+    assert weigh_causes(doubled, (lost, doubled), LINEAGE) == {}
 
 
 def test_what_a_cause_touches_of_a_day_counts_for_the_part_that_the_day_is_of_a_longer_window() -> None:

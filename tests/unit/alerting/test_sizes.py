@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from alerting.inhibition.sizes import BrokenResult, size_of
+from alerting.inhibition.sizes import BrokenResult, holds_at, size_of
 from execution_engine.language.parse import parse
+from execution_engine.language.past import EXPECTED, NOVEL
+from execution_engine.metrics.spec import MetricSpec
 
 RATIO = "row_count() / row_count(dataset='raw.a') between 0.99 and 1.01"
 PAIRS = "1 - distinct_count(id) / row_count() <= 0.01"
@@ -155,3 +157,30 @@ def test_a_schema_that_drifted_touches_every_row_of_its_columns_alone() -> None:
 def test_a_value_reads_the_columns_that_its_metrics_name(assertion: str, reads: tuple[frozenset[str], ...]) -> None:
     names = ("mean(Fare)", "correlation(a, b)", "row_count()", "mean(fare, where='a > 1')", "query('select 1')")
     assert size("custom", assertion, dict.fromkeys(names, 0.1)).reads == reads
+
+
+MEAN = MetricSpec(name="mean", columns=("fare",))
+BAND = {"metric": "mean(fare)", "value": 60, "low": 20, "high": 40}
+
+
+@pytest.mark.parametrize(
+    ("assertion", "operands", "findings", "holds"),
+    [
+        ("mean(fare) <= 40", {"mean(fare)": 60}, {}, True),
+        ("mean(fare) <= 20", {"mean(fare)": 60}, {}, False),
+        ("mean(fare) <= 40 and row_count() > 9", {"mean(fare)": 60, "row_count()": 5}, {}, False),
+        ("mean(fare) <= 2 * mean(mean(fare), last=7)", {"mean(mean(fare), last=7)": 16, "mean(fare)": 60}, {}, True),
+        ("row_count() > 9", {"row_count()": 5}, {}, None),
+        ("mean(fare) <= 40 by city", {}, {}, None),
+        ("anomaly(mean(fare), last=28) <= 1", {}, {EXPECTED: [BAND]}, True),
+        ("anomaly(mean(fare), last=28) <= 1", {}, {EXPECTED: [BAND | {"low": None, "high": 25}]}, False),
+        ("anomaly(row_count(), last=28) <= 1", {}, {EXPECTED: [BAND | {"metric": "row_count()"}]}, None),
+        ("novelty(last=28) <= 1", {}, {NOVEL: [{"causes": [{"low": 20, "high": 40}]}]}, True),
+        ("novelty(last=28) <= 1", {}, {NOVEL: [{"causes": [{"low": 20, "high": 40}] * 2}]}, None),
+    ],
+)
+def test_whether_an_assertion_would_hold_at_another_value_is_told_where_one_metric_decides_it(
+    assertion: str, operands: dict[str, float], findings: dict[str, Any], holds: bool | None
+) -> None:
+    result = BrokenResult(category="custom", tree=parse(assertion), operands=operands, findings=findings)
+    assert holds_at(result, MEAN, 31.0) is holds

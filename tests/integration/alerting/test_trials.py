@@ -1,0 +1,83 @@
+"""A trial of a broken value is asked for once for each result; what it shows is told only to those who may know it."""
+
+from typing import Any
+
+import pytest
+
+from alerting.models import Alert, SliceSearch, SliceTrial, Standing
+from alerting.services import evidence_of, open_alert, weigh_due
+from alerting.trials import request_trials
+from assay import clock
+from assay.models import Dataset
+from execution_engine.runs.shown_results import HIDDEN, Veil
+from tests.factories import NOW, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
+
+pytestmark = pytest.mark.django_db
+MONDAY = day("2026-03-09")
+REASON = "were city = 'Rome' as usual, it would hold: row_count() = 1600 in place of 1400"
+
+
+def fails(dataset: Dataset, **more: Any) -> Standing:
+    test = DataTestFactory.create(dataset=dataset)
+    run = RunFactory.create(data_test=test, window=MONDAY, outcome="broken", measured_at=NOW)
+    row: Standing = StandingFactory.create(
+        data_test=test, window=MONDAY, state="FAIL", last_outcome="broken", last_run=run, **more
+    )
+    return row
+
+
+def searched(standing: Standing, **slices: Any) -> SliceSearch:
+    result = {"status": "slices", "slices": [{"name": "city = 'Rome'", "values": {"city": "Rome"}, **slices}]}
+    fields = {"datacenter": "sea", "requested_at": NOW, "ended_at": NOW}
+    return SliceSearch.objects.create(standing=standing, result=result, **fields)
+
+
+def test_a_trial_is_asked_for_once_for_each_result_where_a_slice_is_known() -> None:
+    cause, effect = fails(DatasetFactory.create()), fails(DatasetFactory.create())
+    request_trials([effect], [cause], NOW)
+    assert not SliceTrial.objects.exists()
+    searched(cause)
+    for _ in range(2):
+        request_trials([effect], [cause], NOW)
+    assert SliceTrial.objects.get().run == effect.last_run
+    effect.last_run = RunFactory.create(data_test=effect.data_test, window=MONDAY, outcome="broken", measured_at=NOW)
+    request_trials([effect], [cause], NOW)
+    assert SliceTrial.objects.count() == 2
+
+
+def test_a_longer_window_is_not_tried_by_the_slice_of_a_shorter_one() -> None:
+    cause, effect = fails(DatasetFactory.create()), fails(DatasetFactory.create())
+    searched(cause)
+    effect.window_end = day("2026-03-15").end
+    request_trials([effect], [cause], NOW)
+    assert not SliceTrial.objects.exists()
+
+
+def test_a_table_without_the_columns_of_the_slice_decides_nothing_and_the_trial_says_why() -> None:
+    clock.simulate(NOW)
+    cause, effect = fails(DatasetFactory.create()), fails(DatasetFactory.create())
+    searched(cause)
+    request_trials([effect], [cause], NOW)
+    assert (weigh_due("phx"), weigh_due("sea"), weigh_due("sea")) == (0, 1, 0)
+    trial = SliceTrial.objects.get()
+    assert (trial.holds, trial.ended_at) == (None, NOW)
+    assert trial.reason == "the table has not all of its columns, or they may not be counted"
+
+
+def weighed(readers: str = "", **columns: Any) -> str:
+    """Why a value is explained, as its page tells it."""
+    above, below = DatasetFactory.create(readers=readers), DatasetFactory.create(**columns)
+    cause, effect = (
+        open_alert(dataset=row.data_test.dataset, category="custom", owner="ada", now=NOW)
+        for row in (fails(above), fails(below))
+    )
+    effect.evidence = [{"alert": cause.pk, "explains": True, "reason": REASON, "columns": ["city"]}]
+    (row,) = evidence_of(effect, Veil(NOW))
+    assert isinstance(row["alert"], Alert)
+    return str(row["reason"])
+
+
+def test_why_is_told_only_where_all_readers_may_know_it_and_no_column_is_sensitive() -> None:
+    assert weighed() == REASON
+    assert weighed(readers="team:finance") == HIDDEN
+    assert weighed(columns=[{"name": "City", "type": "string", "sensitive": True}]) == HIDDEN
