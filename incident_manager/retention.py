@@ -26,7 +26,7 @@ from alerting.state import TROUBLED
 from assay import clock
 from assay.config import config
 from assay.database.statements import update_each
-from assay.models import DataChange, Dataset, DataTest, Round, Scope, Tallied
+from assay.models import DataChange, Dataset, DataTest, Deploy, Round, Scope, Tallied
 from assay.queue.claims import UnableToFinish, claim, extend, finish, in_transaction, log_ids, tally
 from assay.queue.flow import stage
 from assay.time.windows import Granularity, UnableToPartition, Window
@@ -469,6 +469,7 @@ TABLES: Sequence[PrunedTable | StateFiles] = (
         instants=("settled_at",),
         going=_of_closed_alerts,
     ),
+    PrunedTable(name="deploys", rows=Deploy.objects.values("pk", "at"), instants=("at",)),
     PrunedTable(name="look_ups", rows=LookUp.objects.values("pk", "at"), instants=("at",)),
     PrunedTable(
         name="part_states",

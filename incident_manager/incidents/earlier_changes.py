@@ -9,6 +9,7 @@ from statistics import median
 
 from django.db.models import QuerySet
 
+from assay.catalog.deploys import deploys_of
 from assay.models import AuditEntry, Dataset, LineageEdge, Revision
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.models import Measurement
@@ -32,6 +33,7 @@ class ChangeOf(StrEnum):
     REVISION = "revision"  # of a test
     VOLUME = "volume"  # of an upstream
     UPSTREAM = "upstream incident"
+    DEPLOY = "deploy"  # of code that writes it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,7 @@ class EarlierChange:
     at: datetime
     subject: str
     author: str = ""
+    url: str = ""
     fields: tuple[str, ...] = field(default=())
     was: float | None = None
     now: float | None = None
@@ -49,7 +52,7 @@ class EarlierChange:
 
 
 def earlier_changes(incident: Incident, *, hidden: Collection[int] = ()) -> list[EarlierChange]:
-    """The changes in the two days before, the newest first; none of upstreams that are ``hidden``. Four statements."""
+    """The changes in the two days before, the newest first; none of upstreams that are ``hidden``. Five statements."""
     dataset, end = incident.dataset, incident.detected_at
     start = end - BEFORE
     edges = LineageEdge.objects.filter(downstream=dataset).exclude(upstream__in=hidden)
@@ -58,6 +61,10 @@ def earlier_changes(incident: Incident, *, hidden: Collection[int] = ()) -> list
         *_columns(dataset, start, end),
         *_catalog_entries(dataset, start, end),
         *_revisions(dataset, start, end),
+        *(
+            EarlierChange(kind=ChangeOf.DEPLOY, at=row.at, subject=row.version, author=row.author, url=row.url)
+            for row in deploys_of(dataset, start, end)[:MOST]
+        ),
         *_volumes(Measurement.objects.filter(dataset__in=upstreams), start, end),
         *(
             EarlierChange(kind=ChangeOf.UPSTREAM, at=row.detected_at, subject=row.dataset.full_name, incident=row)

@@ -144,6 +144,7 @@ NEEDS: Mapping[str, Mapping[str, Action]] = {
     "BulkQuality": {"post": Action.ASK},
     "Completed": {"get": Action.ASK, "post": Action.PUSH},
     "PipelineQuality": {"get": Action.READ},
+    "Deploys": {"post": Action.PUSH},
     "Scores": {"get": Action.READ},
     "Search": {"get": Action.READ},
     "Badge": {"get": Action.ASK},

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from threading import BoundedSemaphore
 from typing import Any
 
+from django.core.validators import URLValidator
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -13,6 +15,7 @@ from rest_framework.response import Response
 
 from assay import clock
 from assay.access import Action
+from assay.catalog.deploys import record_deploy
 from assay.catalog.services import UnableToComplete
 from assay.models import Binding, ChangeKind, DataChange, WriteMode
 from incident_manager.gate.services import MOST_OUTPUTS, MOST_REASONS, UnableToName, as_json
@@ -21,7 +24,7 @@ from web.access.changes import audited
 from web.access.who import may, owned, person_of, unreadable
 
 from .base import Api
-from .fields import DatasetField, Shape
+from .fields import DatasetField, InstantField, Shape
 from .gate import GateVerdict, demand_replica, read_window
 from .openapi import with_example
 from .problems import Wrong, refusing
@@ -31,6 +34,7 @@ LONGEST_WAIT = 300  # seconds
 LOOK_EVERY = 0.5  # seconds
 MOST_WAITING = 2  # requests of one web process, half of its threads: the others go on answering
 RECENT = 50  # outputs shown
+CLOCKS_APART = timedelta(minutes=5)  # that those of CI and of Assay may be
 
 _places = BoundedSemaphore(MOST_WAITING)
 
@@ -60,6 +64,40 @@ class Completion(Shape):
     outputs = Output(many=True, allow_empty=False, max_length=MOST_OUTPUTS)  # type: ignore[call-arg]
     run = serializers.CharField(required=False, default="", max_length=100)
     wait = serializers.FloatField(required=False, default=0, min_value=0, max_value=LONGEST_WAIT)
+
+
+@with_example({"pattern": "mart.*", "version": "4f9c2d1", "url": "https://git.example.com/fares/commit/4f9c2d1"})
+class DeployEvent(Shape):
+    """Code that writes data was deployed: of one ``dataset``, of all whose names fit a ``pattern``, or of an ``owner``.
+
+    An owner is a person or a team. Without ``at`` it is deployed now.
+    """
+
+    dataset = DatasetField(required=False, default=None)
+    pattern = serializers.CharField(required=False, default="", max_length=300, help_text="of names, as in mart.*")
+    owner = serializers.CharField(required=False, default="", max_length=200)
+    version = serializers.CharField(max_length=200, help_text="or the commit")
+    url = serializers.CharField(
+        required=False, default="", max_length=1000, validators=[URLValidator(schemes=["http", "https"])]
+    )
+    at = InstantField(required=False, default=None)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """What was deployed, at an instant that has come."""
+        if sum(map(bool, (attrs["dataset"], attrs["pattern"], attrs["owner"]))) != 1:
+            raise serializers.ValidationError({"dataset": "name what was deployed by one of dataset, pattern, owner"})
+        now = clock.now()
+        if attrs["at"] and attrs["at"] > now + CLOCKS_APART:
+            raise serializers.ValidationError({"at": f"it is {now:%Y-%m-%d %H:%M} UTC: post a deploy once it was made"})
+        return {**attrs, "at": attrs["at"] or now}
+
+
+class DeployAnswer(serializers.Serializer[Any]):
+    """What is kept of a deploy."""
+
+    id = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    datasets = serializers.IntegerField(help_text="how many known datasets it touches")
 
 
 class CompletionQuery(Shape):
@@ -147,6 +185,22 @@ class Completed(Api):
         visible = [change for change in changes if unreadable(person, Action.ASK, owned(change.dataset)) is None]
         waits_for = wait_until_judged(visible, seconds=body["wait"])
         return Response(_verdict(visible, pipeline=name, waits_for=waits_for), status=201)
+
+
+class Deploys(Api):
+    """POST that code which writes data was deployed."""
+
+    @extend_schema(request=DeployEvent, responses={201: DeployAnswer})
+    def post(self, request: Request) -> Response:
+        """Report a deploy, so that incidents show it among what changed before.
+
+        The same deploy sent again is kept once.
+        """
+        body = self.read_body(DeployEvent)
+        with audited(request, "deploy.create", kind="deploy", details=body) as change:
+            row, datasets = record_deploy(**body, author=request.user.get_username())
+            change.key = row.pk
+        return Response({"id": row.pk, "at": row.at, "datasets": datasets}, status=201)
 
 
 class PipelineQuality(Api):

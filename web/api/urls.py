@@ -10,7 +10,7 @@ from .data_tests import Backtests, DataTests, Suggestions
 from .feeds import EXPORTS, Badge, CalendarFeed
 from .gate import Gate, GateOverrides, Publications
 from .incidents import Incidents, Silences
-from .pipelines import Completed, PipelineQuality
+from .pipelines import Completed, Deploys, PipelineQuality
 from .quality import BulkQuality, Quality, QueryQuality
 from .reports import Reports
 from .runs import Measurements, Quarantines, Runs
@@ -46,6 +46,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("gate", Gate.as_view()),
     path("pipelines/<str:name>/completed", Completed.as_view()),
     path("pipelines/<str:name>/quality", PipelineQuality.as_view()),
+    path("deploys", Deploys.as_view()),
     path("scores", Scores.as_view()),
     path("search", Search.as_view()),
     path("coverage", Coverage.as_view()),

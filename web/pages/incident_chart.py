@@ -23,6 +23,7 @@ from assay import clock
 from assay.access import Action, may_read
 from assay.accounts import person_called
 from assay.catalog.selectors import owned
+from assay.catalog.deploys import deploys_of
 from assay.charts.drawing import WIDE, Chart, Mark, draw
 from assay.config import config
 from assay.models import DataTest
@@ -40,6 +41,7 @@ from .page_policy import PageMessage, Zoom, demand, page
 
 GOOD_WINDOWS = 14  # before the first bad one that are drawn
 MOST_RERUNS = 10  # that are marked, the newest
+MOST_DEPLOYS = 5  # that are marked, the newest
 MOST = 200  # of its bad windows, the newest
 IN_MESSAGES = 480  # pixels: a phone shows it at two thirds of that
 SALT = "web.pages.incident_chart"
@@ -94,6 +96,8 @@ def series_of(incident: Incident, veil: Veil, now: datetime) -> IncidentSeries |
     results = history(test, veil, Zoom(start=min(good, default=first), end=last))
     assert test.revision is not None
     marks, start = marks_of(incident, test), min([first, *(result.start for result in results)])
+    deploys = deploys_of(test.dataset, start, last)[:MOST_DEPLOYS]
+    marks += [Mark(at=row.at, label=gettext("deploy %(version)s") % {"version": row.version[:12]}) for row in deploys]
     latest = max([first, *(result.start for result in results), *(mark.at for mark in marks)])
     end = min(max(last, latest), latest + (latest - start) / 2)  # a long time in which nothing happens is cut off
     return IncidentSeries(

@@ -311,6 +311,19 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='Deploy',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('pattern', models.CharField(blank=True, max_length=300)),
+                ('owner', models.CharField(blank=True, max_length=200)),
+                ('version', models.CharField(max_length=200)),
+                ('url', models.CharField(blank=True, max_length=1000)),
+                ('author', models.CharField(max_length=200)),
+                ('at', models.DateTimeField(db_index=True)),
+                ('dataset', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='deploys', to='assay.dataset')),
+            ],
+        ),
+        migrations.CreateModel(
             name='Replica',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -4,6 +4,17 @@ Rules on rows are beside the idea that they belong to.
 """
 
 from .access import AccessToken, AuditEntry, Member
-from .catalog import Binding, ChangeKind, ColumnName, DataChange, Dataset, LineageEdge, Replica, Strength, WriteMode
+from .catalog import (
+    Binding,
+    ChangeKind,
+    ColumnName,
+    DataChange,
+    Dataset,
+    Deploy,
+    LineageEdge,
+    Replica,
+    Strength,
+    WriteMode,
+)
 from .data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity
 from .operation import Beat, Claimable, Pull, Round, SimulatedClock, Source, Tallied, Tally

@@ -176,6 +176,21 @@ class DataChange(Claimable):
         return Window(start=self.window_start, end=self.window_end)
 
 
+class Deploy(models.Model):
+    """Code that writes data was deployed: of one dataset, of those that fit a pattern of names, or of an owner's."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, null=True, blank=True, related_name="deploys")
+    pattern = models.CharField(max_length=300, blank=True)  # of names, as in mart.*
+    owner = models.CharField(max_length=200, blank=True)  # or a team
+    version = models.CharField(max_length=200)
+    url = models.CharField(max_length=1000, blank=True)
+    author = models.CharField(max_length=200)
+    at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"deploy of {self.version} at {self.at:%Y-%m-%d %H:%M}"
+
+
 # What pipelines ask of tests.
 
 

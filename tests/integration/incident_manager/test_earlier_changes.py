@@ -1,8 +1,10 @@
 """What an incident's page tells of the two days before it began."""
 
+from typing import Any
+
 import pytest
 
-from assay.models import AuditEntry, Dataset, Revision
+from assay.models import AuditEntry, Dataset, Deploy, Revision
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.models import Measurement
 from execution_engine.planning.planner import hash_of
@@ -57,6 +59,22 @@ def test_of_its_metadata_columns_and_tests_what_changed_in_the_two_days_before_i
         (ChangeOf.CATALOG, "raw.trips", "bo", ("owner",)),
         (ChangeOf.REVISION, "paid", "ada", ()),
     ]
+
+
+def test_deploys_that_touch_it_are_told_whether_by_name_pattern_owner_or_team(trips: Dataset) -> None:
+    Dataset.objects.filter(pk=trips.pk).update(owner="ada", team="fares")
+    trips.refresh_from_db()
+    other = Dataset.objects.get(full_name="raw.events")
+    scopes: list[dict[str, Any]] = [
+        *({"dataset": trips}, {"pattern": "RAW.t*"}, {"owner": "ada"}, {"owner": "fares"}),
+        *({"dataset": other}, {"pattern": "mart.*"}, {"owner": "bo"}),
+    ]
+    for number, scope in enumerate(scopes):
+        Deploy.objects.create(version=f"v{number}", at=NOW - number * HOUR, author="ci", url="https://git/x", **scope)
+    Deploy.objects.create(version="old", at=NOW - 49 * HOUR, author="ci", dataset=trips)
+    deploys = [change for change in changes(trips) if change.kind is ChangeOf.DEPLOY]
+    assert [change.subject for change in deploys] == ["v0", "v1", "v2", "v3"]
+    assert (deploys[0].author, deploys[0].url) == ("ci", "https://git/x")
 
 
 def test_the_columns_of_a_new_table_are_no_change(trips: Dataset) -> None:

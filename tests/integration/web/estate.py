@@ -158,6 +158,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "incidents/{incident}/assign"): {"to": estate.dataset.owner},
         ("POST", "reports/{report}/join"): {"incident": estate.names["incident"]},
         ("POST", "lineage"): _event(estate.dataset),
+        ("POST", "deploys"): {"dataset": name, "version": "4f9c2d1"},
         ("PUT", "members/{member}"): {"role": "owner"},
         ("POST", "pipelines/load/completed"): {"outputs": [{"dataset": name, "window": "2026-03-09"}]},
         ("POST", "quality/bulk"): {"look_ups": [{"dataset": name, **RANGE}]},
