@@ -22,6 +22,7 @@ PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
     "datasets/<path:name>/back-fill",
     "first-runs",
+    "incidents/act",
     "datasets/<path:name>/override",
     "datasets/(?P<name>.+)/overrides/(?P<pk>\\d+)/end",
     "datasets/<path:name>/report",

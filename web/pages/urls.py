@@ -14,7 +14,19 @@ from assay.config import config
 from web.access.logins import login, logout
 from web.api.problems import KINDS
 
-from . import catalogue, dataset, editor, incident, incident_chart, notices, people, reports, search, suggestions
+from . import (
+    bulk_actions,
+    catalogue,
+    dataset,
+    editor,
+    incident,
+    incident_chart,
+    notices,
+    people,
+    reports,
+    search,
+    suggestions,
+)
 
 
 class ApiDocs(SpectacularSwaggerSplitView):
@@ -62,6 +74,7 @@ urlpatterns: list[URLPattern] = [
     path("datasets/<path:name>/tests/<int:pk>/edit/retire", editor.retire_test, name="test-retire"),
     path("datasets/<path:name>", dataset.dataset_page, name="dataset"),
     path("incidents", incident.incidents_page, name="incidents"),
+    path("incidents/act", bulk_actions.act_on_several, name="incidents-act"),
     path("incidents/<int:pk>", incident.incident_page, name="incident"),
     re_path(r"^incidents/(?P<pk>\d+)/chart\.(?P<form>svg|png)$", incident_chart.chart_file, name="incident-chart"),
     re_path(rf"^incidents/(?P<pk>\d+)/(?P<action>{'|'.join(incident.ACTIONS)})$", incident.act, name="incident-action"),

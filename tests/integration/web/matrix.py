@@ -29,6 +29,7 @@ GET     api/v1/datasets/{dataset}                 *     *     read
 PUT     api/v1/datasets/{dataset}                 pa    pa    ingest
 PUT     api/v1/datasets/{dataset}/follow          *     *     act
 DELETE  api/v1/datasets/{dataset}/follow          *     *     act
+POST    api/v1/deploys                            pa    pa    ingest
 GET     api/v1/exports/incidents.csv                        *     *     read
 GET     api/v1/exports/incidents.parquet                    *     *     read
 GET     api/v1/exports/measurements.csv                        *     *     read
@@ -128,6 +129,7 @@ GET     incidents                                 *     *     -
 GET     incidents/{incident}                      *     *     -
 GET     incidents/{incident}/chart.png            *     *     -
 GET     incidents/{incident}/chart.svg            *     *     -
+POST    incidents/act                             *     *     -
 POST    incidents/{incident}/accept               oxa   xa    -
 POST    incidents/{incident}/acknowledge          oxa   xa    -
 POST    incidents/{incident}/annotate             oxa   xa    -

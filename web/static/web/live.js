@@ -16,7 +16,7 @@
     return named(fresh)[named(old).indexOf(one)];
   };
 
-  // The new part takes over what the reader has done with the old one: what is unfolded, scrolled and focused.
+  // The new part takes over what the reader has done with the old one: what is unfolded, chosen, scrolled and focused.
   const replace = (old, fresh) => {
     const active = old.contains(document.activeElement) ? document.activeElement : null;
     const next = active && alike(old, fresh, active);
@@ -24,6 +24,10 @@
     const scrolled = [...old.querySelectorAll(".scroll")].map((place) => [place.scrollLeft, place.scrollTop]);
     old.replaceWith(fresh);
     fresh.querySelectorAll("details").forEach((details, i) => { details.open = details.open || Boolean(unfolded[i]); });
+    old.querySelectorAll("[type=checkbox]").forEach((box) => {
+      const same = fresh.querySelector(`[type=checkbox][value="${CSS.escape(box.value)}"]`);
+      if (same) same.checked = box.checked;
+    });
     fresh.querySelectorAll(".scroll").forEach((place, i) => { [place.scrollLeft, place.scrollTop] = scrolled[i] || [0, 0]; });
     if (active && !next) fresh.tabIndex = -1; // its button is gone: the keyboard goes on from where it was
     if (active) (next || fresh).focus({ preventScroll: true });
