@@ -50,6 +50,7 @@ from web.rendering.use import PlaceAnswer, Use, use_sentence, with_why
 
 from .days import day_grid, day_results, history, live_tests, newest_groups, plot_of_test
 from .incident import headlines_of
+from .lineage import drawing_of
 from .page_policy import (
     NameField,
     UtcField,
@@ -266,7 +267,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "chosen": chosen,
         "has_no_result": not any(live.standing for live in tests),
         "gaps": dataset.gaps.filter(closed_at=None),
-        "graph": lineage(dataset, now=now),
+        "lineage": drawing_of(request, lineage(dataset, now=now), depth=2),
         "public_url": config().public_url.rstrip("/"),
     }
     if chosen is not None:

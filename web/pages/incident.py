@@ -28,7 +28,7 @@ from alerting.verdicts.evidence import sentence_of
 from assay import clock
 from assay.access import Action, AllowedOn, Role, reach_of, refusal
 from assay.accounts import person_of
-from assay.catalog.selectors import owned, upstream_map
+from assay.catalog.selectors import owned
 from assay.config import config
 from assay.models import Category, Dataset, LineageEdge
 from assay.time.windows import keys_of
@@ -47,11 +47,12 @@ from web.access.who import hidden_datasets, may, readable
 from web.api.incidents import LONGEST_NAME, MOST_WINDOWS, Incidents
 from web.rendering.findings import OF_GROUPS, FindingTable, GroupSummary, MovedStatistic, groups_of, moved, tables_of
 from web.rendering.headline import timeline_of
-from web.rendering.lineage import hops
+from web.rendering.lineage import lineage
 from web.rendering.status import plain
 
 from .explanations import explanation_with_plots
 from .incident_chart import series_of
+from .lineage import drawing_of
 from .page_policy import (
     TIERS,
     FilterForm,
@@ -112,6 +113,9 @@ def incidents_page(request: HttpRequest) -> HttpResponse:
         "wanted": filters,
         "found": listed,
         "incidents": (rows := readable(request, listed["rows"])),
+        "actable": (actable := {row.pk for row in rows if may(request, Action.ACT, row)}),
+        "chosen": {pk for pk in actable if not {"all", str(pk)}.isdisjoint(request.GET.getlist("choose"))},
+        "typed": typed_before(request).get("act", {}),
         "headlines": headlines_of(rows, Veil(now)),
         "query": query_without_page(request),
         "states": [state.value for state in IncidentState],
@@ -199,7 +203,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "assigned_to": typed.get("assign", {}).get("to", incident.assigned_to),
         "people": people_for(incident) if may(request, Action.ACT, incident) else [],
         "headline": headline_of(incident, windows, veil),
-        "chain": chain_of(incident),
+        **graph_of(request, incident, notices, now),
         "evidence": evidence_of(incident.alert, veil) if incident.alert else [],
         "explanation": explanation_with_plots(incident, veil),
         "outlook": outlook(incident, windows, veil),
@@ -487,32 +491,53 @@ def cards(incidents: Sequence[Incident], veil: Veil) -> list[dict[str, Any]]:
     return made
 
 
-def chain_of(incident: Incident) -> list[dict[str, Any]]:
-    """The root cause of an incident first, then all that it causes, the nearest in the lineage first.
-
-    Each is an ``alert``, so many ``steps`` of the lineage behind the root. Nothing where the incident stands alone.
-    """
+def alert_chain(incident: Incident) -> list[Alert]:
+    """The alert of its root cause first, then those of all that it causes; of one that stands alone its own."""
     if incident.alert is None:
         return []
     root = incident.alert.cause or incident.alert
-    effects = list(root.effects.select_related("dataset", "incident").order_by("pk"))
-    if not effects:
-        return []
-    downstream = defaultdict[int, list[int]](list)
-    for below, above in upstream_map().items():
-        for upstream in above:
-            downstream[upstream].append(below)
-    steps = hops(root.dataset_id, downstream, 1, most=len(downstream))
-    effects.sort(key=lambda alert: (steps.get(alert.dataset_id, 0), alert.dataset.full_name))
-    return [
-        {
-            "alert": alert,
-            "steps": steps.get(alert.dataset_id, 0),
-            "is_root": alert == root,
-            "is_here": alert == incident.alert,
-        }
-        for alert in (root, *effects)
-    ]
+    return [root, *root.effects.select_related("dataset", "incident").order_by("pk")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineageNote:
+    """What the graph of an incident says of a dataset, and where its box leads; empty: to the page of the dataset."""
+
+    text: str
+    address: str = ""
+
+
+def notes_of(incident: Incident, chain: Sequence[Alert], notices: Sequence[Notice]) -> dict[int, LineageNote]:
+    """By dataset: what of it is the root cause, and what is muted as an effect; and whether a reader was told."""
+    texts, addresses = defaultdict[int, list[str]](list), dict[int, str]()
+    for alert in chain:
+        if alert == incident.alert:
+            part = gettext("%(category)s: this incident")
+        elif alert.closed_at is not None:
+            part = gettext("%(category)s: closed")
+        else:
+            part = gettext("%(category)s: muted") if alert.cause_id else gettext("%(category)s: root cause")
+        texts[alert.dataset_id].append(part % {"category": plain(alert.category)})
+        if alert != incident.alert and (row := getattr(alert, "incident", None)) is not None:
+            addresses.setdefault(alert.dataset_id, reverse("incident", args=[row.pk]))
+    reached = {notice.recipient for notice in notices if notice.delivery is Delivery.SENT}
+    readers = LineageEdge.objects.filter(upstream=incident.dataset_id).values_list("downstream", "downstream__owner")
+    for id_, owner in readers:
+        part = gettext("%(name)s was told") if owner in reached else gettext("%(name)s was not told")
+        texts[id_].append(part % {"name": owner})
+    return {id_: LineageNote(text=", ".join(parts), address=addresses.get(id_, "")) for id_, parts in texts.items()}
+
+
+def graph_of(request: HttpRequest, incident: Incident, notices: Sequence[Notice], now: datetime) -> dict[str, Any]:
+    """The drawing of its cause, its effects and its readers, with a note on each; nothing where it stands alone."""
+    chain = alert_chain(incident)
+    members = {alert.dataset_id for alert in chain} if len(chain) > 1 else set()
+    root = chain[0].dataset_id if members else None
+    graph = lineage(incident.dataset, now=now, root=root, effects=members)
+    if len(graph.nodes) == 1 and not members:
+        return {}
+    notes = notes_of(incident, chain if members else (), notices)
+    return {"lineage": drawing_of(request, graph, depth=1, chain=members, is_noted=True), "notes": notes}
 
 
 class AssignForm(forms.Form):

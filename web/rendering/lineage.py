@@ -1,17 +1,17 @@
-"""The neighbourhood of a dataset in the lineage, laid out in columns, with how each of its datasets stands."""
+"""The neighbourhood of a dataset in the lineage: its datasets by their hops, with how each stands."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from assay.models import Dataset, LineageEdge
 from incident_manager.quality.now import statuses_now
 
-from .status import LOOKS, WORDS, DisplayStatus
+from .status import DisplayStatus
 
 HOPS = 3
-LARGEST = 80
+LARGEST = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,50 +21,52 @@ class LineageNode:
     id: int
     name: str
     tier: int
+    owner: str
     status: DisplayStatus
     column: int
-    row: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """What lies up to three hops up and down of a dataset."""
+    """The datasets around the one whose id is ``here``."""
 
+    here: int
     nodes: tuple[LineageNode, ...]
     edges: tuple[tuple[int, int, bool, dict[str, str]], ...]  # upstream, downstream, one-to-one, names of key columns
 
-    def to_json(self) -> dict[str, object]:
-        """The graph for a script that draws it."""
-        nodes = [
-            {
-                **{"id": node.id, "name": node.name, "tier": node.tier, "status": LOOKS.get(node.status, node.status)},
-                **{"word": str(WORDS[node.status]), "x": node.column, "y": node.row},
-            }
-            for node in self.nodes
-        ]
-        return {"nodes": nodes, "edges": [list(edge[:3]) for edge in self.edges]}
 
+def lineage(dataset: Dataset, *, now: datetime, root: int | None = None, effects: Collection[int] = ()) -> Graph:
+    """What lies up to three hops up and down of ``dataset``; beyond 1,000 datasets the farthest are left out.
 
-def lineage(dataset: Dataset, *, now: datetime) -> Graph:
-    """The graph around ``dataset``, in five statements; beyond 80 datasets the farthest are left out."""
+    The dataset of a ``root`` cause and those of its ``effects`` are in it however far they lie, each as many hops from
+    ``dataset`` as it is farther down from the root.
+    """
     edges = list(LineageEdge.objects.values_list("upstream_id", "downstream_id", "one_to_one", "keys"))
     up, down = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for upstream, downstream, *_ in edges:
         up[downstream].append(upstream)
         down[upstream].append(downstream)
     columns = {**hops(dataset.pk, up, -1), **hops(dataset.pk, down, 1), dataset.pk: 0}
-    nearest = sorted(columns, key=lambda node: (abs(columns[node]), node))[:LARGEST]
+    chain = set() if root is None else {root, *effects}
+    if root is not None:
+        steps = hops(root, down, 1, most=len(down))
+        columns = {id_: steps.get(id_, 1) - steps.get(dataset.pk, 1) for id_ in chain} | columns
+    nearest = set(sorted(columns, key=lambda id_: (id_ not in chain, abs(columns[id_]), id_))[:LARGEST])
     rows = list(Dataset.objects.filter(pk__in=nearest).order_by("full_name"))
     statuses = statuses_now({row.pk: row.full_name for row in rows}, now=now)
-    heights, nodes = Counter[int](), []
-    for row in rows:
-        column, status = columns[row.pk], DisplayStatus(statuses[row.pk].value)
-        nodes.append(
-            LineageNode(id=row.pk, name=row.full_name, tier=row.tier, status=status, column=column, row=heights[column])
+    nodes = tuple(
+        LineageNode(
+            id=row.pk,
+            name=row.full_name,
+            tier=row.tier,
+            owner=row.owner,
+            status=DisplayStatus(statuses[row.pk].value),
+            column=columns[row.pk],
         )
-        heights[column] += 1
+        for row in rows
+    )
     inside = tuple(edge for edge in edges if edge[0] in nearest and edge[1] in nearest)
-    return Graph(nodes=tuple(nodes), edges=inside)
+    return Graph(here=dataset.pk, nodes=nodes, edges=inside)
 
 
 def hops(start: int, neighbours: Mapping[int, list[int]], direction: int, *, most: int = HOPS) -> dict[int, int]:

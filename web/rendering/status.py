@@ -163,6 +163,4 @@ TEXTS: Mapping[str, Promise] = {
     "not checked": _(
         "This could not be checked. If you were logged out, press Save: what you typed is kept while you log in."
     ),
-    # lineage
-    "tier": _("tier %(tier)s"),
 }

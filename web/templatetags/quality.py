@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from types import NoneType
-from typing import Literal
+from typing import Any, Literal
 
 from django import template
 from django.templatetags.static import static
@@ -49,9 +49,9 @@ def icon(name: str) -> SafeString:
 
 
 @register.filter
-def of(texts: Mapping[int, str] | str | None, key: int) -> str:
-    """The text of a row by its id."""
-    return texts.get(key, "") if isinstance(texts, Mapping) else ""
+def of(parts: Mapping[int, Any] | str | None, key: int) -> Any:
+    """What belongs to a row, by its id."""
+    return parts.get(key, "") if isinstance(parts, Mapping) else ""
 
 
 @register.filter

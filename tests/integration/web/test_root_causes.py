@@ -14,6 +14,7 @@ from tests.factories import (
     DataTestFactory,
     IncidentFactory,
     LineageEdgeFactory,
+    NoticeFactory,
     RunFactory,
     SpoiltWindowFactory,
     StandingFactory,
@@ -72,18 +73,43 @@ def test_the_catalogue_has_one_card_for_a_chain(reader: Client, chain: list[Inci
     assert "All 3 open incidents" in page
 
 
+def graph_in(page: str) -> str:
+    return page[
+        page.index('<section aria-labelledby="cause-title"') : page.index('<section aria-labelledby="spoilt-title"')
+    ]
+
+
 def test_every_member_shows_the_whole_chain_in_the_order_of_the_lineage(reader: Client, chain: list[Incident]) -> None:
     for incident in chain:
-        page = reader.get(f"/incidents/{incident.pk}").content.decode()
-        told = page[page.index('<ol class="chain">') : page.index("</ol>")]
-        places = [told.index(f"freshness of raw.{name}") for name in "abc"]
+        drawn = graph_in(reader.get(f"/incidents/{incident.pk}").content.decode())
+        places = [drawn.index(f"raw.<wbr>{name}</span>") for name in "abc"]
         assert places == sorted(places)
-        assert told.count("this incident") == 1
-        assert told.index("Root cause:") < places[0]
+        assert drawn.count('title="freshness: this incident') == 1
+        assert drawn.count(' class="bad"') == 2  # the lines from the cause to here, and on
 
 
-def test_an_incident_that_stands_alone_shows_no_chain(reader: Client, user: User) -> None:
-    assert '<ol class="chain">' not in reader.get(f"/incidents/{IncidentFactory.create().pk}").content.decode()
+def test_the_first_link_of_an_effect_is_its_known_cause(reader: Client, chain: list[Incident]) -> None:
+    page = reader.get(f"/incidents/{chain[2].pk}").content.decode()
+    head = page[page.index("<h1>") :]
+    assert head[head.index("<a ") :].startswith(f'<a href="/incidents/{chain[0].pk}">freshness of raw.<wbr>a</a>')
+    drawn = graph_in(page)
+    assert "freshness: root cause" in drawn
+    assert "freshness: muted" in drawn
+
+
+def test_the_graph_says_which_readers_were_told(reader: Client, user: User) -> None:
+    incident = IncidentFactory.create()
+    for owner in ("ann", "bob"):
+        LineageEdgeFactory.create(upstream=incident.dataset, downstream=DatasetFactory.create(owner=owner))
+    NoticeFactory.create(alert=incident.alert, recipient="ann", channel="email")
+    drawn = graph_in(reader.get(f"/incidents/{incident.pk}").content.decode())
+    assert "ann was told" in drawn
+    assert "bob was not told" in drawn
+
+
+def test_an_incident_of_a_dataset_without_lineage_has_no_graph(reader: Client, user: User) -> None:
+    page = reader.get(f"/incidents/{IncidentFactory.create().pk}").content.decode()
+    assert 'id="cause-title"' not in page
 
 
 def test_who_may_not_read_the_cause_sees_what_it_does_to_their_tables(client: Client, chain: list[Incident]) -> None:
