@@ -22,8 +22,8 @@ from alerting.state import LOG
 from assay import clock
 from assay.access import Action, may_read
 from assay.accounts import person_called
-from assay.catalog.selectors import owned
 from assay.catalog.deploys import deploys_of
+from assay.catalog.selectors import owned
 from assay.charts.drawing import WIDE, Chart, Mark, draw
 from assay.config import config
 from assay.models import DataTest
