@@ -193,6 +193,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             sent={"to": _somebody("x" * 128)}, larger={"to": "x" * 129}, statements=60, written=6
         ),
         ("POST", "incidents/{incident}/force-resolve"): lambda: text("reason", **ENDING, scope="test"),
+        ("POST", "deploys"): lambda: text("version", 200, written=2, pattern="*"),
         ("GET", "lineage"): lambda: Largest(sent={"dataset": name}),
         ("POST", "lineage"): lambda: Largest(
             sent=_event(estate, MOST_DATASETS), larger=_event(estate, MOST_DATASETS + 1), written=MOST_DATASETS + 5,
