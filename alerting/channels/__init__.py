@@ -5,6 +5,7 @@ Who is told, and when, is decided before; a channel only sends.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from pydantic import SecretStr
 
@@ -96,6 +97,20 @@ def is_reachable(recipient: str, team: str = "") -> bool:
 def is_addressed(name: str) -> bool:
     """Whether a route bears the name, or it is an address of a channel that does not take every text."""
     return routes().own(name) is not None or any(way.reaches(name) for way in channels() if not way.takes_any_name)
+
+
+def send_trial(name: str, address: str, *, author: str, now: datetime) -> None:
+    """Send a message that says that it is a test to an address of a channel; raises TransportError."""
+    if fault := address_fault(name, address):
+        raise TransportError(fault, permanent=True)
+    target, title = channel(name), "A test message of Assay"
+    assert target is not None  # else that was a fault
+    body = f"{author} tests the channel {name}. Nothing is wrong, and nobody needs to do anything."
+    part = NoticePart(title=title, body=body, facts={"event": "test"})
+    key = f"test:{name}:{now:%Y%m%dT%H%M%S%f}"
+    target.send(
+        ChannelMessage(key=key, recipient=address, subject=title, body=body, facts=(part.facts,), parts=(part,))
+    )
 
 
 def check_routes() -> Routes:

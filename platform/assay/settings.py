@@ -64,6 +64,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "web.pages.page_policy.replay",
+                "web.pages.admin.admin_link",
                 "web.pages.reports.waiting",
             ]
         },

@@ -31,6 +31,8 @@ POST_ONLY = {
     *(f"datasets/<path:name>/tests/<int:pk>/edit/{action}" for action in ("check", "measure", "save", "retire")),
     "silences/<int:pk>/end",
     "silences/new",
+    "admin/members/<path:name>",
+    "admin/channels/<str:name>/test",
     "me/notices",
     "tokens/new",
     "tokens/<str:token>/end",
@@ -86,6 +88,9 @@ PAGE_FILTERS = {
         {"first": "<i>"},
         {"day": "2026-03-09", "category": "completeness"},
     ],
+    "admin": [{"q": "a", "page": "2"}, {"q": "<i>"}],
+    "admin/tokens": [{"q": "<i>", "page": "-1"}],
+    "admin/audit": [{"actor": "ada", "before": "9"}, {"kind": "dataset", "key": "<i>", "before": "x"}],
     "me": [{"whose": "followed"}, {"whose": "x", "sort": "-quality"}],
     "search": [{"q": "fare"}, {"q": "<i>"}],
     "reports": [

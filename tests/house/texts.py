@@ -65,6 +65,7 @@ FORMS = (  # whose fields a refusal names
     "web.pages.editor.EditorForm",
     "web.pages.incident.AnnotateForm",
     "web.pages.incident.ForceForm",
+    "web.pages.admin.MemberForm",
     "web.pages.notices.SilenceForm",
     "web.pages.people.TokenForm",
     "web.pages.dataset.OverrideForm",

@@ -107,9 +107,9 @@ def new_token(request: HttpRequest) -> HttpResponse:
 
 @form_of("me")
 def submit_token_end(request: HttpRequest, token: str) -> HttpResponse:
-    """Revoke a token, and return to the page."""
+    """Revoke a token, one's own or, as an admin, another's, and return to the list that it stood in."""
     row = get_object_or_404(AccessToken, token_key=token)
     demand(request, Action.SHOW_TOKENS, row)
     revoke_token(row, origin=origin_of(request))
     messages.success(request, gettext("Revoked: requests with it are refused from now on."))
-    return redirect("me")
+    return redirect("me" if row.user == request.user else "admin-tokens")

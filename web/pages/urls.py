@@ -15,6 +15,7 @@ from web.access.logins import login, logout
 from web.api.problems import KINDS
 
 from . import (
+    admin,
     bulk_actions,
     catalogue,
     dataset,
@@ -82,6 +83,13 @@ urlpatterns: list[URLPattern] = [
     path("answer/<str:token>", notices.answer_page, name="answer"),
     path("reports", reports.reports_page, name="reports"),
     re_path(rf"^reports/(?P<pk>\d+)/(?P<action>{'|'.join(reports.ACTIONS)})$", reports.decide, name="report-action"),
+    path("admin", admin.members_page, name="admin"),
+    path("admin/members/<path:name>", admin.submit_member, name="member"),
+    path("admin/tokens", admin.tokens_page, name="admin-tokens"),
+    path("admin/audit", admin.audit_page, name="admin-audit"),
+    path("admin/channels", admin.channels_page, name="admin-channels"),
+    path("admin/channels/<str:name>/test", admin.submit_trial, name="channel-test"),
+    path("admin/doctor", admin.doctor_page, name="admin-doctor"),
     path("search", search.search_page, name="search"),
     path("me", people.me_page, name="me"),
     path("me/notices", people.submit_notices, name="me-notices"),

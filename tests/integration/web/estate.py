@@ -179,6 +179,8 @@ def form(template: str, estate: Estate) -> dict[str, str]:
         return {"window": "2026-03-09", "reason": "The report needs it."}
     if template.endswith("/report"):
         return {**PAGE_RANGE, "description": "Fares doubled."}
+    if template.startswith("admin/members/"):
+        return {"role": "owner", "teams": "trips", "active": "on"}
     if template == "tokens/new":
         return {"name": "etl", "scopes": "gate", "days": "7"}
     if template.endswith("/join"):

@@ -97,6 +97,14 @@ DELETE  api/v1/tokens/{token}                     *     a     manage
 """
 PAGES = """
 GET     {root}                                    *     *     -
+GET     admin                                     a     a     -
+GET     admin/audit                               a     a     -
+GET     admin/channels                            a     a     -
+POST    admin/channels/slack/test                 a     a     -
+GET     admin/doctor                              a     a     -
+POST    admin/doctor                              a     a     -
+POST    admin/members/{member}                    a     a     -
+GET     admin/tokens                              a     a     -
 GET     answer/{answer}                           *     *     -
 GET     coverage                                  *     *     -
 GET     business-metrics                          *     *     -

@@ -30,6 +30,7 @@ NOT_AUDITED = (
     "datasets/{dataset}/tests/new/check",
     "datasets/{dataset}/tests/{test}/edit/check",
     "incidents/act",  # which writes an entry for each incident; test_bulk_actions.py
+    "admin/doctor",
     "first-runs",  # whose offer ends with the first run that there is
 )
 ROLES = [role.value for role in Role]
