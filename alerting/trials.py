@@ -17,7 +17,6 @@ from assay.queue.claims import finish
 from .models import Alert, SliceSearch, SliceTrial, Standing
 from .slices import attempt_search, decide_untold, parts_of, work_searches
 
-WHOLE_CHANGE = 0.8  # of the change of a cause that its slices must hold, to say that it does not explain a value
 MOST_TRIALS = 5  # windows of an alert that are tried at once, the oldest
 
 
@@ -56,7 +55,7 @@ def _end(row: SliceTrial, now: datetime, fields: Mapping[str, Any]) -> None:
 def _weigh(row: SliceTrial) -> dict[str, Any]:
     """Whether the value would hold, with the reason; None where the rows do not say it."""
     from execution_engine.slices.reading import UnableToSearch
-    from execution_engine.slices.trials import metric_as_usual
+    from execution_engine.slices.trials import WHOLE_CHANGE, metric_as_usual
 
     standing = row.standing
     result = broken_result(row.run, category=standing.data_test.category, tree=row.run.revision.tree)

@@ -85,6 +85,19 @@ class Flights:
 
     def faults(self, seed: int, count: int, kinds: tuple[Fault, ...] = MAIN) -> Iterator[Case]:
         """In a share of the rows of one slice of a day."""
+        for at, fault, slice_, hit, drawn in self._hits(seed, count, kinds):
+            cells = self._cells(fault, at, spoil_rows(self.rows[at], fault, hit, drawn))
+            yield Case(fault=fault, cells=cells, slice=slice_, moved=float(hit.mean()))
+
+    def losses(self, seed: int, count: int) -> Iterator[tuple[int, Rows, Cells]]:
+        """Rows of one slice of a day are lost: its number, the rows that are left, and the cells that count them."""
+        for at, fault, _, hit, drawn in self._hits(seed, count, (Fault.DROP,)):
+            left = spoil_rows(self.rows[at], fault, hit, drawn)
+            yield at, left, self._cells(fault, at, left)
+
+    def _hits(
+        self, seed: int, count: int, kinds: tuple[Fault, ...]
+    ) -> Iterator[tuple[int, Fault, dict[str, str], npt.NDArray[np.bool_], np.random.Generator]]:
         drawn = np.random.default_rng(seed)
         while count:
             at, fault = int(drawn.choice(self.choice)), kinds[drawn.integers(len(kinds))]
@@ -98,8 +111,7 @@ class Flights:
             hit = (names == value) & (drawn.random(len(names)) < drawn.uniform(LEAST_HIT, 1))
             if hit.any():
                 slice_ = dict(zip(columns, value.split("\0"), strict=True))
-                cells = self._cells(fault, at, spoil_rows(rows, fault, hit, drawn))
-                yield Case(fault=fault, cells=cells, slice=slice_, moved=float(hit.mean()))
+                yield at, fault, slice_, hit, drawn
                 count -= 1
 
     def random_faults(self, seed: int, count: int, kinds: tuple[Fault, ...] = MAIN) -> Iterator[Case]:

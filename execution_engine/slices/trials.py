@@ -12,6 +12,7 @@ from execution_engine.engines.protocol import Engine, Part, Table
 from .reading import CellReader, UnableToSearch, column_types, with_rows
 from .rules import Subject, columns_worth_counting
 
+WHOLE_CHANGE = 0.8  # of the change of a cause that its slices must hold, to say that it does not explain a value
 Slices = Sequence[Mapping[str, Any]]  # the value of each column of each
 
 
@@ -29,7 +30,12 @@ def metric_as_usual(
 
     All parts are read once. Raises UnableToSearch, as where the table lacks a column of theirs, or any such row.
     """
-    cells = _cells(CellReader(engine=engine, table=table, subject=subject, types={}), [*past, part], slices, sensitive)
+    reader = CellReader(engine=engine, table=table, subject=subject, types={})
+    return figure_as_usual(_cells(reader, [*past, part], slices, sensitive), slices)
+
+
+def figure_as_usual(cells: Cells, slices: Slices) -> tuple[float, float]:
+    """The same of cells that are counted already."""
     inside = _is_inside(cells, slices)
     whole = cells.part if cells.whole is None else cells.whole
     if not whole[:, inside].any():
@@ -39,7 +45,7 @@ def metric_as_usual(
     for figures in (cells.part, whole):
         seen.append(figures[-1].sum())
         usual.append(figures[-1][~inside].sum() + weights @ figures[:-1][:, inside].sum(axis=1))
-    if subject.measure in (Measure.ROWS, Measure.SUM):
+    if cells.measure in (Measure.ROWS, Measure.SUM):
         return float(seen[0]), float(usual[0])
     if not seen[1] or not usual[1]:
         raise UnableToSearch("no row is left")
