@@ -107,7 +107,7 @@ def test_a_column_whose_values_are_new_in_each_window_hides_no_slice(lake: FakeE
     dataset: Dataset = DatasetFactory.create(name="rides", columns=columns)
     for key in (*WEEKDAYS, "2026-03-09"):
         counts = {"Oslo": 12 if key == "2026-03-09" else 60, "Rome": 60, "Lima": 61}
-        hourly = [{**row, **more, "hour": f"{key} {int(str(row['id'])) % 3}"} for row in rows(**counts)]
+        hourly: list[Row] = [{**row, **more, "hour": f"{key} {int(str(row['id'])) % 3}"} for row in rows(**counts)]
         lake.write("/lake/sea/rides", key, hourly)
     test = DataTestFactory.create(dataset=dataset)
     fails(test)
