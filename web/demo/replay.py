@@ -190,21 +190,6 @@ def deeds(catalog: Path) -> list[Deed]:
         text = "Flights that left on time arrive an hour late here, late ones in time: the delays are mixed up."
         services.report(dataset=dataset, window=window, reporter=ANALYST, description=text, saw=saw, now=now)
 
-    def mute(now: datetime) -> None:
-        reason = "LaGuardia's station is exchanged this week: its gauges jump now and then."
-        weather = Dataset.objects.get(full_name=RAW_WEATHER)
-        silence(dataset=weather, category="custom", ends_at=MUTE_ENDS_AT, reason=reason, author=WEATHER_OWNER, now=now)
-
-    def let_read(now: datetime) -> None:
-        reason = "The forecast of delays needs no flight of United's."
-        flights, window = Dataset.objects.get(full_name=LAST.table), window_of(LAST.day)
-        services.override(
-            dataset=flights, window=window, pipeline="forecast", reason=reason, author=LAKE_OWNER, now=now
-        )
-
-    def follow_mart(now: datetime) -> None:
-        follow(User.objects.get(username=ANALYST), Dataset.objects.get(full_name=MART))
-
     return [
         *((window_of(day).end + ASKS_AFTER, partial(look_up, window_of(day))) for day in DAYS),
         (EXPLAINED_AT, explain),
@@ -212,11 +197,27 @@ def deeds(catalog: Path) -> list[Deed]:
         (WRONG_SLA.ended_at, force),
         (REPORTED_AT, report),
         (CONFIRMED_AT, lambda now: services.confirm_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
-        (FOLLOWED_AT, follow_mart),
-        (MUTED_AT, mute),
-        (OVERRIDDEN_AT, let_read),
+        (FOLLOWED_AT, _follow_mart),
+        (MUTED_AT, _mute_weather),
+        (OVERRIDDEN_AT, _let_read),
         (FIXED_AT, lambda now: services.fix_report(Report.objects.get(), author=LAKE_OWNER, now=now)),
     ]
+
+
+def _mute_weather(now: datetime) -> None:
+    reason = "LaGuardia's station is exchanged this week: its gauges jump now and then."
+    weather = Dataset.objects.get(full_name=RAW_WEATHER)
+    silence(dataset=weather, category="custom", ends_at=MUTE_ENDS_AT, reason=reason, author=WEATHER_OWNER, now=now)
+
+
+def _let_read(now: datetime) -> None:
+    reason = "The forecast of delays needs no flight of United's."
+    flights, window = Dataset.objects.get(full_name=LAST.table), window_of(LAST.day)
+    services.override(dataset=flights, window=window, pipeline="forecast", reason=reason, author=LAKE_OWNER, now=now)
+
+
+def _follow_mart(now: datetime) -> None:
+    follow(User.objects.get(username=ANALYST), Dataset.objects.get(full_name=MART))
 
 
 def _open_incident(fault: Fault) -> Incident:
