@@ -119,6 +119,9 @@ class Flip(Windowed, Claimable):
     at = models.DateTimeField()
     handled_at = models.DateTimeField(null=True, blank=True, db_index=True)
 
+    class Meta:
+        indexes = [models.Index(fields=("old", "new", "at"))]  # of the warnings that passed in a range
+
     def __str__(self) -> str:
         return f"{self.old} → {self.new}"
 

@@ -1,7 +1,7 @@
 """When windows of a dataset were complete, on which of them tests are broken, and how much of it is tested."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -10,7 +10,7 @@ from functools import cache
 from django.db.models import Count, Max, Q, QuerySet
 
 from assay.catalog.selectors import slas
-from assay.models import Category, Dataset, DataTest, Origin
+from assay.models import Category, Dataset, DataTest, LineageEdge, Origin
 from assay.time.windows import Window
 from execution_engine.freshness.derive import EVIDENCE, TIME_TO_COMPLETE
 from execution_engine.language.serialise import length_shown
@@ -153,6 +153,59 @@ def coverage_by_tier(*, now: datetime, owner: str | None = None, team: str | Non
             for pk, name, tier, owner, team in rows
         ]
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingTests:
+    """What a dataset lacks: each category with its reason, empty where nobody knows one."""
+
+    dataset: int
+    tier: int
+    name: str
+    is_untested: bool  # it has no live test at all, not even of a user
+    downstreams: int
+    reasons: Mapping[str, str]
+
+    @property
+    def importance(self) -> tuple[bool, int, int, str]:
+        """Untested ones come first, then the critical tiers, then what most others read."""
+        return not self.is_untested, self.tier, -self.downstreams, self.name
+
+
+STANDARD = (Category.FRESHNESS, Category.COMPLETENESS, Category.DUPLICATES)  # of any dataset
+
+
+def missing_tests(*, now: datetime, hidden: Collection[int] = ()) -> list[MissingTests]:
+    """The datasets that lack a standard test which no test of a user makes up for, the most important first."""
+    live = DataTest.objects.filter(retired_at__isnull=True)
+    generated = live.filter(origin=Origin.GENERATED)
+    datasets = Dataset.objects.filter(missing_since__isnull=True).exclude(pk__in=hidden)
+    reasons = defaultdict[int, dict[str, str]](dict)
+    for pk in datasets.exclude(pk__in=generated.values("dataset")).values_list("pk", flat=True):
+        reasons[pk] = dict.fromkeys(STANDARD, "")
+    waived = generated.filter(waivers__ends_at__gt=now, waivers__ended_at__isnull=True)
+    for pk, category in waived.values_list("dataset", "category"):
+        reasons[pk][category] = "its results are waived: nobody hears of them."
+    gaps = Gap.objects.filter(closed_at__isnull=True, mendable=True)
+    for pk, category, reason in gaps.values_list("dataset", "category", "reason"):
+        reasons[pk][category] = reason
+    for pk, category in live.filter(origin=Origin.USER).values_list("dataset", "category").distinct():
+        reasons[pk].pop(category, None)
+    untested = set(datasets.exclude(pk__in=live.values("dataset")).values_list("pk", flat=True))
+    downstreams = Counter(dict(LineageEdge.objects.values_list("upstream").annotate(many=Count("pk"))))
+    missing = [
+        MissingTests(
+            dataset=pk,
+            tier=tier,
+            name=name,
+            is_untested=pk in untested,
+            downstreams=downstreams[pk],
+            reasons=reasons[pk],
+        )
+        for pk, tier, name in datasets.values_list("pk", "tier", "full_name")
+        if reasons[pk]
+    ]
+    return sorted(missing, key=lambda row: row.importance)
 
 
 def _many_by_dataset(tests: QuerySet[DataTest]) -> Counter[int]:

@@ -51,6 +51,7 @@ ON_BOTH = (
     "tests/integration/execution_engine/test_requested_rows.py",
     "tests/integration/incident_manager/test_incidents.py",
     "tests/integration/test_servers.py",
+    "tests/integration/web/test_response_times.py",
     "tests/integration/web/test_scores_api.py",
 )
 

@@ -116,9 +116,6 @@ class Migration(migrations.Migration):
                 ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='execution_engine.run')),
                 ('standing', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='flips', to='alerting.standing')),
             ],
-            options={
-                'abstract': False,
-            },
         ),
         migrations.CreateModel(
             name='Waiver',
@@ -184,6 +181,10 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('alert', 'channel', 'recipient'), name='one_post_per_alert_and_recipient')],
             },
+        ),
+        migrations.AddIndex(
+            model_name='flip',
+            index=models.Index(fields=['old', 'new', 'at'], name='alerting_fl_old_79fdb6_idx'),
         ),
         migrations.AddIndex(
             model_name='waiver',

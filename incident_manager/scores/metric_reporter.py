@@ -1,269 +1,32 @@
-"""The metric reporter: reads from incidents, reports, tests and look-ups what ``scores`` needs, for any range."""
+"""The metric reporter: the scores of any range, in all, by dataset and by group, and the incidents behind each."""
 
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
-from itertools import islice
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
-from django.db.models import (
-    Case,
-    CharField,
-    Count,
-    Exists,
-    F,
-    Field,
-    IntegerField,
-    Max,
-    Min,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    TextField,
-    Value,
-    When,
-)
+from django.db.models import Count, TextField
 from django.db.models.functions import Cast
-from django.db.models.lookups import IsNull
 
-from alerting.models import Standing
-from alerting.state import State
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest
 from assay.time.windows import Window
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import OF_CATEGORY, dimension_of
 from incident_manager.incidents.lifecycle import ENDED
-from incident_manager.intervals import subtract
-from incident_manager.models import CONFIRMED, EntryKind, Episode, Incident, LookUp, Report, SpoiltWindow
+from incident_manager.models import Incident, LookUp, SpoiltWindow
 from incident_manager.quality.now import MOST_NAMED, of_datasets
-from incident_manager.quality.selectors import JUDGES_NO_ROWS
 
-from .rules import (
-    FOREVER,
-    KIND_OF,
-    Ints,
-    QueryScore,
-    Score,
-    SpellKind,
-    Spells,
-    Sums,
-    instant_at,
-    microseconds,
-    score_groups,
-    score_queries,
-)
+from .facts import NAMES, NUMBERS, ScoreFacts, ScoreFilter, read_facts
+from .response_times import Step, StepTime, step_time, step_times
+from .rules import Ints, QueryScore, Score, SpellKind, Sums, microseconds, score_groups, score_queries
 
 ALL, NONE = slice(None), slice(0)  # of the datasets that scores list
 USUAL_RANGE = timedelta(days=28)  # what pages and commands show unless another range is asked for
-NAMES = (*Category.values, "")  # of the categories, by their numbers in spells; the last: of any
-NUMBERS = {name: number for number, name in enumerate(NAMES)}
-KINDS = Case(  # of episodes
-    When(incident__kind=EntryKind.REPORTED, then=Value(SpellKind.REPORTED)),
-    *(
-        When(incident__resolution__in=[end for end, how in ENDED.items() if KIND_OF[how] is kind], then=Value(kind))
-        for kind in (SpellKind.FALSE, SpellKind.NOTHING)
-    ),
-    default=Value(SpellKind.REAL),
-    output_field=Field(),  # of an IntegerField Django would make each number an int again
-)
-NEVER = int(np.iinfo(np.int64).min)
-LAST = datetime.max.replace(tzinfo=UTC)  # for the end of what is still open
-CHUNK = 500  # rows; fewer than the objects after which Python sweeps its memory
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreFilter:
-    """Whose data counts: tier, team and owner of an incident are those at its detection."""
-
-    who: Mapping[str, Any] = field(default_factory=dict)
-    category: str | None = None
-    datasets: Collection[int] | None = None  # None: all
-
-    def narrow(self, rows: QuerySet[Any], *, of: str = "", who: str = "") -> QuerySet[Any]:
-        """The rows that count; ``of`` leads to their dataset and category, ``who`` to tier, team and owner."""
-        rows = rows.filter(**{f"{who}{name}": value for name, value in self.who.items()})
-        if self.category is not None:
-            rows = rows.filter(**{f"{of}category": self.category})
-        return rows if self.datasets is None else rows.filter(**{f"{of}dataset__in": self.datasets})
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreFacts:
-    """All spells of a range, and of which incident each is; a test's is of incident 0."""
-
-    spells: Spells
-    incidents: Ints
-    values: Mapping[int, str]  # by incident, of the column that was asked for
-
-
-def read_facts(scope: ScoreFilter, span: Window, *columns: str, by_category: bool = False) -> ScoreFacts:
-    """The facts of the range, with one more column of each incident, if it is asked for.
-
-    When each dataset was tested, or each of its categories: those are five times as many.
-    """
-    episodes, values = _episodes(scope, span, *columns)
-    parts = [episodes, _missed(episodes, scope, span), _tests(scope, span, by_category)]
-    if scope.who and (moved := set(episodes[1].tolist()).difference(parts[-1][1].tolist())):
-        # to another tier, team or owner since
-        parts.append(_tests(ScoreFilter(datasets=moved, category=scope.category), span, by_category))
-    incidents, dataset, category, kind, start, end = np.hstack(parts)
-    spells = Spells(dataset=dataset, category=category, kind=kind, start=start, end=end)
-    return ScoreFacts(spells=spells, incidents=incidents, values=values)
-
-
-# Spells as rows of numbers, of shape (6, n): their incidents, datasets, categories, kinds, starts and ends.
-
-
-def _episodes(scope: ScoreFilter, span: Window, *columns: str) -> tuple[Ints, dict[int, str]]:
-    """When incidents of the range were open, and one more column by incident; not those of claims unconfirmed.
-
-    They are asked for from the side of the episodes, of which an index holds all that is asked.
-    """
-    confirmed = Report.objects.filter(incident=OuterRef("incident"), state__in=CONFIRMED)
-    rows = Episode.objects.filter(Q(closed_at__isnull=True) | Q(closed_at__gt=span.start), opened_at__lt=span.end)
-    if scope.datasets is not None:  # an index leads from these to the incidents of the range
-        rows = rows.filter(Q(incident__resolved_at__isnull=True) | Q(incident__resolved_at__gt=span.start))
-    rows = scope.narrow(rows, of="incident__", who="incident__")
-    rows = rows.filter(Q(incident__kind=EntryKind.DETECTED) | Q(Exists(confirmed)))
-    incidents, kinds, opened, closed, datasets, categories, *more = _columns(
-        rows.annotate(spell=KINDS, opened=_text(F("opened_at")), closed=_text(F("closed_at"))),
-        *("incident", "spell", "opened", "closed"),
-        *(f"incident__{name}" for name in ("dataset", "category", *columns)),
-    )
-    spells = _numbers(incidents, *_places(datasets, categories), kinds, _instants(opened), _ends(closed))
-    return spells, dict(zip(incidents, map(str, more[0]), strict=True)) if columns else {}
-
-
-def _columns(rows: QuerySet[Any], *names: str) -> list[list[Any]]:
-    """The columns of the rows; by chunks, as Python sweeps its memory where very many rows stay in it."""
-    columns: list[list[Any]] = [[] for _ in names]
-    row_tuples = rows.values_list(*names).iterator(chunk_size=CHUNK)
-    while chunk := list(islice(row_tuples, CHUNK)):
-        for column, values in zip(columns, zip(*chunk, strict=True), strict=True):
-            column.extend(values)
-    return columns
-
-
-def _numbers(*rows: Any) -> Ints:
-    return np.array(np.broadcast_arrays(*(np.array(row, dtype=np.int64) for row in rows)))
-
-
-def _text(instant: Any) -> Cast:
-    """Django looks for the zone of each instant; so they are read as texts, which numpy reads by the thousand."""
-    return Cast(instant, CharField())
-
-
-def _instants(texts: Sequence[str | None]) -> Ints:
-    """Microseconds since 1970; None, as most ends of tests are, is NEVER, the least of them."""
-    instants = np.full(len(texts), NEVER)
-    places = [at for at, text in enumerate(texts) if text is not None]
-    instants[places] = np.array([texts[at] for at in places], dtype="M8[us]").astype(np.int64)
-    return instants
-
-
-def _ends(texts: Sequence[str | None]) -> Ints:
-    instants = _instants(texts)
-    return np.where(instants == NEVER, FOREVER, instants)
-
-
-def _missed(episodes: Ints, scope: ScoreFilter, span: Window) -> Ints:
-    """The times of confirmed reports of which no test knew, whatever category or owner its incident was of.
-
-    They are the report's, less those of the dataset's incidents on the same windows, unless these were withdrawn.
-    """
-    reports = episodes[:, episodes[3] == SpellKind.REPORTED]
-    others = episodes
-    if reports.size and scope != ScoreFilter():
-        others, _ = _episodes(ScoreFilter(datasets=set(reports[1].tolist())), span)
-    at, rivals = _meeting(reports, others[:, np.isin(others[3], (SpellKind.REAL, SpellKind.FALSE))])
-    windows = defaultdict[int, list[Window]](list)  # by incident, that were spoilt
-    spoilt = SpoiltWindow.objects.filter(incident__in={*reports[0, at].tolist(), *rivals[0].tolist()})
-    for incident, start, end in spoilt.values_list("incident", "window_start", "window_end"):
-        windows[incident].append(Window(start=start, end=end))
-    spells = [reports[:, np.isin(np.arange(reports.shape[1]), at, invert=True)]]
-    for number in np.unique(at).tolist():
-        report = reports[:, number]
-        open_times = [
-            _open_time(rival)
-            for rival in rivals[:, at == number].T
-            if any(own.overlaps(claimed) for own in windows[int(rival[0])] for claimed in windows[int(report[0])])
-        ]
-        alone = subtract([_open_time(report)], open_times)
-        spell = np.repeat(report[:, None], len(alone), axis=1)
-        spell[4:] = [[microseconds(window.start) for window in alone], [microseconds(window.end) for window in alone]]
-        spells.append(spell)
-    missed_spells = np.hstack(spells)
-    missed_spells[3] = SpellKind.MISSED
-    return missed_spells
-
-
-def _meeting(reports: Ints, detected: Ints) -> tuple[Ints, Ints]:
-    """The pairs of a report, by its number, and what tests found in its dataset while it was open."""
-    detected = detected[:, np.argsort(detected[1], kind="stable")]
-    first, last = (np.searchsorted(detected[1], reports[1], side=side) for side in ("left", "right"))
-    count = last - first
-    at = np.repeat(np.arange(len(count)), count)
-    rivals = detected[:, np.arange(len(at)) + np.repeat(last - np.cumsum(count), count)]
-    lasts = (reports[4, at] < reports[5, at]) & (rivals[4] < rivals[5])
-    meets = lasts & (reports[4, at] < rivals[5]) & (rivals[4] < reports[5, at])
-    return at[meets], rivals[:, meets]
-
-
-def _open_time(spell: Ints) -> Window:
-    start, end = spell[4:].tolist()
-    return Window(start=instant_at(start), end=LAST if end == FOREVER else instant_at(end))
-
-
-def _tests(scope: ScoreFilter, span: Window, by_category: bool) -> Ints:
-    """When each dataset, or each of its categories, was tested: from its first test on, to the end of its last.
-
-    A category counts if it has come to a verdict and had tests in the range; a live one is listed all the same. Nearly
-    all have a test that passes and was there throughout: only of the other tests the database reads more.
-    """
-    columns = ("dataset", "category") if by_category else ("dataset",)
-    live, begun = Q(retired_at__isnull=True), Q(created_at__lt=span.end)
-    left = live | Q(retired_at__gt=span.start)
-    own = Standing.objects.filter(data_test=OuterRef("pk"))
-    passed = ~JUDGES_NO_ROWS & _any(own.filter(state=State.PASS))  # what passes has held; an index knows that
-    always = live & Q(created_at__lte=span.start) & passed
-    alike = DataTest.objects.filter(dataset=OuterRef("dataset"), category=OuterRef("category"))
-    judged = passed | _any(alike.exclude(JUDGES_NO_ROWS).filter(_any(own.exclude(last_outcome=""))))
-    counts = judged & (begun | _any(alike.filter(begun))) & (left | _any(alike.filter(left)))
-    kind = Case(
-        When(counts, then=Value(SpellKind.TESTED)), default=Value(SpellKind.NOTHING), output_field=IntegerField()
-    )
-
-    tests = scope.narrow(DataTest.objects.order_by(), who="dataset__")
-    others = tests.exclude(always).annotate(tested=kind).filter(live | Q(tested=SpellKind.TESTED))
-    spans = others.values("tested", *columns).annotate(first=Min("created_at"), live=Count("pk", filter=live))
-    spans = spans.annotate(
-        start=_text(Case(When(first__gt=span.start, then=F("first")))),  # null: before the range
-        end=_text(Case(When(live=0, then=Max("retired_at")))),  # null: not yet
-    )
-    kinds, starts, ends, *places = _columns(spans, "tested", "start", "end", *columns)
-    throughout = _columns(tests.filter(always).distinct(), *columns)
-    return np.hstack(
-        [
-            _numbers(0, *_places(*places), kinds, _instants(starts), _ends(ends)),
-            _numbers(0, *_places(*throughout), SpellKind.TESTED, NEVER, FOREVER),
-        ]
-    )
-
-
-def _places(datasets: list[int], categories: list[str] | None = None) -> tuple[Any, Any]:
-    return datasets, NUMBERS[""] if categories is None else [NUMBERS[name] for name in categories]
-
-
-def _any(rows: QuerySet[Any]) -> Q:
-    """Whether there is such a row: MariaDB reads all that there are for an EXISTS beside an OR, but not for this."""
-    return Q(IsNull(Subquery(rows.values("pk")[:1]), False))
-
 
 # What scores are listed by: of which groups each spell is.
 
@@ -304,10 +67,11 @@ def groups_of(group: Group, facts: ScoreFacts, span: Window) -> Groups:
         case Group.TIER | Group.TEAM | Group.OWNER:
             # of incidents theirs at their detection; of tests that of now, and those of their incidents
             by_dataset = {pk: {str(value)} for pk, value in Dataset.objects.values_list("pk", group.value)}
-            names = list(dict.fromkeys(facts.values.values()))
+            of_incidents = facts.values[group.value]
+            names = list(dict.fromkeys(of_incidents.values()))
             numbers = {name: number for number, name in enumerate(names, start=1)}  # 0: it is of a test
-            incidents = np.array([0, *facts.values], dtype=np.int64)
-            values = np.array([0, *map(numbers.__getitem__, facts.values.values())], dtype=np.int64)
+            incidents = np.array([0, *of_incidents], dtype=np.int64)
+            values = np.array([0, *map(numbers.__getitem__, of_incidents.values())], dtype=np.int64)
             order = np.argsort(incidents)
             value = values[order[np.searchsorted(incidents, facts.incidents, sorter=order)]]
             pairs, of_spell = np.unique(facts.spells.dataset * (len(names) + 1) + value, return_inverse=True)
@@ -379,6 +143,7 @@ class ReportedScores:
     total: Score
     queries: QueryScore
     groups: Sequence["ScoredGroup"]
+    steps: Mapping[Step, StepTime]
 
 
 def scores(
@@ -422,8 +187,49 @@ def scores(
         count=len(datasets),
         total=sums.all(),
         queries=_score_queries(scope, span),
-        groups=_by_group(by, grouped, span, parts=1) if by and grouped else (),
+        groups=_by_group(by, grouped, span, edges=(span.start, span.end)) if by and grouped else (),
+        steps={step: step_time(times, span.start, span.end) for step, times in step_times(scope, span, now).items()},
     )
+
+
+class Counted(StrEnum):
+    """What the time of an incident counts as in a score."""
+
+    BAD = "bad"
+    FALSE = "false alarm"
+    MISSED = "missed"
+
+
+SPELLS = {
+    Counted.BAD: (SpellKind.REAL, SpellKind.MISSED),
+    Counted.FALSE: (SpellKind.FALSE,),
+    Counted.MISSED: (SpellKind.MISSED,),
+}
+
+
+def incidents_counted(
+    counted: Counted | Step, *, start: datetime, end: datetime, now: datetime, by: Group | None = None, name: str = ""
+) -> list[int]:
+    """The incidents behind one figure of the scores, of one group where it is named; what counts longest comes first.
+
+    They are of all data, as the scores are: whoever shows them leaves out what a reader may not see.
+    """
+    span = Window(start=start, end=min(end, now))
+    if isinstance(counted, Step):
+        incidents, _, durations, _ = step_times(ScoreFilter(), span, now)[counted].tolist()
+        lengths = dict(zip(incidents, durations, strict=True))
+    else:
+        facts = read_facts(ScoreFilter(), span, *(by.columns if by else ()), with_tests=False)
+        which = np.isin(facts.spells.kind, SPELLS[counted])
+        if by:
+            groups, of_spell = groups_of(by, facts, span)
+            which &= np.array([name in group for group in groups], dtype=np.bool_)[of_spell]
+        first, last = microseconds(span.start), microseconds(span.end)
+        times = facts.spells.end[which].clip(first, last) - facts.spells.start[which].clip(first, last)
+        lengths = defaultdict(int)
+        for incident, length in zip(facts.incidents[which].tolist(), times.tolist(), strict=True):
+            lengths[incident] += length
+    return sorted((pk for pk in lengths if lengths[pk] or isinstance(counted, Step)), key=lambda pk: (-lengths[pk], pk))
 
 
 def data_qualities(datasets: Collection[int], *, now: datetime) -> dict[int, float | None]:
@@ -444,14 +250,22 @@ class ScoredGroup:
     parts: tuple[Score, ...]
 
 
+BY_DAY, MOST_DAYS = (Group.TIER, Group.TEAM), 28  # what is scored day by day
+
+
 @dataclass(frozen=True, kw_only=True)
 class Overview:
     """The scores of all data over a range: together, by group, and of the datasets that were bad for longest."""
 
     total: Score
+    parts: tuple[Score, ...]
+    steps: Mapping[Step, StepTime]
+    step_parts: Mapping[Step, Sequence[StepTime]]
     queries: QueryScore
     groups: Sequence[ScoredGroup]
     worst: Sequence[tuple[str, Score]]  # by name, that of the longest first
+    days: Sequence[datetime]  # the last of the range: their starts in UTC, and the end of the last one
+    by_day: Mapping[Group, Sequence[ScoredGroup]]
 
 
 def overview(group: Group, *, start: datetime, end: datetime, now: datetime, parts: int, most: int) -> Overview:
@@ -460,8 +274,14 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
     Datasets without a team are in no team. It reads as many statements however many groups there are.
     """
     span = Window(start=start, end=min(end, now))
-    facts = _read_grouped(group, span)
+    edges = [span.start + span.duration * n / parts for n in range(parts + 1)]
+    facts = _read_grouped(group, span, *(column for each in BY_DAY for column in each.columns))
     datasets, sums = _by_dataset(facts, span)
+    midnight = (span.end - timedelta(microseconds=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = [midnight - timedelta(days=n) for n in reversed(range(min(MOST_DAYS, span.duration.days)))]
+    days.append(span.end)
+    whole = score_groups(facts.spells, np.zeros_like(facts.spells.dataset), edges)
+    steps = step_times(ScoreFilter(), span, now)
     bad = sums.bad.tolist()
     least = min(sorted(bad, reverse=True)[:most], default=0)
     worst = {pk: at for at, pk in enumerate(datasets) if bad[at] >= least}
@@ -469,9 +289,14 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
     ordered = sorted(worst.items(), key=lambda place: (-bad[place[1]], names[place[0]]))  # of those alike by name
     return Overview(
         total=sums.all(),
+        parts=whole.parts(0) if facts.spells.dataset.size else (Score(),) * parts,
+        steps={step: step_time(times, span.start, span.end) for step, times in steps.items()},
+        step_parts={step: [step_time(times, *part) for part in pairwise(edges)] for step, times in steps.items()},
         queries=_score_queries(ScoreFilter(), span),
-        groups=_by_group(group, facts, span, parts),
+        groups=_by_group(group, facts, span, edges),
         worst=[(names[pk], sums.score(at)) for pk, at in ordered[:most]],
+        days=days,
+        by_day={each: _by_group(each, facts, span, days) for each in BY_DAY},
     )
 
 
@@ -496,13 +321,14 @@ def _by_category(scope: ScoreFilter, span: Window) -> Mapping[int, Mapping[str, 
     return scores
 
 
-def _read_grouped(group: Group, span: Window) -> ScoreFacts:
-    """The facts of all data, with what the group lists them by."""
-    return read_facts(ScoreFilter(), span, *group.columns, by_category=group in (Group.CATEGORY, Group.DIMENSION))
+def _read_grouped(group: Group, span: Window, *columns: str) -> ScoreFacts:
+    """The facts of all data, with what the group lists them by, and more columns."""
+    columns = tuple(dict.fromkeys((*group.columns, *columns)))
+    return read_facts(ScoreFilter(), span, *columns, by_category=group in (Group.CATEGORY, Group.DIMENSION))
 
 
-def _by_group(group: Group, facts: ScoreFacts, span: Window, parts: int) -> list[ScoredGroup]:
-    """The scores of each group of the facts, by name, over even parts of the range; what has no name is none."""
+def _by_group(group: Group, facts: ScoreFacts, span: Window, edges: Sequence[datetime]) -> list[ScoredGroup]:
+    """The scores of each group of the facts, by name, between the edges; what has no name is none."""
     groups, of_spell = groups_of(group, facts, span)
     names = sorted({name for own in groups for name in own})
     numbers = {name: number for number, name in enumerate(names)}
@@ -512,7 +338,6 @@ def _by_group(group: Group, facts: ScoreFacts, span: Window, parts: int) -> list
     spells = np.repeat(np.arange(len(of_spell)), many)
     first = (np.cumsum(counts) - counts)[of_spell]  # of the groups of each spell, among all
     member = flat[np.arange(len(spells)) + np.repeat(first - np.cumsum(many) + many, many)]
-    edges = [span.start + span.duration * n / parts for n in range(parts + 1)]
     sums = score_groups(facts.spells.only(spells), member, edges)
     present = np.unique(member).tolist()
     scored = ((names[at], at) for at in present if names[at])

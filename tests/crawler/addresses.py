@@ -14,9 +14,10 @@ from drf_spectacular.generators import SchemaGenerator
 from alerting.models import Standing
 from assay.models import DataChange, Dataset, DataTest, Replica
 from incident_manager.models import Incident, SpoiltWindow
-from web.pages.catalogue import SPANS, CatalogueForm
-from web.pages.incident import IncidentsForm
+from web.pages.catalogue import CatalogueForm
+from web.pages.incident import COUNTED, IncidentsForm
 from web.pages.reports import MINE, STATES
+from web.pages.scores import SPANS
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
@@ -77,7 +78,10 @@ PAGE_FILTERS = {
         *({"state": str(value)} for value, _ in IncidentsForm.base_fields["state"].choices),  # type: ignore[attr-defined]
         {"category": "freshness", "tier": "0"},
         {"category": "<i>", "tier": "x", "state": "no"},
+        *({"counts": counts, "by": "tier", "of": "1", "page": "2"} for counts in COUNTED),
+        {"counts": "bad", "from": "<i>", "by": "team", "of": "<i>"},
     ],
+    "coverage": [{"page": "2"}, {"page": "<i>"}],
     "scores": [
         *({"days": str(days)} for days in (*SPANS, 3)),
         *({"by": group} for group in ("tier", "team", "owner", "category", "<i>")),

@@ -52,7 +52,9 @@ WORDS_OF_THE_CORE = (  # enumerations of which pages show every value
     "incident_manager.models.Resolution",
     "incident_manager.models.Saw",
     "incident_manager.quality.rules.QualityStatus",
+    "incident_manager.scores.metric_reporter.Counted",
     "incident_manager.scores.metric_reporter.Group",
+    "incident_manager.scores.response_times.Step",
     "web.pages.incident.IncidentState",
 )
 WITH_TEXTS = (  # modules of the core whose sentences pages show in the reader's language

@@ -86,10 +86,27 @@ class GroupScore(ScoreFigures):
     name = serializers.CharField()
 
 
+class StepFigures(serializers.Serializer[Any]):
+    """How long one step took of the incidents that were detected in the range."""
+
+    median = SecondsField(allow_null=True)
+    count = serializers.IntegerField(help_text="how many incidents are counted")
+    open = serializers.BooleanField(help_text="one of them still waits and counts up to now: the median is provisional")
+
+
+class TimesAnswer(serializers.Serializer[Any]):
+    """The times of real incidents: to their alarm, to somebody who works on them, and to the repair."""
+
+    detect = StepFigures(help_text="from the end of the first bad window to the alarm")
+    acknowledge = StepFigures(help_text="from the alarm, or the report, to who works on it")
+    repair = StepFigures(help_text="how long the incident was open")
+
+
 class ScoresAnswer(Spanned):
     """The scores of a range, and those of one page of datasets, by name."""
 
     total = ScoreFigures()
+    times = TimesAnswer()
     groups = GroupScore(many=True, help_text="scores of the groups of ``by``; a dataset counts in each of its groups")
     look_ups = LookUpScore()
     count = serializers.IntegerField(help_text="how many datasets have a score, on all pages")
@@ -123,6 +140,7 @@ class Scores(Api):
                 "from": reported.start,
                 "to": reported.end,
                 "total": figures(reported.total),
+                "times": TimesAnswer({step.name.lower(): time for step, time in reported.steps.items()}).data,
                 "groups": [{"name": group.name, **figures(group.total)} for group in reported.groups],
                 "look_ups": LookUpScore(reported.queries).data,
                 "count": reported.count,

@@ -1,4 +1,4 @@
-"""Pages of all data: the catalogue, how good tests and data have been, what is tested, and one team."""
+"""Pages of all data: the catalogue, and one team."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,6 @@ from alerting.selectors import coverage_by_tier
 from alerting.state import BROKEN
 from assay import clock
 from assay.access import Action, Person
-from assay.charts.ticks import Unit
 from assay.models import Category, Dataset, Member, Pull
 from execution_engine.models import Run, RunReason
 from execution_engine.runs.shown_results import Veil
@@ -31,12 +30,11 @@ from incident_manager.models import Incident, SpoiltWindow
 from incident_manager.quality.now import facts_now, of_category, of_datasets, statuses_now
 from incident_manager.quality.rules import RANK, AnswerReason, Facts, RangeRequest, judge
 from incident_manager.quality.rules import QualityStatus as Quality
-from incident_manager.scores.metric_reporter import NONE, USUAL_RANGE, Group, data_qualities, overview, scores
+from incident_manager.scores.metric_reporter import NONE, USUAL_RANGE, data_qualities, scores
 from web.access.changes import audited
 from web.access.throttles import costs
 from web.access.who import hidden_datasets, may, person_of, readable
 from web.doctor import idle
-from web.rendering.charts import small_chart
 from web.rendering.headline import folded, reason_text
 from web.rendering.search import declares_column
 from web.rendering.status import WORDS, DisplayStatus, look_of, plain
@@ -411,47 +409,6 @@ def request_first_runs(request: HttpRequest) -> HttpResponse:
     text = ngettext("%(count)s run is on the way.", "%(count)s runs are on the way.", count) % {"count": count}
     messages.success(request, text + " " + gettext("What they find is of the past: nobody is paged for it."))
     return redirect("catalogue")
-
-
-SPANS = {7: 7, 28: 14, 90: 15, 365: 13}  # days, and the even parts that scores are drawn in
-MOST_DATASETS = 50
-
-
-@page
-def scores_page(request: HttpRequest) -> HttpResponse:
-    """How good tests and data have been over the last days, in all, by what one chooses, and by dataset."""
-    text, by, now = request.GET.get("days", ""), request.GET.get("by", ""), clock.now()
-    days = int(text) if text in map(str, SPANS) else USUAL_RANGE.days
-    group = Group(by) if by in list(Group) else Group.CATEGORY
-    start = now - timedelta(days=days)
-    reported = overview(group, start=start, end=now, now=now, parts=SPANS[days], most=MOST_DATASETS)
-    rows = []
-    for scored in reported.groups:
-        values = [part.data_quality for part in scored.parts]
-        plot_text = gettext("no quality over time yet")  # for who cannot see the plot
-        if figures := [value for value in values if value is not None]:
-            ends = {"first": f"{figures[0]:.1%}", "last": f"{figures[-1]:.1%}", "worst": f"{min(figures):.1%}"}
-            plot_text = gettext("data quality over time: from %(first)s to %(last)s, at worst %(worst)s") % ends
-        is_bad = [value is not None and value < 1 for value in values]
-        rows.append({"group": scored, "plot": small_chart(values, is_bad, title=plot_text, unit=Unit.SHARE)})
-    context = {
-        "here": "scores",
-        "days": days,
-        "spans": list(SPANS),
-        "group": group,
-        "groups": list(Group),
-        "total": reported.total,
-        "queries": reported.queries,
-        "rows": rows,
-        "by_dataset": reported.worst,  # those that were bad for longest
-    }
-    return render(request, "web/scores.html", context)
-
-
-@page
-def coverage_page(request: HttpRequest) -> HttpResponse:
-    """Tests and reachable owners by tier, and what is missing."""
-    return render(request, "web/coverage.html", {"here": "coverage", "tiers": coverage_by_tier(now=clock.now())})
 
 
 MOST_OPEN = 12

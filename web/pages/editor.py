@@ -190,7 +190,8 @@ def as_yaml(dataset: str, typed: Mapping[str, str]) -> str:
 def begun_with(request: HttpRequest, dataset: Dataset) -> dict[str, str]:
     """The fields of a new test, by the address that led here; empty where it names nothing.
 
-    It begins with a suggestion to be adjusted, or with the test that a confirmed report missed.
+    It begins with a suggestion to be adjusted, with the test that a confirmed report missed, or with one of a category
+    that has none.
     """
     query = request.GET
     if offer := next((row for row in offers_of(dataset) if str(row.pk) == query.get("suggestion")), None):
@@ -205,15 +206,19 @@ def begun_with(request: HttpRequest, dataset: Dataset) -> dict[str, str]:
     key = query.get("report", "")
     confirmed = Report.objects.filter(dataset=dataset, state=ReportState.CONFIRMED)
     if key.isdecimal() and len(key) < 10 and (report := confirmed.filter(pk=key).first()):
-        category = Saw(report.saw).category
-        return {
-            "name": free_name(report.saw, dataset.data_tests.values_list("name", flat=True)),
-            "assertion": missing_test(category, dataset),
-            "category": category.value,
-            "severity": Severity.SOFT.value,
-            "report": str(report.pk),
-        }
+        return _begun_with_missing(dataset, Saw(report.saw).category, report.saw) | {"report": str(report.pk)}
+    if query.get("missing") in Category.values:
+        return _begun_with_missing(dataset, Category(query["missing"]), query["missing"])
     return {name: query[name] for name in FIELDS if name in query}
+
+
+def _begun_with_missing(dataset: Dataset, category: Category, name: str) -> dict[str, str]:
+    return {
+        "name": free_name(name, dataset.data_tests.values_list("name", flat=True)),
+        "assertion": missing_test(category, dataset),
+        "category": category.value,
+        "severity": Severity.SOFT.value,
+    }
 
 
 def missing_test(category: Category, dataset: Dataset) -> str:
@@ -230,8 +235,8 @@ def missing_test(category: Category, dataset: Dataset) -> str:
                 return "row_count() >= 0.9 * median(row_count(), last=7)"
             quoted = upstream.full_name.replace("'", "''")
             return f"row_count() / row_count(dataset='{quoted}') between 0.999 and 1.001"
-        case Category.DUPLICATES if profile.primary_key:
-            return f"1 - distinct_count({', '.join(profile.primary_key)}) / row_count() <= 0"
+        case Category.DUPLICATES if keys := profile.primary_key or tuple(column.name for column in profile.columns[:1]):
+            return f"1 - distinct_count({', '.join(keys)}) / row_count() <= 0"
         case Category.CONSISTENCY if len(profile.replicas) > 1:
             other = profile.replicas[1].datacenter
             return f"least(row_count(), row_count(datacenter='{other}')) / row_count() >= 0.999"

@@ -41,6 +41,8 @@ from execution_engine.runs.shown_results import Veil
 from incident_manager import services
 from incident_manager.incidents.earlier_changes import earlier_changes
 from incident_manager.models import Ending, EntryKind, Incident, SpoiltWindow
+from incident_manager.scores.metric_reporter import USUAL_RANGE, Counted, Group, incidents_counted
+from incident_manager.scores.response_times import Step
 from web.access.logins import typed_before
 from web.access.throttles import costs
 from web.access.who import hidden_datasets, may, readable
@@ -67,6 +69,7 @@ from .page_policy import (
     matching,
     page,
     query_without_page,
+    zoom_of,
 )
 
 PAGE_SIZE = 50
@@ -93,20 +96,34 @@ class IncidentState(StrEnum):
     RESOLVED_LATELY = "resolved lately"
 
 
+COUNTED: Mapping[str, Counted | Step] = {value.value: value for value in (*Counted, *Step)}
+
+
 class IncidentsForm(FilterForm):
-    """The filters of the page of incidents."""
+    """The filters of the page of incidents; figures of the scores lead here by ``counts``, ``by`` and ``of`` it."""
 
     q = forms.CharField(required=False, max_length=200)
     state = choice_field(IncidentState, [state.value for state in IncidentState])
     category = forms.ChoiceField(required=False, choices=Category.choices)
     tier = choice_field(int, TIERS)
+    counts = choice_field(COUNTED.__getitem__, COUNTED)
+    by = choice_field(Group, [group.value for group in Group])
+    of = forms.CharField(required=False, max_length=200)
 
 
 @page
 def incidents_page(request: HttpRequest) -> HttpResponse:
     """The incidents of all datasets, open ones first; of a filter's request only the list."""
     filters, now = IncidentsForm(request.GET).values(), clock.now()
-    listed = listed_incidents(**filters, reader=request.user.get_username(), since=now - LATELY)
+    counts, by, of = (filters.pop(name) for name in ("counts", "by", "of"))
+    narrowed = {**filters, "reader": request.user.get_username(), "since": now - LATELY}
+    counted_range = zoom_of(request)
+    start, end = counted_range.start or now - USUAL_RANGE, counted_range.end or now
+    if counts:
+        keys = incidents_counted(counts, start=start, end=end, now=now, by=by, name=of or "")
+        listed = listed_by_count(keys, start, **narrowed)
+    else:
+        listed = listed_incidents(**narrowed)
     context = {
         "here": "incidents",
         "now": now,
@@ -121,29 +138,63 @@ def incidents_page(request: HttpRequest) -> HttpResponse:
         "states": [state.value for state in IncidentState],
         "categories": Category.values,
         "tiers": TIERS,
-        "is_filtered": any(filters[name] not in ("", None) for name in ("q", "state", "category", "tier")),
+        "is_filtered": bool(counts) or any(filters[name] not in ("", None) for name in filters if name != "page"),
+        "counts": counts,
+        "counted_by": [
+            (name, request.GET[name]) for name in ("counts", "from", "to", "by", "of") if name in request.GET
+        ],
+        "by": by,
+        "of": of,
+        "start": start,
+        "end": end,
+        "range_fault": counted_range.wrong,
     }
     if request.headers.get("HX-Request"):
         return render(request, "web/_incident_list.html", context | {"is_part": True})
     return render(request, "web/incidents.html", context)
 
 
-def listed_incidents(
-    *,
-    q: str | None = "",
-    state: IncidentState | None = None,
-    category: str | None = "",
-    tier: int | None = None,
-    page: int = 1,
-    reader: str = "",
-    since: datetime | None = None,
-) -> dict[str, Any]:
+def listed_incidents(**narrowed: Any) -> dict[str, Any]:
     """The ``rows`` of a page, its ``number``, whether it ``has_next``, and how many of all that match are ``open``.
 
     The open ones come first, the newest first, then those that were resolved last: each along an index, never sorted
     all. In three statements, and one more where names are sought.
     """
-    rows = Incident.objects.select_related("dataset", "alert__cause__dataset")
+    page = narrowed.pop("page", 1)
+    still_open, resolved = matching_incidents(**narrowed)
+    start = (page - 1) * PAGE_SIZE
+    end = start + PAGE_SIZE + 1  # one more than is shown says that there is another page
+    count = still_open.count()
+    listed = [*still_open[start:end], *resolved[max(0, start - count) : max(0, end - count)]]
+    return {"rows": listed[:PAGE_SIZE], "number": page, "has_next": len(listed) > PAGE_SIZE, "open": count}
+
+
+def listed_by_count(keys: Sequence[int], since: datetime, /, page: int = 1, **narrowed: Any) -> dict[str, Any]:
+    """The same of these incidents, in their order; all of them were open after an instant."""
+    still_open, resolved = matching_incidents(**narrowed)
+    opened = set(still_open.values_list("pk", flat=True))
+    present = opened.union(resolved.filter(resolved_at__gt=since).values_list("pk", flat=True))
+    keys = [pk for pk in keys if pk in present]
+    last = page * PAGE_SIZE
+    rows = Incident.objects.select_related(*OF_A_ROW).in_bulk(keys[last - PAGE_SIZE : last])
+    listed = [rows[pk] for pk in keys[last - PAGE_SIZE : last]]
+    return {"rows": listed, "number": page, "has_next": len(keys) > last, "open": len(opened.intersection(keys))}
+
+
+OF_A_ROW = ("dataset", "alert__cause__dataset")
+
+
+def matching_incidents(
+    *,
+    q: str | None = "",
+    state: IncidentState | None = None,
+    category: str | None = "",
+    tier: int | None = None,
+    reader: str = "",
+    since: datetime | None = None,
+) -> tuple[QuerySet[Incident], QuerySet[Incident]]:
+    """Those that are open, the newest first, and those that are resolved, the last first."""
+    rows = Incident.objects.select_related(*OF_A_ROW)
     if q:
         rows = rows.filter(dataset__in=list(matching(q).values_list("pk", flat=True)))
     if category:
@@ -163,11 +214,7 @@ def listed_incidents(
         resolved = resolved.filter(resolved_at__gte=since)
     if state in (IncidentState.MINE, IncidentState.UNTAKEN):
         still_open = still_open.filter(assigned_to=reader if state is IncidentState.MINE else "")
-    start = (page - 1) * PAGE_SIZE
-    end = start + PAGE_SIZE + 1  # one more than is shown says that there is another page
-    count = still_open.count()
-    listed = [*still_open[start:end], *resolved[max(0, start - count) : max(0, end - count)]]
-    return {"rows": listed[:PAGE_SIZE], "number": page, "has_next": len(listed) > PAGE_SIZE, "open": count}
+    return still_open, resolved
 
 
 @page

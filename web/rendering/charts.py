@@ -218,14 +218,18 @@ def small_chart(
     title: str,
     unit: Unit = Unit.NUMBER,
     usual: tuple[float | None, float | None] = (None, None),
+    scale: Sequence[float] = (),
 ) -> SafeString:
-    """A small chart of values at even steps, without axes; empty where fewer than two are known."""
+    """A small chart of values at even steps, without axes; empty where fewer than two are known.
+
+    Charts beside one another are drawn to one ``scale``: its values have room in each of them.
+    """
     low, high = usual
     points = [
         Point(at=_FIRST + place * _STEP, value=value, state=STATES[broken], low=low, high=high)
         for place, (value, broken) in enumerate(zip(values, is_broken, strict=True))
     ]
-    return mark_safe(draw_small(Chart(title=title, points=points, unit=unit)))
+    return mark_safe(draw_small(Chart(title=title, points=points, unit=unit), scale))
 
 
 _FIRST, _STEP = datetime(2000, 1, 1, tzinfo=UTC), timedelta(days=1)  # any instants at even steps

@@ -49,7 +49,7 @@ def icon(name: str) -> SafeString:
 
 
 @register.filter
-def of(parts: Mapping[int, Any] | str | None, key: int) -> Any:
+def of(parts: Mapping[Any, Any] | str | None, key: Any) -> Any:
     """What belongs to a row, by its id."""
     return parts.get(key, "") if isinstance(parts, Mapping) else ""
 
@@ -255,14 +255,15 @@ def percent(share: float | Absent) -> str:
 
 
 @register.simple_tag
-def so_far(share: float | Absent, is_open: bool) -> str | SafeString:
-    """A precision or a recall; marked where an incident that it counts is still open, and nobody knows how it ends."""
-    if not is_open or isinstance(share, NoneType | str):
-        return percent(share)
+def so_far(value: timedelta | float | Absent, is_open: bool) -> str | SafeString:
+    """A share or a length; marked where an incident that it counts is still open, and nobody knows how it ends."""
+    text = roughly(value) if isinstance(value, timedelta) else percent(value)
+    if not is_open or isinstance(value, NoneType | str):
+        return text
     why = gettext("an incident is still open: if it turns out to be a false alarm, the figure changes")
-    return format_html(
-        '<span class="so-far" title="{}">{} <small>{}</small></span>', why, percent(share), gettext("so far")
-    )
+    if isinstance(value, timedelta):
+        why = gettext("an incident is still open, and counts up to now")
+    return format_html('<span class="so-far" title="{}">{} <small>{}</small></span>', why, text, gettext("so far"))
 
 
 @register.filter

@@ -34,7 +34,7 @@ from tests.integration.web.estate import Estate, body, build
 from tests.integration.web.largest import largest
 from tests.integration.web.matrix import API, PAGES, lines
 from web.api.base import Pages
-from web.pages.catalogue import SPANS
+from web.pages.scores import SPANS
 from web.warm import warm_up
 
 from .bulk import analyze

@@ -180,8 +180,11 @@ def _whole(
     return f'<svg xmlns="http://www.w3.org/2000/svg" {kind} {box} {roles}{times}>{words}{body}</svg>'
 
 
-def draw_small(chart: Chart) -> str:
-    """The same without axes, words and tooltips: a line with its bounds and what broke; empty without two values."""
+def draw_small(chart: Chart, room_for: Sequence[float] = ()) -> str:
+    """The same without axes, words and tooltips: a line with its bounds and what broke; empty without two values.
+
+    It is as high as those with the same values to have ``room_for`` too, so that they can be compared.
+    """
     chart = _readable(chart)
     values, limits = _figures(chart.points)
     if len(values) < 2:
@@ -189,7 +192,7 @@ def draw_small(chart: Chart) -> str:
     top, bottom = 6.0, SMALL_HEIGHT - 6.0
     scale = time_scale([point.at for point in chart.points], chart.start, chart.end, left=6, right=SMALL_WIDTH - 6)
     assert scale is not None
-    whole = panels(values, limits, chart.unit, top=top, bottom=bottom, breaks=False)
+    whole = panels([*values, *room_for], limits, chart.unit, top=top, bottom=bottom, breaks=False)
     frame = _Frame(width=SMALL_WIDTH, height=SMALL_HEIGHT, top=top, bottom=bottom, time=scale, panels=whole)
     points = _thinned(chart.points, frame)
     tints, dashes = _bounds(points, frame)

@@ -11,7 +11,7 @@ from alerting.models import Notice, Waiver
 from assay.config import config
 from assay.models import Category, Dataset, DataTest
 from test_generator.models import Gap
-from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, day
+from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, OfferFactory, day
 from tests.integration.story import advance
 
 pytestmark = pytest.mark.django_db
@@ -74,3 +74,40 @@ def test_the_weekly_message_tells_owners_how_much_of_their_data_is_tested(user: 
     body = Notice.objects.get(event="gaps", recipient="ada").body
     assert "tier 0: 1 of 2 standard tests are live (50%); the target is 100%" in body
     assert "No channel but the log reaches ada" in body
+
+
+def test_what_is_missing_is_named_the_untested_first_then_the_critical_and_what_most_others_read(pages: Client) -> None:
+    tables = {
+        name: DatasetFactory.create(name=name, tier=tier)
+        for name, tier in (("known", 0), ("gap", 1), ("read", 2), ("new", 2), ("minor", 4), ("gone", 0))
+    }
+    Dataset.objects.filter(name="gone").update(missing_since=NOW)
+    LineageEdgeFactory.create(upstream=tables["read"], downstream=tables["known"])
+    for name in ("known", "gap"):
+        standard_test(tables[name])
+    DataTestFactory.create(dataset=tables["known"], name="own", category=Category.DUPLICATES)
+    for name in ("known", "gap"):  # of the first a user's test makes up for it
+        Gap.objects.create(dataset=tables[name], category="duplicates", reason="it has no primary key", since=NOW)
+    Gap.objects.create(dataset=tables["minor"], category="freshness", reason="it has no partition key", since=NOW)
+    OfferFactory.create(dataset=tables["gap"])
+    page = pages.get("/coverage")
+    missing = [(row["dataset"].name, dict(row["missing"].reasons)) for row in page.context["rows"]]
+    usual = {"freshness": "", "completeness": "", "duplicates": ""}
+    assert missing == [
+        ("read", usual),
+        ("new", usual),
+        ("minor", usual | {"freshness": "it has no partition key"}),
+        ("gap", {"duplicates": "it has no primary key"}),
+    ]
+    text = page.content.decode()
+    assert "3 datasets have no test at all. 4 datasets lack a standard test." in text
+    assert "/datasets/raw.gap/suggestions" in text
+    assert "/datasets/raw.gap/tests/new?missing=duplicates" in text
+
+
+def test_a_missing_test_opens_the_editor_filled(pages: Client) -> None:
+    trips = DatasetFactory.create(name="trips", primary_key=["id"])
+    page = pages.get(f"/datasets/{trips.full_name}/tests/new?missing=duplicates").content.decode()
+    assert "1 - distinct_count(id) / row_count() &lt;= 0" in page
+    assert 'value="duplicates"' in page
+    assert pages.get(f"/datasets/{trips.full_name}/tests/new?missing=nothing").status_code == 200
