@@ -172,6 +172,37 @@ def headline(worst: WorstResult, *, others: int, is_over: bool, asked: str = "")
     return f"{sentence.rstrip('.')}.{more % {'count': others}}"
 
 
+TITLES = {  # of the tests that Assay writes, by how their names begin
+    "freshness": gettext_noop("Complete in time"),
+    "completeness": gettext_noop("As many rows as in %(of)s"),
+    "completeness-sample": gettext_noop("Rows drawn from %(of)s are there"),
+    "unpartitioned": gettext_noop("Rows that lie in no partition"),
+    "duplicates": gettext_noop("No duplicates"),
+    "consistency-count": gettext_noop("As many rows in %(other)s as in %(here)s"),
+    "consistency-bloom": gettext_noop("Keys of %(here)s are in %(other)s"),
+    "schema": gettext_noop("Columns as declared"),
+    "schema-keys": gettext_noop("Key columns as declared"),
+    "schema-inferred": gettext_noop("Columns as before"),
+    "novelty": gettext_noop("Like the windows before"),
+    "value": gettext_noop("There is a value"),
+    "band": gettext_noop("Value in the band of its past"),
+    "dimension": gettext_noop("Parts by %(of)s add up to the whole"),
+}
+WHOLE = ":whole"
+
+
+def title_of(name: str) -> str:
+    """What a test that Assay writes asks of data, by its name; a name that it does not write as it is."""
+    kind, _, rest = name.removesuffix(WHOLE).partition(":")
+    kind, _, place = kind.partition("@")
+    here, _, other = rest.partition(">")
+    if kind not in TITLES or ("%" in TITLES[kind] and not rest):
+        return name
+    title = gettext(TITLES[kind]) % {"of": rest, "here": here, "other": other}
+    title += " " + gettext("in %(place)s") % {"place": place} if place else ""
+    return gettext("%(title)s, whole table") % {"title": title} if name.endswith(WHOLE) else title
+
+
 def _meaning(worst: WorstResult) -> tuple[Tenses, dict[str, str]] | None:
     """What a standard test's value means, with what the sentences hold; None where it has no known meaning."""
     value = worst.value

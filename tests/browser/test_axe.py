@@ -46,6 +46,12 @@ OF_THE_EDITOR = ("check", "measure", "save", "retire")
 PICTURE = "incident-chart"  # a file, which no page is
 
 
+TABS = {
+    "dataset-with-a-gap": "datasets/raw.drivers?tab=tests",
+    **{f"dataset-{tab}": f"{FARES}?tab={tab}" for tab in ("days", "tests", "lineage", "settings")},
+}
+
+
 @cache
 def axe() -> str:
     """The text of axe-core."""
@@ -143,7 +149,7 @@ def test_every_page_is_looked_at(busy: Scene) -> None:
 
 def test_axe_finds_nothing_on_any_page(page: Page, busy: Scene) -> None:
     found: list[str] = []
-    for name, address in (pages(busy) | {"dataset-with-a-gap": "datasets/raw.drivers"}).items():
+    for name, address in (pages(busy) | TABS).items():
         page.goto(f"/{address}")
         found += in_both_schemes(page)
         take(page, name)

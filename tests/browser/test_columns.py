@@ -95,7 +95,7 @@ def profile_at(day: datetime) -> MetricSpec:
 
 def test_a_column_is_found_and_drawn_large(watched: Dataset, page: Page, complaints: list[str], shots: Path) -> None:
     page.goto(f"/datasets/{watched.full_name}")
-    page.get_by_role("link", name="Columns over time").click()
+    page.get_by_role("link", name="Columns", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Columns over time")
     expect(page.locator("main")).to_contain_text("40 profiled partitions, up to 2026-03-09")
     expect(page.locator("tr", has=page.get_by_role("link", name="km", exact=True))).to_contain_text("kilometres")

@@ -118,21 +118,20 @@ def test_a_gate_is_overridden_for_a_time(scene: Scene, hands: Hands, complaints:
     hands.press("link", FARES)
     on_page(page, FARES)
     assert gate(FARES) == ("block", [])
-    hands.press("link", "Overrides")
-    hands.unfold("New override")
-    hands.write("Window, a key or START/END", "2026-03-09")
-    hands.write("Reason", "The rows that are missing are tests of ours.")
+    hands.press("link", "Let pipelines read it")
+    expect(page.get_by_label("Window, a key or START/END")).to_have_value("2026-03-09")
     hands.press("button", "Let pipelines read it")
     expect(page.locator(".flash.success")).to_contain_text("The gate only warns until 2026-03-10 16:00 UTC")
     decision, reasons = gate(FARES)
     assert decision == "warn"
-    assert any("The rows that are missing are tests of ours." in reason for reason in reasons)
-    hands.press("link", "Overrides")
+    assert any("is known." in reason for reason in reasons)
+    expect(page.locator("#use .verdict")).to_contain_text("With care in sea for 2026-03-09")
+    hands.press("link", "Settings")
     hands.press("button", "End now")
     expect(page.locator(".flash.success")).to_contain_text("Ended: the gate blocks again")
     assert gate(FARES) == ("block", [])
     assert complaints == []
-    assert hands.took(clicks=8, keys=82), hands
+    assert hands.took(clicks=5, keys=82), hands
 
 
 def test_a_test_is_written_wrongly_then_rightly_tried_and_saved(
@@ -172,7 +171,7 @@ def test_a_test_is_written_wrongly_then_rightly_tried_and_saved(
     expect(page.locator("#checked pre")).to_contain_text("name: enough riders")
     hands.press("button", "Save")
     expect(page.get_by_role("status").first).to_contain_text("Saved: enough riders")
-    expect(page.locator("#tests")).to_contain_text("row_count() between 0.5 * median(row_count(), last=7) and 2000")
+    expect(page.locator("#plot")).to_contain_text("row_count() between 0.5 * median(row_count(), last=7) and 2000")
     assert DataTest.objects.get(name="enough riders").origin == Origin.USER
     hands.press("link", "Edit enough riders")
     on_page(page, "Edit enough riders")

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from alerting.models import Standing
 from assay import clock
 from incident_manager.models import Incident, SpoiltWindow
-from tests.browser.scene import Scene
+from tests.browser.scene import LAST, Scene
 from tests.factories import NOW
 
 # The next look comes at once; the minute that a request may take stays.
@@ -41,11 +41,14 @@ def test_the_page_of_a_dataset_turns_good_without_a_reload(scene: Scene, page: P
     page.goto("/datasets/mart.trip_fares")
     expect(page.locator("#use")).to_contain_text("No")
     expect(page.locator("#status")).to_contain_text("Bad")
-    page.get_by_text("What the signs mean").click()
     for incident in Incident.objects.filter(dataset=scene.fares, resolved_at=None):
         heal(incident)
     expect(page.locator("#status")).to_contain_text("Good")
     expect(page.locator("#use")).to_have_class(re.compile("allow"))
+    page.goto("/datasets/mart.trip_fares?tab=days")
+    page.get_by_text("What the signs mean").click()
+    Standing.objects.filter(data_test__dataset=scene.fares, window_start=LAST.start).update(state="FAIL")
+    expect(page.locator("#status")).to_contain_text("Bad")
     expect(page.locator(".signs dl")).to_be_visible()  # what was unfolded stays so
     assert complaints == []
 

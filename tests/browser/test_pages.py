@@ -37,11 +37,14 @@ def test_the_dataset_page_draws_days_results_and_lineage(
     scene: Scene, page: Page, complaints: list[str], shots: Path, scheme: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto("/datasets/mart.trip_fares")
+    page.goto("/datasets/mart.trip_fares?tab=days")
     expect(page.locator(".grid tbody tr")).to_have_count(4)
     expect(page.locator(".grid .dot.fail")).to_have_count(2)
-    expect(page.locator("#plot .wide svg")).to_be_visible()
+    page.get_by_role("link", name="Lineage").click()
     expect(page.locator("#lineage .box[aria-current]")).to_contain_text("mart.trip_fares")
+    page.get_by_role("link", name="Tests", exact=True).click()
+    page.get_by_role("link", name="Complete in time").click()
+    expect(page.locator("#plot .wide svg")).to_be_visible()
     expect(page.locator("#plot tbody tr")).to_have_count(27)
     page.screenshot(path=shots / f"dataset-{scheme}.png", full_page=True)
     assert complaints == []

@@ -49,6 +49,7 @@ def table(page: Page) -> Dataset:
 
 ADDRESSES = {
     "dataset": "/datasets/{name}",
+    **{tab: f"/datasets/{{name}}?tab={tab}" for tab in ("days", "tests", "lineage", "settings")},
     "editor": "/datasets/{name}/tests/new",
     "coverage": "/coverage",
     "incident": "/incidents/{incident}",
@@ -75,7 +76,7 @@ def test_no_page_is_wider_than_a_phone(page: Page, table: Dataset, shots: Path) 
 def test_the_days_begin_with_the_newest_and_a_table_that_is_cut_says_so(
     page: Page, table: Dataset, shots: Path
 ) -> None:
-    page.goto(f"/datasets/{table.full_name}")
+    page.goto(f"/datasets/{table.full_name}?tab=days")
     newest = page.locator("table.grid thead .upright").last.bounding_box()
     assert newest is not None
     assert 0 < newest["x"] < 360
@@ -85,10 +86,11 @@ def test_the_days_begin_with_the_newest_and_a_table_that_is_cut_says_so(
 
 
 def test_what_one_taps_is_24_pixels_high_and_links_are_readable(page: Page, table: Dataset) -> None:
-    for address in ("/", f"/datasets/{table.full_name}", "/scores"):
+    home = f"/datasets/{table.full_name}"
+    for address in ("/", home, f"{home}?tab=days", f"{home}?tab=tests", f"{home}?tab=settings", "/scores"):
         page.goto(address)
         small = page.evaluate(
-            """() => [...document.querySelectorAll('main button, main summary, main .chips a, .bar a, .on-page a, '
+            """() => [...document.querySelectorAll('main button, main summary, main .chips a, .bar a, .tabs a, '
               + '.grid a, .foot button, .foot a, .bar button, main .crumbs a')]
               .filter((each) => each.offsetParent && each.getBoundingClientRect().height < 24)
               .map((each) => `${each.textContent.trim().slice(0, 30)} ${each.getBoundingClientRect().height}`)"""

@@ -43,6 +43,8 @@ def addresses(state: str) -> Iterator[tuple[str, str]]:
         return
     for number, dataset in enumerate(Dataset.objects.order_by("pk")[: 3 if state == "broken" else 1]):
         yield f"dataset-{number}", f"/datasets/{dataset.full_name}"
+        for tab in ("days", "tests", "lineage", "settings"):
+            yield f"dataset-{number}-{tab}", f"/datasets/{dataset.full_name}?tab={tab}"
     yield "incident", f"/incidents/{Incident.objects.order_by('pk')[0].pk}"
 
 

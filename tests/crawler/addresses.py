@@ -88,6 +88,8 @@ PAGE_FILTERS = {
     ],
     "datasets/<path:name>": [
         {"test": "x"},
+        {"tab": "settings", "override": "2026-03-09", "incident": "<i>"},
+        {"tab": "<i>", "page": "9"},
         {"first": "2026-03-01", "last": "2026-03-09", "datacenter": "phx"},
         {"first": "<i>"},
         {"day": "2026-03-09", "category": "completeness"},

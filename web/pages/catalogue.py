@@ -157,7 +157,6 @@ def table_context(rows: Page[Any], filters: Mapping[str, Any]) -> dict[str, Any]
     return {
         "wanted": filters,
         "catalogue": rows,
-        "numbers": list(rows.paginator.get_elided_page_range(rows.number, on_each_side=2, on_ends=1)),
         "sorts": sort_links(filters["sort"]),
         "sizes": SIZES,
         "size": filters["size"] or PAGE_SIZE,

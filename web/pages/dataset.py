@@ -1,25 +1,30 @@
 """The page of a dataset (its promises, its use, its tests and incidents, its forms), and those of business metrics."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.db.models import Count, F, Max, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
+from alerting.models import Standing
 from alerting.selectors import complete_up_to, times_to_complete
+from alerting.titles import title_of
 from assay import clock
 from assay.access import Action
-from assay.catalog.selectors import latest_ended, slas, window_from_text
+from assay.catalog.selectors import latest_ended, slas, upstream_map, window_from_text
 from assay.config import config
 from assay.database.name_keys import name_key
-from assay.models import Dataset, DataTest
+from assay.models import Category, Dataset, DataTest, Origin
 from assay.time.durations import format_duration
 from assay.time.windows import INSTANT, Partitioning, UnableToPartition, UnableToReadWindow, Window, keys_of, zone
 from execution_engine.models import Run, RunReason
@@ -29,8 +34,8 @@ from incident_manager.gate.rules import UNJUDGED, Because, GateAnswer, longest, 
 from incident_manager.gate.services import lasting
 from incident_manager.models import GateOverride, Incident
 from incident_manager.publishing.services import published
-from incident_manager.quality.now import facts_now
-from incident_manager.quality.rules import QualityAnswer, RangeRequest, ReasonKind, judge
+from incident_manager.quality.now import facts_now, statuses_now
+from incident_manager.quality.rules import Facts, QualityAnswer, QualityStatus, RangeRequest, ReasonKind, judge
 from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, UnableToOverride, end_override, foresee, override
 from test_generator.models import RuleTemplate
@@ -43,13 +48,14 @@ from web.doctor import idle
 from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
 from web.rendering.charts import ChartUnit, Plot, WindowResult, plot_of
 from web.rendering.headline import folded
-from web.rendering.lineage import lineage
+from web.rendering.lineage import hops, lineage
 from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english
 from web.rendering.use import WORDS as USE_WORDS
 from web.rendering.use import PlaceAnswer, Use, use_sentence, with_why
 
-from .days import day_grid, day_results, history, live_tests, newest_groups, plot_of_test
+from .days import day_grid, day_results, history, live_tests, newest_groups, plot_of_test, strips_by_place
 from .incident import headlines_of
+from .incident_chart import series_of
 from .lineage import drawing_of
 from .page_policy import (
     NameField,
@@ -61,6 +67,7 @@ from .page_policy import (
     dataset_of,
     demand,
     form_of,
+    override_address,
     page,
     query_without_page,
     zoom_of,
@@ -109,7 +116,7 @@ def incidents_of(dataset: Dataset) -> list[Incident]:
     return list(rows.order_by(F("resolved_at").desc(nulls_first=True), "-detected_at")[:MOST_INCIDENTS])
 
 
-MOST_INCIDENTS = 20
+MOST_INCIDENTS = 6
 LEGEND = [(status, WORDS[status], MEANINGS[status]) for status in DisplayStatus if status is not DisplayStatus.NONE]
 OFFERED = 60  # partitions whose keys are offered while one types
 SPANS = (1, 7, 28)  # of the last partitions, one click away
@@ -151,7 +158,7 @@ def may_use(
         return {**form, "tone": "unread", "said": verdict}
     to_read = [ToRead(dataset=dataset, window=window, datacenter=replica) for replica in places]
     answers = dict(zip(places, foresee(to_read, now=now), strict=True))
-    reasons = list(_shared_reasons(answers, place, partitioning))
+    reasons = list(_shared_reasons(answers, place, partitioning, _titles(dataset)))
     own_first = sorted(places, key=lambda each: each != place)
     uses = [PlaceAnswer(dataset=dataset, quality=answers[each][0], gate=answers[each][1]) for each in own_first]
     incidents = Incident.objects.filter(pk__in={use.incident_id for use in uses if use.incident_id})
@@ -185,7 +192,10 @@ def _range(partitioning: Partitioning, first_key: str, last_key: str, span: int,
 
 
 def _shared_reasons(
-    answers: Mapping[str, tuple[QualityAnswer, GateAnswer]], place: str, partitioning: Partitioning | None
+    answers: Mapping[str, tuple[QualityAnswer, GateAnswer]],
+    place: str,
+    partitioning: Partitioning | None,
+    titles: Mapping[str, str],
 ) -> Iterator[dict[str, Any]]:
     """The reasons, faults first; those of several tests that say the same of the same partitions as one.
 
@@ -202,11 +212,17 @@ def _shared_reasons(
         shared = replace(reason, test=None, category="") if reason.kind in UNJUDGED else reason
         alike.setdefault(shared, []).extend([reason.test] if reason.test else [])
     for reason, tests in alike.items():
-        names = ", ".join(tests[:MOST_TESTS])
+        names = ", ".join(titles.get(test, test) for test in tests[:MOST_TESTS])
         if len(tests) > MOST_TESTS:
             names += " " + gettext("and %(count)s more") % {"count": len(tests) - MOST_TESTS}
         other = "" if reason.datacenter in ("", place) else reason.datacenter
         yield {"because": reason, "keys": keys_of(reason.window, partitioning), "tests": names, "place": other}
+
+
+def _titles(dataset: Dataset) -> dict[str, str]:
+    """How people call the tests of a dataset that Assay wrote, by their names."""
+    rows = dataset.data_tests.filter(retired_at=None, origin=Origin.GENERATED, template="")
+    return {name: title_of(name) for name in rows.values_list("name", flat=True)}
 
 
 class RangeForm(forms.Form):
@@ -228,76 +244,192 @@ LONGEST = 300  # letters of what a reader types
 BACK_FILLED = 28  # partitions
 
 
+TABS = {
+    "overview": _("Overview"),
+    "days": _("Days"),
+    "tests": _("Tests"),
+    "columns": _("Columns"),
+    "lineage": _("Lineage"),
+    "settings": _("Settings"),
+}
+IMPLYING = {"test": "tests", "day": "days", "override": "settings"}  # what an address names lies on a tab
+KEPT = ("first", "last", "span", "datacenter", "from", "to")  # the range and the place, on all tabs
+ROWS = 10  # of a tab, which fits a screen
+
+
+def tabs(request: HttpRequest, dataset: Dataset) -> list[tuple[str, str, str]]:
+    """Of each tab its name, its words and its address, which keeps the range and the place."""
+    kept = {name: request.GET[name] for name in KEPT if request.GET.get(name)}
+    home, columns = (reverse(name, args=[dataset.full_name]) for name in ("dataset", "columns"))
+    addresses = {name: (columns, kept) if name == "columns" else (home, {"tab": name, **kept}) for name in TABS}
+    return [
+        (name, str(words), f"{addresses[name][0]}?{urlencode(addresses[name][1])}".rstrip("?"))
+        for name, words in TABS.items()
+    ]
+
+
 @page
 def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
-    """One dataset: what it promises, how it stands, what it hangs on."""
+    """One dataset, a tab at a time: may it be used and why, its days, its tests, its lineage, its settings."""
     dataset = dataset_of(name)
     demand(request, Action.READ, dataset)
-    now = clock.now()
-    veil, zoom = Veil(now), zoom_of(request)
-    use = may_use(dataset, **RangeForm(request.GET).values(), now=now)
+    now, query, before = clock.now(), request.GET, typed_before(request)
     if request.headers.get("HX-Target") == "use":
+        use = may_use(dataset, **RangeForm(query).values(), now=now)
         return render(request, "web/_may_use.html", {"dataset": dataset, "use": use, "use_spans": SPANS})
-    tests = live_tests(dataset, veil)
+    implied = next((tab for name, tab in IMPLYING.items() if query.get(name)), "overview")
+    tab = "settings" if before.get("override") else query.get("tab", "")
+    tab = tab if tab in PARTS else implied
     facts = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
-    answer, replicas = judge(facts, RangeRequest()), dataset.replicas.all()
-    label, number, category = (request.GET.get(name, "") for name in ("day", "test", "category"))
-    chosen = next((live.test for live in tests if str(live.test.pk) == number), tests[0].test if tests else None)
     context = {
         "dataset": dataset,
         "now": now,
         "idle": idle(),
-        "answer": answer,
-        "reasons": folded(answer.reasons),
-        "use": use,
-        "use_spans": SPANS,
+        "tab": tab,
+        "part": f"web/_dataset_{tab}.html",
+        "tabs": tabs(request, dataset),
+        "answer": judge(facts, RangeRequest()),
         "replicas": [
-            (replica, judge(facts, RangeRequest(datacenter=replica.datacenter)).status) for replica in replicas
+            (replica, judge(facts, RangeRequest(datacenter=replica.datacenter)).status)
+            for replica in dataset.replicas.all()
         ],
-        "promises": promises(dataset),
-        "progress": progress(dataset),
-        "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
-        "grid": day_grid(dataset, facts, now=now),
-        "legend": LEGEND,
-        "day": day_results(dataset, label, category, veil, now=now),
-        "zoom": zoom,
-        "incidents": (incidents := incidents_of(dataset)),
-        "headlines": headlines_of(incidents, veil),
-        "tests": tests,
-        "chosen": chosen,
-        "has_no_result": not any(live.standing for live in tests),
-        "gaps": dataset.gaps.filter(closed_at=None),
-        "lineage": drawing_of(request, lineage(dataset, now=now), depth=2),
-        "public_url": config().public_url.rstrip("/"),
-    }
-    if chosen is not None:
-        context |= {
-            "bindings": dataset.bindings.filter(test=chosen.name).order_by("pipeline"),
-            "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen.template else None,
-            "plot": plot_of_test(chosen, veil, zoom),
-            "groups": newest_groups(chosen, veil),
-            "foretold": foretold(chosen, now),
-        }
-    return render(request, "web/dataset.html", context | _forms(request, dataset, now))
-
-
-def _forms(request: HttpRequest, dataset: Dataset, now: datetime) -> dict[str, Any]:
-    """What one may do with a dataset, and what was typed before, or what a link from an incident fills in."""
-    before, window, incident = typed_before(request), request.GET.get("override", ""), request.GET.get("incident", "")
-    reason = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
-    last = {row.pointer: row for row in published(dataset).order_by("window_end", "pk")}
-    return {
         "is_followed": dataset.followers.filter(user=request.user.pk).exists(),
-        "published": [last[pointer] for pointer in sorted(last)],
-        "overrides": lasting(dataset, now=now),
-        "override": before.get("override") or ({"window": window, "reason": reason} if window or incident else {}),
-        "usual_override": usual(dataset.tier) // HOUR,
-        "longest_override": longest(dataset.tier) // HOUR,
-        "may_override": may(request, Action.OVERRIDE, dataset),
+        "zoom": zoom_of(request),
         "may_report": may(request, Action.REPORT, dataset),
         "may_test": may(request, Action.TEST, dataset),
         "back_fill": back_fill_of(dataset, now) if may(request, Action.RUN, dataset) else None,
     }
+    return render(request, "web/dataset.html", context | PARTS[tab](request, dataset, facts, now) | before)
+
+
+def _overview(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
+    """The answer, and what explains it."""
+    use = may_use(dataset, **RangeForm(request.GET).values(), now=now)
+    bad = next((each for each in (use or {}).get("uses", ()) if each.reason), None)
+    is_stopped = bad is not None and bad.use is Use.NO and may(request, Action.OVERRIDE, dataset)
+    is_bad = judge(facts, RangeRequest()).status is QualityStatus.BAD
+    tests = dataset.data_tests.filter(retired_at=None)
+    return {
+        "use": use,
+        "use_spans": SPANS,
+        "override_address": override_address(dataset, bad.quality.request.window, bad.incident_id)
+        if bad and is_stopped
+        else "",
+        "progress": progress(dataset),
+        "quality": data_qualities([dataset.pk], now=now)[dataset.pk],
+        "tests_count": tests.count(),
+        "has_no_result": not Standing.objects.filter(data_test__in=tests).exists(),
+        "strips": strips_by_place(dataset, now=now),
+        "path": bad_path(dataset, hidden=hidden_datasets(request), now=now) if is_bad else [],
+        **_explaining_chart(dataset, bad, zoom_of(request), now),
+    }
+
+
+def _explaining_chart(dataset: Dataset, bad: PlaceAnswer | None, zoom: Zoom, now: datetime) -> dict[str, Any]:
+    """The chart of the incident that the answer names, else of the test; where all is well of the first test."""
+    veil = Veil(now)
+    if bad and bad.incident_id:
+        incident = Incident.objects.select_related("dataset", "alert").get(pk=bad.incident_id)
+        if series := series_of(incident, veil, now):
+            return {"incident": incident.pk, "plot": series.plot()}
+    tests = dataset.data_tests.filter(retired_at=None, revision__isnull=False).select_related("revision", "dataset")
+    named = tests.filter(name=bad.reason.test).first() if bad and bad.reason and bad.reason.test else None
+    categories = set(tests.values_list("category", flat=True))
+    first = next((category for category in Category.values if category in categories), None)
+    test = named or tests.filter(category=first).order_by("name").first()
+    return {"test": test, "plot": plot_of_test(test, veil, zoom)} if test else {}
+
+
+def bad_path(dataset: Dataset, *, hidden: Collection[int], now: datetime) -> list[list[dict[str, Any]]]:
+    """The bad upstreams through which what is wrong may have come, the farthest first, those of one distance together.
+
+    Each with its open incident and what is wrong in it. None that is ``hidden`` is named or led through.
+    """
+    upstreams = {pk: list(above) for pk, above in upstream_map().items()}
+    above = hops(dataset.pk, upstreams, 1, most=len(upstreams)).keys() - {dataset.pk} - set(hidden)
+    names = dict(Dataset.objects.filter(pk__in=above).values_list("pk", "full_name"))
+    bad = {pk for pk, status in statuses_now(names, now=now).items() if status is QualityStatus.BAD}
+    bad_upstreams = {pk: [up for up in ups if up in bad] for pk, ups in upstreams.items()}
+    steps = hops(dataset.pk, bad_upstreams, 1, most=len(bad) + 1)
+    incidents = Incident.objects.filter(dataset__in=steps.keys() - {dataset.pk}, resolved_at=None).order_by("pk")
+    first = {incident.dataset_id: incident for incident in reversed(incidents)}
+    headlines = headlines_of(list(first.values()), Veil(now))
+    path: dict[int, list[dict[str, Any]]] = {}
+    for pk, step in sorted(steps.items(), key=lambda item: (-item[1], names.get(item[0], ""))):
+        if step:
+            incident = first.get(pk)
+            why = incident and (headlines.get(incident.pk) or f"#{incident.pk}")
+            node = {"name": names[pk], "status": QualityStatus.BAD, "incident": incident and incident.pk, "why": why}
+            path.setdefault(step, []).append(node)
+    return list(path.values())
+
+
+def _days(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
+    """How each partition stands by category, with the incidents, or the results of one partition."""
+    veil, (label, category) = Veil(now), (request.GET.get(name, "") for name in ("day", "category"))
+    day = day_results(dataset, label, category, veil, now=now)
+    if day:
+        day["runs"] = Paginator(day["runs"], ROWS).get_page(request.GET.get("page"))
+    return {
+        "reasons": folded(judge(facts, RangeRequest()).reasons),
+        "grid": day_grid(dataset, facts, now=now),
+        "legend": LEGEND,
+        "day": day,
+        "incidents": (incidents := incidents_of(dataset)),
+        "headlines": headlines_of(incidents, veil),
+    }
+
+
+def _tests(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
+    """All tests, or one with its results over time."""
+    veil, tests = Veil(now), live_tests(dataset, Veil(now))
+    number = request.GET.get("test", "")
+    chosen = next((live.test for live in tests if str(live.test.pk) == number), None)
+    if chosen is None:
+        return {
+            "page": Paginator(tests, ROWS).get_page(request.GET.get("page")),
+            "gaps": dataset.gaps.filter(closed_at=None),
+            "has_no_result": not any(live.standing for live in tests),
+        }
+    return {
+        "chosen": chosen,
+        "bindings": dataset.bindings.filter(test=chosen.name).order_by("pipeline"),
+        "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen.template else None,
+        "plot": plot_of_test(chosen, veil, zoom_of(request)),
+        "groups": newest_groups(chosen, veil),
+        "foretold": foretold(chosen, now),
+    }
+
+
+def _lineage(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
+    """What it is made of, and what is made of it."""
+    return {"lineage": drawing_of(request, lineage(dataset, now=now), depth=2)}
+
+
+def _settings(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
+    """What it promises, what a link from an incident lets pipelines read, what was published, and its badge."""
+    window, incident = request.GET.get("override", ""), request.GET.get("incident", "")
+    reason = gettext("Incident %(id)s is known.") % {"id": incident} if incident.isdecimal() else ""
+    last = {row.pointer: row for row in published(dataset).order_by("window_end", "pk")}
+    return {
+        "promises": promises(dataset),
+        "published": [last[pointer] for pointer in sorted(last)],
+        "overrides": lasting(dataset, now=now),
+        "override": {"window": window, "reason": reason} if window or incident else {},
+        "usual_override": usual(dataset.tier) // HOUR,
+        "longest_override": longest(dataset.tier) // HOUR,
+        "may_override": may(request, Action.OVERRIDE, dataset),
+        "public_url": config().public_url.rstrip("/"),
+    }
+
+
+PARTS: Mapping[str, Callable[[HttpRequest, Dataset, Facts, datetime], dict[str, Any]]] = {
+    "overview": _overview,
+    "days": _days,
+    "tests": _tests,
+    "lineage": _lineage,
+    "settings": _settings,
+}
 
 
 @page
@@ -312,6 +444,7 @@ def columns_page(request: HttpRequest, name: str) -> HttpResponse:
     zoom = zoom_of(request, "chosen")
     columns = columns_context(dataset, live_tests(dataset, Veil(now)), now, **filters, zoom=zoom)
     context = {"dataset": dataset, "now": now, "shown": columns, "text": filters["text"], "zoom": zoom}
+    context |= {"tab": "columns", "tabs": tabs(request, dataset)}
     return render(request, "web/columns.html", context | {"query": query_without_page(request)})
 
 

@@ -145,6 +145,11 @@ class DataTestSummary:
     columns: tuple[str, ...] = ()  # of its own dataset that the assertion names
     dimension: str = ""
 
+    @property
+    def is_troubled(self) -> bool:
+        """Whether what it found says more than what it wants."""
+        return self.standing is not None and self.standing.state in TROUBLED
+
 
 def live_tests(dataset: Dataset, veil: Veil) -> list[DataTestSummary]:
     """The live tests of a dataset, the troubled first, in two statements."""
@@ -263,7 +268,20 @@ def strips(datasets: Sequence[Dataset], *, now: datetime) -> dict[int, list[Stre
     return strips_by_dataset
 
 
-def _strip(columns: Sequence[Window], labels: Sequence[str], facts: Facts) -> list[Stretch]:
+def strips_by_place(dataset: Dataset, *, now: datetime) -> list[tuple[str, list[Stretch]]]:
+    """The strip of each datacenter that has a copy, home first; none without partitions."""
+    columns, labels = _newest_days(dataset, now)
+    if not columns:
+        return []
+    facts = window_facts(dataset, Window(start=columns[0].start, end=columns[-1].end), now=now)
+    own = _of_scope(facts, whole_table=False)
+    places = [replica.datacenter for replica in dataset.replicas.all()]
+    return [(place, _strip(columns, labels, own, place)) for place in places]
+
+
+def _strip(
+    columns: Sequence[Window], labels: Sequence[str], facts: Facts, datacenter: str | None = None
+) -> list[Stretch]:
     """Only the first of successive partitions is judged, where nothing that is known begins or ends within them."""
     edges, stretches = sorted(set(instants(facts))), list[Stretch]()
     before: Window | None = None
@@ -272,7 +290,7 @@ def _strip(columns: Sequence[Window], labels: Sequence[str], facts: Facts) -> li
         if last and before and bisect_right(edges, before.start) == bisect_left(edges, column.end):
             status, why = last.status, last.why
         else:
-            day = _day(label, column, facts, ())
+            day = _day(label, column, facts, (), datacenter)
             status, why = day.status, day.why
         before = column
         if last and (last.status, last.why) == (status, why):
@@ -299,8 +317,8 @@ def _of_scope(facts: Facts, *, whole_table: bool) -> Facts:
     )
 
 
-def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window]) -> DayCell:
-    answer = judge(facts, RangeRequest(window=column))
+def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window], datacenter: str | None = None) -> DayCell:
+    answer = judge(facts, RangeRequest(window=column, datacenter=datacenter))
     if not facts.tests and all(reason.kind is ReasonKind.NO_TEST for reason in answer.reasons):
         return DayCell(label=label, status=DisplayStatus.NONE)
     why = reason_text(answer.reasons[0].text) if answer.reasons else ""
@@ -311,7 +329,8 @@ def _day(label: str, column: Window, facts: Facts, healed: Sequence[Window]) -> 
 def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now: datetime) -> dict[str, Any] | None:
     """The runs over the partition (the day, where partitions are hours) with this key, the newest first.
 
-    Of a category, or of all where it is none. None where there can be none.
+    Successive runs of a test that found the same, as when it is run again and again, are one with their ``count``. Of a
+    category, or of all where it is none. None where there can be none.
     """
     partitioning = _day_partitioning(dataset.partitioning)
     if not label or partitioning is None:
@@ -331,18 +350,25 @@ def day_results(dataset: Dataset, label: str, category: str, veil: Veil, *, now:
     if category:
         rows = rows.filter(data_test__category=category)
     joined = rows.select_related("revision", "data_test__dataset").order_by("-requested_at", "-pk")
-    runs, run_rows = list(joined[: MOST_RUNS + 1]), []
+    runs, run_rows = list(joined[: MOST_RUNS + 1]), list[dict[str, Any]]()
+    newest = dict[int, tuple[dict[str, Any], tuple[Any, ...]]]()  # the row of each test, and what it found
     for run in runs[:MOST_RUNS]:
-        is_hidden = veil.hides_run(run)
+        is_hidden, result = veil.hides_run(run), (run.outcome, run.value, run.sentence, run.error_reason)
+        row, seen = newest.get(run.data_test_id, ({}, ()))
+        if seen == result:
+            row["count"] += 1
+            continue
         run_rows.append(
             {
                 "run": run,
+                "count": 1,
                 "status": LOOKS[run.outcome],
                 "word": capfirst(plain(run.outcome)) if run.outcome else gettext("Under way"),
                 "value": None if is_hidden else run.value,
                 "sentence": HIDDEN if is_hidden else run.sentence,
             }
         )
+        newest[run.data_test_id] = run_rows[-1], result
     return {"label": label, "category": category, "runs": run_rows, "has_more": len(runs) > MOST_RUNS}
 
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -67,6 +66,7 @@ from .page_policy import (
     demand,
     form_of,
     matching,
+    override_address,
     page,
     query_without_page,
     zoom_of,
@@ -231,6 +231,7 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
     veil = Veil(now)
     spoilt_rows = SpoiltWindow.objects.filter(incident=incident).order_by("healed_at", "-window_start")
     windows = _spoilt_windows(spoilt_rows[:MOST_WINDOWS], veil)
+    bad = [spoilt.row.window for spoilt in windows if spoilt.row.healed_at is None]  # the newest first
     notice_rows = Notice.objects.filter(alert=incident.alert_id).order_by("created_at", "pk")
     notices = list(notice_rows) if incident.alert_id else []
     eta = f"{incident.eta:%Y-%m-%dT%H:%M}" if incident.eta else ""
@@ -263,23 +264,9 @@ def incident_page(request: HttpRequest, pk: int) -> HttpResponse:
         "plot": series.plot() if (series := series_of(incident, veil, now)) else None,
         "url": f"{config().public_url.rstrip('/')}{request.path}",
         "may_silence": may(request, Action.SILENCE, incident.dataset),
-        "override_address": _override_address(incident, windows),
+        "override_address": override_address(incident.dataset, bad[0] if bad else None, incident.pk),
     }
     return render(request, "web/incident.html", context)
-
-
-def _override_address(incident: Incident, windows: Sequence["SpoiltShown"]) -> str:
-    """The form that lets pipelines read the newest bad window, open and filled.
-
-    The window is written as the form takes it: a key, or START/END where it is not one partition.
-    """
-    text = ""
-    if newest := next((spoilt for spoilt in windows if spoilt.row.healed_at is None), None):
-        partitioning = newest.row.dataset.partitioning
-        is_one = partitioning is not None and partitioning.tile(newest.row.window, 1) is not None
-        text = newest.key if is_one else newest.row.window.text
-    query = urlencode({"override": text, "incident": incident.pk})
-    return f"{reverse('dataset', args=[incident.dataset.full_name])}?{query}#override"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -26,6 +27,7 @@ from assay.database.name_keys import name_key
 from assay.edge.control_characters import name_fault
 from assay.models import Dataset
 from assay.time.durations import UnableToReadDuration, UnableToTakeInstant, parse_duration, taken
+from assay.time.windows import Window
 from web.access.changes import Change, audited
 from web.access.logins import ask_to_log_in, keep, typed_in
 from web.access.throttles import SAFE
@@ -77,6 +79,18 @@ def demand(request: HttpRequest, action: Action, row: object) -> None:
 def dataset_of(name: str) -> Dataset:
     """The dataset of this name, in whatever case, with its replicas; raises Http404."""
     return get_object_or_404(Dataset.objects.prefetch_related("replicas"), name_key=name_key(name))
+
+
+def override_address(dataset: Dataset, window: Window | None, incident: int | None) -> str:
+    """The form that lets pipelines read a window, open and filled.
+
+    The window is written as the form takes it: a key, or START/END where it is not one partition.
+    """
+    partitioning, text = dataset.partitioning, window.text if window else ""
+    if window and partitioning is not None and partitioning.tile(window, 1) is not None:
+        text = partitioning.key(window)
+    query = urlencode({"override": text} | ({"incident": incident} if incident else {}))
+    return f"{reverse('dataset', args=[dataset.full_name])}?{query}#override"
 
 
 def matching(text: str) -> QuerySet[Dataset]:

@@ -13,14 +13,16 @@ from types import NoneType
 from typing import Any, Literal
 
 from django import template
+from django.core.paginator import Page
 from django.templatetags.static import static
 from django.utils.html import escape, format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext, ngettext
 
+from alerting.titles import title_of
 from assay.charts.ticks import Unit, value_text
-from assay.models import Category
+from assay.models import Category, DataTest, Origin
 from assay.time.durations import format_duration
 from incident_manager.gate.rules import Because
 from incident_manager.quality.rules import AnswerReason
@@ -67,6 +69,19 @@ def as_code(text: str) -> SafeString:
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in enumerate(parts))
     )
+
+
+@register.filter
+def numbers(rows: Page[Any]) -> list[int | str]:
+    """The numbers of the pages that a reader may turn to, without those far off."""
+    return list(rows.paginator.get_elided_page_range(rows.number, on_each_side=2, on_ends=1))
+
+
+@register.filter
+def titled(data_test: DataTest) -> str:
+    """How people call a test: one of Assay's own in plain words, any other by its name."""
+    is_standard = data_test.origin == Origin.GENERATED and not data_test.template
+    return title_of(data_test.name) if is_standard else data_test.name
 
 
 @register.simple_tag

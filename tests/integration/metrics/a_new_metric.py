@@ -149,5 +149,6 @@ def test_data_tests_that_are_written_run_and_shown(spark: SparkEngine, trips: Da
     }, found
     assert {row.metric.name for row in Measurement.objects.exclude(value=None)} >= set(ALL)
     client.force_login(user)
-    page = client.get(f"/datasets/{trips.full_name}").content.decode()
+    pages = range(1, len(wanted) // 10 + 2)
+    page = "".join(client.get(f"/datasets/{trips.full_name}?tab=tests&page={n}").content.decode() for n in pages)
     assert [test.name for test in DataTest.objects.all() if test.name not in page] == []

@@ -74,7 +74,7 @@ def test_what_was_audited_is_published_and_recorded(
     listed = api.get("/api/v1/publications", {"dataset": NAME, "state": "published"}).json()["results"]
     assert [(each["partition"], each["pointer"], each["sha256"]) for each in listed] == [(KEY, to, document["sha256"])]
     client.force_login(admin_user)
-    assert to in client.get(f"/datasets/{NAME}").content.decode()
+    assert to in client.get(f"/datasets/{NAME}?tab=settings").content.decode()
 
 
 def test_publishing_twice_is_publishing_once(lake: Path, tmp_path: Path, capsys: Capture) -> None:

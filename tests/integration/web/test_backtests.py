@@ -265,7 +265,7 @@ def test_a_new_test_says_in_its_page_what_it_would_have_raised(api: APIClient, p
     question = measured(api, **enough(filled(lake)))
     del question["to"]
     assert api.post("/api/v1/data-tests", question | {"name": "enough"}, format="json").status_code == 201
-    said = pages.get("/datasets/raw.trips").content.decode()
+    said = pages.get(f"/datasets/raw.trips?test={DataTest.objects.get(name='enough').pk}").content.decode()
     assert "In the last 28 days it would have opened 1 incident and told of 1, by the 8 windows that were" in said
 
 
@@ -318,7 +318,10 @@ def test_a_soft_test_of_a_critical_table_turns_hard_once_it_has_a_past(api: APIC
 def test_the_page_of_a_dataset_leads_to_it_and_its_form_keeps_what_was_typed(pages: Client) -> None:
     test = DataTestFactory.create(dataset__name="trips")
     clock.simulate(NOW)
-    assert f'href="/datasets/raw.trips/backtest?test={test.pk}"' in pages.get("/datasets/raw.trips").content.decode()
+    assert (
+        f'href="/datasets/raw.trips/backtest?test={test.pk}"'
+        in pages.get(f"/datasets/raw.trips?test={test.pk}").content.decode()
+    )
     assert "Try it on the past" in pages.get("/datasets/raw.trips/backtest").content.decode()
     wrong = pages.get("/datasets/raw.trips/backtest", {"assertion": "row_count( > 0", "sustain": "4h"}).content.decode()
     assert ('value="row_count( &gt; 0"' in wrong, 'role="alert"' in wrong) == (True, True)

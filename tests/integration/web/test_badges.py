@@ -112,6 +112,6 @@ def test_who_makes_a_token_gets_its_key_once(reader: User, client: Client) -> No
 def test_the_dataset_page_shows_its_badge_and_the_markdown(reader: User, client: Client) -> None:
     dataset = DatasetFactory.create(name="eu/fares x")
     client.force_login(reader)
-    page = client.get(f"/datasets/{dataset.full_name}").content.decode()
+    page = client.get(f"/datasets/{dataset.full_name}?tab=settings").content.decode()
     assert 'src="/api/v1/badges/raw.eu/fares%20x.svg"' in page
     assert "[![data quality](http://127.0.0.1:8000/api/v1/badges/raw.eu/fares%20x.svg)]" in page

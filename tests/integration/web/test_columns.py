@@ -75,7 +75,7 @@ def test_the_page_of_a_dataset_leads_from_each_test_to_its_columns(pages: Client
     dataset = DatasetFactory.create()
     DataTestFactory.create(dataset=dataset, assertion="completeness(`note <b>`, where='fare > 0') = 1 by `a.b`")
     DataTestFactory.create(dataset=dataset, assertion="mean(other, dataset='raw.other') > 1 or row_count() > 0")
-    answer = pages.get(f"/datasets/{dataset.full_name}").content.decode()
+    answer = pages.get(f"/datasets/{dataset.full_name}?tab=tests").content.decode()
     address = f"/datasets/{dataset.full_name}/columns?column="
     note = f'<a href="{address}note%20%3Cb%3E#chosen">note &lt;b&gt;</a>'
     assert (f'of {note}, <a href="{address}a.b#chosen">a.b</a></span>' in answer, answer.count(address)) == (True, 2)

@@ -38,7 +38,7 @@ def rows(text: str) -> list[tuple[bool, bool, bool]]:
 def test_the_groups_of_the_newest_result_are_listed_the_broken_ones_first(pages: Client) -> None:
     test = DataTestFactory.create(assertion="completeness(fare) >= 0.99 by city", category="column")
     RunFactory.create(data_test=test, outcome=Outcome.BROKEN.value, findings=FINDINGS)
-    text = page(pages, f"/datasets/{test.dataset.full_name}")
+    text = page(pages, f"/datasets/{test.dataset.full_name}?test={test.pk}")
     assert rows(text) == [(True, False, False), (False, False, True), (False, True, False)]
     assert ("Oslo &lt;b&gt;" in text, "By city, in the newest window" in text) == (True, True)
 
@@ -46,14 +46,14 @@ def test_the_groups_of_the_newest_result_are_listed_the_broken_ones_first(pages:
 def test_a_test_without_groups_has_no_such_table(pages: Client) -> None:
     test = DataTestFactory.create()
     RunFactory.create(data_test=test)
-    assert "in the newest window" not in page(pages, f"/datasets/{test.dataset.full_name}")
+    assert "in the newest window" not in page(pages, f"/datasets/{test.dataset.full_name}?test={test.pk}")
 
 
 def test_groups_of_a_column_that_is_sensitive_now_are_not_shown(pages: Client) -> None:
     test = DataTestFactory.create(assertion="completeness(fare) >= 0.99 by city", category="column")
     RunFactory.create(data_test=test, outcome=Outcome.BROKEN.value, findings=FINDINGS)
     Dataset.objects.update(columns=[{"name": "city", "type": "string", "sensitive": True}])
-    assert "Oslo" not in page(pages, f"/datasets/{test.dataset.full_name}")
+    assert "Oslo" not in page(pages, f"/datasets/{test.dataset.full_name}?test={test.pk}")
 
 
 def test_the_groups_of_a_bad_window_are_on_the_page_of_its_incident(pages: Client) -> None:

@@ -238,7 +238,7 @@ def test_an_incident_its_line_in_the_list_and_its_notice_say_the_same_in_plain_w
     assert f"<h1>{title}</h1>" in page
     assert "<tr><td>rows</td><td>5</td></tr><tr><td>newest file</td><td>unknown</td></tr>" in page
     assert title in pages.get("/incidents").content.decode()
-    assert title in pages.get(f"/datasets/{incident.dataset.full_name}").content.decode()
+    assert title in pages.get(f"/datasets/{incident.dataset.full_name}?tab=days").content.decode()
     assert incident.alert is not None
     assert text_of(incident.alert).headline == title
 

@@ -56,7 +56,7 @@ def mark(dataset: Dataset) -> None:
 
 
 PLACES = (
-    "/datasets/hr.pay",
+    "/datasets/hr.pay?tab=tests",
     "/incidents/{incident}",
     "/api/v1/runs",
     "/api/v1/measurements",

@@ -96,7 +96,8 @@ def test_a_cell_of_the_grid_leads_to_the_results_of_its_day(pages: Client, trips
     test = trips.data_tests.get()
     RunFactory.create(data_test=test, window=BAD, outcome="broken", sentence="row_count() is 3, wanted at least 100")
     RunFactory.create(data_test=test, window=GOOD, sentence="of another day")
-    assert 'href="?day=2026-03-09&amp;category=custom#results"' in pages.get("/datasets/raw.trips").content.decode()
+    days = pages.get("/datasets/raw.trips?tab=days&datacenter=phx").content.decode()
+    assert 'href="?tab=days&amp;datacenter=phx&amp;day=2026-03-09&amp;category=custom#results"' in days
     shown = pages.get("/datasets/raw.trips?day=2026-03-09&category=custom").content.decode()
     results = shown[shown.index('id="results"') :]
     results = results[: results.index("</section>")]
@@ -110,7 +111,7 @@ def test_a_healed_fault_keeps_a_mark_in_the_grid(pages: Client, trips: Dataset) 
     standing = StandingFactory.create(data_test=trips.data_tests.get(), window=day("2026-03-05"))
     same = {name: getattr(standing, name) for name in ("data_test", "revision", "window_start", "window_end")}
     standing.flips.create(**same, old="FAIL", new="PASS", at=day("2026-03-06").start)
-    page = pages.get("/datasets/raw.trips").content.decode()
+    page = pages.get("/datasets/raw.trips?tab=days").content.decode()
     grid = page[page.index('<table class="grid">') : page.index("</table>", page.index('<table class="grid">'))]
     assert (grid.count("was-bad"), "custom, 2026-03-05, it was bad before" in grid) == (1, True)
 

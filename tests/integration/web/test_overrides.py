@@ -97,6 +97,7 @@ def test_the_page_of_the_dataset_gives_shows_and_ends_an_override(pages: Client,
     home = f"/datasets/{bad.dataset.full_name}"
     form = {"window": "2026-03-09", "pipeline": "<report>", "ends_at": "", "reason": REASON}
     page = pages.post(f"{home}/override", form, follow=True).content.decode()
+    page += pages.get(f"{home}?tab=settings").content.decode()
     assert ("The gate only warns until" in page, "&lt;report&gt;" in page) == (True, True)
     ended = pages.post(f"{home}/overrides/{GateOverride.objects.get().pk}/end", follow=True).content.decode()
     assert ("the gate blocks again" in ended, "&lt;report&gt;" in ended) == (True, False)

@@ -19,7 +19,7 @@ def rides() -> Dataset:
 
 
 def test_the_page_of_a_dataset_shows_a_test_that_has_not_run_yet_without_a_value(pages: Client, rides: Dataset) -> None:
-    answer = pages.get("/datasets/shop.rides")
+    answer = pages.get("/datasets/shop.rides?tab=tests")
     assert (answer.status_code, '<td class="num" data-label="Value">–</td>' in answer.content.decode()) == (200, True)
 
 

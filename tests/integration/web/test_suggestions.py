@@ -138,7 +138,7 @@ def test_what_is_kept_of_a_column_that_becomes_sensitive_is_neither_shown_nor_st
 
 
 def test_the_page_asks_shows_that_it_is_read_and_decides(pages: Client) -> None:
-    assert "Suggest tests" in pages.get("/datasets/raw.orders").content.decode()
+    assert "Suggest tests" in pages.get("/datasets/raw.orders?tab=tests").content.decode()
     pages.post("/datasets/raw.orders/suggest")
     assert "The past is being read" in pages.get(PAGE).content.decode()
     assert pages.get(PAGE, headers={"HX-Request": "true"}).status_code == 204
