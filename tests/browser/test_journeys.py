@@ -131,7 +131,7 @@ def test_a_gate_is_overridden_for_a_time(scene: Scene, hands: Hands, complaints:
     expect(page.locator(".flash.success")).to_contain_text("Ended: the gate blocks again")
     assert gate(FARES) == ("block", [])
     assert complaints == []
-    assert hands.took(clicks=5, keys=82), hands
+    assert hands.took(clicks=5, keys=85), hands
 
 
 def test_a_test_is_written_wrongly_then_rightly_tried_and_saved(

@@ -24,7 +24,7 @@ def test_they_are_asked_for_shown_and_decided_of(
     table = Dataset.objects.get(full_name="mart.trip_fares")
     Dataset.objects.filter(pk=table.pk).update(owner="grace", columns=[])
     table.replicas.update(location=str(tmp_path))
-    page.goto("/datasets/mart.trip_fares")
+    page.goto("/datasets/mart.trip_fares?tab=tests")
     page.get_by_role("button", name="Suggest tests").click()
     expect(page.locator("main")).to_contain_text("The past is being read")
     page.screenshot(path=shots / "suggestions-reading.png", full_page=True)
@@ -39,7 +39,7 @@ def test_they_are_asked_for_shown_and_decided_of(
         page.set_viewport_size({"width": width, "height": 900})
         page.screenshot(path=shots / f"suggestions-{width}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
-    page.goto("/datasets/mart.trip_fares")
+    page.goto("/datasets/mart.trip_fares?tab=tests")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.locator("[aria-labelledby=tests-title]").screenshot(path=shots / f"tests-{width}.png")
