@@ -3,13 +3,14 @@
 Pages and the API write it by the same functions, of the answers that look-ups and the gate give.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from django.db.models import F
+from django.db import connection
+from django.db.models import F, QuerySet
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -18,11 +19,13 @@ from alerting.alerts.texts import badness, result_of
 from alerting.models import Standing
 from alerting.state import BROKEN, TROUBLED, State
 from alerting.titles import headline
+from assay.database.statements import PreparedRows
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import keys_of
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.rules import Because, GateAnswer, GateDecision
 from incident_manager.quality.rules import NOT_JUDGED, AnswerReason, QualityAnswer, QualityStatus, ReasonKind
+from incident_manager.quality.selectors import FROM, TO
 
 from .headline import folded, reason_text
 from .status import DisplayStatus, look_of
@@ -152,15 +155,33 @@ def _standings(places: Sequence[PlaceAnswer]) -> list[Standing]:
     Those that are farthest beyond their bounds come first, and what is beyond the most is left out.
     """
     windows = [window for place in places if (window := place.quality.request.window)]
-    rows = Standing.objects.select_related(*JOINED).filter(
-        data_test__dataset__in={place.dataset.pk for place in places},
-        data_test__name__in={name for place in places for name in _tests(place)},
+    names = {name for place in places for name in _tests(place)} - {""}
+    if not names:  # as where no test has judged it
+        return []
+    ids, start, end = {place.dataset.pk for place in places}, min(w.start for w in windows), max(w.end for w in windows)
+    if any(place.reason and place.reason.kind is ReasonKind.BROKEN for place in places):  # whose title is told
+        return list(_standings_of(ids, names, start, end).select_related(*JOINED)[:MOST_STANDINGS])
+    return _prepared(connection.vendor, len(ids), len(names)).rows(*ids, *names, start, end)
+
+
+def _standings_of(ids: Collection[int], names: Collection[str], start: datetime, end: datetime) -> QuerySet[Standing]:
+    rows = Standing.objects.filter(
+        data_test__dataset__in=ids,
+        data_test__name__in=names,
         state__in=TROUBLED_OR_PENDING,
         waiver=None,
-        window_start__lt=max(window.end for window in windows),
-        window_end__gt=min(window.start for window in windows),
+        window_start__lt=end,
+        window_end__gt=start,
     )
-    return list(rows.order_by(F("excess").desc(nulls_last=True), "-window_start")[:MOST_STANDINGS])
+    return rows.order_by(F("excess").desc(nulls_last=True), "-window_start")
+
+
+@lru_cache(maxsize=64)
+def _prepared(vendor: str, datasets: int, tests: int) -> PreparedRows[Standing]:
+    """The standings of so many datasets and tests, each with its test."""
+    ids, names = range(-datasets, 0), [str(number) for number in range(tests)]
+    rows = _standings_of(ids, names, FROM, TO)[:MOST_STANDINGS]
+    return PreparedRows(rows, *ids, *names, FROM, TO, related=("data_test",))
 
 
 def _tests(place: PlaceAnswer) -> set[str]:

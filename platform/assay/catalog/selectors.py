@@ -1,12 +1,16 @@
 """What the catalog knows of a dataset."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, cast
 
+from django.db import connection
+
 from assay.access import Owned
-from assay.database.name_keys import name_key, name_keys
+from assay.database.name_keys import name_key
+from assay.database.statements import PreparedRows
 from assay.models import Dataset, LineageEdge, Replica
 from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, UnableToPartition, UnableToReadWindow, Window
@@ -95,14 +99,41 @@ def begins_at(dataset: Dataset) -> datetime | None:
 
 def by_name(full_name: str) -> Dataset | None:
     """The dataset called ``namespace.name``, in whatever case, if the catalog has it."""
-    return Dataset.objects.filter(name_key=name_key(full_name)).prefetch_related("replicas").first()
+    return by_names([full_name]).get(full_name)
 
 
 def by_names(full_names: Collection[str]) -> dict[str, Dataset]:
     """The datasets of these names that the catalog has, each by the spelling that was asked for."""
-    rows = Dataset.objects.filter(name_key__in=name_keys(full_names)).prefetch_related("replicas")
-    by_key = {row.name_key: row for row in rows}
-    return {name: by_key[key] for name in full_names if (key := name_key(name)) in by_key}
+    keys = {name: name_key(name) for name in full_names}
+    by_key = {row.name_key: row for row in _named(connection.vendor, len(keys)).rows(*keys.values())} if keys else {}
+    _add_replicas({row.pk: row for row in by_key.values()})
+    return {name: by_key[key] for name, key in keys.items() if key in by_key}
+
+
+@lru_cache(maxsize=64)
+def _named(vendor: str, many: int) -> PreparedRows[Dataset]:
+    """The datasets of so many keys of names; gates and look-ups begin with them."""
+    places = [str(number) for number in range(many)]
+    return PreparedRows(Dataset.objects.filter(name_key__in=places), *places)
+
+
+@lru_cache(maxsize=64)
+def _replicas(vendor: str, many: int) -> PreparedRows[Replica]:
+    """The replicas of so many datasets, home first."""
+    places = range(-many, 0)
+    return PreparedRows(Replica.objects.filter(dataset__in=places), *places)
+
+
+def _add_replicas(datasets: Mapping[int, Dataset]) -> None:
+    """Let the datasets, by id, have their replicas as ``prefetch_related`` would, which compiles its statement anew."""
+    replicas: dict[int, list[Replica]] = {id_: [] for id_ in datasets}
+    for row in _replicas(connection.vendor, len(datasets)).rows(*datasets) if datasets else ():
+        row.dataset = datasets[row.dataset_id]
+        replicas[row.dataset_id].append(row)
+    for id_, dataset in datasets.items():
+        rows = Replica.objects.all()
+        rows._result_cache, rows._prefetch_done = replicas[id_], True  # type: ignore[attr-defined]
+        dataset._prefetched_objects_cache = {"replicas": rows}  # type: ignore[attr-defined]
 
 
 def with_replicas(ids: Collection[int]) -> dict[int, Dataset]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.db import connection
 from django.db.models import Model, QuerySet
@@ -66,6 +66,40 @@ class PreparedValues:
         if self._converters:
             rows = self._compiler.apply_converters(rows, self._converters)
         return rows
+
+
+class PreparedRows(Generic[M]):
+    """A query set of whole rows that is asked again and again, with other values in its ``places``.
+
+    ``related`` are paths to rows that come with each, as in ``select_related``; before a longer path its beginning.
+    """
+
+    def __init__(self, rows: QuerySet[M], *places: Any, related: Sequence[str] = ()) -> None:
+        self._parts: list[tuple[str, type[Model], list[str], int]] = []  # the last is where its columns begin
+        columns: list[str] = []
+        for path in ("", *related):
+            model: Any = rows.model
+            for name in filter(None, path.split("__")):
+                model = model._meta.get_field(name).related_model
+            names = [field.attname for field in model._meta.concrete_fields]
+            self._parts.append((path, model, names, len(columns)))
+            columns += [f"{path}__{name}" if path else name for name in names]
+        self._prepared = PreparedValues(rows.values_list(*columns), *places)
+
+    def rows(self, *values: Any) -> list[M]:
+        """The rows, as the query set would give them with these values in its places."""
+        return [self._row(found) for found in self._prepared.values(*values)]
+
+    def _row(self, values: Sequence[Any]) -> Any:
+        rows: dict[str, Any] = {}
+        for path, model, names, start in self._parts:
+            own = values[start : start + len(names)]
+            is_there = own[names.index(model._meta.pk.attname)] is not None
+            rows[path] = model.from_db(connection.alias, names, own) if is_there else None
+            if path:
+                before, _, name = path.rpartition("__")
+                rows[before]._meta.get_field(name).set_cached_value(rows[before], rows[path])
+        return rows[""]
 
 
 def rows_of(model: type[M], keys: Collection[int], related: tuple[str, ...] = ()) -> list[M]:

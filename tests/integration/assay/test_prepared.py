@@ -9,9 +9,9 @@ from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing
-from assay.database.statements import PreparedValues, rows_of
+from assay.database.statements import PreparedRows, PreparedValues, rows_of
 from assay.models import Dataset
-from tests.factories import DAY, HOUR, NOW, DatasetFactory, StandingFactory
+from tests.factories import DAY, HOUR, NOW, DatasetFactory, StandingFactory, day
 
 pytestmark = pytest.mark.django_db
 
@@ -46,3 +46,15 @@ def test_rows_come_with_what_is_selected_of_related_ones_and_with_none_where_the
         (found,) = rows_of(Standing, [made.pk], related=("data_test__dataset", "waiver"))
         assert (found.data_test.dataset.full_name, found.waiver) == (made.data_test.dataset.full_name, None)
     assert (len(asked), columns([found])) == (1, columns([Standing.objects.get()]))
+
+
+def test_whole_rows_are_those_of_the_query_set_with_their_related_ones_or_none_in_one_statement() -> None:
+    made = [StandingFactory.create(window=day(key)) for key in ("2026-03-08", "2026-03-09")]
+    asked = Standing.objects.filter(pk__in=[-1, -2]).order_by("window_start")
+    prepared = PreparedRows(asked, -1, -2, related=("data_test", "data_test__dataset", "waiver"))
+    with CaptureQueriesContext(connection) as statements:
+        rows = prepared.rows(made[1].pk, made[0].pk)
+        names = [row.data_test.dataset.full_name for row in rows]
+        assert [row.waiver for row in rows] == [None, None]
+    assert (len(statements), names) == (1, [row.data_test.dataset.full_name for row in made])
+    assert columns(rows) == columns(list(Standing.objects.order_by("window_start")))
