@@ -22,6 +22,7 @@ from web.pages.scores import SPANS
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
     "datasets/<path:name>/back-fill",
+    "datasets/<path:name>/follow",
     "first-runs",
     "incidents/act",
     "datasets/<path:name>/override",
