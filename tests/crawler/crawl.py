@@ -121,7 +121,7 @@ class Crawl:
         path, _, query = address.partition("?")
         if path in THE_SAME_FOR_ALL:
             return not ASKED[path]
-        if path == "/" and "&" in query:  # filters and orders of the catalogue combine: each is followed alone
+        if path in ("/", "/me") and "&" in query:  # filters and orders of a table combine: each is followed alone
             return False
         if query.startswith("day="):
             self.days[path] += 1
