@@ -151,14 +151,6 @@ def _look(status: DisplayStatus) -> str:
 
 @register.filter
 def when(instant: datetime | Absent) -> SafeString | str:
-    """An instant in UTC, to the minute."""
-    if not instant:
-        return NOTHING
-    return format_html('<time datetime="{}">{}</time>', instant.isoformat(), instant.strftime("%Y-%m-%d %H:%M"))
-
-
-@register.filter
-def local_time(instant: datetime | Absent) -> SafeString | str:
     """An instant in UTC, which ``times.js`` writes in the reader's zone."""
     if not instant:
         return NOTHING

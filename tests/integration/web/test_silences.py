@@ -112,7 +112,7 @@ def test_a_notice_that_a_silence_suppressed_says_so_on_the_page(api: APIClient, 
 
 def test_the_page_writes_lists_and_ends_silences(pages: Client) -> None:
     form = {"dataset": "RAW.trips", "category": "", "owner": "", "ends_at": "2026-03-11T00:00", "reason": "Migration."}
-    assert "Muted until 2026-03-11 00:00 UTC." in pages.post("/silences/new", form, follow=True).content.decode()
+    assert "2026-03-11 00:00 UTC</time>." in pages.post("/silences/new", form, follow=True).content.decode()
     page = pages.get("/silences").content.decode()
     assert ("Migration." in page, "End now" in page) == (True, True)
     assert "End now" not in pages.post(f"/silences/{Silence.objects.get().pk}/end", follow=True).content.decode()

@@ -1,4 +1,5 @@
 // Instants in the reader's zone: what stands in UTC is written anew, and what is relative says the instant when pointed at.
+// What one writes into a field is of the reader's zone too, and is sent in UTC.
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const shape = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
@@ -9,6 +10,15 @@
     time.title = `${text} ${zone} (${time.title})`; // ends no more in UTC, so that it is done once
     if ("local" in time.dataset) time.textContent = text;
   });
+  const offer = (field) => {
+    const label = [...field.parentElement.childNodes].find((node) => node.nodeType === 3 && node.data.includes("UTC"));
+    if (label) label.data = label.data.replace("UTC", zone);
+    if (field.value) field.value = field.defaultValue = local(new Date(`${field.value}Z`)).replace(" ", "T");
+    field.form.addEventListener("formdata", ({ formData }) => {
+      if (field.value) formData.set(field.name, new Date(field.value).toISOString().slice(0, 16));
+    });
+  };
+  document.querySelectorAll("input[data-utc]").forEach(offer);
   // After live.js has noted how the server wrote the page, and again whenever it replaces a part.
   addEventListener("load", () => {
     rewrite();
