@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import urldefrag, urljoin
+from urllib.parse import parse_qs, urldefrag, urljoin
 
 from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
@@ -121,7 +121,8 @@ class Crawl:
         path, _, query = address.partition("?")
         if path in THE_SAME_FOR_ALL:
             return not ASKED[path]
-        if path in ("/", "/me") and "&" in query:  # filters and orders of a table combine: each is followed alone
+        combines = path in ("/", "/me") or not {"depth", "unfold", "choose"}.isdisjoint(parse_qs(query))
+        if combines and "&" in query:  # filters of a table, and how far lineage is drawn: each is followed alone
             return False
         if query.startswith("day="):
             self.days[path] += 1

@@ -21,7 +21,6 @@ class LineageNode:
     id: int
     name: str
     tier: int
-    owner: str
     status: DisplayStatus
     column: int
 
@@ -59,7 +58,6 @@ def lineage(dataset: Dataset, *, now: datetime, root: int | None = None, effects
             id=row.pk,
             name=row.full_name,
             tier=row.tier,
-            owner=row.owner,
             status=DisplayStatus(statuses[row.pk].value),
             column=columns[row.pk],
         )

@@ -112,11 +112,11 @@ def bad_path(graph: Graph) -> set[int]:
 
 def _place(
     node: LineageNode, here: int, path: Collection[int], rows: dict[int, int], neighbours: list[int]
-) -> tuple[bool, bool, bool, int, float, str]:
+) -> tuple[bool, bool, int, float, str]:
     """The order within a column: the dataset itself, the path, the worst, and beside what it is joined to."""
     beside = [rows[neighbour] for neighbour in neighbours if neighbour in rows]
     mean = sum(beside) / len(beside) if beside else 0.0
-    return node.id != here, node.id not in path, _is_calm(node), RANK[node.status], mean, node.name
+    return node.id != here, node.id not in path, RANK[node.status], mean, node.name
 
 
 def _is_calm(node: LineageNode) -> bool:

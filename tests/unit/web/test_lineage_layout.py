@@ -11,9 +11,7 @@ Edges = tuple[tuple[int, int], ...]
 def graph(edges: Edges, columns: dict[int, int], bad: tuple[int, ...] = ()) -> Graph:
     """Datasets by their ids, of which 0 is here."""
     nodes = tuple(
-        LineageNode(
-            id=id_, name=f"raw.t{id_:03}", tier=2, owner="ann", status=BAD if id_ in bad else GOOD, column=column
-        )
+        LineageNode(id=id_, name=f"raw.t{id_:03}", tier=2, status=BAD if id_ in bad else GOOD, column=column)
         for id_, column in columns.items()
     )
     return Graph(here=0, nodes=nodes, edges=tuple((*edge, False, {}) for edge in edges))
