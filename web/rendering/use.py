@@ -200,7 +200,8 @@ def _reason(place: PlaceAnswer, reason: Because | AnswerReason, broken: Standing
         is_whole = broken.data_test.scope == Scope.TABLE
         keys = "" if is_whole else keys_of(broken.window, place.dataset.partitioning)
         text = headline(result_of(broken, veil, keys=keys), others=0, is_over=False, asked=place.keys).rstrip(".")
-    return f"{text} (#{place.incident_id})" if place.incident_id else text
+    is_named = reason.kind is ReasonKind.SPOILT and reason.report_id is None
+    return f"{text} (#{place.incident_id})" if place.incident_id and not is_named else text
 
 
 def _change(eta: datetime | None, instants: Sequence[datetime], now: datetime, *, is_first: bool) -> str:
