@@ -36,9 +36,10 @@ def state(request: pytest.FixtureRequest, live_server: LiveServer, monkeypatch: 
 def addresses(state: str) -> Iterator[tuple[str, str]]:
     """The main pages that there are in a state, by what they show."""
     yield from (("catalogue", "/"), ("catalogue-long", f"/?whose=all&size={max(SIZES)}"))
-    yield from (("incidents", "/incidents"), ("scores", "/scores"))
+    yield from (("incidents", "/incidents"), ("scores", "/scores"), ("coverage", "/coverage"))
+    yield "counted", "/incidents?counts=bad&by=team&of=trips"
     if state == "empty":
-        yield from (("reports", "/reports"), ("coverage", "/coverage"), ("silences", "/silences"))
+        yield from (("reports", "/reports"), ("silences", "/silences"))
         yield from (("templates", "/templates"), ("dataset", "/datasets/nowhere"), ("incident", "/incidents/1"))
         return
     for number, dataset in enumerate(Dataset.objects.order_by("pk")[: 3 if state == "broken" else 1]):
