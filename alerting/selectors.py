@@ -166,17 +166,15 @@ class MissingTests:
     downstreams: int
     reasons: Mapping[str, str]
 
-    @property
-    def importance(self) -> tuple[bool, int, int, str]:
-        """Untested ones come first, then the critical tiers, then what most others read."""
-        return not self.is_untested, self.tier, -self.downstreams, self.name
-
 
 STANDARD = (Category.FRESHNESS, Category.COMPLETENESS, Category.DUPLICATES)  # of any dataset
 
 
 def missing_tests(*, now: datetime, hidden: Collection[int] = ()) -> list[MissingTests]:
-    """The datasets that lack a standard test which no test of a user makes up for, the most important first."""
+    """The datasets that lack a standard test which no test of a user makes up for.
+
+    Untested ones come first, then the critical tiers, then what most others read.
+    """
     live = DataTest.objects.filter(retired_at__isnull=True)
     generated = live.filter(origin=Origin.GENERATED)
     datasets = Dataset.objects.filter(missing_since__isnull=True).exclude(pk__in=hidden)
@@ -205,7 +203,7 @@ def missing_tests(*, now: datetime, hidden: Collection[int] = ()) -> list[Missin
         for pk, tier, name in datasets.values_list("pk", "tier", "full_name")
         if reasons[pk]
     ]
-    return sorted(missing, key=lambda row: row.importance)
+    return sorted(missing, key=lambda row: (not row.is_untested, row.tier, -row.downstreams, row.name))
 
 
 def _many_by_dataset(tests: QuerySet[DataTest]) -> Counter[int]:
