@@ -28,6 +28,7 @@ FORMS = (
     "suggest",
     "decide",
     "incident-action",
+    "incidents-act",
     "report-action",
     "follow",
     "member",
@@ -43,7 +44,7 @@ FORMS = (
 FORMS_OF_THE_GATE = ("override-new", "override-end")
 FORM_OF_THE_FOOT = "language"
 OF_THE_EDITOR = ("check", "measure", "save", "retire")
-PICTURE = "incident-chart"  # a file, which no page is
+PICTURES = ("incident-chart", "sent-chart")  # files, which no page is
 
 
 TABS = {
@@ -142,7 +143,7 @@ def pages(scene: Scene) -> dict[str, str]:
 
 
 def test_every_page_is_looked_at(busy: Scene) -> None:
-    others = {*FORMS, *FORMS_OF_THE_GATE, FORM_OF_THE_FOOT, PICTURE, "login"}
+    others = {*FORMS, *FORMS_OF_THE_GATE, FORM_OF_THE_FOOT, *PICTURES, "login"}
     names = {str(pattern.name) for pattern in urlpatterns} - others
     assert set(pages(busy)) == {name for name in names if not name.endswith(OF_THE_EDITOR)}
 

@@ -361,4 +361,4 @@ def test_quality_rolls_up_by_pipeline(api: APIClient) -> None:
 def test_a_test_says_of_which_dimension_it_is(api: APIClient, pages: Client) -> None:
     DataTestFactory.create(dataset=DatasetFactory.create(name="trips"), assertion="completeness(fare) >= 0.9")
     assert api.get("/api/v1/data-tests").json()["results"][0]["dimension"] == "completeness"
-    assert "user · completeness" in pages.get("/datasets/raw.trips").content.decode()
+    assert "user · completeness" in pages.get("/datasets/raw.trips?tab=tests").content.decode()
