@@ -66,7 +66,13 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def login_page(browser: Browser, complaints: list[str]) -> Iterator[Callable[[str], Page]]:
+def time_zone() -> str:
+    """The reader's."""
+    return "UTC"
+
+
+@pytest.fixture
+def login_page(browser: Browser, complaints: list[str], time_zone: str) -> Iterator[Callable[[str], Page]]:
     """The form of the login at an address, in a browser that keeps nothing of others and complains."""
     opened = []
 
@@ -75,7 +81,7 @@ def login_page(browser: Browser, complaints: list[str]) -> Iterator[Callable[[st
             complaints.append(f"{message.text} {message.location}")
 
     def opens(address: str) -> Page:
-        context = browser.new_context(base_url=address, viewport={"width": 1360, "height": 900})
+        context = browser.new_context(base_url=address, viewport={"width": 1360, "height": 900}, timezone_id=time_zone)
         opened.append(context)
         page = context.new_page()
         page.on("console", listen)

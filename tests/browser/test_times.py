@@ -2,22 +2,17 @@
 
 from datetime import UTC, datetime
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from incident_manager.models import Incident
 from tests.browser.scene import Scene
 
 
-def in_zone(page: Page, zone: str) -> Page:
-    """The page, where the clocks are those of the zone."""
-    page.context.new_cdp_session(page).send("Emulation.setTimezoneOverride", {"timezoneId": zone})
-    return page
-
-
+@pytest.mark.parametrize("time_zone", ["Australia/Adelaide"])
 def test_an_expected_repair_is_written_and_shown_by_the_clock_of_the_reader(
     scene: Scene, page: Page, complaints: list[str]
 ) -> None:
-    in_zone(page, "Australia/Adelaide")
     page.goto(f"/incidents/{scene.incident.pk}")
     field = page.get_by_label("Expected repair (Australia/Adelaide)")
     field.fill("2026-03-11T10:45")
