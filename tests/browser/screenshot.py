@@ -28,7 +28,7 @@ def main() -> None:
         shutil.copytree(DEMO, home, ignore=shutil.ignore_patterns("lake", "states"))
         os.environ |= {"ASSAY_HOME": str(home), "DJANGO_SETTINGS_MODULE": "assay.settings"}
         give_password()
-        pages = {"catalogue": "/", **pages_of_open_incident()}
+        pages = {"catalogue": "/?whose=all", **pages_of_open_incident()}
         address = f"http://127.0.0.1:{(port := free_port())}"
         command = [str(Path(sys.executable).with_name("assay")), "up", "--port", str(port)]
         with running(command, ready=lambda: answers(address)):
@@ -60,9 +60,16 @@ def answers(address: str) -> bool:
 def pages_of_open_incident() -> dict[str, str]:
     """The addresses of the incident that the demo leaves open, and of its dataset."""
     from incident_manager.models import Incident
+    from web.demo.world import PARTITIONING
 
     incident = Incident.objects.select_related("dataset").get(resolved_at__isnull=True)
-    return {"dataset": f"/datasets/{incident.dataset}", "incident": f"/incidents/{incident.pk}"}
+    window = incident.spoilt_windows.first()
+    assert window is not None
+    day = PARTITIONING.key(PARTITIONING.at(window.window_start))
+    return {
+        "dataset": f"/datasets/{incident.dataset}?first={day}&last={day}&datacenter={window.datacenter}",
+        "incident": f"/incidents/{incident.pk}",
+    }
 
 
 def take(address: str, pages: dict[str, str]) -> None:
