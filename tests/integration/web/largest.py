@@ -25,7 +25,7 @@ ALWAYS = {"from": "1900-01-01T00:00:00Z", "to": "2199-12-31T00:00:00Z"}
 LONG_TEXT, NAME = 10_000, LONGEST_NAME
 MOST_ASKED = GateQuestion().fields["datasets"].max_length  # type: ignore[attr-defined]
 PAGE = {"limit": Pages.max_limit}
-USUAL_STATEMENTS, EACH_DATASET = 43, 25
+USUAL_STATEMENTS, EACH_DATASET = 47, 25
 WINDOWS = 300  # of the table that is asked for, all of them spoilt
 # of a report: its incident and alert end, people are told, and what is asked of others is taken back
 CLOSING: Any = {"written": 16, "statements": 100}  # MariaDB needs some more than SQLite, which gives rows back
