@@ -124,7 +124,7 @@ class Crawl:
         combines = path in ("/", "/me") or not {"depth", "unfold", "choose"}.isdisjoint(parse_qs(query))
         if combines and "&" in query:  # filters of a table, and how far lineage is drawn: each is followed alone
             return False
-        if query.startswith("day="):
+        if "day" in parse_qs(query):
             self.days[path] += 1
             return self.days[path] <= MOST_DAYS
         return True
