@@ -190,7 +190,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "incidents/{incident}/accept"): lambda: text("reason", **ENDING),
         ("POST", "incidents/{incident}/annotations"): lambda: text("root_cause", written=2, backfill="x" * 200),
         ("POST", "incidents/{incident}/assign"): lambda: Largest(
-            sent={"to": _somebody("x" * 128)}, larger={"to": "x" * 129}, statements=60, written=6
+            sent={"to": _somebody("x" * 128)}, larger={"to": "x" * 129}, statements=64, written=6
         ),
         ("POST", "incidents/{incident}/force-resolve"): lambda: text("reason", **ENDING, scope="test"),
         ("POST", "deploys"): lambda: text("version", 200, written=2, pattern="*"),
