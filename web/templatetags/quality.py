@@ -15,7 +15,7 @@ from typing import Any, Literal
 from django import template
 from django.core.paginator import Page
 from django.templatetags.static import static
-from django.utils.html import escape, format_html, format_html_join, json_script
+from django.utils.html import conditional_escape, escape, format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext, ngettext
@@ -161,7 +161,9 @@ def when(instant: datetime | Absent) -> SafeString | str:
 @register.filter
 def local_times(text: str) -> SafeString:
     """A text in which ``times.js`` writes each instant in the reader's zone."""
-    return SafeString(INSTANT.sub(r'<time datetime="\1T\2Z" data-local title="\g<0>">\g<0></time>', escape(text)))
+    return SafeString(
+        INSTANT.sub(r'<time datetime="\1T\2Z" data-local title="\g<0>">\g<0></time>', conditional_escape(text))
+    )
 
 
 @register.filter
