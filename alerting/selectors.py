@@ -47,19 +47,10 @@ class Took:
         return self.was_seen_late or self.seconds <= self.allowed.total_seconds()
 
     @property
-    def length(self) -> str:
-        """How long it took, as people read it: ``3h 20m``."""
-        return length_shown(Decimal(self.seconds))
-
-    @property
-    def longest(self) -> str:
-        """How long it may take by its SLA: ``4h``."""
-        return length_shown(Decimal(self.allowed.total_seconds()))
-
-    @property
     def text(self) -> str:
-        """As people read it: ``3h 20m of 4h``."""
-        return f"{self.length} of {self.longest}" if self.is_known else f"not known: filled {self.length} after its end"
+        """As programs print it: ``3h 20m of 4h``."""
+        length, longest = (length_shown(Decimal(part)) for part in (self.seconds, self.allowed.total_seconds()))
+        return f"{length} of {longest}" if self.is_known else f"not known: filled {length} after its end"
 
 
 def broken_starts(tests: Iterable[int], starts: Collection[datetime]) -> frozenset[datetime]:

@@ -1,5 +1,6 @@
 """The page of a dataset (its promises, its use, its tests and incidents, its forms), and those of business metrics."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,13 +19,13 @@ from django.utils.translation import gettext_lazy as _
 
 from alerting.models import Standing
 from alerting.selectors import complete_up_to, times_to_complete
-from alerting.titles import title_of
 from assay import clock
 from assay.access import Action
-from assay.catalog.selectors import latest_ended, slas, upstream_map, window_from_text
+from assay.catalog.selectors import latest_ended, slas, window_from_text
+from assay.charts.ticks import length_text
 from assay.config import config
 from assay.database.name_keys import name_key
-from assay.models import Category, Dataset, DataTest, Origin
+from assay.models import Category, Dataset, DataTest
 from assay.time.durations import format_duration
 from assay.time.windows import INSTANT, Partitioning, UnableToPartition, UnableToReadWindow, Window, keys_of, zone
 from execution_engine.models import Run, RunReason
@@ -34,7 +35,7 @@ from incident_manager.gate.rules import UNJUDGED, Because, GateAnswer, longest, 
 from incident_manager.gate.services import lasting
 from incident_manager.models import GateOverride, Incident
 from incident_manager.publishing.services import published
-from incident_manager.quality.now import facts_now, statuses_now
+from incident_manager.quality.now import facts_now
 from incident_manager.quality.rules import Facts, QualityAnswer, QualityStatus, RangeRequest, ReasonKind, judge
 from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, UnableToOverride, end_override, foresee, override
@@ -48,10 +49,12 @@ from web.doctor import idle
 from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
 from web.rendering.charts import ChartUnit, Plot, WindowResult, plot_of
 from web.rendering.headline import folded
-from web.rendering.lineage import hops, lineage
+from web.rendering.lineage import LARGEST, lineage
+from web.rendering.lineage_layout import bad_path
 from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english
 from web.rendering.use import WORDS as USE_WORDS
 from web.rendering.use import PlaceAnswer, Use, use_sentence, with_why
+from web.templatetags.quality import titled
 
 from .days import day_grid, day_results, history, live_tests, newest_groups, plot_of_test, strips_by_place
 from .incident import headlines_of
@@ -105,7 +108,7 @@ def progress(dataset: Dataset) -> tuple[tuple[str, str, str], ...]:
         return ()
     partitioning, took = dataset.partitioning, newest[0]
     text = partitioning.key(partitioning.at(up_to - INSTANT)) if partitioning else f"{up_to:%Y-%m-%d %H:%M} UTC"
-    lengths = {"length": took.length, "longest": took.longest}
+    lengths = {"length": length_text(took.seconds), "longest": length_text(took.allowed.total_seconds())}
     length = gettext("%(length)s of %(longest)s") if took.is_known else gettext("not known, filled later")
     return (gettext("Complete through"), text, took.basis), (gettext("Last window took"), length % lengths, "")
 
@@ -159,8 +162,8 @@ def may_use(
     to_read = [ToRead(dataset=dataset, window=window, datacenter=replica) for replica in places]
     answers = dict(zip(places, foresee(to_read, now=now), strict=True))
     reasons = list(_shared_reasons(answers, place, partitioning, _titles(dataset)))
-    own_first = sorted(places, key=lambda each: each != place)
-    uses = [PlaceAnswer(dataset=dataset, quality=answers[each][0], gate=answers[each][1]) for each in own_first]
+    own_first = sorted(places, key=lambda datacenter: datacenter != place)
+    uses = [PlaceAnswer(dataset=dataset, quality=answers[at][0], gate=answers[at][1]) for at in own_first]
     incidents = Incident.objects.filter(pk__in={use.incident_id for use in uses if use.incident_id})
     uses = with_why(uses, dict(incidents.values_list("pk", "eta")), now=now)
     tone, icon = LOOKS[uses[0].use]
@@ -220,9 +223,9 @@ def _shared_reasons(
 
 
 def _titles(dataset: Dataset) -> dict[str, str]:
-    """How people call the tests of a dataset that Assay wrote, by their names."""
-    rows = dataset.data_tests.filter(retired_at=None, origin=Origin.GENERATED, template="")
-    return {name: title_of(name) for name in rows.values_list("name", flat=True)}
+    """How people call the tests of a dataset, by their names."""
+    tests = dataset.data_tests.filter(retired_at=None).only("dataset", "name", "origin", "template")
+    return {test.name: titled(test) for test in tests}
 
 
 class RangeForm(forms.Form):
@@ -252,16 +255,18 @@ TABS = {
     "lineage": _("Lineage"),
     "settings": _("Settings"),
 }
-IMPLYING = {"test": "tests", "day": "days", "override": "settings"}  # what an address names lies on a tab
-KEPT = ("first", "last", "span", "datacenter", "from", "to")  # the range and the place, on all tabs
+# what an address names lies on a tab
+IMPLYING = {"test": "tests", "day": "days", "override": "settings", "incident": "settings"}
+SCOPE = ("first", "last", "span", "datacenter", "from", "to")  # the range and the place, on all tabs
+RUNNABLE = ("overview", "tests")  # tabs that offer to test the last partitions
 ROWS = 10  # of a tab, which fits a screen
 
 
 def tabs(request: HttpRequest, dataset: Dataset) -> list[tuple[str, str, str]]:
     """Of each tab its name, its words and its address, which keeps the range and the place."""
-    kept = {name: request.GET[name] for name in KEPT if request.GET.get(name)}
+    scope = {name: request.GET[name] for name in SCOPE if request.GET.get(name)}
     home, columns = (reverse(name, args=[dataset.full_name]) for name in ("dataset", "columns"))
-    addresses = {name: (columns, kept) if name == "columns" else (home, {"tab": name, **kept}) for name in TABS}
+    addresses = {name: (columns, scope) if name == "columns" else (home, {"tab": name, **scope}) for name in TABS}
     return [
         (name, str(words), f"{addresses[name][0]}?{urlencode(addresses[name][1])}".rstrip("?"))
         for name, words in TABS.items()
@@ -297,7 +302,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
         "zoom": zoom_of(request),
         "may_report": may(request, Action.REPORT, dataset),
         "may_test": may(request, Action.TEST, dataset),
-        "back_fill": back_fill_of(dataset, now) if may(request, Action.RUN, dataset) else None,
+        "back_fill": back_fill_of(dataset, now) if tab in RUNNABLE and may(request, Action.RUN, dataset) else None,
     }
     return render(request, "web/dataset.html", context | PARTS[tab](request, dataset, facts, now) | before)
 
@@ -305,7 +310,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
 def _overview(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
     """The answer, and what explains it."""
     use = may_use(dataset, **RangeForm(request.GET).values(), now=now)
-    bad = next((each for each in (use or {}).get("uses", ()) if each.reason), None)
+    bad = next((place for place in (use or {}).get("uses", ()) if place.reason), None)
     is_stopped = bad is not None and bad.use is Use.NO and may(request, Action.OVERRIDE, dataset)
     is_bad = judge(facts, RangeRequest()).status is QualityStatus.BAD
     tests = dataset.data_tests.filter(retired_at=None)
@@ -320,7 +325,7 @@ def _overview(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetim
         "tests_count": tests.count(),
         "has_no_result": not Standing.objects.filter(data_test__in=tests).exists(),
         "strips": strips_by_place(dataset, now=now),
-        "path": bad_path(dataset, hidden=hidden_datasets(request), now=now) if is_bad else [],
+        "path": bad_upstreams(dataset, hidden=hidden_datasets(request), now=now) if is_bad else [],
         **_explaining_chart(dataset, bad, zoom_of(request), now),
     }
 
@@ -340,28 +345,24 @@ def _explaining_chart(dataset: Dataset, bad: PlaceAnswer | None, zoom: Zoom, now
     return {"test": test, "plot": plot_of_test(test, veil, zoom)} if test else {}
 
 
-def bad_path(dataset: Dataset, *, hidden: Collection[int], now: datetime) -> list[list[dict[str, Any]]]:
+def bad_upstreams(dataset: Dataset, *, hidden: Collection[int], now: datetime) -> list[list[dict[str, Any]]]:
     """The bad upstreams through which what is wrong may have come, the farthest first, those of one distance together.
 
     Each with its open incident and what is wrong in it. None that is ``hidden`` is named or led through.
     """
-    upstreams = {pk: list(above) for pk, above in upstream_map().items()}
-    above = hops(dataset.pk, upstreams, 1, most=len(upstreams)).keys() - {dataset.pk} - set(hidden)
-    names = dict(Dataset.objects.filter(pk__in=above).values_list("pk", "full_name"))
-    bad = {pk for pk, status in statuses_now(names, now=now).items() if status is QualityStatus.BAD}
-    bad_upstreams = {pk: [up for up in ups if up in bad] for pk, ups in upstreams.items()}
-    steps = hops(dataset.pk, bad_upstreams, 1, most=len(bad) + 1)
+    graph = lineage(dataset, now=now, up_to=LARGEST, down_to=0)
+    steps = bad_path(graph, hidden)
     incidents = Incident.objects.filter(dataset__in=steps.keys() - {dataset.pk}, resolved_at=None).order_by("pk")
     first = {incident.dataset_id: incident for incident in reversed(incidents)}
     headlines = headlines_of(list(first.values()), Veil(now))
-    path: dict[int, list[dict[str, Any]]] = {}
-    for pk, step in sorted(steps.items(), key=lambda item: (-item[1], names.get(item[0], ""))):
-        if step:
-            incident = first.get(pk)
+    path = defaultdict[int, list[dict[str, Any]]](list)
+    for node in graph.nodes:
+        if steps.get(node.id):
+            incident = first.get(node.id)
             why = incident and (headlines.get(incident.pk) or f"#{incident.pk}")
-            node = {"name": names[pk], "status": QualityStatus.BAD, "incident": incident and incident.pk, "why": why}
-            path.setdefault(step, []).append(node)
-    return list(path.values())
+            shared = {"name": node.name, "status": node.status, "incident": incident and incident.pk, "why": why}
+            path[steps[node.id]].append(shared)
+    return [path[step] for step in sorted(path)]
 
 
 def _days(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
@@ -382,7 +383,7 @@ def _days(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -
 
 def _tests(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
     """All tests, or one with its results over time."""
-    veil, tests = Veil(now), live_tests(dataset, Veil(now))
+    tests = live_tests(dataset, veil := Veil(now))
     number = request.GET.get("test", "")
     chosen = next((live.test for live in tests if str(live.test.pk) == number), None)
     if chosen is None:

@@ -34,8 +34,16 @@ class Graph:
     edges: tuple[tuple[int, int, bool, dict[str, str]], ...]  # upstream, downstream, one-to-one, names of key columns
 
 
-def lineage(dataset: Dataset, *, now: datetime, root: int | None = None, effects: Collection[int] = ()) -> Graph:
-    """What lies up to three hops up and down of ``dataset``; beyond 1,000 datasets the farthest are left out.
+def lineage(
+    dataset: Dataset,
+    *,
+    now: datetime,
+    root: int | None = None,
+    effects: Collection[int] = (),
+    up_to: int = HOPS,
+    down_to: int = HOPS,
+) -> Graph:
+    """What lies so many hops up and down of ``dataset``; beyond 1,000 datasets the farthest are left out.
 
     The dataset of a ``root`` cause and those of its ``effects`` are in it however far they lie, each as many hops from
     ``dataset`` as it is farther down from the root.
@@ -45,7 +53,7 @@ def lineage(dataset: Dataset, *, now: datetime, root: int | None = None, effects
     for upstream, downstream, *_ in edges:
         up[downstream].append(upstream)
         down[upstream].append(downstream)
-    columns = {**hops(dataset.pk, up, -1), **hops(dataset.pk, down, 1), dataset.pk: 0}
+    columns = {**hops(dataset.pk, up, -1, most=up_to), **hops(dataset.pk, down, 1, most=down_to), dataset.pk: 0}
     chain = set() if root is None else {root, *effects}
     if root is not None:
         steps = hops(root, down, 1, most=len(down))

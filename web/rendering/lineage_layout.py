@@ -12,7 +12,6 @@ BOX_WIDTH, COLUMN_GAP, ROW_GAP = 208, 40, 10  # pixels, as the style sheet has t
 MOST_BOXES = 6  # of a folded column
 MOST_CALM = 3  # more of a folded column that are well are one box
 UNFOLDED = 100  # boxes that a column has more, each time it is unfolded
-BAD = {DisplayStatus.BAD, DisplayStatus.FAIL, DisplayStatus.WARN}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +64,7 @@ def lay_out(
     A column is folded to a few boxes, of which the worst are datasets; the ``unfolded`` one to ``most``. On the path is
     the ``chain`` of a known cause and its effects, in place of what may be. ``height`` is that of a box in pixels.
     """
-    path = set(chain) or bad_path(graph)
+    path = set(chain or bad_path(graph))
     by_hop = defaultdict[int, list[LineageNode]](list)
     for node in graph.nodes:
         if abs(node.column) <= depth or node.id in path:
@@ -96,26 +95,29 @@ def lay_out(
     )
 
 
-def bad_path(graph: Graph) -> set[int]:
-    """The datasets from which what is bad here may come, and which it may have made bad: along bad ones alone."""
-    bad = {node.id for node in graph.nodes if node.status in BAD}
+def bad_path(graph: Graph, hidden: Collection[int] = ()) -> dict[int, int]:
+    """The hops to each dataset from which what is bad here may come, or which it may have made bad.
+
+    It leads along bad ones alone, and through none that is ``hidden``.
+    """
+    bad = {node.id for node in graph.nodes if node.status is DisplayStatus.BAD}.difference(hidden)
     if graph.here not in bad:
-        return set()
+        return {}
     up, down = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for upstream, downstream, *_ in graph.edges:
         if upstream in bad and downstream in bad:
             up[downstream].append(upstream)
             down[upstream].append(downstream)
-    path = {*hops(graph.here, up, -1, most=len(up)), *hops(graph.here, down, 1, most=len(down))}
-    return path if len(path) > 1 else set()
+    path = {**hops(graph.here, up, -1, most=len(up)), **hops(graph.here, down, 1, most=len(down)), graph.here: 0}
+    return path if len(path) > 1 else {}
 
 
 def _place(
     node: LineageNode, here: int, path: Collection[int], rows: dict[int, int], neighbours: list[int]
 ) -> tuple[bool, bool, int, float, str]:
     """The order within a column: the dataset itself, the path, the worst, and beside what it is joined to."""
-    beside = [rows[neighbour] for neighbour in neighbours if neighbour in rows]
-    mean = sum(beside) / len(beside) if beside else 0.0
+    joined = [rows[neighbour] for neighbour in neighbours if neighbour in rows]
+    mean = sum(joined) / len(joined) if joined else 0.0
     return node.id != here, node.id not in path, RANK[node.status], mean, node.name
 
 

@@ -95,7 +95,7 @@ class PlaceAnswer:
         """Of the incident that the reason belongs to."""
         if (reason := self.reason) is None:
             return None
-        alike = (each.incident_id for each in self.gate.reasons if each.category == reason.category)
+        alike = (because.incident_id for because in self.gate.reasons if because.category == reason.category)
         return reason.incident_id or next(filter(None, alike), None)
 
 
@@ -141,10 +141,13 @@ def with_why(places: Sequence[PlaceAnswer], etas: Mapping[int, datetime | None],
             if at and start and pk == place.dataset.pk and window.start <= start < window.end
         ]
         is_first = all(row.state == State.PENDING for row in rows)
-        change = _change(etas.get(place.incident_id or 0), instants, now, is_first=is_first)
+        eta = etas.get(place.incident_id or 0)
+        back = gettext("expected back at %(at)s") % {"at": _instant(eta)} if eta and eta > now else ""
+        change = back or _next_run(instants, now, is_first=is_first)
         worst = max(rows, key=badness) if rows and is_broken else None
         is_plain = reason.text == NOT_JUDGED and change  # which the answer says already
-        return ", ".join(filter(None, ["" if is_plain else _reason(place, reason, worst, veil), change]))
+        text = "" if is_plain else _reason(place, reason, worst, veil)
+        return (", " if back else "; ").join(filter(None, [text, change]))
 
     return [replace(place, why=why(place)) for place in places]
 
@@ -190,7 +193,7 @@ def _tests(place: PlaceAnswer) -> set[str]:
         return set()
     if reason.kind not in PENDING:
         return {reason.test or ""}
-    return {each.test or "" for each in place.quality.reasons if each.kind in PENDING}
+    return {pending.test or "" for pending in place.quality.reasons if pending.kind in PENDING}
 
 
 def _reason(place: PlaceAnswer, reason: Because | AnswerReason, broken: Standing | None, veil: Veil) -> str:
@@ -204,15 +207,12 @@ def _reason(place: PlaceAnswer, reason: Because | AnswerReason, broken: Standing
     return f"{text} (#{place.incident_id})" if place.incident_id and not is_named else text
 
 
-def _change(eta: datetime | None, instants: Sequence[datetime], now: datetime, *, is_first: bool) -> str:
-    """When the answer may change: what its owner expects, else the next run."""
-    if eta and eta > now:
-        return gettext("expected back at %(at)s") % {"at": _instant(eta)}
+def _next_run(instants: Sequence[datetime], now: datetime, *, is_first: bool) -> str:
     if not instants:
         return ""
     if (at := min(instants)) <= now:
         return gettext("a run is due now")
-    text = gettext("the first run is at %(at)s") if is_first else gettext("it is run again at %(at)s")
+    text = gettext("the first run is at %(at)s") if is_first else gettext("the next run is at %(at)s")
     return text % {"at": _instant(at)}
 
 

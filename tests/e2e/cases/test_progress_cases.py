@@ -69,7 +69,7 @@ def test_how_long_each_window_took_is_shown_beside_what_it_may_take(scenario: Sc
         ("2026-03-10", 4800.0, "6h"),
         ("2026-03-09", 4800.0, "6h"),
     ]
-    assert took[0]["text"] == figures(client).get("Last window took") == "1h 20m of 6h"
+    assert (took[0]["text"], figures(client).get("Last window took")) == ("1h 20m of 6h", "1 h 20 min of 6 h")
 
 
 def test_the_plot_of_freshness_draws_how_long_windows_took_against_the_sla(scenario: Scenario, client: Client) -> None:

@@ -168,7 +168,7 @@ def test_one_sentence_has_scope_reason_and_change_and_the_api_says_the_same(
     assert sentences() == (f"Yes in sea for 2026-03-08. No in phx: {wrong}.", f"No in phx for 2026-03-08: {wrong}.")
     standing.next_check_at = NOW + HOUR
     standing.save()
-    assert sentences()[1] == f"No in phx for 2026-03-08: {wrong}, it is run again at {NOW + HOUR:%Y-%m-%d %H:%M} UTC."
+    assert sentences()[1] == f"No in phx for 2026-03-08: {wrong}; the next run is at {NOW + HOUR:%Y-%m-%d %H:%M} UTC."
     Incident.objects.filter(pk=spoilt.incident_id).update(eta=NOW + 4 * HOUR)
     back = f"expected back at {NOW + 4 * HOUR:%Y-%m-%d %H:%M} UTC"
     assert sentences() == (

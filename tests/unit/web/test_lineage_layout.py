@@ -61,14 +61,15 @@ def test_one_alone_is_never_folded() -> None:
 def test_the_bad_path_leads_along_bad_ones_alone_and_is_drawn_however_far_it_goes() -> None:
     chain, columns = ((3, 2), (2, 1), (1, 0), (0, 4), (5, 1), (6, 5)), {0: 0, 1: -1, 2: -2, 3: -3, 4: 1, 5: -2, 6: -3}
     whole = graph(chain, columns, bad=(0, 1, 2, 3, 6))
-    assert bad_path(whole) == {0, 1, 2, 3}  # 6 is bad, but what lies between is good
+    assert bad_path(whole) == {0: 0, 1: -1, 2: -2, 3: -3}  # 6 is bad, but what lies between is good
+    assert bad_path(whole, hidden=[2]) == {0: 0, 1: -1}
     drawing = drawn(whole, depth=1)
     assert [column.hop for column in drawing.columns] == [-3, -2, -1, 0, 1]
     assert [line.is_on_path for line in drawing.lines] == [False, True, True, True]
 
 
 def test_nothing_is_a_path_to_what_is_good() -> None:
-    assert bad_path(star(5, bad=(1, 2))) == set()
+    assert bad_path(star(5, bad=(1, 2))) == {}
 
 
 def test_a_known_cause_goes_before_all_else_that_is_bad() -> None:
