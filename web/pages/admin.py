@@ -27,7 +27,7 @@ from web.access.who import may
 from web.doctor import examine
 from web.rendering.status import in_english
 
-from .page_policy import FilterForm, NameField, View, complain, demand, form_of, page, query_without_page
+from .page_policy import FilterForm, NameField, View, complain, demand, form_of, page
 
 PARTS = {
     "admin": _("Members"),
@@ -76,15 +76,7 @@ def members_page(request: HttpRequest) -> HttpResponse:
     users = User.objects.select_related("member").filter(username__icontains=filters["q"] or "").order_by("username")
     rows = Paginator(users, PAGE_SIZE).get_page(filters["page"])
     members = [member_as_json(user) for user in rows]
-    return show(
-        request,
-        "admin",
-        q=filters["q"],
-        page=rows,
-        members=members,
-        roles=list(Role),
-        query=query_without_page(request),
-    )
+    return show(request, "admin", q=filters["q"], page=rows, members=members, roles=list(Role))
 
 
 class MemberForm(forms.Form):
@@ -126,7 +118,7 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
     filters = AdminForm(request.GET).values()
     tokens = AccessToken.objects.filter(user__username__icontains=filters["q"] or "").order_by("-created", "pk")
     rows = Paginator(tokens, PAGE_SIZE).get_page(filters["page"])
-    return show(request, "admin-tokens", q=filters["q"], page=rows, tokens=rows, query=query_without_page(request))
+    return show(request, "admin-tokens", q=filters["q"], page=rows, tokens=rows)
 
 
 MOST_LETTERS = 400  # of what an entry has changed, on the page; the API gives all

@@ -130,6 +130,7 @@ def incidents_page(request: HttpRequest) -> HttpResponse:
         "wanted": filters,
         "found": listed,
         "incidents": (rows := readable(request, listed["rows"])),
+        "may_act": may(request, Action.ACT),
         "actable": (actable := {row.pk for row in rows if may(request, Action.ACT, row)}),
         "chosen": {pk for pk in actable if not {"all", str(pk)}.isdisjoint(request.GET.getlist("choose"))},
         "typed": typed_before(request).get("act", {}),
@@ -154,13 +155,12 @@ def incidents_page(request: HttpRequest) -> HttpResponse:
     return render(request, "web/incidents.html", context)
 
 
-def listed_incidents(**narrowed: Any) -> dict[str, Any]:
+def listed_incidents(*, page: int = 1, **narrowed: Any) -> dict[str, Any]:
     """The ``rows`` of a page, its ``number``, whether it ``has_next``, and how many of all that match are ``open``.
 
     The open ones come first, the newest first, then those that were resolved last: each along an index, never sorted
     all. In three statements, and one more where names are sought.
     """
-    page = narrowed.pop("page", 1)
     still_open, resolved = matching_incidents(**narrowed)
     start = (page - 1) * PAGE_SIZE
     end = start + PAGE_SIZE + 1  # one more than is shown says that there is another page
@@ -533,16 +533,11 @@ def alert_chain(incident: Incident) -> list[Alert]:
     return [root, *root.effects.select_related("dataset", "incident").order_by("pk")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LineageNote:
-    """What the graph of an incident says of a dataset, and where its box leads; empty: to the page of the dataset."""
+def notes_of(incident: Incident, chain: Sequence[Alert], notices: Sequence[Notice]) -> dict[int, dict[str, str]]:
+    """By dataset: what of it is the root cause, and what is muted as an effect; and whether a reader was told.
 
-    text: str
-    address: str = ""
-
-
-def notes_of(incident: Incident, chain: Sequence[Alert], notices: Sequence[Notice]) -> dict[int, LineageNote]:
-    """By dataset: what of it is the root cause, and what is muted as an effect; and whether a reader was told."""
+    Each is a ``text`` with the ``address`` of its incident, if any.
+    """
     texts, addresses = defaultdict[int, list[str]](list), dict[int, str]()
     for alert in chain:
         if alert == incident.alert:
@@ -559,7 +554,7 @@ def notes_of(incident: Incident, chain: Sequence[Alert], notices: Sequence[Notic
     for id_, owner in readers:
         part = gettext("%(name)s was told") if owner in reached else gettext("%(name)s was not told")
         texts[id_].append(part % {"name": owner})
-    return {id_: LineageNote(text=", ".join(parts), address=addresses.get(id_, "")) for id_, parts in texts.items()}
+    return {id_: {"text": ", ".join(parts), "address": addresses.get(id_, "")} for id_, parts in texts.items()}
 
 
 def graph_of(request: HttpRequest, incident: Incident, notices: Sequence[Notice], now: datetime) -> dict[str, Any]:

@@ -30,14 +30,14 @@ def drawing_of(
     """The ``drawing``, how far it goes, and how far it can."""
     form = LineageForm(request.GET)
     form.is_valid()
-    wanted = form.cleaned_data
-    depth = wanted.get("depth") or depth
+    fields = form.cleaned_data
+    depth = fields.get("depth") or depth
     drawing = lay_out(
         graph,
         depth=depth,
-        unfolded=wanted.get("unfold"),
-        most=wanted.get("most") or 0,
+        unfolded=fields.get("unfold"),
+        most=fields.get("most") or 0,
         chain=chain,
         height=NOTED_HEIGHT if is_noted else HEIGHT,
     )
-    return {"drawing": drawing, "here": graph.here, "depth": depth, "depths": DEPTHS, "unfolded": wanted.get("unfold")}
+    return {"drawing": drawing, "here": graph.here, "depth": depth, "depths": DEPTHS, "unfolded": fields.get("unfold")}

@@ -127,18 +127,18 @@ def trends(reported: Overview) -> list[dict[str, Any]]:
 
 
 def trend(
-    values: Sequence[float | None], words: str, unit: Unit, beside: Sequence[float | None]
+    values: Sequence[float | None], words: str, unit: Unit, neighbours: Sequence[float | None]
 ) -> dict[str, SafeString | str]:
-    """A figure over time as a chart and in words, on one scale with the values of the charts ``beside`` it."""
-    known = [value for value in values if value is not None]
-    if not known:
+    """A figure over time as a chart and in words, on one scale with the values of the ``neighbours``."""
+    figures = [value for value in values if value is not None]
+    if not figures:
         return {"plot": "", "plot_text": ""}
-    worst = min(known) if unit is Unit.SHARE else max(known)
-    ends = {"first": known[0], "last": known[-1], "worst": worst}
+    worst = min(figures) if unit is Unit.SHARE else max(figures)
+    ends = {"first": figures[0], "last": figures[-1], "worst": worst}
     texts = {name: value_text(int(value * 1000) / 1000, unit) for name, value in ends.items()}
     text = gettext("from %(first)s to %(last)s, at worst %(worst)s") % texts
     is_bad = [unit is Unit.SHARE and value is not None and value < 1 for value in values]
-    scale = [value for value in beside if value is not None]
+    scale = [value for value in neighbours if value is not None]
     plot = small_chart(values, is_bad, title=f"{words}: {text}", unit=unit, scale=[min(scale), max(scale)])
     return {"plot": plot, "plot_text": text}
 

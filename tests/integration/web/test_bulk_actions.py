@@ -99,6 +99,10 @@ def test_who_may_not_act_sees_no_check_boxes(incidents: list[Incident]) -> None:
     assert 'id="bulk"' not in page
 
 
+def test_the_bar_is_on_the_page_where_a_filter_leaves_nothing_yet(ann: Client) -> None:
+    assert 'id="bulk"' in ann.get("/incidents?q=nothing").content.decode()
+
+
 def test_the_filter_is_kept_and_a_number_of_none_is_refused(ann: Client, incidents: list[Incident]) -> None:
     answer = act(ann, "acknowledge", incidents[:1], query="?state=open")
     assert answer["Location"] == "/incidents?state=open"

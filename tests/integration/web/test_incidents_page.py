@@ -200,6 +200,8 @@ def test_a_link_of_an_incident_opens_and_fills_the_form_of_an_override(pages: Cl
     form = pages.get(address.replace("&amp;", "&")).content.decode().partition('id="override"')[2]
     assert ('<details class="card below" open>' in form, 'value="2026-03-09"' in form) == (True, True)
     assert f"Incident {incident.pk} is known." in form
+    of_no_window = pages.get(f"/datasets/raw.trips?override=&incident={incident.pk}").content.decode()
+    assert f"Incident {incident.pk} is known." in of_no_window
 
 
 def test_an_expected_repair_that_has_passed_is_refused(pages: Client) -> None:

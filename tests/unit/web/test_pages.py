@@ -1,11 +1,13 @@
 """What pages show of states, bounds and lineage."""
 
 import pytest
+from django.utils.translation import override
 
 from execution_engine.language.parse import parse
 from web.pages.days import PlotBounds, bounds
 from web.rendering.lineage import hops
-from web.rendering.status import MEANINGS, WORDS, DisplayStatus, status_of
+from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english, status_of
+from web.templatetags.quality import local_times
 
 BOUNDS = [
     ("row_count() >= 100", PlotBounds(low=100)),
@@ -38,3 +40,9 @@ def test_every_status_has_a_word_and_a_meaning() -> None:
 
 def test_a_cycle_in_the_lineage_ends_where_it_began() -> None:
     assert hops(1, {1: [2], 2: [3], 3: [1, 4], 4: [5]}, 1) == {1: 0, 2: 1, 3: 2, 4: 3}
+
+
+def test_a_message_in_english_stays_marked_where_its_instants_are_local() -> None:
+    with override("de"):
+        text = local_times(in_english("A <b> until 2026-03-09 10:00 UTC."))
+    assert text.startswith('<span lang="en">A &lt;b&gt; until <time datetime="2026-03-09T10:00Z"')
