@@ -279,9 +279,6 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     dataset = dataset_of(name)
     demand(request, Action.READ, dataset)
     now, query, before = clock.now(), request.GET, typed_before(request)
-    if request.headers.get("HX-Target") == "use":
-        use = may_use(dataset, **RangeForm(query).values(), now=now)
-        return render(request, "web/_may_use.html", {"dataset": dataset, "use": use, "use_spans": SPANS})
     implied = next((tab for name, tab in IMPLYING.items() if query.get(name)), "overview")
     tab = "settings" if before.get("override") else query.get("tab", "")
     tab = tab if tab in PARTS else implied
