@@ -94,10 +94,9 @@ def heat_map(group: Group, reported: Overview) -> dict[str, Any]:
     if len(rows) > MOST_HEATED:
         rows = sorted(rows, key=lambda row: row.total.bad, reverse=True)[:MOST_HEATED]
     days = list(pairwise(reported.days))
-    cells = {
-        row.name: [(*heat(part.bad_share), *day) for part, day in zip(row.parts, days, strict=True)] for row in rows
-    }
-    return {"group": group, "days": days, "rows": rows, "cells": cells, "count": len(reported.by_day[group])}
+    cells = ([(*heat(part.bad_share), *day) for part, day in zip(row.parts, days, strict=True)] for row in rows)
+    heated = list(zip(rows, cells, strict=True))
+    return {"group": group, "days": days, "rows": heated, "count": len(reported.by_day[group])}
 
 
 def heat(share: float | None) -> tuple[int, str]:
