@@ -1,8 +1,6 @@
 """Pages of the person who reads: what they follow, their tables, their tokens, and how they are told."""
 
-from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -28,7 +26,6 @@ from web.api.catalog import Datasets
 from .catalogue import WHOSE, CatalogueForm, catalogue, owned_by, table_context
 from .page_policy import complain, dataset_of, demand, form_of, page
 
-FOLLOW_CHANGES: Mapping[str, Callable[[Any, Dataset], None]] = {"follow": follow, "unfollow": unfollow}
 USUAL_DAYS = 90
 
 
@@ -37,9 +34,10 @@ def submit_follow(request: HttpRequest, name: str) -> HttpResponse:
     """Follow a dataset, or no longer, and return to its page."""
     dataset = dataset_of(name)
     demand(request, Action.FOLLOW, dataset)
-    action = "follow" if request.POST.get("action") == "follow" else "unfollow"
-    with audited(request, f"{Datasets.kind}.{action}", kind=Datasets.kind, key=dataset.full_name):
-        FOLLOW_CHANGES[action](request.user, dataset)
+    assert request.user.is_authenticated
+    change = follow if request.POST.get("action") == "follow" else unfollow
+    with audited(request, f"{Datasets.kind}.{change.__name__}", kind=Datasets.kind, key=dataset.full_name):
+        change(request.user, dataset)
     return redirect("dataset", dataset.full_name)
 
 
