@@ -97,7 +97,7 @@ class SliceTrial(Claimable):
     ended_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: it waits, or is under way
     holds = models.BooleanField(null=True)  # null: not known yet, or the rows do not say it
     reason = models.TextField(blank=True)
-    columns = models.JSONField(default=list)  # of the slices
+    columns = models.JSONField(default=list)  # of the slices and of the value: the reason tells of both
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("standing", "search", "run"), name="one_trial_per_result")]

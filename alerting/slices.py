@@ -60,33 +60,35 @@ def search_worst(alert: Alert, now: datetime) -> None:
 
 def explain_due(datacenter: str | None = None) -> int:
     """Work one search, of one datacenter or of any; how many were worked."""
+    return work_searches("explain", datacenter, _explain, not_searched, _end)
 
-    def search(row: SliceSearch) -> dict[str, Any]:
-        return attempt_search(row, lambda: _explain_window(row.standing, row.datacenter), not_searched)
 
-    def end(row: SliceSearch, now: datetime, result: dict[str, Any]) -> None:
-        finish(row, ended_at=now, result=result)
-        if result["slices"]:  # what is broken below may be tried without them
-            below = LineageEdge.objects.filter(upstream=row.standing.data_test.dataset_id).values("downstream")
-            decide_untold(Q(dataset__in=below), now)
-
-    return work_searches("explain", datacenter, search, end)
+def _end(row: SliceSearch, now: datetime, result: dict[str, Any]) -> None:
+    finish(row, ended_at=now, result=result)
+    if result["slices"]:  # what is broken in the same dataset or below may be tried without them
+        dataset = row.standing.data_test.dataset_id
+        below = LineageEdge.objects.filter(upstream=dataset).values_list("downstream", flat=True)
+        decide_untold(Q(dataset__in=[dataset, *below]), now)
 
 
 def work_searches(
     name: str,
     datacenter: str | None,
     search: Callable[[Any], dict[str, Any]],
+    unable: Callable[..., dict[str, Any]],
     end: Callable[[Any, datetime, dict[str, Any]], None],
 ) -> int:
-    """Work one row of a stage that reads data, of one datacenter or of any; how many were worked."""
+    """Work one row of a stage that reads data, of one datacenter or of any; how many were worked.
+
+    What cannot be searched ends too, with a reason for ``unable``: an incident does without it.
+    """
     now = clock.now()
     place: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
     rows = claim(stage(name), now=now, limit=1, **place)
     for row in rows:
         with bound_contextvars(**log_ids(name, row)):
             with heartbeat(row):
-                result = search(row)  # outside any transaction: it may take a minute
+                result = _attempt(row, search, unable)  # outside any transaction: it may take a minute
             attempt(name, row, now, lambda row, now, result=result: end(row, now, result))  # type: ignore[misc]
     return len(rows)
 
@@ -96,16 +98,15 @@ def decide_untold(condition: Q, now: datetime) -> None:
     Alert.objects.filter(condition, closed_at__isnull=True, told_at__isnull=True).update(next_notice_at=now)
 
 
-def attempt_search(
-    row: SliceSearch | SliceTrial, search: Callable[[], dict[str, Any]], unable: Callable[..., dict[str, Any]]
+def _attempt(
+    row: SliceSearch | SliceTrial, search: Callable[[Any], dict[str, Any]], unable: Callable[..., dict[str, Any]]
 ) -> dict[str, Any]:
-    """What is found; whatever goes wrong is a reason for ``unable``, as an incident does without it."""
     from execution_engine.slices.reading import UnableToSearch
 
     if row.attempts > MOST_TRIES:
         return unable(f"{MOST_TRIES} workers were lost while they looked")
     try:
-        return search()
+        return search(row)
     except UnableToSearch as error:
         return unable(str(error), error.left_out)
     except UnableToUseLocation as error:
@@ -115,11 +116,11 @@ def attempt_search(
         return unable(f"the data cannot be read ({type(error).__name__}): the log of the worker says more")
 
 
-def _explain_window(standing: Standing, datacenter: str) -> dict[str, Any]:
+def _explain(row: SliceSearch) -> dict[str, Any]:
     from execution_engine.slices.reading import explain_part
 
-    engine, table, part, past, subject = parts_of(standing, datacenter)
-    sensitive = sensitive_columns(standing.data_test.dataset)
+    engine, table, part, past, subject = parts_of(row.standing, row.datacenter)
+    sensitive = sensitive_columns(row.standing.data_test.dataset)
     return as_json(explain_part(engine, table, part, past, subject, sensitive=sensitive), subject.spec)
 
 

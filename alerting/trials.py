@@ -11,25 +11,36 @@ from django.db.models import Q
 
 from alerting.inhibition.selectors import broken_result, broken_run
 from alerting.inhibition.sizes import holds_at
-from assay.catalog.selectors import sensitive_columns
+from alerting.verdicts.evidence import spoilt_place
+from assay.catalog.selectors import home, sensitive_columns
 from assay.queue.claims import finish
 
 from .models import Alert, SliceSearch, SliceTrial, Standing
-from .slices import attempt_search, decide_untold, parts_of, work_searches
+from .slices import decide_untold, parts_of, work_searches
 
 MOST_TRIALS = 5  # windows of an alert that are tried at once, the oldest
 
 
 def request_trials(standings: Iterable[Standing], causes: Iterable[Standing], now: datetime) -> None:
     """Ask whether failed values would hold without the slices that are known of what may have caused them."""
-    searches = SliceSearch.objects.filter(standing__in=[cause.pk for cause in causes], ended_at__isnull=False)
-    known = [search for search in searches.select_related("standing") if search.result["slices"]]
-    for standing in list(standings)[:MOST_TRIALS] if known else ():
-        if run := broken_run(standing):
-            place = {"datacenter": standing.data_test.spoilt_datacenter, "requested_at": now}
-            for search in known:
-                if search.standing.window.contains(standing.window):
-                    SliceTrial.objects.get_or_create(standing=standing, search=search, run=run, defaults=place)
+    ended = SliceSearch.objects.filter(standing__in=[cause.pk for cause in causes], ended_at__isnull=False)
+    dataset = "standing__data_test__dataset"
+    joined = ended.select_related(dataset).prefetch_related(f"{dataset}__replicas")
+    searches = [search for search in joined if search.result["slices"]]
+    trials = [
+        SliceTrial(standing=row, search=search, run=run, datacenter=row.data_test.spoilt_datacenter, requested_at=now)
+        for row in (list(standings)[:MOST_TRIALS] if searches else ())
+        if (run := broken_run(row))
+        for search in searches
+        if _may_cause(search.standing, row)
+    ]
+    SliceTrial.objects.bulk_create(trials, ignore_conflicts=True)
+
+
+def _may_cause(cause: Standing, effect: Standing) -> bool:
+    """Whether what is broken covers the window in the same datacenter, or in all, as what is broken at home does."""
+    place = spoilt_place(cause.data_test, home(cause.data_test.dataset).datacenter)
+    return cause.window.contains(effect.window) and place in ("", effect.data_test.spoilt_datacenter)
 
 
 # The stage ``weigh``.
@@ -37,11 +48,7 @@ def request_trials(standings: Iterable[Standing], causes: Iterable[Standing], no
 
 def weigh_due(datacenter: str | None = None) -> int:
     """Work one trial, of one datacenter or of any; how many were worked."""
-    return work_searches("weigh", datacenter, _try, _end)
-
-
-def _try(row: SliceTrial) -> dict[str, Any]:
-    return attempt_search(row, lambda: _weigh(row), lambda reason, *_: {"reason": reason})
+    return work_searches("weigh", datacenter, _weigh, lambda reason, *_: {"reason": reason}, _end)
 
 
 def _end(row: SliceTrial, now: datetime, fields: Mapping[str, Any]) -> None:
@@ -62,16 +69,17 @@ def _weigh(row: SliceTrial) -> dict[str, Any]:
     slices = row.search.result["slices"]
     engine, table, part, past, subject = parts_of(standing, row.datacenter)
     hidden = sensitive_columns(standing.data_test.dataset)
-    values = [found["values"] for found in slices]
+    values = [own["values"] for own in slices]
     seen, usual = metric_as_usual(engine, table, part, past, subject, values, sensitive=hidden)
     if holds_at(result, subject.spec, seen) is not False:
         raise UnableToSearch("its rows are others now, or its metric is not what its cells tell")
     holds = holds_at(result, subject.spec, usual)
     if holds is None:
         raise UnableToSearch("its assertion needs more than one metric")
-    if not holds and sum(found["share_of_change"] or 0 for found in slices) < WHOLE_CHANGE:
+    if not holds and sum(own["share_of_change"] or 0 for own in slices) < WHOLE_CHANGE:
         raise UnableToSearch("its cause has more than these slices")
-    names = "; ".join(found["name"] for found in slices)
+    names = "; ".join(own["name"] for own in slices)
     end = "it would hold" if holds else "it would be broken too"
     reason = f"were {names} as usual, {end}: {subject.spec.call} = {usual:.6g} in place of {seen:.6g}"
-    return {"holds": holds, "reason": reason, "columns": sorted({name for found in values for name in found})}
+    columns = subject.columns.union(*values)
+    return {"holds": holds, "reason": reason, "columns": sorted(columns)}

@@ -34,7 +34,7 @@ from alerting.state import State
 from alerting.titles import WorstResult, headline
 from alerting.verdicts.evidence import is_hidden
 from assay import clock
-from assay.access import may_read, readers_of
+from assay.access import may_read, may_show
 from assay.accounts import person_called
 from assay.catalog.selectors import by_names, downstreams, owned, sensitive_columns
 from assay.config import config
@@ -141,7 +141,7 @@ def text_of(alert: Alert) -> IncidentText:
         apart=tuple(
             f"{row['category']} of {row['dataset']}: {row['reason']}"
             for row in evidence_of(alert, veil)
-            if not row["explains"]
+            if not row["explains"] and row["alert"].closed_at is None
         ),
         url=f"{config().public_url}/datasets/{dataset.full_name}",
     )
@@ -293,17 +293,16 @@ def evidence_of(alert: Alert, veil: Veil) -> list[dict[str, Any]]:
     Why is told only where all who may read the value may read what might explain it, and nothing of both is hidden.
     """
     causes = Alert.objects.select_related("dataset").in_bulk([row["alert"] for row in alert.evidence])
-    readers, rows = readers_of(owned(alert.dataset)), []
+    sensitive, rows = sensitive_columns(alert.dataset), []
     hides = bool(causes) and any(is_hidden(standing, veil) for standing in failing(alert))
     for row in alert.evidence:
         if cause := causes.get(row["alert"]):
-            others = readers_of(owned(cause.dataset))
-            may_read = others is None or (readers is not None and readers <= others)
-            sensitive = sensitive_columns(alert.dataset) | sensitive_columns(cause.dataset)
-            is_told = may_read and not hides and sensitive.isdisjoint(map(str.casefold, row["columns"]))
+            marks = sensitive | sensitive_columns(cause.dataset)
+            is_told = not hides and may_show(owned(cause.dataset), owned(alert.dataset))
+            is_told = is_told and marks.isdisjoint(map(str.casefold, row["columns"]))
             is_told = is_told and not any(is_hidden(standing, veil) for standing in failing(cause))
-            shown = {"alert": cause, "dataset": cause.dataset.full_name, "category": cause.category}
-            rows.append(row | shown | {"reason": row["reason"] if is_told else HIDDEN})
+            place = {"alert": cause, "dataset": cause.dataset.full_name, "category": cause.category}
+            rows.append(row | place | {"reason": row["reason"] if is_told else HIDDEN})
     return rows
 
 

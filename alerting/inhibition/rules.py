@@ -53,7 +53,7 @@ Place = tuple[str, str]  # dataset and category
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """Whether a cause explains a value, and why, as a clause; ``columns``: those by which its rows were tried."""
+    """Whether a cause explains a value, and why, as a clause; ``columns``: those that a trial of its rows tells of."""
 
     explains: bool
     reason: str
@@ -99,9 +99,8 @@ class Trouble:
 
 def can_cause(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
     """Whether some rule leads from the one to the other; to a value only where the cause explains it."""
-    is_value = effect.category in VALUES
-    return is_led_to(cause, effect, upstreams) and not (
-        is_value and any(not weigh(cause, spot).explains for spot in effect.spots)
+    return is_led_to(cause, effect, upstreams) and (
+        effect.category not in VALUES or all(weigh(cause, spot).explains for spot in effect.spots)
     )
 
 
@@ -133,9 +132,8 @@ def weigh(cause: Trouble, spot: Spot) -> Evidence:
     if not touching:
         return Evidence(explains=False, reason="how many of its rows are wrong is not known")
     if None not in columns and not all(group & named for group in spot.size.reads):
-        return Evidence(
-            explains=False, reason=f"what is wrong is {', '.join(sorted(named))}, which the value is not of"
-        )
+        names = ", ".join(sorted(named))
+        return Evidence(explains=False, reason=f"what is wrong is {names}, which the value is not of")
     touched = touched_share(touching, spot.window)
     rows = f"{100 * touched:.3g} % of its rows are wrong or missing"
     if spot.size.moved <= touched + ROUNDING:

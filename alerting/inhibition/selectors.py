@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import QuerySet
@@ -156,13 +157,14 @@ def around(dataset_id: int, now: datetime) -> Around:
 
 
 def trials_of(standings: Iterable[Standing]) -> dict[int, dict[Place, Evidence]]:
-    """What trials have shown of values, by standing and by what may have caused it; the newest of each."""
+    """What the newest trials of values show, by standing and cause: of several slices one that explains is enough."""
     values = [row.pk for row in standings if row.data_test.category in VALUES]
     if not values:
         return {}
     results: dict[int, dict[Place, Evidence]] = defaultdict(dict)
     rows = SliceTrial.objects.filter(standing__in=values, holds__isnull=False).order_by("pk")
-    for row in rows.select_related("search__standing__data_test"):
+    newest = {(row.standing_id, row.search_id): row for row in rows.select_related("search__standing__data_test")}
+    for row in sorted(newest.values(), key=attrgetter("holds")):
         cause = row.search.standing.data_test
         evidence = Evidence(explains=bool(row.holds), reason=row.reason, columns=tuple(row.columns))
         results[row.standing_id][str(cause.dataset_id), cause.category] = evidence

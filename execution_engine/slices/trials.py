@@ -30,8 +30,21 @@ def metric_as_usual(
 
     All parts are read once. Raises UnableToSearch, as where the table lacks a column of theirs, or any such row.
     """
-    reader = CellReader(engine=engine, table=table, subject=subject, types={})
-    return figure_as_usual(_cells(reader, [*past, part], slices, sensitive), slices)
+    named = {column.casefold() for values in slices for column in values}
+    types = {name: type_ for name, type_ in column_types(table, part).items() if name.casefold() in named}
+    columns, left_out = columns_worth_counting(
+        types, partition_column=table.partition_column, sensitive=sensitive, subject=subject
+    )
+    if len(columns) < len(named):
+        raise UnableToSearch("the table has not all of its columns, or they may not be counted", left_out)
+    reader = CellReader(engine=engine, table=table, subject=subject, types=types)
+    counted = reader.tables([*past, part], [columns])[0]
+    days = [day for day in counted if day is not None]
+    if len(days) < len(counted):
+        raise UnableToSearch("its columns cannot be counted on some of the windows", reader.left_out)
+    if len(days := with_rows(days)) <= FEWEST_DAYS:
+        raise UnableToSearch(f"{len(days) - 1} windows of the past have rows, fewer than {FEWEST_DAYS}")
+    return figure_as_usual(cells_of(subject.measure, columns, days), slices)
 
 
 def figure_as_usual(cells: Cells, slices: Slices) -> tuple[float, float]:
@@ -50,25 +63,6 @@ def figure_as_usual(cells: Cells, slices: Slices) -> tuple[float, float]:
     if not seen[1] or not usual[1]:
         raise UnableToSearch("no row is left")
     return float(seen[0] / seen[1]), float(usual[0] / usual[1])
-
-
-def _cells(reader: CellReader, parts: Sequence[Part], slices: Slices, sensitive: Collection[str]) -> Cells:
-    """What the last part and those before it have in each cell of the columns of the slices."""
-    table, named = reader.table, {column.casefold() for values in slices for column in values}
-    types = column_types(table, parts[-1])
-    reader.types = {name: type_ for name, type_ in types.items() if name.casefold() in named}
-    columns, left_out = columns_worth_counting(
-        reader.types, partition_column=table.partition_column, sensitive=sensitive, subject=reader.subject
-    )
-    if len(columns) < len(named):
-        raise UnableToSearch("the table has not all of its columns, or they may not be counted", left_out)
-    counted = reader.tables(parts, [columns])[0]
-    days = [day for day in counted if day is not None]
-    if len(days) < len(counted):
-        raise UnableToSearch("its columns cannot be counted on some of the windows", reader.left_out)
-    if len(days := with_rows(days)) <= FEWEST_DAYS:
-        raise UnableToSearch(f"{len(days) - 1} windows of the past have rows, fewer than {FEWEST_DAYS}")
-    return cells_of(reader.subject.measure, columns, days)
 
 
 def _is_inside(cells: Cells, slices: Slices) -> npt.NDArray[np.bool_]:

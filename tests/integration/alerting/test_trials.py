@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from alerting.inhibition.selectors import trials_of
 from alerting.models import Alert, SliceSearch, SliceTrial, Standing
 from alerting.services import evidence_of, open_alert, weigh_due
 from alerting.trials import request_trials
@@ -17,8 +18,8 @@ MONDAY = day("2026-03-09")
 REASON = "were city = 'Rome' as usual, it would hold: row_count() = 1600 in place of 1400"
 
 
-def fails(dataset: Dataset, **more: Any) -> Standing:
-    test = DataTestFactory.create(dataset=dataset)
+def fails(dataset: Dataset, datacenter: str = "sea", **more: Any) -> Standing:
+    test = DataTestFactory.create(dataset=dataset, datacenter=datacenter)
     run = RunFactory.create(data_test=test, window=MONDAY, outcome="broken", measured_at=NOW)
     row: Standing = StandingFactory.create(
         data_test=test, window=MONDAY, state="FAIL", last_outcome="broken", last_run=run, **more
@@ -51,6 +52,29 @@ def test_a_longer_window_is_not_tried_by_the_slice_of_a_shorter_one() -> None:
     effect.window_end = day("2026-03-15").end
     request_trials([effect], [cause], NOW)
     assert not SliceTrial.objects.exists()
+
+
+def test_another_datacenters_slice_is_not_tried_and_that_of_home_is_tried_in_all() -> None:
+    at_home, elsewhere, effect = (
+        fails(DatasetFactory.create(datacenters=("sea", "phx", "dca")), datacenter=place)
+        for place in ("sea", "dca", "phx")
+    )
+    searched(elsewhere)
+    request_trials([effect], [elsewhere], NOW)
+    assert not SliceTrial.objects.exists()
+    search = searched(at_home)
+    request_trials([effect], [at_home, elsewhere], NOW)
+    trial = SliceTrial.objects.get()
+    assert (trial.search, trial.datacenter) == (search, "phx")
+
+
+def test_of_several_slices_behind_a_cause_it_is_enough_that_one_explains_the_value() -> None:
+    above, effect = DatasetFactory.create(), fails(DatasetFactory.create())
+    for holds in (True, False):
+        request_trials([effect], [searched(fails(above)).standing], NOW)
+        SliceTrial.objects.filter(ended_at=None).update(holds=holds, reason=str(holds), ended_at=NOW)
+    evidence = trials_of([effect])[effect.pk][str(above.pk), "custom"]
+    assert (evidence.explains, evidence.reason) == (True, "True")
 
 
 def test_a_table_without_the_columns_of_the_slice_decides_nothing_and_the_trial_says_why() -> None:
