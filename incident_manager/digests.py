@@ -100,8 +100,8 @@ def followed_incidents(user: User, *, now: datetime) -> list[Incident]:
     """Incidents that were open in the week that ends now, of what somebody follows and may read, and does not own."""
     rows = Incident.objects.filter(Q(resolved_at=None) | Q(resolved_at__gte=now - WEEK), detected_at__lt=now)
     rows = rows.filter(dataset__followers__user=user).exclude(dataset__owner=user.get_username())
-    incidents = rows.select_related("dataset").order_by("tier", "detected_at", "pk")
-    return [row for row in incidents if may_read(person_of(user), owned(row.dataset))]
+    person, incidents = person_of(user), rows.select_related("dataset").order_by("tier", "detected_at", "pk")
+    return [row for row in incidents if may_read(person, owned(row.dataset))]
 
 
 # The digest as text, and as HTML for mail readers; no name can forge a line, and what comes from data is escaped.

@@ -1,6 +1,6 @@
 """Alerts: opened and closed by their incidents, and whatever was told of them told on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -179,8 +179,8 @@ def alert_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
         ),
         addressees=addressees(alert, OPENINGS),
         assignees=addressees(alert, ASKING),
-        cause_recipients=_recipients(alert.cause),
-        twin_recipients=_recipients(twin),
+        cause_recipients=_recipients(alert.cause, OPENINGS),
+        twin_recipients=_recipients(twin, OPENINGS),
         twin_key=f"alert:{twin.pk}" if twin else "",
         closed_at=alert.closed_at,
         withdrawn=alert.closing not in ("", REPAIRED),
@@ -190,8 +190,8 @@ def alert_facts(alert: Alert, decision: Decision, *, twin: Alert | None = None) 
     )
 
 
-def _recipients(alert: Alert | None) -> frozenset[str]:
-    return frozenset(address.recipient for address in addressees(alert, OPENINGS)) if alert else frozenset()
+def _recipients(alert: Alert | None, events: Collection[Event]) -> frozenset[str]:
+    return frozenset(address.recipient for address in addressees(alert, events)) if alert else frozenset()
 
 
 def new_tests(alert: Alert) -> dict[Address, NewTests]:
@@ -235,15 +235,19 @@ def followers_of(alert: Alert) -> tuple[Address, ...]:
 
 def notified_addresses(alert: Alert) -> dict[str, list[Address]]:
     """Where those who were told of an alert are reached now, by recipient; each place once, the owner's first."""
-    reachable = (*owner_of(alert), *downstream_of(alert), *followers_of(alert))
+    followers = followers_of(alert)
+    reachable = (*owner_of(alert), *downstream_of(alert), *followers)
     holders: dict[object, str] = {address.where: address.recipient for address in reversed(reachable)}
     reached: dict[str, list[Address]] = {}
-    for who in sorted({address.recipient for address in addressees(alert, OPENINGS)}):
+    for who in sorted(_recipients(alert, (Event.OPENED, Event.DOWNSTREAM))):
         reached[who] = list(
             dict.fromkeys(address for address in reachable if address.recipient == who) or addresses(who)
         )
-    for who in sorted({address.recipient for address in addressees(alert, ASKING)} - set(reached)):
+    for who in sorted(_recipients(alert, ASKING) - set(reached)):
         reached[who] = list(own_addresses(who, event=Event.ASSIGNED))
+    # nobody is told in place of those who do not follow it any more, or may not read it
+    for who in sorted(_recipients(alert if followers else None, (Event.FOLLOWED,)) - set(reached)):
+        reached[who] = [address for address in followers if address.recipient == who]
     return {
         who: [address for address in places if holders.setdefault(address.where, who) == who]
         for who, places in reached.items()
@@ -269,17 +273,18 @@ def last_decision(alert: Alert) -> Decision:
 def carry_out(alert: Alert, facts: AlertFacts, now: datetime) -> datetime | None:
     """Write every notice that need not wait; when the first of those that do is due."""
     planned = plan_notices(facts, now=now)
-    waiting = [notice.due_at for notice in planned if notice.step is NoticeStep.WAIT]
-    if len(waiting) < len(planned):
+    ready = [notice for notice in planned if notice.step is not NoticeStep.WAIT]
+    written = set(Notice.objects.filter(key__in=[notice.key for notice in ready]).values_list("key", flat=True))
+    new_notices = [notice for notice in ready if notice.key not in written]
+    if new_notices:
         text = text_of(alert)
-    for notice in planned:
-        if notice.step is not NoticeStep.WAIT:
-            new = facts.new_tests.get(Address(recipient=notice.recipient, channel=notice.channel))
-            tests = new.tests if new else ()
-            words = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now, tests=tests)
-            details = facts_of(alert, notice.event, text)
-            write_down(notice, alert=alert, subject=words.title, body=words.body, facts=details, now=now)
-    return min(waiting, default=None)
+    for notice in new_notices:
+        new = facts.new_tests.get(Address(recipient=notice.recipient, channel=notice.channel))
+        tests = new.tests if new else ()
+        words = message(notice.event, text, recipient=notice.recipient, alert=alert, now=now, tests=tests)
+        details = facts_of(alert, notice.event, text)
+        write_down(notice, alert=alert, subject=words.title, body=words.body, facts=details, now=now)
+    return min((notice.due_at for notice in planned if notice.step is NoticeStep.WAIT), default=None)
 
 
 # Decide about an alert's notices: tell now, wait, or stay silent because another trouble explains it.

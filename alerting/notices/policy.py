@@ -169,11 +169,9 @@ def plan_notices(alert: AlertFacts, *, now: datetime) -> tuple[PlannedNotice, ..
         (Event.DOWNSTREAM, alert.downstream),
         (Event.FOLLOWED, alert.followers),
     ):
-        planned = [(address, _opening(alert, event, address, now)) for address in dict.fromkeys(addresses)]
-        openings += [
-            _suppressed(opening, Hush.ALREADY_TOLD) if address.recipient in recipients else opening
-            for address, opening in planned
-        ]
+        for address in dict.fromkeys(addresses):
+            opening = _opening(alert, event, address, now)
+            openings.append(_suppressed(opening, Hush.ALREADY_TOLD) if address.recipient in recipients else opening)
         recipients |= {address.recipient for address in addresses}
     if alert.closed_at is None:
         additions = []  # to each of the owner's addresses that were told: the tests that have begun to fail since

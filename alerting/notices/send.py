@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2s
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from django.db.models import Exists, OuterRef, Q
@@ -176,8 +176,7 @@ def _message(through: Channel, key: str, rows: Sequence[Notice], place: str = ""
 def _picture(row: Notice) -> Picture | None:
     """The chart of what a notice is about, as it is now; one that cannot be drawn holds no message back."""
     try:
-        picture: Picture | None = import_string(CHART)(row.alert_id, row.recipient)
-        return picture
+        return cast(Picture | None, import_string(CHART)(row.alert_id, row.recipient))
     except Exception:
         log.exception("chart cannot be drawn", alert=row.alert_id)
         return None

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from alerting.models import Notice
+from alerting.alerts.services import notified_addresses
+from alerting.models import Alert, Notice
 from assay import clock
 from assay.accounts import follow, unfollow
 from assay.config import config
@@ -52,6 +53,20 @@ def test_a_follower_hears_at_once_and_of_the_end_as_the_owner_does(paid: DataTes
     result(paid, MONDAY, "held", due(MONDAY) + DAY)
     settle()
     assert told("recovered") == ["ada", "fay"]
+
+
+def test_who_no_longer_hears_at_once_or_may_not_read_it_hears_of_the_end_alone(paid: DataTest) -> None:
+    for name in ("fay", "gus", "hal"):
+        follower(name, paid.dataset, at_once=True)
+    fail(paid, MONDAY)
+    advance(due(MONDAY) + HOUR)
+    Dataset.objects.update(readers="user:fay\nuser:gus")
+    Member.objects.filter(user__username="fay").update(hears_at_once=False)
+    reached = notified_addresses(Alert.objects.get())
+    assert [who for who, places in reached.items() if places] == ["ada", "gus"]
+    result(paid, MONDAY, "held", due(MONDAY) + DAY)
+    settle()
+    assert told("recovered") == ["ada", "fay", "gus", "hal"]
 
 
 def test_an_owner_or_a_reader_of_the_data_who_also_follows_is_told_once(paid: DataTest) -> None:
