@@ -194,7 +194,7 @@ class Deploys(Api):
     def post(self, request: Request) -> Response:
         """Report a deploy, so that incidents show it among what changed before.
 
-        The same deploy sent again is kept once.
+        The same deploy sent again with its ``at`` is kept once.
         """
         body = self.read_body(DeployEvent)
         with audited(request, "deploy.create", kind="deploy", details=body) as change:

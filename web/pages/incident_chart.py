@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from hashlib import blake2s
 
+from django.contrib.auth.models import User
 from django.core import signing
 from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
@@ -197,6 +198,7 @@ def sent_chart(request: HttpRequest, token: str) -> HttpResponse:
         alert, recipient = signing.loads(token, salt=SALT, max_age=LIFE)
     except signing.BadSignature:
         raise Http404("not signed by us, or too old") from None
-    if (picture := picture_for(alert, recipient)) is None:
+    is_shut_out = User.objects.filter(username=recipient, is_active=False).exists()
+    if is_shut_out or (picture := picture_for(alert, recipient)) is None:
         raise Http404("nothing to draw, or not for this recipient any more")
     return HttpResponse(picture.png, content_type="image/png")

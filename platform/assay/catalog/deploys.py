@@ -14,10 +14,8 @@ def record_deploy(
     *, dataset: Dataset | None, pattern: str, owner: str, version: str, url: str, at: datetime, author: str
 ) -> tuple[Deploy, int]:
     """The deploy, and how many datasets it touches; what CI sends twice is one row."""
-    row, _ = Deploy.objects.get_or_create(
-        **{"dataset": dataset, "pattern": pattern, "owner": owner, "version": version, "at": at},
-        defaults={"url": url, "author": author},
-    )
+    key = {"dataset": dataset, "pattern": pattern, "owner": owner, "version": version, "at": at}
+    row = Deploy.objects.filter(**key).order_by("pk").first() or Deploy.objects.create(**key, url=url, author=author)
     datasets = Dataset.objects.filter(missing_since__isnull=True)
     if owner:
         return row, datasets.filter(Q(owner=owner) | Q(team=owner)).count()

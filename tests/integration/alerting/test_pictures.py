@@ -9,6 +9,7 @@ from email.policy import default
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from structlog.testing import capture_logs
 
@@ -108,6 +109,9 @@ def test_slack_shows_a_chart_that_it_fetches_without_a_login_at_an_address_that_
     answer = stranger.get(address)
     assert (answer.headers["Content-Type"], answer.content[:4]) == ("image/png", b"\x89PNG")
     assert stranger.get(address.replace("/charts/", "/charts/x")).status_code == 404
+    user = User.objects.create(username="#trips", is_active=False)  # who was shut out sees nothing from then on
+    assert stranger.get(address).status_code == 404
+    user.delete()
     Dataset.objects.filter(pk=alert.dataset_id).update(readers="team:money", owner="eve")
     assert stranger.get(address).status_code == 404
     monkeypatch.setattr(incident_chart, "LIFE", -DAY)
