@@ -142,20 +142,20 @@ class _Clause:
     names_window: bool = False
 
 
-def headline(worst: WorstResult, *, others: int, is_over: bool, asked: str = "") -> str:
+def headline(worst: WorstResult, *, others: int, is_over: bool, context: str = "") -> str:
     """The sentence; ``others`` are as many more windows that are bad (or were, where the incident is over).
 
-    Who ``asked`` about a partition is not told its name again.
+    The partition that stands before it as its ``context`` is not named again.
     """
     tense = 0 if is_over else 1
     if (meaning := _meaning(worst)) is not None:
         tenses, values = meaning
         sentence = capfirst(gettext(tenses[tense]) % values)
-        if worst.keys not in ("", asked) and "keys" not in values:
+        if worst.keys not in ("", context) and "keys" not in values:
             sentence = gettext("%(sentence)s on %(keys)s") % {"sentence": sentence, "keys": worst.keys}
     elif (clause := _clause_of(worst, tense)) is not None:
         sentence = clause.text if clause.text.startswith(worst.test) else capfirst(clause.text)
-        if worst.keys not in ("", asked) and not clause.names_window:
+        if worst.keys not in ("", context) and not clause.names_window:
             sentence = gettext("%(sentence)s on %(keys)s") % {"sentence": sentence, "keys": worst.keys}
         sentence += clause.ending
     else:

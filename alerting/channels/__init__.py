@@ -99,7 +99,7 @@ def is_addressed(name: str) -> bool:
     return routes().own(name) is not None or any(way.reaches(name) for way in channels() if not way.takes_any_name)
 
 
-def send_trial(name: str, address: str, *, author: str, now: datetime) -> None:
+def send_test_message(name: str, address: str, *, author: str, now: datetime) -> None:
     """Send a message that says that it is a test to an address of a channel; raises TransportError."""
     if fault := address_fault(name, address):
         raise TransportError(fault, permanent=True)

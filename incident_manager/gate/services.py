@@ -208,15 +208,10 @@ def foresee(to_read: Sequence[ToRead], *, pipeline: str = "", now: datetime) -> 
 
 def gates_of(answers: Sequence[tuple[Dataset, QualityAnswer]], *, now: datetime) -> list[GateAnswer]:
     """What the gate says to each of these answers, whoever the pipeline is; in at most one statement."""
-    decided = [decide([(answer, policy_of(dataset))]) for dataset, answer in answers]
-    blocked = [
-        dataset for (dataset, _), gated in zip(answers, decided, strict=True) if gated.decision is GateDecision.BLOCK
-    ]
+    decided = [(dataset, decide([(answer, policy_of(dataset))])) for dataset, answer in answers]
+    blocked = [dataset for dataset, gated in decided if gated.decision is GateDecision.BLOCK]
     overrides = overrides_of("", blocked, now=now) if blocked else {}
-    return [
-        overridden_all(gated, overrides.get(dataset.pk, ()))
-        for (dataset, _), gated in zip(answers, decided, strict=True)
-    ]
+    return [overridden_all(gated, overrides.get(dataset.pk, ())) for dataset, gated in decided]
 
 
 def _answered(

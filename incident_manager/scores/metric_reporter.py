@@ -275,7 +275,7 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
     """
     span = Window(start=start, end=min(end, now))
     edges = [span.start + span.duration * n / parts for n in range(parts + 1)]
-    facts = _read_grouped(group, span, *(column for each in BY_DAY for column in each.columns))
+    facts = _read_grouped(group, span, *(column for by in BY_DAY for column in by.columns))
     datasets, sums = _by_dataset(facts, span)
     midnight = (span.end - timedelta(microseconds=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     days = [midnight - timedelta(days=n) for n in reversed(range(min(MOST_DAYS, span.duration.days)))]
@@ -296,7 +296,7 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
         groups=_by_group(group, facts, span, edges),
         worst=[(names[pk], sums.score(at)) for pk, at in ordered[:most]],
         days=days,
-        by_day={each: _by_group(each, facts, span, days) for each in BY_DAY},
+        by_day={by: _by_group(by, facts, span, days) for by in BY_DAY},
     )
 
 

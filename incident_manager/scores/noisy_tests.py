@@ -70,8 +70,7 @@ def noisy_tests(
     for test, count in passed.order_by().values_list("data_test").annotate(Count("pk")):
         noises[test].warnings = count
     live = DataTest.objects.filter(retired_at__isnull=True).exclude(dataset__in=hidden)
-    noisy = sorted(
-        (pk for pk, noise in noises.items() if any(noise.rank)), key=lambda pk: noises[pk].rank, reverse=True
-    )
+    noisy = [pk for pk, noise in noises.items() if any(noise.rank)]
+    noisy.sort(key=lambda pk: (noises[pk].rank, pk), reverse=True)
     rows = live.select_related("dataset").in_bulk(noisy[: 2 * most])  # some of them are hidden or retired
     return [(rows[pk], noises[pk]) for pk in noisy if pk in rows][:most]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 import numpy as np
-from django.db.models import F, Min
+from django.db.models import F, Min, QuerySet
 
 from assay.time.windows import Window
 from incident_manager.models import Episode, Resolution, SpoiltWindow
@@ -63,24 +63,23 @@ def step_times(scope: ScoreFilter, span: Window, now: datetime) -> Mapping[Step,
     detected, acknowledged = instants_of(detections)[first], ends_of(acknowledgements)[first]
     accepted = np.array(resolutions, dtype=object)[first] == Resolution.ACCEPTED
     real = np.isin(kind, (SpellKind.REAL, SpellKind.REPORTED))
-    bad_since = _first_ends(incidents, begun)
+    spoilt = scope.narrow(SpoiltWindow.objects.filter(**begun), of="incident__", who="incident__")
+    bad_since = _first_ends(incidents, spoilt)
     waits = (acknowledged == FOREVER) & (is_open == 1)
-    found = (kind == SpellKind.REAL) & (bad_since != FOREVER)
-    until = np.minimum(acknowledged, instant)
+    timed = (kind == SpellKind.REAL) & (bad_since != FOREVER)
+    until, counts = np.minimum(acknowledged, instant), waits | (acknowledged != FOREVER)
     detection = np.stack([incidents, detected, np.maximum(detected - bad_since, 0), np.zeros_like(is_open)])
     return {
-        Step.DETECT: detection[:, found],
-        Step.ACKNOWLEDGE: np.stack([incidents, detected, until - detected, waits])[
-            :, real & (waits | (acknowledged != FOREVER))
-        ],
+        Step.DETECT: detection[:, timed],
+        Step.ACKNOWLEDGE: np.stack([incidents, detected, until - detected, waits])[:, real & counts],
         Step.REPAIR: np.stack([incidents, detected, lengths, is_open])[:, real & ~accepted],
     }
 
 
-def _first_ends(incidents: Ints, begun: Mapping[str, datetime]) -> Ints:
+def _first_ends(incidents: Ints, spoilt: QuerySet[SpoiltWindow]) -> Ints:
     """When the first window ended that the first FAIL of each incident spoilt; FOREVER where it tells nothing."""
-    spoilt = SpoiltWindow.objects.filter(**begun, spoilt_at__lte=F("incident__detected_at"), whole_table=False)
-    known = spoilt.filter(data_test__created_at__lt=F("window_end")).order_by().values("incident")
-    pks, ends = columns_of(known.annotate(first=instant_text(Min("window_end"))), "incident", "first")
+    first = spoilt.filter(spoilt_at__lte=F("incident__detected_at"), whole_table=False)
+    judged = first.filter(data_test__created_at__lt=F("window_end")).order_by().values("incident")
+    pks, ends = columns_of(judged.annotate(first=instant_text(Min("window_end"))), "incident", "first")
     by_incident = dict(zip(pks, instants_of(ends).tolist(), strict=True))
     return np.array([by_incident.get(pk, FOREVER) for pk in incidents.tolist()], dtype=np.int64)

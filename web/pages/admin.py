@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from alerting.channels import KINDS, TransportError, channel, send_trial
+from alerting.channels import KINDS, TransportError, channel, send_test_message
 from assay import clock
 from assay.access import Action, Role
 from assay.accounts import member_as_json, set_member
@@ -162,7 +162,7 @@ def submit_trial(request: HttpRequest, name: str) -> HttpResponse:
     address = request.POST.get("address", "").strip()[:200]
     fault = ""
     try:
-        send_trial(name, address, author=request.user.get_username(), now=clock.now())
+        send_test_message(name, address, author=request.user.get_username(), now=clock.now())
     except TransportError as error:
         fault = str(error)
     with audited(request, "channel.test", kind="channel", key=name) as change:

@@ -202,7 +202,7 @@ def _reason(place: PlaceAnswer, reason: Because | AnswerReason, broken: Standing
     if broken is not None:
         is_whole = broken.data_test.scope == Scope.TABLE
         keys = "" if is_whole else keys_of(broken.window, place.dataset.partitioning)
-        text = headline(result_of(broken, veil, keys=keys), others=0, is_over=False, asked=place.keys).rstrip(".")
+        text = headline(result_of(broken, veil, keys=keys), others=0, is_over=False, context=place.keys).rstrip(".")
     is_named = reason.kind is ReasonKind.SPOILT and reason.report_id is None
     return f"{text} (#{place.incident_id})" if place.incident_id and not is_named else text
 

@@ -88,7 +88,7 @@ class PreparedRows(Generic[M]):
 
     def rows(self, *values: Any) -> list[M]:
         """The rows, as the query set would give them with these values in its places."""
-        return [self._row(found) for found in self._prepared.values(*values)]
+        return [self._row(row) for row in self._prepared.values(*values)]
 
     def _row(self, values: Sequence[Any]) -> Any:
         rows: dict[str, Any] = {}
