@@ -240,21 +240,22 @@ def tell_followers(now: datetime) -> None:
     members = Member.objects.filter(hears_at_once=False, followed_datasets__isnull=False)
     for user in User.objects.select_related("member").filter(is_active=True, member__in=members).order_by("username"):
         name = user.get_username()
-        route, incidents = routes().own(name), followed_incidents(user, now=now)
-        if (route.digest_day if route else MONDAY) != now.weekday() or not incidents:
+        route = routes().own(name)
+        is_day = (route.digest_day if route else MONDAY) == now.weekday()
+        if not is_day or not (incidents := followed_incidents(user, now=now)):
             continue
-        open_count = sum(row.resolved_at is None for row in incidents)
-        ongoing = _lines(_incident(row) for row in incidents if row.resolved_at is None)
-        ended = _lines(_ended_incident(row) for row in incidents if row.resolved_at is not None)
-        parts = (("Open incidents", ongoing or ["Nothing is open."]), ("Incidents that ended", ended or ["None."]))
+        ongoing = [_incident(row) for row in incidents if row.resolved_at is None]
+        ended = [_ended_incident(row) for row in incidents if row.resolved_at is not None]
+        open_part = "Open incidents", _lines(ongoing) or ["Nothing is open."]
+        ended_part = "Incidents that ended", _lines(ended) or ["None."]
         url = f"{config().public_url}/?whose=mine"
         tell(
             event=Event.DIGEST,
             recipient=name,
             at=own_addresses(name, event=Event.DIGEST),
             is_soft=True,
-            subject=f"The week of what you follow: {open_count} open incidents, {len(incidents) - open_count} ended",
-            body=_plain_text(_period(now - WEEK, now), parts, url),
+            subject=f"The week of what you follow: {len(ongoing)} open incidents, {len(ended)} ended",
+            body=_plain_text(_period(now - WEEK, now), (open_part, ended_part), url),
             facts={"incidents": [row.pk for row in incidents], "url": url},
             key=f"follows:{year}w{week:02d}",
             now=now,

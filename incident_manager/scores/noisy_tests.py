@@ -45,9 +45,9 @@ def noisy_tests(
 ) -> list[tuple[DataTest, Noise]]:
     """The noisiest live tests of a range first, without those of hidden datasets, in four statements."""
     noises = defaultdict[int, Noise](Noise)
-    spoilt = SpoiltWindow.objects.filter(data_test__isnull=False, spoilt_at__lt=end)
+    spoilt = SpoiltWindow.objects.exclude(data_test__dataset__in=hidden).filter(data_test__isnull=False)
     tests, incidents, hows, beginnings, endings = columns_of(
-        spoilt.filter(Q(healed_at__isnull=True) | Q(healed_at__gt=start)).annotate(
+        spoilt.filter(Q(healed_at__isnull=True) | Q(healed_at__gt=start), spoilt_at__lt=end).annotate(
             begun=instant_text(F("spoilt_at")), ended=instant_text(F("healed_at"))
         ),
         *("data_test", "incident", "how", "begun", "ended"),
@@ -67,10 +67,11 @@ def noisy_tests(
     for noise in noises.values():
         noise.muted = sum(muted[incident] for incident in noise.incidents)
     passed = Flip.objects.filter(old=State.WARN, new=State.PASS, at__gte=start, at__lt=end)
+    passed = passed.exclude(data_test__dataset__in=hidden)
     for test, count in passed.order_by().values_list("data_test").annotate(Count("pk")):
         noises[test].warnings = count
-    live = DataTest.objects.filter(retired_at__isnull=True).exclude(dataset__in=hidden)
     noisy = [pk for pk, noise in noises.items() if any(noise.rank)]
     noisy.sort(key=lambda pk: (noises[pk].rank, pk), reverse=True)
-    rows = live.select_related("dataset").in_bulk(noisy[: 2 * most])  # some of them are hidden or retired
+    live = DataTest.objects.filter(retired_at__isnull=True).select_related("dataset")
+    rows = live.in_bulk(noisy[: 2 * most])  # some of them are retired
     return [(rows[pk], noises[pk]) for pk in noisy if pk in rows][:most]
