@@ -214,6 +214,8 @@ def incidents_counted(
 
     They are of all data, as the scores are: whoever shows them leaves out what a reader may not see.
     """
+    if start >= min(end, now):
+        return []
     span = Window(start=start, end=min(end, now))
     if isinstance(counted, Step):
         incidents, _, durations, _ = step_times(ScoreFilter(), span, now)[counted].tolist()

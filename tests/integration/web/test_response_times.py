@@ -150,6 +150,8 @@ def test_a_figure_of_the_scores_leads_to_its_incidents_what_counts_longest_first
         "counts=bad&from=2026-03-10T07:30&to=2026-03-10T09:00:00": [missed, short, long],
         "counts=time to repair": [long, missed, short],
         "counts=bad&page=2": [],
+        "counts=bad&from=2099-01-01T00:00": [],
+        "counts=time to repair&to=2020-01-01T00:00": [],
     }.items():
         response = pages.get(f"/incidents?{query}")
         assert [row.pk for row in response.context["incidents"]] == [row.pk for row in incidents], query
