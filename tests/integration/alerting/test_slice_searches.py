@@ -14,7 +14,7 @@ from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine import storage
 from execution_engine.services import exclude_window
-from tests.factories import NOW, DatasetFactory, DataTestFactory, StandingFactory, day
+from tests.factories import NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, StandingFactory, day
 from tests.fakes import FakeEngine, Row
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +89,18 @@ def test_the_slice_is_searched_where_the_data_lies(trips: Dataset) -> None:
     search_worst(alert_of(test), NOW)
     assert (explain_due("phx"), explain_due("sea"), explain_due("sea")) == (0, 1, 0)
     assert SliceSearch.objects.get().result["slices"][0]["name"] == "city = 'Oslo'"
+
+
+def test_values_of_the_same_table_and_of_those_below_are_decided_again_once_a_slice_is_known(trips: Dataset) -> None:
+    below = LineageEdgeFactory.create(upstream=trips, downstream=DatasetFactory.create()).downstream
+    for dataset in (trips, below, DatasetFactory.create()):
+        open_alert(dataset=dataset, category="novelty", owner="ada", now=NOW)
+    Alert.objects.update(next_notice_at=None)
+    test = DataTestFactory.create(dataset=trips)
+    fails(test)
+    searched(test)
+    values = Alert.objects.filter(category="novelty").order_by("pk")
+    assert list(values.values_list("next_notice_at", flat=True)) == [NOW, NOW, None]
 
 
 def test_the_slice_is_searched_in_the_copy_that_is_spoilt(lake: FakeEngine, trips: Dataset) -> None:
