@@ -117,7 +117,7 @@ def windows_of_dataset(
 
 
 def rows_of_dataset(dataset: Dataset, most_bytes: int) -> pa.Table | None:
-    """All rows, without sensitive columns; None where it has no files, or more bytes of them.
+    """All rows, without hidden columns; None where it has no files, or more bytes of them.
 
     Raises UnableToRun and UnableToListFiles.
     """
