@@ -78,10 +78,7 @@ def work_searches(
     unable: Callable[..., dict[str, Any]],
     end: Callable[[Any, datetime, dict[str, Any]], None],
 ) -> int:
-    """Work one row of a stage that reads data, of one datacenter or of any; how many were worked.
-
-    What cannot be searched ends too, with a reason for ``unable``: an incident does without it.
-    """
+    """Work one row of a stage that reads data, of one datacenter or of any, to its end or a reason; how many."""
     now = clock.now()
     place: dict[str, Any] = {"datacenter": datacenter} if datacenter else {}
     rows = claim(stage(name), now=now, limit=1, **place)

@@ -240,9 +240,8 @@ def notified_addresses(alert: Alert) -> dict[str, list[Address]]:
     holders: dict[object, str] = {address.where: address.recipient for address in reversed(reachable)}
     reached: dict[str, list[Address]] = {}
     for who in sorted(_recipients(alert, (Event.OPENED, Event.DOWNSTREAM))):
-        reached[who] = list(
-            dict.fromkeys(address for address in reachable if address.recipient == who) or addresses(who)
-        )
+        places = dict.fromkeys(address for address in reachable if address.recipient == who)
+        reached[who] = list(places or addresses(who))
     for who in sorted(_recipients(alert, ASKING) - set(reached)):
         reached[who] = list(own_addresses(who, event=Event.ASSIGNED))
     # nobody is told in place of those who do not follow it any more, or may not read it
