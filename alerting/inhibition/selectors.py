@@ -162,9 +162,9 @@ def trials_of(standings: Iterable[Standing]) -> dict[int, dict[Place, Evidence]]
     if not values:
         return {}
     results: dict[int, dict[Place, Evidence]] = defaultdict(dict)
-    rows = SliceTrial.objects.filter(standing__in=values, holds__isnull=False).order_by("pk")
+    rows = SliceTrial.objects.filter(standing__in=values, ended_at__isnull=False).order_by("pk")
     newest = {(row.standing_id, row.search_id): row for row in rows.select_related("search__standing__data_test")}
-    for row in sorted(newest.values(), key=attrgetter("holds")):
+    for row in sorted((row for row in newest.values() if row.holds is not None), key=attrgetter("holds")):
         cause = row.search.standing.data_test
         evidence = Evidence(explains=bool(row.holds), reason=row.reason, columns=tuple(row.columns))
         results[row.standing_id][str(cause.dataset_id), cause.category] = evidence

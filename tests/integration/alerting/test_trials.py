@@ -77,6 +77,18 @@ def test_of_several_slices_behind_a_cause_it_is_enough_that_one_explains_the_val
     assert (evidence.explains, evidence.reason) == (True, "True")
 
 
+def test_where_the_rows_of_the_newest_result_say_nothing_those_of_an_earlier_one_decide_nothing() -> None:
+    cause, effect = fails(DatasetFactory.create()), fails(DatasetFactory.create())
+    searched(cause)
+    for holds in (True, None):
+        request_trials([effect], [cause], NOW)
+        SliceTrial.objects.filter(ended_at=None).update(holds=holds, ended_at=NOW)
+        assert bool(trials_of([effect])) is bool(holds)
+        effect.last_run = RunFactory.create(
+            data_test=effect.data_test, window=MONDAY, outcome="broken", measured_at=NOW
+        )
+
+
 def test_a_table_without_the_columns_of_the_slice_decides_nothing_and_the_trial_says_why() -> None:
     clock.simulate(NOW)
     cause, effect = fails(DatasetFactory.create()), fails(DatasetFactory.create())
