@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from alerting.inhibition.selectors import broken_result, broken_run
+from alerting.inhibition.selectors import broken_result, broken_run, is_of_this_fault
 from alerting.inhibition.sizes import holds_at
 from alerting.verdicts.evidence import spoilt_place
 from assay.catalog.selectors import home, sensitive_columns
@@ -26,7 +26,7 @@ def request_trials(standings: Iterable[Standing], causes: Iterable[Standing], no
     ended = SliceSearch.objects.filter(standing__in=[cause.pk for cause in causes], ended_at__isnull=False)
     dataset = "standing__data_test__dataset"
     joined = ended.select_related(dataset).prefetch_related(f"{dataset}__replicas")
-    searches = [search for search in joined if search.result["slices"]]
+    searches = [search for search in joined if search.result["slices"] and is_of_this_fault(search)]
     trials = [
         SliceTrial(standing=row, search=search, run=run, datacenter=row.data_test.spoilt_datacenter, requested_at=now)
         for row in (list(standings)[:MOST_TRIALS] if searches else ())

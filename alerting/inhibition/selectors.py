@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from operator import attrgetter
 from typing import Any
 
 from django.db.models import QuerySet
 
-from alerting.models import Alert, SliceTrial, Standing
+from alerting.models import Alert, SliceSearch, SliceTrial, Standing
 from alerting.state import BROKEN, State
 from alerting.verdicts.evidence import spoilt_place
 from assay.catalog.selectors import lineage_above
@@ -158,17 +157,24 @@ def around(dataset_id: int, now: datetime) -> Around:
 
 def trials_of(standings: Iterable[Standing]) -> dict[int, dict[Place, Evidence]]:
     """What the newest trials of values show, by standing and cause: of several slices one that explains is enough."""
-    values = [row.pk for row in standings if row.data_test.category in VALUES]
+    values = {row.pk: row.broken_since or row.since for row in standings if row.data_test.category in VALUES}
     if not values:
         return {}
     results: dict[int, dict[Place, Evidence]] = defaultdict(dict)
     rows = SliceTrial.objects.filter(standing__in=values, ended_at__isnull=False).order_by("pk")
     newest = {(row.standing_id, row.search_id): row for row in rows.select_related("search__standing__data_test")}
-    for row in sorted((row for row in newest.values() if row.holds is not None), key=attrgetter("holds")):
+    for row in sorted(newest.values(), key=lambda row: row.holds is True):
+        if row.holds is None or row.requested_at < values[row.standing_id] or not is_of_this_fault(row.search):
+            continue  # its rows say nothing, or tell of a fault before this one
         cause = row.search.standing.data_test
         evidence = Evidence(explains=bool(row.holds), reason=row.reason, columns=tuple(row.columns))
         results[row.standing_id][str(cause.dataset_id), cause.category] = evidence
     return results
+
+
+def is_of_this_fault(search: SliceSearch) -> bool:
+    """Whether what was searched has been broken ever since."""
+    return search.requested_at >= (search.standing.broken_since or search.standing.since)
 
 
 def closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:

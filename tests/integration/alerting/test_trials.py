@@ -11,7 +11,7 @@ from alerting.trials import request_trials
 from assay import clock
 from assay.models import Dataset
 from execution_engine.runs.shown_results import HIDDEN, Veil
-from tests.factories import NOW, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
+from tests.factories import HOUR, NOW, DatasetFactory, DataTestFactory, RunFactory, StandingFactory, day
 
 pytestmark = pytest.mark.django_db
 MONDAY = day("2026-03-09")
@@ -87,6 +87,24 @@ def test_where_the_rows_of_the_newest_result_say_nothing_those_of_an_earlier_one
         effect.last_run = RunFactory.create(
             data_test=effect.data_test, window=MONDAY, outcome="broken", measured_at=NOW
         )
+
+
+def test_what_was_broken_held_and_is_broken_again_is_not_tried_by_what_was_found_before() -> None:
+    cause, effect = fails(DatasetFactory.create()), fails(DatasetFactory.create())
+    searched(cause)
+    request_trials([effect], [cause], NOW)
+    SliceTrial.objects.update(holds=True, ended_at=NOW)
+    for again in (cause, effect):
+        assert trials_of([effect])
+        again.broken_since = NOW + HOUR
+        again.save()
+        assert not trials_of([effect])
+        again.broken_since = NOW
+        again.save()
+    cause.broken_since = NOW + HOUR
+    cause.save()
+    request_trials([fails(effect.data_test.dataset)], [cause], NOW)
+    assert SliceTrial.objects.count() == 1
 
 
 def test_a_table_without_the_columns_of_the_slice_decides_nothing_and_the_trial_says_why() -> None:
