@@ -5,16 +5,25 @@ from typing import Any
 
 import pytest
 
-from alerting.models import Alert, SliceSearch, Standing, Waiver
-from alerting.services import explain_due, open_alert, search_worst
+from alerting.models import Alert, SliceSearch, SliceTrial, Standing, Waiver
+from alerting.services import explain_due, open_alert, search_worst, weigh_due
 from alerting.slices import MOST_TRIES
 from alerting.state import WaiverKind
+from alerting.trials import request_trials
 from assay import clock
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import Window
 from execution_engine import storage
 from execution_engine.services import exclude_window
-from tests.factories import NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, StandingFactory, day
+from tests.factories import (
+    NOW,
+    DatasetFactory,
+    DataTestFactory,
+    LineageEdgeFactory,
+    RunFactory,
+    StandingFactory,
+    day,
+)
 from tests.fakes import FakeEngine, Row
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +98,25 @@ def test_the_slice_is_searched_where_the_data_lies(trips: Dataset) -> None:
     search_worst(alert_of(test), NOW)
     assert (explain_due("phx"), explain_due("sea"), explain_due("sea")) == (0, 1, 0)
     assert SliceSearch.objects.get().result["slices"][0]["name"] == "city = 'Oslo'"
+
+
+@pytest.mark.parametrize(("least", "holds", "words"), [(170, True, "hold"), (300, False, "be broken too")])
+def test_a_value_below_is_tried_with_the_usual_rows_of_the_slice(
+    lake: FakeEngine, trips: Dataset, least: int, holds: bool, words: str
+) -> None:
+    for key in WEEKDAYS:
+        lake.write("/lake/sea/rides", key, rows(Oslo=60, Rome=60, Lima=61))
+    lake.write("/lake/sea/rides", "2026-03-09", rows(Oslo=12, Rome=60, Lima=61))
+    above, rides = DataTestFactory.create(dataset=trips), DatasetFactory.create(name="rides", columns=COLUMNS)
+    cause = fails(above)
+    searched(above)
+    test = DataTestFactory.create(dataset=rides, assertion=f"row_count() >= {least}")
+    run = RunFactory.create(data_test=test, window=MONDAY, outcome="broken", operands={"row_count()": 133})
+    request_trials([fails(test, last_run=run)], [cause], NOW)
+    assert weigh_due("sea") == 1
+    trial = SliceTrial.objects.get()
+    reason = f"were city = 'Oslo' as usual, it would {words}: row_count() = 181 in place of 133"
+    assert (trial.reason, trial.holds, trial.columns) == (reason, holds, ["city"])
 
 
 def test_values_of_the_same_table_and_of_those_below_are_decided_again_once_a_slice_is_known(trips: Dataset) -> None:
