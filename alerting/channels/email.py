@@ -95,12 +95,11 @@ def smtp_options(url: str) -> dict[str, Any]:
 def images_of(parts: Sequence[NoticePart]) -> list[MIMEImage]:
     """The pictures that a page of these parts shows."""
     images = []
-    for part in parts[:MOST_PARTS]:
-        if part.picture:
-            image = MIMEImage(part.picture.png, "png")
-            image["Content-ID"] = f"<{image_id(part.picture)}>"
-            image.add_header("Content-Disposition", "inline", filename="chart.png")
-            images.append(image)
+    for picture in (part.picture for part in parts[:MOST_PARTS] if part.picture):
+        image = MIMEImage(picture.png, "png")
+        image["Content-ID"] = f"<{image_id(picture)}>"
+        image.add_header("Content-Disposition", "inline", filename="chart.png")
+        images.append(image)
     return images
 
 

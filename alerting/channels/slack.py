@@ -36,9 +36,8 @@ def blocks_of(parts: Sequence[NoticePart]) -> list[Block]:
         blocks.append({"type": "header", "text": header})
         if part.text.strip():
             blocks.append(_literal(part.text.strip()))
-        if part.picture and part.picture.url:
-            words = cut(part.picture.text, LONGEST_ALT)
-            blocks.append({"type": "image", "image_url": part.picture.url, "alt_text": words})
+        if (picture := part.picture) and picture.url:
+            blocks.append({"type": "image", "image_url": picture.url, "alt_text": cut(picture.text, LONGEST_ALT)})
         if buttons := [
             {
                 "type": "button",

@@ -158,8 +158,6 @@ def around(dataset_id: int, now: datetime) -> Around:
 def trials_of(standings: Iterable[Standing]) -> dict[int, dict[Place, Evidence]]:
     """What the newest trials of values show, by standing and cause: of several slices one that explains is enough."""
     values = {row.pk: row.broken_since or row.since for row in standings if row.data_test.category in VALUES}
-    if not values:
-        return {}
     results: dict[int, dict[Place, Evidence]] = defaultdict(dict)
     rows = SliceTrial.objects.filter(standing__in=values, ended_at__isnull=False).order_by("pk")
     newest = {(row.standing_id, row.search_id): row for row in rows.select_related("search__standing__data_test")}
