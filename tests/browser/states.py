@@ -98,14 +98,19 @@ def broken() -> Dataset:
         )
     for test in _tests(waiting):
         StandingFactory.create(
-            data_test=test, state="UNKNOWN", last_outcome="", error_reason=Reason.ENGINE_UNREACHABLE, value=None
+            data_test=test,
+            state="UNKNOWN",
+            last_outcome="",
+            error_reason=Reason.ENGINE_UNREACHABLE,
+            sentence="",
+            value=None,
         )
         begun = dict.fromkeys(("planned_at", "ready_at", "evaluated_at", "judged_at", "measured_at"))
         RunFactory.create(data_test=test, requested_at=NOW - 3 * HOUR, outcome="", sentence="", value=None, **begun)
     incident = _incident(waiting, Category.FRESHNESS, LAST, test=waiting.data_tests.get(name="freshness"))
     _weigh(incident)
     late = waiting.data_tests.get(name="freshness")
-    _keep_rows(late, RunFactory.create(data_test=late, window=LAST))
+    _keep_rows(late, _broken_run(late))
     NoticeFactory.create(
         alert=incident.alert, sent_at=None, channel="webhook", error="the receiver answers 502 Bad Gateway"
     )
@@ -144,10 +149,14 @@ def _be_bad(table: Dataset, tests: list[DataTest], windows: list[Window], *, cau
     roots = []
     for test in (late, lost)[: 1 + cause]:
         _standings(test, windows[:-1])
-        said = f"{test.category} of {table.full_name} is 0.8712, below 0.999"
-        run = RunFactory.create(data_test=test, outcome=Outcome.BROKEN, value=0.8712, sentence=said)
+        run = _broken_run(test)
         standing = StandingFactory.create(
-            data_test=test, state="FAIL", last_outcome=Outcome.BROKEN, last_run=run, value=0.8712, sentence=said
+            data_test=test,
+            state="FAIL",
+            last_outcome=run.outcome,
+            last_run=run,
+            value=run.value,
+            sentence=run.sentence,
         )
         if LONG in table.full_name:
             _explain(standing)
@@ -160,6 +169,15 @@ def _be_bad(table: Dataset, tests: list[DataTest], windows: list[Window], *, cau
             incident.alert.save()
         for n in range(3):
             NoticeFactory.create(alert=incident.alert, recipient=OWNERS[n], channel=("email", "webhook", "log")[n])
+
+
+def _broken_run(test: DataTest) -> Run:
+    """It came 5 hours late, or lost 13 % of its rows."""
+    value = 5 * 3600.0 if test.category == Category.FRESHNESS else 0.8712
+    assert test.revision is not None
+    said = f"{test.revision.assertion} = {value:g}"
+    run: Run = RunFactory.create(data_test=test, window=LAST, outcome=Outcome.BROKEN, value=value, sentence=said)
+    return run
 
 
 def _explain(standing: Standing) -> None:
