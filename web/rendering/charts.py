@@ -182,9 +182,9 @@ def chart_of(
 
 
 def broken_text(results: Sequence[WindowResult], unit: ChartUnit) -> str:
-    """What is broken, or was, the furthest from its bound first; empty where nothing is."""
+    """What is broken, or was, what still is first, then the furthest from its bound; empty where nothing is."""
     broken = [result for result in results if result.was is not None]
-    broken.sort(key=lambda result: (_distance(result), result.start), reverse=True)
+    broken.sort(key=lambda result: (not result.is_mended, _distance(result), result.start), reverse=True)
     texts, mended = [], gettext("mended")
     for result in broken[:WORST]:
         limit = f" ({text})" if (text := result.limit_text(unit)) else ""

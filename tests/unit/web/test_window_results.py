@@ -58,16 +58,17 @@ def test_a_tooltip_says_the_window_its_value_and_what_was_wanted(
     assert [point.state for point in points] == states
 
 
-def test_what_broke_is_told_in_words_the_worst_first() -> None:
+def test_what_broke_is_told_in_words_what_still_is_first_and_then_the_worst() -> None:
     results = [result(1, 0.9, "broken", 0.9), result(2, 1.0, "held", 0.1), result(3, 1.0, "held")]
     results += [result(day, 0.98, "broken", 0.98) for day in (4, 5, 6)]
     assert broken_text(results, SHARE).split("; ") == [
-        "Broken: 2026-03-02: 10 % (wanted at least 99 %), mended",
-        "2026-03-01: 90 % (wanted at least 99 %)",
+        "Broken: 2026-03-01: 90 % (wanted at least 99 %)",
         "2026-03-06: 98 % (wanted at least 99 %)",
         "2026-03-05: 98 % (wanted at least 99 %)",
+        "2026-03-04: 98 % (wanted at least 99 %)",
         "and 1 more.",
     ]
+    assert broken_text(results[:2], SHARE).endswith("; 2026-03-02: 10 % (wanted at least 99 %), mended.")
     assert broken_text(results[2:3], SHARE) == ""
 
 
