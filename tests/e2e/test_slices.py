@@ -284,7 +284,7 @@ def test_a_value_that_would_be_broken_without_the_slice_is_told_though_the_cause
     (row,) = evidence(incident, member)
     assert not row["explains"]
     assert row["reason"].startswith("were city = 'Rome' as usual, it would be broken too: mean(fare) = ")
-    assert "Told apart" in page(incident, member)
+    assert "Does not explain it" in page(incident, member)
     assert (
         "completeness of raw.trips: were city = 'Rome' as usual"
         in Notice.objects.get(event="opened", recipient="grace", channel="log").body

@@ -116,6 +116,8 @@ def look_of(answer: QualityAnswer) -> DisplayStatus:
 # The words for stored values, in the reader's language; the API gives the stored values themselves.
 
 PLAIN = {  # what a reader would not understand
+    "auto": _("by itself"),
+    "detected": _("detected by a test"),
     "forced": _("false positive"),
     "spoilt": _("bad"),
     "rerun": _("run again"),
