@@ -333,7 +333,7 @@ def _explaining_chart(dataset: Dataset, bad: PlaceAnswer | None, zoom: Zoom, now
     if bad and bad.incident_id:
         incident = Incident.objects.select_related("dataset", "alert").get(pk=bad.incident_id)
         if series := series_of(incident, veil, now):
-            return {"incident": incident.pk, "plot": series.plot()}
+            return {"incident": incident, "plot": series.plot()}
     tests = dataset.data_tests.filter(retired_at=None, revision__isnull=False).select_related("revision", "dataset")
     named = tests.filter(name=bad.reason.test).first() if bad and bad.reason and bad.reason.test else None
     categories = set(tests.values_list("category", flat=True))

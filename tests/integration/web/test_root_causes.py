@@ -73,6 +73,15 @@ def test_the_catalogue_has_one_card_for_a_chain(reader: Client, chain: list[Inci
     assert "All 3 open incidents" in page
 
 
+def test_the_card_and_the_page_of_the_dataset_say_who_works_on_it(reader: Client) -> None:
+    incident = IncidentFactory.create(dataset=DatasetFactory.create(name="a"), category=Category.FRESHNESS)
+    late(incident.dataset, incident, 5)
+    pages = ("/", f"/datasets/raw.a?first={MONDAY.start:%Y-%m-%d}&last={MONDAY.start:%Y-%m-%d}")
+    for worker, text in (("", "nobody works on it yet"), ("ada", "ada works on it")):
+        Incident.objects.update(assigned_to=worker, acknowledged_by=worker, acknowledged_at=NOW if worker else None)
+        assert [page for page in pages if text not in reader.get(page).content.decode()] == []
+
+
 def graph_in(page: str) -> str:
     return page[
         page.index('<section aria-labelledby="cause-title"') : page.index('<section aria-labelledby="spoilt-title"')
