@@ -165,7 +165,7 @@ def _best(reader: CellReader, parts: Sequence[Part], columns: Sequence[str]) -> 
         days = [day for day in cells if day is not None]
         if len(days) < sum(is_readable):
             continue
-        if len(pc.unique(pa.concat_tables(days)[column])) == 1:
+        if len(pc.unique(pa.concat_tables(days)[column])) < 2:
             reader.left_out[column] = "it has one value"
         elif _with_a_past(reader, [column], days):
             scores[column] = single_score(measure, column, with_rows(days))
