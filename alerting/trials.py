@@ -22,17 +22,25 @@ MOST_TRIALS = 5  # windows of an alert that are tried at once, the oldest
 
 
 def request_trials(standings: Iterable[Standing], causes: Iterable[Standing], now: datetime) -> None:
-    """Ask whether failed values would hold without the slices that are known of what may have caused them."""
+    """Ask whether failed values would hold without the slices that are known of what may have caused them.
+
+    A result of the same figures as one that was tried, since the value is broken, is not tried again.
+    """
     ended = SliceSearch.objects.filter(standing__in=[cause.pk for cause in causes], ended_at__isnull=False)
     dataset = "standing__data_test__dataset"
     joined = ended.select_related(dataset).prefetch_related(f"{dataset}__replicas")
     searches = [search for search in joined if search.result["slices"] and is_of_this_fault(search)]
+    rows = list(standings)[:MOST_TRIALS] if searches else []
+    since = {row.pk: row.broken_since or row.since for row in rows}
+    known = SliceTrial.objects.filter(standing__in=rows).exclude(ended_at__isnull=False, holds=None)
+    fields = known.values_list("standing", "search", "requested_at", "run__operands")
+    tried = [(pk, search, operands) for pk, search, at, operands in fields if at >= since[pk]]
     trials = [
         SliceTrial(standing=row, search=search, run=run, datacenter=row.data_test.spoilt_datacenter, requested_at=now)
-        for row in (list(standings)[:MOST_TRIALS] if searches else ())
+        for row in rows
         if (run := broken_run(row))
         for search in searches
-        if _may_cause(search.standing, row)
+        if (row.pk, search.pk, run.operands) not in tried and _may_cause(search.standing, row)
     ]
     SliceTrial.objects.bulk_create(trials, ignore_conflicts=True)
 

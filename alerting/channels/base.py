@@ -21,7 +21,10 @@ class TransportError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A chart as PNG, what it shows in words, and where whoever has the address sees it; empty: nobody outside can."""
+    """A chart as PNG, what it shows in words, and where whoever has the address sees it; empty: nobody outside can.
+
+    ``png`` is empty where only the address is asked for.
+    """
 
     png: bytes = field(repr=False)
     text: str
@@ -87,6 +90,7 @@ class Channel:
     takes_any_name = False  # whether every text is an address: no name is known to be one then
     edits = False  # whether it can change a message that it sent: then one message follows an incident to its end
     has_pictures = False  # whether its messages show the picture of a part, if there is one
+    brings_pictures = False  # whether a message has them in it; else the service fetches them from their addresses
 
     def reaches(self, recipient: str) -> bool:
         """Whether a recipient, or an address, can be reached this way at all."""

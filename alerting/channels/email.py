@@ -29,7 +29,7 @@ class EmailChannel(Channel):
     name = "email"
     setting = "ASSAY_EMAIL_URL"
     address_form = "write an address with an @"
-    has_pictures = True
+    has_pictures = brings_pictures = True
 
     def reaches(self, recipient: str) -> bool:
         """Whether the recipient is an email address."""

@@ -163,7 +163,7 @@ def _message(through: Channel, key: str, rows: Sequence[Notice], place: str = ""
                 title=row.subject,
                 body=row.body,
                 facts={"event": row.event, **row.facts},
-                picture=_picture(row) if row.pk in pictured else None,
+                picture=_picture(row, through) if row.pk in pictured else None,
             )
             for row in rows
         ),
@@ -173,10 +173,11 @@ def _message(through: Channel, key: str, rows: Sequence[Notice], place: str = ""
     )
 
 
-def _picture(row: Notice) -> Picture | None:
+def _picture(row: Notice, through: Channel) -> Picture | None:
     """The chart of what a notice is about, as it is now; one that cannot be drawn holds no message back."""
     try:
-        return cast(Picture | None, import_string(CHART)(row.alert_id, row.recipient))
+        chart = import_string(CHART)(row.alert_id, row.recipient, is_drawn=through.brings_pictures)
+        return cast(Picture | None, chart)
     except Exception:
         log.exception("chart cannot be drawn", alert=row.alert_id)
         return None

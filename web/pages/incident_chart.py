@@ -170,25 +170,29 @@ def chart_file(request: HttpRequest, pk: int, form: str) -> HttpResponse:
 # The chart in messages: mails bring it, and services fetch it without a login, at an address that only we can make.
 
 
-def picture_for(alert: int, recipient: str) -> Picture | None:
+def picture_for(alert: int, recipient: str, *, is_drawn: bool = True) -> Picture | None:
     """The chart of an alert's incident, for a recipient who may read its values; None where there is nothing to see.
 
     A service can fetch it for a week where ``ASSAY_PUBLIC_URL`` begins with https, as it takes no other pictures.
+    Without ``is_drawn`` only its address and its words are given, as it is drawn when it is fetched.
     """
+    base = config().public_url.rstrip("/")
+    can_be_fetched = base.startswith("https://")
+    if not is_drawn and not can_be_fetched:
+        return None
     incident = Incident.objects.select_related("dataset", "alert").filter(alert=alert).first()
     if incident is None or not may_read(person_called(recipient), owned(incident.dataset)):
         return None
-    now, base = clock.now(), config().public_url.rstrip("/")
+    now = clock.now()
     with override("en"):  # whatever the language of whoever caused the message
         series = series_of(incident, Veil(now), now)
         if series is None or all(result.value is None for result in series.results):
             return None
         chart = series.chart(incident)
-    address = f"{base}/charts/{signing.dumps([alert, recipient], salt=SALT)}.png"
     return Picture(
-        png=png_of(svg_of(chart, IN_MESSAGES)),
+        png=png_of(svg_of(chart, IN_MESSAGES)) if is_drawn else b"",
         text=f"{chart.title}. {chart.description}".strip(),
-        url=address if base.startswith("https://") else "",
+        url=f"{base}/charts/{signing.dumps([alert, recipient], salt=SALT)}.png" if can_be_fetched else "",
     )
 
 

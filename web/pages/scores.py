@@ -62,6 +62,7 @@ def scores_page(request: HttpRequest) -> HttpResponse:
         {"group": row, **trend(qualities[row.name], gettext("Data quality"), Unit.SHARE, every_quality)}
         for row in listed
     ]
+    heat_maps = (heat_map(by_day, reported) for by_day in reported.by_day)
     context = {
         "here": "scores",
         "days": days,
@@ -79,7 +80,7 @@ def scores_page(request: HttpRequest) -> HttpResponse:
             (test, noise, may(request, Action.TEST, test.dataset), may(request, Action.SILENCE, test.dataset))
             for test, noise in noisy_tests(start=start, end=now, most=MOST_NOISY, hidden=hidden_datasets(request))
         ],
-        "heat_maps": [heat_map(by_day, reported) for by_day in reported.by_day],
+        "heat_maps": [row for row in heat_maps if row["rows"]],
     }
     return render(request, "web/scores.html", context)
 

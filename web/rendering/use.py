@@ -198,7 +198,10 @@ def _tests(place: PlaceAnswer) -> set[str]:
 
 def _reason(place: PlaceAnswer, reason: Because | AnswerReason, broken: Standing | None, veil: Veil) -> str:
     """What is wrong in the words of the incident's title, with its number."""
-    text = capfirst(reason_text(reason.text))
+    text = reason_text(reason.text)
+    if place.quality.status in UNJUDGED:  # which the answer says already: "untested: it ended before the test existed"
+        text = text.partition(": ")[2] or text
+    text = capfirst(text)
     if broken is not None:
         is_whole = broken.data_test.scope == Scope.TABLE
         keys = "" if is_whole else keys_of(broken.window, place.dataset.partitioning)

@@ -1,4 +1,4 @@
-"""A trial of a broken value is asked for once for each result; what it shows is told only to those who may know it."""
+"""A trial of a broken value is asked for once for its figures; what it shows is told only to those who may know it."""
 
 from typing import Any
 
@@ -41,9 +41,11 @@ def test_a_trial_is_asked_for_once_for_each_result_where_a_slice_is_known() -> N
     for _ in range(2):
         request_trials([effect], [cause], NOW)
     assert SliceTrial.objects.get().run == effect.last_run
-    effect.last_run = RunFactory.create(data_test=effect.data_test, window=MONDAY, outcome="broken", measured_at=NOW)
-    request_trials([effect], [cause], NOW)
-    assert SliceTrial.objects.count() == 2
+    again = {"data_test": effect.data_test, "window": MONDAY, "outcome": "broken", "measured_at": NOW}
+    for operands, count in ({}, 1), ({"row_count()": 7}, 2):  # the same figures need no trial of their own
+        effect.last_run = RunFactory.create(operands=operands, **again)
+        request_trials([effect], [cause], NOW)
+        assert SliceTrial.objects.count() == count
 
 
 def test_a_longer_window_is_not_tried_by_the_slice_of_a_shorter_one() -> None:
@@ -84,9 +86,8 @@ def test_where_the_rows_of_the_newest_result_say_nothing_those_of_an_earlier_one
         request_trials([effect], [cause], NOW)
         SliceTrial.objects.filter(ended_at=None).update(holds=holds, ended_at=NOW)
         assert bool(trials_of([effect])) is bool(holds)
-        effect.last_run = RunFactory.create(
-            data_test=effect.data_test, window=MONDAY, outcome="broken", measured_at=NOW
-        )
+        again = {"data_test": effect.data_test, "window": MONDAY, "outcome": "broken", "measured_at": NOW}
+        effect.last_run = RunFactory.create(operands={"row_count()": 7}, **again)
 
 
 def test_what_was_broken_held_and_is_broken_again_is_not_tried_by_what_was_found_before() -> None:

@@ -8,6 +8,7 @@ from django.test import Client
 
 from assay import clock
 from assay.access import Role
+from assay.catalog import deploys
 from assay.models import AuditEntry, Deploy
 from tests.factories import (
     HOUR,
@@ -52,6 +53,14 @@ def test_what_is_sent_twice_is_kept_once() -> None:
     for _ in range(2):
         assert ci.post("/api/v1/deploys", {"pattern": "raw.*", **COMMIT}, format="json").status_code == 201
     assert Deploy.objects.count() == 1
+
+
+def test_however_many_deploys_of_others_do_not_crowd_out_those_of_a_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = DatasetFactory.create()
+    monkeypatch.setattr(deploys, "MOST_LISTED", 2)
+    for pattern, hours in ("raw.*", 3), *(("mart.*", at) for at in range(2)):
+        Deploy.objects.create(pattern=pattern, author="ci", version="1", at=NOW - hours * HOUR)
+    assert [row.pattern for row in deploys.deploys_of(dataset, NOW - 9 * HOUR, NOW)] == ["raw.*"]
 
 
 @pytest.mark.parametrize(
