@@ -1,7 +1,7 @@
 """The search in the head of each page, and a catalogue of which no column is hidden, whatever the screen."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from assay import clock
 from assay.models import Category, Member
@@ -38,6 +38,20 @@ def test_a_table_is_found_by_the_keyboard_from_any_page(scene: Scene, page: Page
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text(FARES)
     assert complaints == []
+
+
+def test_hits_that_come_after_the_box_was_left_do_not_open(scene: Scene, page: Page) -> None:
+    asked: list[Route] = []
+    page.route("**/search?*", lambda route: asked.append(route))
+    page.goto("/scores")
+    with page.expect_request("**/search?*"):
+        page.keyboard.press("/")
+        page.keyboard.type("fares")
+    page.keyboard.press("Tab")
+    with page.expect_response("**/search?*"):
+        asked[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator("#hits a")).to_have_count(0)
 
 
 def test_a_slash_that_is_typed_is_a_letter(scene: Scene, page: Page) -> None:

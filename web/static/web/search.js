@@ -31,8 +31,8 @@
   });
   document.addEventListener("pointerdown", (event) => { if (!form.contains(event.target)) close(); });
   form.addEventListener("focusout", (event) => { if (event.relatedTarget && !form.contains(event.relatedTarget)) close(); });
-  document.body.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.target === hits && (document.activeElement !== box || !box.value.trim())) event.detail.shouldSwap = false;
+  document.body.addEventListener("htmx:before:swap", (event) => {
+    if (event.target === box && (document.activeElement !== box || !box.value.trim())) event.preventDefault(); // left meanwhile
   });
   box.addEventListener("input", () => { if (!box.value.trim()) close(); });
 })();
