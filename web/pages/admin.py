@@ -27,7 +27,7 @@ from web.access.who import may
 from web.doctor import examine
 from web.rendering.status import in_english
 
-from .page_policy import FilterForm, NameField, View, complain, demand, form_of, page
+from .page_policy import FilterForm, NameField, View, complain, demand, form_of, page, with_query
 
 PARTS = {
     "admin": _("Members"),
@@ -95,21 +95,23 @@ class MemberForm(forms.Form):
 
 @form_of("admin")
 def submit_member(request: HttpRequest, name: str) -> HttpResponse:
-    """Give a user a role and teams, or shut them out, and return to the page."""
+    """Give a user a role and teams, or shut them out, and return to the page of the list."""
     demand(request, Action.MANAGE, None)
     user, form, home = get_object_or_404(User, username=name), MemberForm(request.POST), reverse("admin")
+    back = with_query(home, request.GET)
     if not form.is_valid():
-        return complain(request, form, home)
+        complain(request, form, home)
+        return redirect(back)
     if user.is_superuser:
         messages.error(
             request, gettext("%(name)s is a superuser, and so an admin: change that where Assay runs.") % {"name": name}
         )
-        return redirect(home)
+        return redirect(back)
     fields = form.cleaned_data
     role, is_active = Role(fields["role"]), fields["active"]
     set_member(user, role=role, teams=fields["teams"], is_active=is_active, origin=origin_of(request))
     messages.success(request, gettext("Saved: %(name)s.") % {"name": name})
-    return redirect(home)
+    return redirect(back)
 
 
 @admin_page

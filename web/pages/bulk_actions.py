@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -29,7 +28,7 @@ from web.rendering.status import in_english
 
 from .incident import PAGE_SIZE
 from .notices import USUAL_MUTE
-from .page_policy import complain, demand, form_of
+from .page_policy import complain, demand, form_of, with_query
 
 MUTE, ROOT_CAUSE = "mute", "root-cause"
 ACTIONS = ("acknowledge", "rerun", MUTE, ROOT_CAUSE)
@@ -63,10 +62,11 @@ def act_on_several(request: HttpRequest) -> HttpResponse:
     """Do one thing to each of these incidents that allows it, and return to the list with what came of each."""
     form, now, home = BulkForm(request.POST), clock.now(), reverse("incidents")
     is_valid, fields = form.is_valid(), form.cleaned_data
-    back = f"{home}?{fields.get('query', '').lstrip('?')}"
+    query = QueryDict(fields.get("query", "").lstrip("?"), mutable=True)
     if not is_valid:
         complain(request, form, home)
-        return redirect(f"{back}&{urlencode({'choose': request.POST.getlist('incident')[:PAGE_SIZE]}, doseq=True)}")
+        query.setlist("choose", request.POST.getlist("incident")[:PAGE_SIZE])
+        return redirect(with_query(home, query))
     done, runs, refusals = list[int](), 0, defaultdict[str, list[int]](list)
     rows = Incident.objects.select_related("alert", "dataset").in_bulk(fields["incident"])
     for pk in fields["incident"]:
@@ -81,7 +81,7 @@ def act_on_several(request: HttpRequest) -> HttpResponse:
         messages.success(request, _done_text(fields["action"], done, runs, now))
     for text, numbers in refusals.items():
         messages.error(request, in_english(f"{_numbers(numbers)}: {text}"))
-    return redirect(back)
+    return redirect(with_query(home, query))
 
 
 def _act(request: HttpRequest, incident: Incident, action: str, root_cause: str, now: datetime) -> int:

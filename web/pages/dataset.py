@@ -72,7 +72,6 @@ from .page_policy import (
     form_of,
     override_address,
     page,
-    query_without_page,
     zoom_of,
 )
 from .suggestions import foretold
@@ -443,7 +442,7 @@ def columns_page(request: HttpRequest, name: str) -> HttpResponse:
     columns = columns_context(dataset, live_tests(dataset, Veil(now)), now, **filters, zoom=zoom)
     context = {"dataset": dataset, "now": now, "shown": columns, "text": filters["text"], "zoom": zoom}
     context |= {"tab": "columns", "tabs": tabs(request, dataset)}
-    return render(request, "web/columns.html", context | {"query": query_without_page(request)})
+    return render(request, "web/columns.html", context)
 
 
 class OverrideForm(forms.Form):

@@ -68,7 +68,6 @@ from .page_policy import (
     matching,
     override_address,
     page,
-    query_without_page,
     zoom_of,
 )
 
@@ -135,7 +134,6 @@ def incidents_page(request: HttpRequest) -> HttpResponse:
         "chosen": {pk for pk in actable if not {"all", str(pk)}.isdisjoint(request.GET.getlist("choose"))},
         "typed": typed_before(request).get("act", {}),
         "headlines": headlines_of(rows, Veil(now)),
-        "query": query_without_page(request),
         "states": [state.value for state in IncidentState],
         "categories": Category.values,
         "tiers": TIERS,
@@ -156,7 +154,7 @@ def incidents_page(request: HttpRequest) -> HttpResponse:
 
 
 def listed_incidents(*, page: int = 1, **narrowed: Any) -> dict[str, Any]:
-    """The ``rows`` of a page, its ``number``, whether it ``has_next``, and how many of all that match are ``open``.
+    """The ``rows`` of a page, what turns the pages, and how many of all that match are ``open``.
 
     The open ones come first, the newest first, then those that were resolved last: each along an index, never sorted
     all. In three statements, and one more where names are sought.
@@ -166,7 +164,7 @@ def listed_incidents(*, page: int = 1, **narrowed: Any) -> dict[str, Any]:
     end = start + PAGE_SIZE + 1  # one more than is shown says that there is another page
     count = still_open.count()
     listed = [*still_open[start:end], *resolved[max(0, start - count) : max(0, end - count)]]
-    return {"rows": listed[:PAGE_SIZE], "number": page, "has_next": len(listed) > PAGE_SIZE, "open": count}
+    return {"rows": listed[:PAGE_SIZE], "open": count, **turning(page, has_next=len(listed) > PAGE_SIZE)}
 
 
 def listed_by_count(keys: Sequence[int], since: datetime, /, page: int = 1, **narrowed: Any) -> dict[str, Any]:
@@ -178,7 +176,13 @@ def listed_by_count(keys: Sequence[int], since: datetime, /, page: int = 1, **na
     last = page * PAGE_SIZE
     rows = Incident.objects.select_related(*OF_A_ROW).in_bulk(keys[last - PAGE_SIZE : last])
     listed = [rows[pk] for pk in keys[last - PAGE_SIZE : last]]
-    return {"rows": listed, "number": page, "has_next": len(keys) > last, "open": len(opened.intersection(keys))}
+    return {"rows": listed, "open": len(opened.intersection(keys)), **turning(page, has_next=len(keys) > last)}
+
+
+def turning(page: int, *, has_next: bool) -> dict[str, Any]:
+    """What turns the pages of a list that nobody counts."""
+    neighbours = {"previous_page_number": page - 1, "next_page_number": page + 1}
+    return {"number": page, "has_previous": page > 1, "has_next": has_next, **neighbours}
 
 
 OF_A_ROW = ("dataset", "alert__cause__dataset")

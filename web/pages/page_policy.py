@@ -13,7 +13,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
@@ -101,11 +101,9 @@ def matching(text: str) -> QuerySet[Dataset]:
     return rows
 
 
-def query_without_page(request: HttpRequest) -> str:
-    """The query of the address, to be continued by the number of another page."""
-    query = request.GET.copy()
-    query.pop("page", None)
-    return query.urlencode()
+def with_query(home: str, query: QueryDict) -> str:
+    """The address of a page with a query, where there is one."""
+    return f"{home}?{query.urlencode()}" if query else home
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from web.api.reports import Reports
 from web.rendering.status import DisplayStatus, in_english
 
 from .incident import ReasonForm
-from .page_policy import FilterForm, UtcField, changing, complain, dataset_of, demand, form_of, page, query_without_page
+from .page_policy import FilterForm, UtcField, changing, complain, dataset_of, demand, form_of, page
 
 PAGE_SIZE = 50
 UNDECIDED = "unsettled"
@@ -87,7 +87,6 @@ def reports_page(request: HttpRequest) -> HttpResponse:
         "whose": MINE,
         "wanted": {**filters, "state": filters["state"] or UNDECIDED},
         "is_filtered": any(filters[name] for name in ("state", "mine", "owner", "dataset")),
-        "query": query_without_page(request),
     }
     return render(request, "web/reports.html", context)
 

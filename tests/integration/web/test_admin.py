@@ -42,7 +42,8 @@ def test_a_member_gets_a_role_and_teams_and_is_shut_out(admin: Client) -> None:
     )
     is_now = accounts.member_as_json(User.objects.get(pk=user.pk))
     assert (is_now["role"], is_now["teams"], is_now["active"]) == ("owner", ["rides, by night", "trips"], True)
-    admin.post("/admin/members/ann@example.org", {"role": "owner", "teams": "rides"})
+    answer = admin.post("/admin/members/ann@example.org?q=ann&page=2", {"role": "owner", "teams": "rides"})
+    assert answer["Location"] == "/admin?q=ann&page=2"
     assert "Shut out" in page_of(admin, "admin", q="ann")
     entry = AuditEntry.objects.latest("pk")
     assert (entry.actor, entry.action) == ("root", "member.set")
