@@ -73,7 +73,7 @@ def as_code(text: str) -> SafeString:
 
 @register.filter
 def numbers(rows: Page[Any] | Mapping[str, Any]) -> list[int | str]:
-    """The numbers of the pages that a reader may turn to, without those far off; of a list that nobody counts its own."""
+    """The numbers of the pages that one may turn to, without those far off; of a list that nobody counts its own."""
     if isinstance(rows, Mapping):
         return [rows["number"]]
     return list(rows.paginator.get_elided_page_range(rows.number, on_each_side=2, on_ends=1))
