@@ -14,6 +14,7 @@ from typing import Literal, Self
 from pydantic import DirectoryPath, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from assay.stores import Store, parse_stores, stores_as_json
 from assay.time.durations import next_time
 
 LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
@@ -111,6 +112,11 @@ class Config(BaseSettings):
         default=[], description='Variables that Spark may see, as of an object store: ["AWS_ACCESS_KEY_ID", …]'
     )
     spark_log: bool = Field(default=False, description="Lets through what Spark and its Java print, to find a fault")
+    stores: str = Field(
+        default="",
+        description='Object stores, as JSON or the path of a YAML file: [{"prefix": "s3://lake", "endpoint": '
+        '"http://minio:9000", "access_key": "env:NAME", …}]; empty: what the machine itself has the keys of',
+    )
     allowed_roots: list[str] = Field(
         default=[],
         description='Where data may lie: ["/data", "s3://lake/", "mysql://shop/", "table://mart"]; empty: anywhere for '
@@ -226,6 +232,17 @@ class Config(BaseSettings):
         if wrong := [n for n in names if n.upper().startswith(ours) and not n.startswith(LOCATION_PREFIX)]:
             raise ValueError(f"{', '.join(wrong)} are Assay's own; name variables that hold locations of data only")
         return names
+
+    @field_validator("stores")
+    @classmethod
+    def _read_stores(cls, text: str) -> str:
+        """As JSON from now on, which the processes that Assay starts can read wherever they run."""
+        return stores_as_json(parse_stores(text)) if text.strip() else ""
+
+    @property
+    def object_stores(self) -> tuple[Store, ...]:
+        """The stores that the operator has named."""
+        return parse_stores(self.stores)
 
     @field_validator("allowed_roots")
     @classmethod

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2s
-from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.outcome import Failure, Reason
 
 from .sound_footers import sound_footer
+from .stores import UnableToOpenStore, open_file_system, store_failure
 
 # Folders whose files alone are not a table's rows: known by the logs that Delta, Iceberg and Hudi keep beside them.
 
@@ -140,15 +140,11 @@ def read_footer(filesystem: FileSystem, file: FileInfo) -> pq.FileMetaData:
 def open_root(location: str) -> Root:
     """The root that a path or URL names; UnableToListFiles where no file system serves it."""
     try:
-        if "://" not in location:
-            return Root(filesystem=LocalFileSystem(), path=str(Path(location).absolute()), prefix="file://")
-        scheme, rest = location.split("://", 1)
-        pyarrow_scheme = "s3" if scheme in ("s3a", "s3n") else scheme
-        filesystem, path = FileSystem.from_uri(f"{pyarrow_scheme}://{rest}")
-    except (ArrowException, OSError, ValueError) as error:
-        raise UnableToListFiles(f"{location} names no file system that can be opened: {error}") from error
-    path = path.rstrip("/")
-    return Root(filesystem=filesystem, path=path, prefix=location.rstrip("/").removesuffix(path))
+        filesystem, path = open_file_system(location)
+    except UnableToOpenStore as error:
+        raise UnableToListFiles(str(error)) from error
+    url = location.rstrip("/") if "://" in location else f"file://{path}"
+    return Root(filesystem=filesystem, path=path, prefix=url.removesuffix(path))
 
 
 def kind_of(name: str) -> str | None:
@@ -193,7 +189,14 @@ def list_part(table: Table, part: Part) -> Listing:
         _refuse_links(table, listing)
         return listing
     except (ArrowException, OSError) as error:
-        raise UnableToListFiles(f"{table.name}: {table.place} cannot be listed: {table.redact_error(error)}") from error
+        raise unable_to_list(table, error) from error
+
+
+def unable_to_list(table: Table, error: Exception) -> UnableToListFiles:
+    """What to raise where the files of a table cannot be listed: what is wrong with their store, or the error."""
+    if not table.location_label and (failure := store_failure(table.location, error)):
+        return UnableToListFiles(f"{table.name}: {failure.detail}", failure.reason)
+    return UnableToListFiles(f"{table.name}: {table.place} cannot be listed: {table.redact_error(error)}")
 
 
 def root_of(table: Table) -> Root:

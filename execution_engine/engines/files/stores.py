@@ -1,0 +1,200 @@
+"""File systems of locations: this machine's disk, and object stores as ``ASSAY_STORES`` names them; and their errors.
+
+Every request has a short time, so that a store that is away or refuses is told of within seconds.
+"""
+
+import os
+import re
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pyarrow import ArrowException
+from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem, SubTreeFileSystem
+
+from assay.stores import SCHEMES, Store, UnableToReadSecret, store_of
+from execution_engine.outcome import Failure, Reason
+
+CONNECT_SECONDS = 2.0
+REQUEST_SECONDS = 5.0
+TRIES = 2  # of each request
+REGION = "us-east-1"  # where neither the store nor AWS_REGION names one
+_PROBE = "_assay_probe/"  # a folder that nobody has: to list it costs one request, whose answer has a code
+
+
+class UnableToOpenStore(ValueError):
+    """No file system serves the location; the sentence says why."""
+
+
+def is_store(location: str) -> bool:
+    """Whether the location is one of an object store."""
+    return location.partition("://")[0] in SCHEMES if "://" in location else False
+
+
+def open_file_system(location: str) -> tuple[FileSystem, str]:
+    """The file system that serves a path or URL, and the path in it; raises UnableToOpenStore.
+
+    Nothing is asked of a store yet: what it says comes with the first request, see ``store_failure``.
+    """
+    if "://" not in location:
+        return LocalFileSystem(), str(Path(location).absolute())
+    if not is_store(location):
+        try:
+            filesystem, path = FileSystem.from_uri(location)
+        except (ArrowException, OSError, ValueError) as error:
+            raise UnableToOpenStore(f"{location} names no file system that can be opened: {error}") from error
+        return filesystem, path.rstrip("/")
+    store = _store_for(location)
+    try:
+        secrets = tuple(store.secret(name) for name in ("access_key", "secret_key", "session_token", "proxy"))
+        place = location.partition("://")[2].rstrip("/")
+        if store.scheme != "abfss":
+            return _open(store, secrets), place
+        host, _, path = place.partition("/")
+        container, _, account = host.partition("@")
+        return SubTreeFileSystem(container, _open_azure(store, secrets, account.partition(".")[0])), path
+    except (ArrowException, OSError, ValueError) as error:
+        why = error if isinstance(error, UnableToReadSecret) else f"{location} cannot be opened: {error}"
+        raise UnableToOpenStore(str(why)) from None
+
+
+def _store_for(location: str) -> Store:
+    """The operator's, or what the machine itself has keys of."""
+    from assay.config import config  # with it pydantic, which files of this machine do not need
+
+    scheme = SCHEMES[location.partition("://")[0]]
+    return store_of(location, config().object_stores) or Store(prefix=f"{scheme}://")
+
+
+@lru_cache(maxsize=32)  # connections are kept; other keys, as where they were replaced, open another
+def _open(store: Store, secrets: tuple[str, ...]) -> FileSystem:
+    access_key, secret_key, session_token, proxy = secrets
+    address = urlsplit(store.endpoint)
+    if store.scheme == "s3":
+        from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem  # not in every build of pyarrow
+
+        return S3FileSystem(
+            access_key=access_key or None,
+            secret_key=secret_key or None,
+            session_token=session_token or None,
+            anonymous=store.anonymous,
+            region=store.region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or REGION,
+            endpoint_override=address.netloc or None,
+            scheme=address.scheme or "https",
+            force_virtual_addressing=not store.path_style,
+            proxy_options=proxy or None,
+            connect_timeout=CONNECT_SECONDS,
+            request_timeout=REQUEST_SECONDS,
+            retry_strategy=AwsStandardS3RetryStrategy(max_attempts=TRIES),
+        )
+    from pyarrow.fs import GcsFileSystem
+
+    return GcsFileSystem(
+        anonymous=store.anonymous,
+        endpoint_override=address.netloc or None,
+        scheme=address.scheme or "https",
+        retry_time_limit=timedelta(seconds=CONNECT_SECONDS),
+    )
+
+
+@lru_cache(maxsize=32)
+def _open_azure(store: Store, secrets: tuple[str, ...], account: str) -> FileSystem:
+    from pyarrow.fs import AzureFileSystem
+
+    address = urlsplit(store.endpoint)
+    endpoint = {
+        **dict.fromkeys(("blob_storage_authority", "dfs_storage_authority"), address.netloc),
+        **dict.fromkeys(("blob_storage_scheme", "dfs_storage_scheme"), address.scheme),
+    }
+    return AzureFileSystem(account, account_key=secrets[1] or None, **(endpoint if store.endpoint else {}))
+
+
+# What is wrong with a store, by what it answers. The answer to HEAD has no body, and so no code: a listing has one.
+
+_REGION = re.compile(r"configured region is '([\w-]+)' while the bucket is located in '([\w-]+)'")
+_EXPECTED = re.compile(r"expecting '([\w-]+)'")
+_KINDS = (
+    ("away", r"NETWORK_CONNECTION|SLOW_DOWN|THROTTLING|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|REQUEST_TIMEOUT|curlCode"),
+    ("away", r"HTTP status (429|5\d\d)|ServiceUnavailable|InternalError|timed? ?out|Could not connect|UNAVAILABLE"),
+    ("expired", r"ExpiredToken|EXPIRED_TOKEN|InvalidToken|TokenRefreshRequired"),
+    ("skew", r"TIME_TOO_SKEWED|RequestTimeTooSkewed"),
+    (
+        "region",
+        r"PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|status 301",
+    ),
+    ("key", r"INVALID_ACCESS_KEY_ID|UNRECOGNIZED_CLIENT|INVALID_CLIENT_TOKEN_ID|MISSING_AUTHENTICATION_TOKEN"),
+    ("secret", r"SIGNATURE_DOES_NOT_MATCH|INVALID_SIGNATURE|AuthenticationFailed"),
+    ("denied", r"ACCESS_DENIED|HTTP status 40[13]|Forbidden|PERMISSION_DENIED|AuthorizationFailure|Unauthenticated"),
+    ("bucket", r"NO_SUCH_BUCKET|ContainerNotFound"),
+    ("key_missing", r"Path does not exist|No such file or directory|NO_SUCH_KEY|NotFound"),
+)
+_OWNERS = {"s3": "Amazon S3", "gs": "Google Cloud Storage", "abfss": "Azure"}
+_SENTENCES = {
+    "away": "{place} does not answer ({code}): see that it runs and can be reached from here, and that its endpoint is "
+    "right in ASSAY_STORES; it is tried again",
+    "expired": "{place} says that the session has expired: renew the token of ASSAY_STORES, or that of the machine",
+    "skew": "{place} refuses the time of this machine: run NTP (chrony) on both",
+    "region": "{bucket} lies in another region than {region}{where}: write region: in ASSAY_STORES",
+    "key": "{place} does not know the access key: correct what access_key refers to in ASSAY_STORES",
+    "secret": "{place} refuses the secret key, which does not fit the access key: correct what secret_key refers to in "
+    "ASSAY_STORES",
+    "denied": "{place} does not let {who} read {location}: let these keys list the bucket and read its objects, or "
+    "name others in ASSAY_STORES",
+    "bucket": "{place} has no {bucket}: correct the location, or the endpoint in ASSAY_STORES",
+    "key_missing": "{place} has nothing at {location}: correct the location",
+}
+
+
+def store_failure(location: str, error: Exception) -> Failure | None:
+    """What an error of a file system says of the store that serves the location; None of one that is of no store.
+
+    A code that the error lacks is asked for by one request more. The failure is transient where the store is away.
+    """
+    if not is_store(location) or not isinstance(error, OSError):
+        return None
+    kind, text = kind_of_error(str(error)), str(error)
+    if kind not in ("away", "bucket", "secret", "key"):
+        probed = _probe(location)
+        kind, text = kind_of_error(probed) or kind, f"{probed} {text}"
+    if kind is None:
+        return None
+    reason = Reason.ENGINE_UNREACHABLE if kind == "away" else Reason.UNREADABLE
+    return Failure(reason=reason, detail=_sentence(kind, location, text))
+
+
+def kind_of_error(text: str) -> str | None:
+    """What kind of fault the text of an error tells, a key of the sentences; None where it tells none of them."""
+    return next((kind for kind, pattern in _KINDS if re.search(pattern, text)), None)
+
+
+def _probe(location: str) -> str:
+    """What the store says where one lists a folder that nobody has."""
+    try:
+        filesystem, path = open_file_system(location)
+        filesystem.get_file_info(FileSelector(f"{path}/{_PROBE}", allow_not_found=False))
+    except (ArrowException, OSError, ValueError) as error:
+        return "" if isinstance(error, FileNotFoundError) else str(error)
+    return ""
+
+
+def _sentence(kind: str, location: str, text: str) -> str:
+    store = _store_for(location)
+    bucket = location.partition("://")[2].partition("/")[0]
+    is_named = bool(store.prefix.partition("://")[2] or store.endpoint)
+    regions = _REGION.search(text)
+    own = re.search(r"AWS Error (\w+(?: \(HTTP status \d+\))?)", text)
+    actual = regions[2] if regions else match[1] if (match := _EXPECTED.search(text)) else ""
+    return _SENTENCES[kind].format(
+        place=store.place if is_named else f"{_OWNERS[store.scheme]} (no store of ASSAY_STORES holds {location})",
+        location=location,
+        bucket=f"bucket {bucket}",
+        region=store.region or (regions[1] if regions else REGION),
+        where=f", in {actual}" if actual else "",
+        who="these keys"
+        if store.access_key
+        else "nobody without keys"
+        if store.anonymous
+        else "the machine's own keys",
+        code=own[1].lower().replace("_", " ") if own else "no answer",
+    )

@@ -1,0 +1,84 @@
+"""Object stores as the operator names them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.config import Config, UnableToReadSettings, config
+from assay.stores import Store, UnableToReadSecret, parse_stores, store_of, stores_as_json, variables_of
+
+MINIO = {"prefix": "s3://lake", "endpoint": "http://minio:9000", "access_key": "env:KEY", "secret_key": "env:SECRET"}
+
+
+def test_the_store_of_a_location_has_the_longest_prefix_that_holds_it() -> None:
+    lake, trips, other = (Store(prefix=prefix) for prefix in ("s3://lake", "s3a://lake/trips/", "gs://lake"))
+    of = {
+        "s3://lake/fares": lake,
+        "s3a://lake": lake,
+        "s3n://lake/trips/2026": trips,
+        "s3://lake/tripsters": lake,
+        "gs://lake/x": other,
+        "s3://lakehouse": None,
+        "/lake": None,
+    }
+    assert {place: store_of(place, (lake, trips, other)) for place in of} == of
+    assert store_of("s3://any/where", [Store(prefix="s3://")]) == Store(prefix="s3://")
+
+
+def test_stores_are_read_from_json_and_from_a_file_alike(tmp_path: Path) -> None:
+    (tmp_path / "stores.yaml").write_text(json.dumps([MINIO]))
+    stores = parse_stores(str(tmp_path / "stores.yaml"))
+    assert stores == parse_stores(json.dumps([MINIO])) == (Store(**MINIO),)  # type: ignore[arg-type]
+    assert parse_stores(stores_as_json(stores)) == stores
+    assert Config(stores=str(tmp_path / "stores.yaml")).object_stores == stores
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ([{"endpoint": "http://minio"}], "store 1 has no prefix: write prefix: s3://BUCKET"),
+        ({"prefix": "s3://lake"}, "write a list of stores"),
+        ([{"prefix": "lake"}], r"store 1 \(lake\): its prefix is no URL of a store: begin with one of s3://, .*"),
+        ([MINIO | {"secretkey": "env:X"}], "s3:// takes no secretkey; did you mean secret_key?"),
+        ([MINIO | {"secret_key": "AKIAIOSFODNN7"}], "secret_key is no reference: write env:NAME, .* or file:/PATH"),
+        ([MINIO | {"endpoint": "minio:9000"}], "endpoint is no address: write http://HOST:PORT or https://HOST"),
+        ([MINIO | {"path_style": "yes"}], "path_style is no true or false"),
+        ([{"prefix": "s3://lake", "access_key": "env:KEY"}], "give access_key and secret_key both, or neither"),
+        ([{"prefix": "gs://lake", "region": "eu"}], "gs:// takes no region: it takes anonymous, endpoint"),
+        ([MINIO, MINIO | {"prefix": "s3a://lake/"}], "two stores have the prefix s3://lake: keep one of them"),
+        ("nowhere.yaml", "the file nowhere.yaml cannot be read: No such file or directory"),
+        ('[{"prefix"', "it is no JSON: .*"),
+    ],
+)
+def test_a_wrong_setting_is_a_sentence_that_holds_no_secret(
+    entry: object, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_STORES", entry if isinstance(entry, str) else json.dumps(entry))
+    config.cache_clear()
+    with pytest.raises(UnableToReadSettings, match=rf"^ASSAY_STORES: .*{sentence}".replace("?", r"\?")) as wrong:
+        config()
+    config.cache_clear()
+    assert "AKIAIOSFODNN7" not in str(wrong.value)
+
+
+def test_a_secret_is_read_where_its_reference_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").write_text("from a file\n")
+    store = Store(prefix="s3://lake", access_key="env:KEY", secret_key=f"file:{tmp_path / 'key'}")
+    monkeypatch.setenv("KEY", "from a variable")
+    assert (store.secret("access_key"), store.secret("secret_key")) == ("from a variable", "from a file")
+    assert "from a" not in f"{store} {stores_as_json([store])}"
+    monkeypatch.delenv("KEY")
+    with pytest.raises(UnableToReadSecret, match="takes its access_key from KEY, which is not set: set it where"):
+        store.secret("access_key")
+    (tmp_path / "key").unlink()
+    with pytest.raises(UnableToReadSecret, match=r"from the file /.*key, which cannot be read \(No such file"):
+        store.secret("secret_key")
+
+
+def test_a_process_sees_the_variables_of_its_stores_alone() -> None:
+    there = {"KEY": "", "SECRET": "", "AWS_PROFILE": "", "HOME": "", "ASSAY_SECRET_KEY": ""}
+    minio, amazon = parse_stores(json.dumps([MINIO, {"prefix": "s3://else"}]))
+    assert variables_of([minio], there) == {"KEY", "SECRET"}
+    assert variables_of([minio, amazon], there) == {"KEY", "SECRET", "AWS_PROFILE"}
+    assert variables_of([], there) == set()
