@@ -19,6 +19,9 @@ MODULE = '''"""About it."""
 
 __all__ = ["is_late", "say"]
 LIMIT = 3
+Ages = list[int] | None
+T = TypeVar("T")
+Unit = Literal["d"]
 
 
 def is_late(age: int, grace: int | None = None) -> bool:
@@ -26,13 +29,24 @@ def is_late(age: int, grace: int | None = None) -> bool:
     return age > LIMIT and not grace
 
 
-def say() -> str:
-    return "it is late"
+def say(path: Path, ages: Any) -> str:
+    why = f"{ages} is late"
+    return warn("it is late", path.read_text(encoding="utf-8"), cast(Ages, ages), why)
 
 
 def pairs(ages: list[int], graces: list[int]) -> list[tuple[int, int]]:
     return list(zip(ages, graces, strict=True))
 '''
+WARN = 'warn("it is late", path.read_text(encoding="utf-8"), cast(Ages, ages), why)'
+LOST = (
+    ('"it is late", ', ""),
+    ('path.read_text(encoding="utf-8")', "None"),
+    ('path.read_text(encoding="utf-8"), ', ""),
+    ("cast(Ages, ages)", "None"),
+    ("cast(Ages, ages), ", ""),
+    ("why", "None"),
+    ("why", ""),
+)
 
 
 def changes(tmp_path: Path) -> dict[str, Mutant]:
@@ -51,12 +65,19 @@ def test_each_node_is_changed_alone_and_sentences_and_annotations_are_left(tmp_p
         *(f"zip(ages, graces, strict=True) → zip({few}strict=True)" for few in ("None, graces, ", "ages, None, ")),
         *(f"zip(ages, graces, strict=True) → zip({few}strict=True)" for few in ("graces, ", "ages, ")),
         "list(zip(ages, graces, strict=True)) → list(None)",
+        'Unit = Literal["d"] → Unit = None',
+        '"d" → "XXdXX"',
+        '"d" → "D"',
+        'why = f"{ages} is late" → why = None',
+        "cast(Ages, ages) → cast(Ages, None)",
+        "cast(Ages, ages) → cast(Ages, )",
+        *(f"{WARN} → {WARN.replace(gone, few)}" for gone, few in LOST),
     }
 
 
 def test_a_mutant_is_its_module_with_one_node_changed(tmp_path: Path) -> None:
     changed = changes(tmp_path)["> LIMIT → >= LIMIT"]
-    assert (changed.line, changed.source) == (9, MODULE.replace("age > LIMIT", "age >= LIMIT"))
+    assert (changed.line, changed.source) == (12, MODULE.replace("age > LIMIT", "age >= LIMIT"))
 
 
 def test_every_pure_module_and_every_service_is_a_target_with_tests() -> None:

@@ -1,6 +1,7 @@
 """A profile as people read it, beside pandas and numpy."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from execution_engine.profiles.gather import column_profile, gathered_profile
 from execution_engine.profiles.lints import lints_of
-from execution_engine.profiles.report import BINS, MOST_LETTERS, SHARES, described, text_of, usual_of
+from execution_engine.profiles.report import BINS, MOST_LETTERS, SHARES, described, page_of, text_of, usual_of
 
 FLOATS = st.floats(-1e12, 1e12)
 
@@ -156,6 +157,81 @@ def test_a_long_value_is_cut_and_breaks_no_line() -> None:
 
 def test_a_table_without_columns_has_a_head_alone() -> None:
     assert text_of("t", {"rows": 0, "columns": []}).splitlines()[0] == "t: 0 rows"
+
+
+ODD = pa.table(
+    {
+        "id": [at for at in range(1, 8) for _ in range(8 - at)],
+        "x<y": [1.0] * 14 + [-1.0] * 10 + [float("nan")] * 3 + [float("inf")],
+        "name": ["Oslo"] * 14 + ["Rome"] * 11 + ["N/A"] * 2 + [None],
+    }
+)
+
+
+def test_a_profile_is_told_column_by_column() -> None:
+    told = described(gathered_profile([ODD]))
+    assert (told["rows"], told["profiled_rows"]) == (28, 28)
+    _, odd, name = told["columns"]
+    assert odd == {
+        **{"name": "x<y", "type": "double", "kind": "number", "nulls": 0, "complete": 1.0},
+        **{"distinct": 4, "distinct_is_exact": True, "unique_share": 1 / 28, "may_be_key": False},
+        "values": [
+            {"value": value, "count": count, "share": count / 28}
+            for value, count in ((1, 14), (-1, 10), ("nan", 3), ("inf", 1))
+        ],
+        "lints": [{"name": "stand-ins", "said": "-1.0 may stand for a missing value", "share": 10 / 28}],
+        "numbers": {
+            **{"zeros": 0, "negatives": 10, "whole": 24, "nan": 3, "infinite": 1, "min": -1, "max": 1},
+            **{"mean": pytest.approx(1 / 6), "deviation": pytest.approx(35**0.5 / 6)},
+            "quantiles": {"0.01": -1, "0.05": -1, "0.25": -1, "0.5": 1, "0.75": 1, "0.95": 1, "0.99": 1},
+            "histogram": [
+                {"low": at, "high": at, "share": pytest.approx(share)}
+                for at, share in ((-1, 5 / 12), (0, 0), (1, 7 / 12))
+            ],
+        },
+    }
+    assert name["texts"] == {
+        **{"shortest": 3, "longest": 4, "mean_length": pytest.approx(106 / 27), "peculiarity": 0.0},
+        "shapes": [
+            {"shape": shape, "count": count, "share": count / 27} for shape, count in (("Aaaa", 25), ("A/A", 2))
+        ],
+    }
+
+
+def test_a_profile_is_told_in_a_line_for_each_column_and_each_oddity() -> None:
+    assert text_of("shop/<t>", described(gathered_profile([ODD]))).splitlines() == [
+        "shop/<t>: 28 rows",
+        "column  type    complete  different  usual            range",
+        "id      int64   100 %     7          1, 2, 3          1 … 3 … 7",
+        "x<y     double  100 %     4          1, -1, nan       -1 … 1 … 1",
+        "name    string  96.43 %   3          Oslo, Rome, N/A  3 to 4 characters, Aaaa",
+        "  x<y: stand-ins (35.71 %): -1.0 may stand for a missing value",
+        "  name: stand-ins (7.41 %): 'N/A' may stand for a missing value",
+    ]
+
+
+def test_the_page_of_a_profile_has_its_facts_bars_values_and_oddities() -> None:
+    told = described(gathered_profile([ODD]))
+    told["columns"][0] |= {"may_be_key": True, "distinct_is_exact": False}
+    head, body = page_of("shop/<t>", told).split("</style>")
+    assert "<title>shop/&lt;t&gt;</title>" in head
+    assert re.findall('<rect x="(.*?)" width=".9" y="(.*?)" height="(.*?)">', body)[7:] == [
+        ("0.05", "0.2857", "0.7143"),
+        ("1.05", "1.0000", "0.0000"),
+        ("2.05", "0.0000", "1.0000"),
+    ]
+    assert re.findall('viewBox="0 0 (.*?) 1".*?numbers of (.*?) lie', body) == [("7", "id"), ("3", "x&lt;y")]
+    assert re.sub("(<.*?>|\\s)+", " ", body).strip() == (
+        "shop/&lt;t&gt; 28 rows, 3 columns "
+        "id int64 missing 0 different about 7 (may be a key) lowest 1 mean 3 highest 7 "
+        "1 to 1: 25.00 % 2 to 2: 21.43 % 3 to 3: 17.86 % 4 to 4: 14.29 % 5 to 5: 10.71 % 6 to 6: 7.14 % 7 to 7: 3.57 % "
+        "1 7 2 6 3 5 4 4 5 3 6 2 "
+        "x&lt;y double missing 0 different 4 lowest -1 mean 0.166667 highest 1 NaN 3 infinite 1 "
+        "-1 to -1: 41.67 % 0 to 0: 0.00 % 1 to 1: 58.33 % 1 14 -1 10 nan 3 inf 1 "
+        "stand-ins: -1.0 may stand for a missing value "
+        "name string missing 1 different 3 characters 3 to 4 Aaaa 25 A/A 2 Oslo 14 Rome 11 N/A 2 "
+        "stand-ins: &#x27;N/A&#x27; may stand for a missing value"
+    )
 
 
 DAYS = [f"2026-03-{1 + at % 28:02d}" for at in range(100)]
