@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LOCKS = ROOT / "deploy" / "locks"
-EXTRAS = {"run": (), "dev": ("dev",), "test": ("dev", "java", "mysql")}  # each includes the last
+EXTRAS = {"run": (), "dev": ("dev",), "test": ("dev", "java", "mysql", "postgres")}  # each includes the last
 BUILD = "hatchling>=1.27,<2\nsetuptools<80.9\nwheel\n"  # build Assay, and the packages that come as sources alone
 OLDEST = (3, 11)
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -37,6 +37,7 @@ TEST_NEEDS = (
     ("mariadb", "mariadb-client-core", "tests on a real MariaDB"),
     ("mariadb-dump", "mariadb-client", "the test of a back-up"),
     ("faketime", "faketime", "faults of clocks"),
+    ("/usr/lib/postgresql/*/bin/initdb", "postgresql", "tests on a real PostgreSQL"),
     ("redis-server", "redis-server", "tests on a real broker"),
     ("chromium", "chromium", "tests of the dashboard in a browser"),
     ("gcc", "gcc", "builds mysqlclient"),
@@ -191,9 +192,9 @@ def root_rights() -> list[str] | None:
 
 
 def is_present(need: str) -> bool:
-    """Whether a file (an absolute path) or a program is on this machine."""
+    """Whether a file (an absolute path, in which * is any folder) or a program is on this machine."""
     if need.startswith("/"):
-        return Path(need).exists()
+        return any(Path("/").glob(need[1:]))
     return shutil.which(need, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is not None
 
 

@@ -107,6 +107,13 @@ def mariadb_server() -> Iterator[servers.MariaDB]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[servers.PostgreSQL]:
+    """A private PostgreSQL."""
+    with servers.postgresql() as server:
+        yield server
+
+
 @pytest.fixture
 def redis_server() -> Iterator[servers.Redis]:
     """A private Redis of this test alone: hints that another test left would be counted too."""

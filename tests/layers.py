@@ -40,6 +40,7 @@ QUICK = (  # of what stands above: one of each kind
     "tests/faults/guards/test_guards.py",
     "tests/faults/test_invariants.py",
     "tests/integration/engines/test_metrics_against_references.py",
+    "tests/integration/engines/test_postgresql.py",
     "tests/integration/engines/test_who_reads.py",
     "tests/integration/verification/test_checks.py",
 )

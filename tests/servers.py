@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.local.process import Process, Supervisor
-from deploy.local.programs import SEARCH_PATH, free_port, program
+from deploy.local.programs import SEARCH_PATH, finish, free_port, program
 from deploy.local.servers import Broker, Database
 
 CHROMIUM_ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
@@ -29,6 +29,14 @@ class MariaDB:
     port: int
     socket: Path
     database: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostgreSQL:
+    """A running PostgreSQL: a URL for SQLAlchemy's ``postgresql+psycopg`` dialect, and its port."""
+
+    url: str
+    port: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +59,27 @@ def mariadb(*more: str) -> Iterator[MariaDB]:
             yield MariaDB(
                 url=server.root_url, host="127.0.0.1", port=server.port, socket=server.socket, database=server.name
             )
+
+
+@contextmanager
+def postgresql() -> Iterator[PostgreSQL]:
+    """A fresh PostgreSQL with an empty database ``lake`` and an administrator ``assay`` without a password."""
+    with tempfile.TemporaryDirectory(prefix="postgresql-") as place:
+        data, port = f"{place}/data", free_port()
+        is_root = os.geteuid() == 0  # whom PostgreSQL refuses
+        user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if is_root else []
+        if is_root:
+            shutil.chown(place, "nobody", "nogroup")
+        initdb, server = ([*user, program(name, "postgresql"), f"--pgdata={data}"] for name in ("initdb", "pg_ctl"))
+        finish([*initdb, "--username=assay", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"])
+        options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1 -c fsync=off"
+        finish([*server, f"--log={place}/log", f"--options={options}", "--wait", "start"])
+        try:
+            client = [program("psql", "postgresql-client"), f"--host={place}", f"--port={port}", "--username=assay"]
+            finish([*client, "--dbname=postgres", "--command=create database lake"])
+            yield PostgreSQL(url=f"postgresql+psycopg://assay@127.0.0.1:{port}/lake", port=port)
+        finally:
+            finish([*server, "--mode=immediate", "stop"])
 
 
 @contextmanager

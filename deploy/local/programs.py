@@ -8,7 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
-SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/local/sbin"
+POSTGRESQL = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)  # of Debian, on nobody's path
+SEARCH_PATH = ":".join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/local/sbin", *POSTGRESQL])
 MOST_OUTPUT = 4000  # characters of what a program said before it failed
 
 

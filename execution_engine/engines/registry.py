@@ -22,7 +22,7 @@ def engine_for(storage: str, spark: SparkOptions = DEFAULT, limits: Limits = BOU
     if storage in (*FILES, "table"):
         return _spark(spark, limits)
     if storage == "sql":
-        return _sql()
+        return _sql(limits.deadline_seconds)
     raise UnableToFindEngine(f"no engine reads {storage!r}; there are {', '.join(STORAGES)}")
 
 
@@ -39,8 +39,8 @@ def _spark(options: SparkOptions, limits: Limits) -> Engine:
 
 
 @cache
-def _sql() -> Engine:
+def _sql(deadline_seconds: float) -> Engine:
     """SQLAlchemy is imported only by the process that reads a database."""
     from execution_engine.engines.sql.engine import SqlEngine
 
-    return SqlEngine()
+    return SqlEngine(deadline_seconds)

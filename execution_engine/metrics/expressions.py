@@ -14,6 +14,7 @@ class Expressions:
     translate: Callable[[str], str]  # a Spark SQL condition, in the dialect of the engine
     text: Callable[[str], str]  # a text as a literal
     type_of: Callable[[str], str | None] = lambda _: None  # the engine's type of a column, where it is known
+    is_nan: Callable[[str], str] = lambda quoted: f"isnan({quoted})"  # of a quoted column
 
     def column(self, name: str) -> str:
         """The column ``name``, or the field ``a.b`` of a struct."""
@@ -34,7 +35,7 @@ class Expressions:
 
     def no_nan(self, name: str) -> str:
         """The condition that the column holds no NaN, which Spark takes for greater than any number."""
-        return f"not isnan({self.quote(name)})" if self.type_of(name) in ("float", "double") else "true"
+        return f"not {self.is_nan(self.quote(name))}" if self.type_of(name) in ("float", "double") else "true"
 
     def hashable(self, name: str) -> str:
         """The column as a sketch takes it: whole numbers and texts as they are, others by their hash, null as null."""

@@ -23,6 +23,13 @@ def test_mariadb_answers_over_its_url(mariadb_server: servers.MariaDB) -> None:
     engine.dispose()
 
 
+def test_postgresql_answers_over_its_url(postgresql_server: servers.PostgreSQL) -> None:
+    engine = create_engine(postgresql_server.url)
+    with engine.connect() as session:
+        assert session.execute(text("select current_database(), current_user")).one() == ("lake", "assay")
+    engine.dispose()
+
+
 def test_redis_keeps_a_value(redis_server: servers.Redis) -> None:
     with socket.create_connection(("127.0.0.1", redis_server.port), timeout=5) as client:
         client.sendall(b"SET dataset trips\r\nGET dataset\r\n")

@@ -1,4 +1,4 @@
-"""The engine for tables outside the lake (MySQL, MariaDB, SQLite …): SQL written once, run through SQLAlchemy."""
+"""The engine for tables outside the lake (PostgreSQL, MariaDB, SQLite …): SQL written once, run through SQLAlchemy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,13 +12,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, create_engine, event, func, inspect, literal_column, select
 from sqlalchemy.engine import Engine as Database
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchTableError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from execution_engine.engines.column_types import measure_drift
 from execution_engine.engines.gathering import StatisticRequest, measured_of, of_no_data, plan
 from execution_engine.engines.protocol import (
     FailingRows,
+    Limits,
     Measured,
     MeasurementRequest,
     Part,
@@ -42,7 +43,8 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Value
 from execution_engine.outcome import Failure, Reason
 
-from .source import MYSQL, SqlSource, UnableToOpenSource, keys_present, open_source, types_of
+from .failures import failure_of
+from .source import MYSQL, POSTGRESQL, SqlSource, UnableToOpenSource, keys_present, open_source, types_of
 
 CONNECT_SECONDS = 5
 OUR_TABLES = ("assay_auditentry", "django_migrations")
@@ -51,6 +53,18 @@ SEND_NO_FILES: dict[str, dict[str, object]] = {
     "pymysql": {"local_infile": False},
     "mysqlconnector": {"allow_local_infile": False},
 }
+# Of each session: it only reads, all of a scan in one snapshot; an instant is shown, compared and sampled as UTC,
+# whatever zone the server is in; and in PostgreSQL a backslash in a text is a letter.
+READ_ONLY_IN_UTC = {
+    "mysql": ("set time_zone = '+00:00'", "set session transaction read only"),
+    POSTGRESQL: (
+        "set timezone = 'UTC'",
+        "set default_transaction_read_only = on",
+        "set default_transaction_isolation = 'repeatable read'",
+        "set standard_conforming_strings = on",
+        "set statement_timeout = '{deadline_seconds:g}s'",
+    ),
+}
 
 
 class SqlEngine:
@@ -58,7 +72,8 @@ class SqlEngine:
 
     name = "sql"
 
-    def __init__(self) -> None:
+    def __init__(self, deadline_seconds: float = Limits().deadline_seconds) -> None:
+        self._deadline_seconds = deadline_seconds
         self._databases: dict[str, Database] = {}
         self._opening = Lock()
 
@@ -130,13 +145,13 @@ class SqlEngine:
     def _database(self, table: Table) -> Database:
         """The database with its connections; a file of SQLite is opened anew, as another may have taken its place."""
         with self._opening:
-            database = self._databases.get(table.location) or _open_database(table)
+            database = self._databases.get(table.location) or _open_database(table, self._deadline_seconds)
             if database.dialect.name != "sqlite":
                 self._databases[table.location] = database
             return database
 
 
-def _open_database(table: Table) -> Database:
+def _open_database(table: Table, deadline_seconds: float) -> Database:
     """A pool of connections, to which a server that asks for files of ours is sent none; or a file of SQLite."""
     try:
         url = make_url(table.location)
@@ -153,20 +168,23 @@ def _open_database(table: Table) -> Database:
         # SQLite has no hash function of its own to draw samples by
         event.listen(database, "connect", lambda new, _: new.create_function(RANK, -1, rank, deterministic=True))
         return database
+    if url.drivername == POSTGRESQL:
+        url = url.set(drivername="postgresql+psycopg")
     try:
         arguments = {"connect_timeout": CONNECT_SECONDS} | SEND_NO_FILES.get(url.get_dialect().driver, {})
         database = create_engine(url, pool_pre_ping=True, connect_args=arguments)
     except (ArgumentError, ImportError, ValueError) as error:
         detail = f"no driver opens {url.drivername}://: {type(error).__name__}"
         raise UnableToOpenSource(table, detail) from None
-    if url.get_backend_name() in MYSQL:
+    family = "mysql" if url.get_backend_name() in MYSQL else url.get_backend_name()
 
-        @event.listens_for(database, "connect")
-        def use_utc(connection: Any, _: object) -> None:
-            """A TIMESTAMP is shown, compared and sampled as UTC, whatever zone the server is in."""
-            cursor = connection.cursor()
-            cursor.execute("set time_zone = '+00:00'")
-            cursor.close()
+    @event.listens_for(database, "connect")
+    def set_up(connection: Any, _: object) -> None:
+        cursor = connection.cursor()
+        for statement in READ_ONLY_IN_UTC.get(family, ()):
+            cursor.execute(statement.format(deadline_seconds=deadline_seconds))
+        cursor.close()
+        connection.commit()  # or PostgreSQL would take all back with the transaction
 
     return database
 
@@ -201,7 +219,8 @@ def measure(source: SqlSource, requests: Sequence[MeasurementRequest]) -> dict[s
             results[item.key] = of_no_data(item)
         else:
             try:
-                results[item.key] = definition.function_for(DATABASE)(source, item)
+                with source.connection.begin_nested():
+                    results[item.key] = definition.function_for(DATABASE)(source, item)
             except SQLAlchemyError as error:
                 results[item.key] = Measured(failure=failure_of(error, source.table))
     planned = plan(aggregates, source.write)
@@ -219,7 +238,8 @@ def _gather(source: SqlSource, requests: Sequence[StatisticRequest]) -> dict[Sta
         of = of if where is None else f"case when {where} then {of} end"
         aggregates.append(f"{request.statistic.gather.value}({of})")
     try:
-        row = source.connection.execute(source.select(aggregates)).one()
+        with source.connection.begin_nested():  # PostgreSQL answers nothing after an error, but for what is outside it
+            row = source.connection.execute(source.select(aggregates)).one()
     except SQLAlchemyError as error:
         failure = failure_of(error, source.table)
         if len(requests) == 1 or failure.reason is Reason.ENGINE_UNREACHABLE:
@@ -298,7 +318,7 @@ def _lowest_keys(source: SqlSource, item: MeasurementRequest, rank_sql: str, siz
 def _edge(source: SqlSource, share: float) -> bytes | str:
     """Where the lowest share of all ranks ends."""
     first = int(share * 2**32).to_bytes(4)
-    return first if source.connection.dialect.name == "sqlite" else first.hex()
+    return first if source.connection.dialect.name in ("sqlite", POSTGRESQL) else first.hex()
 
 
 def draw_of(item: MeasurementRequest) -> str:
@@ -311,6 +331,9 @@ def rank_of(source: SqlSource, columns: Sequence[str], draw: str) -> str | None:
     dialect, names = source.connection.dialect.name, [source.quote(name) for name in columns]
     if dialect == "sqlite":
         return f"{RANK}('{draw}', {', '.join(names)})"
+    if dialect == POSTGRESQL:
+        values = ", ".join(f"coalesce(md5(cast({name} as text)), '-')" for name in names)
+        return f"decode(md5(concat_ws(',', '{draw}', {values})), 'hex')"
     if dialect not in MYSQL:
         return None
     kinds = {name.lower(): kind for name, kind in source.columns.items()}
@@ -325,49 +348,3 @@ def rank_of(source: SqlSource, columns: Sequence[str], draw: str) -> str | None:
 def rank(*values: Any) -> bytes:
     """The hash of a draw and a key, in SQLite."""
     return hash_of(tuple(map(as_text, values)))
-
-
-# From what a database raises to a failure. Its texts may quote values of rows: only those that cannot are shown.
-
-# MySQL and MariaDB: too many connections, lock wait, deadlock, and every way of not reaching the server
-_TRANSIENT_CODES = frozenset({1040, 1205, 1213, 2002, 2003, 2005, 2006, 2013})
-_UNREADABLE_CODES = frozenset({1044, 1045, 1049, 1142, 1146})  # no access, no such database or table
-_KINDS = {
-    1044: "the server does not let this user into the database",
-    1045: "the server refuses the user or the password",
-    1049: "the server has no such database",
-    1142: "the user may not read the table",
-    1146: "the server has no such table",
-    1205: "the server kept us waiting for a lock",
-    1213: "the server ended the query, as it was in the way of another",
-    2002: "no server answers there",
-    2003: "no server answers there",
-    2005: "no server has that name",
-    2006: "the server is gone",
-    2013: "the server is gone",
-}
-_ABOUT_NAMES = frozenset({1054, 1064, 1305})  # unknown column, syntax, unknown function: words of the test alone
-
-
-def failure_of(error: SQLAlchemyError, table: Table) -> Failure:
-    """The failure behind an error of SQLAlchemy's: what kind it is, and where; no value, user or password."""
-    where = table.name if table.location_label == "" else f"{table.name} at {table.location_label}"
-    if isinstance(error, NoSuchTableError):
-        detail = f"{where}: there is no table {table.options.get('table')}; mend options['table'] of the dataset"
-        return Failure(reason=Reason.UNREADABLE, detail=detail)
-    original = error.orig if isinstance(error, DBAPIError) else None
-    code = original.args[0] if original and original.args else None
-    is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
-    if is_lost or code in _TRANSIENT_CODES or code == "database is locked":
-        reason = Reason.ENGINE_UNREACHABLE
-    else:
-        reason = Reason.UNREADABLE if code in _UNREADABLE_CODES else Reason.QUERY_FAILED
-    is_undefined = str(getattr(original, "pgcode", "")).startswith("42")
-    if isinstance(code, int) and code in _KINDS:
-        text = f"{_KINDS[code]} ({code})"
-    elif type(original).__module__ == "sqlite3" or is_undefined or code in _ABOUT_NAMES:
-        text = " ".join(str(original or "").split())[:500]
-    else:
-        kind = type(original or error).__name__
-        text = f"the database could not do it ({kind}{f' {code}' if isinstance(code, int) else ''})"
-    return Failure(reason=reason, detail=f"{where}: {text}")

@@ -1,6 +1,7 @@
 """A part of a database table, and selects over it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -13,6 +14,7 @@ from sqlalchemy import (
     FromClause,
     Select,
     and_,
+    cast,
     column,
     func,
     inspect,
@@ -24,7 +26,21 @@ from sqlalchemy import (
     table,
 )
 from sqlalchemy.exc import CompileError
-from sqlalchemy.types import TIMESTAMP, Date, DateTime, Enum, Float, Integer, NullType, Numeric, TypeEngine
+from sqlalchemy.types import (
+    REAL,
+    TEXT,
+    TIMESTAMP,
+    VARCHAR,
+    Date,
+    DateTime,
+    Enum,
+    Float,
+    Integer,
+    NullType,
+    Numeric,
+    Text,
+    TypeEngine,
+)
 
 from assay.time.stored_times import TICKS, StoredTimes
 from assay.time.windows import UnableToPartition, Window
@@ -37,7 +53,7 @@ from execution_engine.outcome import Failure, Reason
 
 # A column of times that a table is cut by: the bare column against bound values, so that its index serves.
 
-MYSQL = frozenset({"mysql", "mariadb"})
+MYSQL, POSTGRESQL = frozenset({"mysql", "mariadb"}), "postgresql"
 
 Condition = ColumnElement[bool]
 Value = datetime | date | int | str
@@ -160,6 +176,13 @@ class TimeColumn:
 
 # Which rows of a database table a part is, and which partitions have rows.
 
+KEYS_OF_TYPES: tuple[tuple[type[TypeEngine[Any]], Callable[[str], Any]], ...] = (
+    (Integer, int),
+    (Numeric, Decimal),
+    (Date, date.fromisoformat),
+    (VARCHAR, str),
+    (TEXT, str),
+)
 MOST_PRESENT = 100_000  # partitions that are looked for one by one
 
 Types = Mapping[str, TypeEngine[Any]]  # of the columns
@@ -185,8 +208,22 @@ def condition_of(connection: Connection, table_: Table, part: Part, types: Types
         if isinstance(type_, DateTime):
             detail = f"its partition column {name} is a {type_}, which equals no key of a partition"
             raise UnableToOpenSource(table_, f"{detail}: add holds: time to its partition in the catalogue")
-        conditions.append(column(name).in_(keys))
+        conditions.append(_equals_a_key(connection, name, type_, keys))
     return or_(*conditions)
+
+
+def _equals_a_key(connection: Connection, name: str, type_: TypeEngine[Any], keys: Sequence[str]) -> Condition:
+    """The rows whose value is one of the keys. PostgreSQL compares it with values of its own type alone."""
+    if connection.dialect.name != POSTGRESQL:
+        return column(name).in_(keys)
+    read = next((read for kind, read in KEYS_OF_TYPES if isinstance(type_, kind)), None)
+    if read is None:
+        return cast(column(name), Text).in_(keys)
+    values: list[Any] = []
+    for key in keys:
+        with suppress(ValueError, ArithmeticError):  # no value of that type, so that no row has it
+            values.append(read(key))
+    return column(name, type_).in_(values)
 
 
 def keys_present(connection: Connection, table_: Table, types: Types) -> tuple[str, ...]:
@@ -233,6 +270,7 @@ class SqlSource:
     part: Condition | None  # of its rows; None: all
     columns: Mapping[str, ColumnKind | None]  # as assertions write them
     types: Mapping[str, str | None]  # as the database names them; None of one that it does not tell
+    floats: Mapping[str, str]  # Spark's name of the type of each column that may hold a NaN, by the name in lower case
 
     @property
     def quote(self) -> Callable[[str], str]:
@@ -249,6 +287,8 @@ class SqlSource:
         dialect = self.connection.dialect
         return Expressions(
             quote=self.quote,
+            is_nan=lambda quoted: f"{quoted} = 'NaN'",
+            type_of=lambda name: self.floats.get(name.lower()),
             translate=lambda condition: read_condition(condition).into(_SQLGLOT.get(dialect.name, dialect.name)),
             text=lambda text: str(literal(text).compile(dialect=dialect, compile_kwargs={"literal_binds": True})),
         )
@@ -274,10 +314,18 @@ def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
             columns[written(name)] = ColumnKind.ANY
             continue
         # what metrics outside the lake ask for is numbers; the rest is named for messages
-        is_number, is_text = issubclass(python_type, int | float | Decimal), issubclass(python_type, str)
+        is_number = issubclass(python_type, int | float | Decimal) and python_type is not bool
+        is_text = issubclass(python_type, str)
         columns[written(name)] = ColumnKind.NUMERIC if is_number else ColumnKind.TEXT if is_text else None
+    floats = {
+        written(name).lower(): "float" if isinstance(type_, REAL) else "double"
+        for name, type_ in types.items()
+        if isinstance(type_, Float) and connection.dialect.name == POSTGRESQL  # others hold no NaN
+    }
     named = {name: type_name(type_, connection.dialect) for name, type_ in types.items()}
-    return SqlSource(name=table.name, connection=connection, table=table, part=condition, columns=columns, types=named)
+    return SqlSource(
+        name=table.name, connection=connection, table=table, part=condition, columns=columns, types=named, floats=floats
+    )
 
 
 def types_of(connection: Connection, table: Table) -> dict[str, TypeEngine[Any]]:

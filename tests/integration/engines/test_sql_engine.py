@@ -1,7 +1,8 @@
-"""The same measurements outside the lake: SQLite and a real MariaDB."""
+"""The same measurements outside the lake: SQLite, a real MariaDB and a real PostgreSQL."""
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,10 @@ from tests.integration.engines.trips import (
     metric,
     write_trips,
 )
-from tests.servers import MariaDB
+from tests.servers import MariaDB, PostgreSQL
 
 DDL = (
-    "create table trips (trip_id bigint, city varchar(20), fare double, riders int, datestr date)",
+    "create table trips (trip_id bigint, city varchar(20), fare double precision, riders int, datestr date)",
     "insert into trips values (:trip_id, :city, :fare, :riders, :day)",
 )
 
@@ -56,19 +57,31 @@ def mariadb_table(mariadb_server: MariaDB) -> Iterator[Table]:
     server = create_engine(mariadb_server.url)
     with server.begin() as connection:
         connection.execute(text("create database lake"))
-    database = create_engine(url)
-    with database.begin() as connection:
-        connection.execute(text(DDL[0]))
-        for day, rows in ROWS.items():
-            connection.execute(text(DDL[1]), [{**dict(zip(COLUMNS, row, strict=True)), "day": day} for row in rows])
+    load(str(url))
     yield sql_table(str(url))
-    database.dispose()
     with server.begin() as connection:
         connection.execute(text("drop database lake"))
     server.dispose()
 
 
-@pytest.fixture(params=["sqlite_table", "mariadb_table"])
+@pytest.fixture
+def postgresql_table(postgresql_server: PostgreSQL) -> Table:
+    load(postgresql_server.url)
+    return sql_table(postgresql_server.url)
+
+
+def load(url: str) -> None:
+    database = create_engine(url)
+    with database.begin() as connection:
+        connection.execute(text("drop table if exists trips"))
+        connection.execute(text(DDL[0]))
+        for day, rows in ROWS.items():
+            of_day = [{**dict(zip(COLUMNS, row, strict=True)), "day": date.fromisoformat(day)} for row in rows]
+            connection.execute(text(DDL[1]), of_day)
+    database.dispose()
+
+
+@pytest.fixture(params=["sqlite_table", "mariadb_table", "postgresql_table"])
 def table(request: pytest.FixtureRequest) -> Table:
     found: Table = request.getfixturevalue(request.param)
     return found
@@ -176,6 +189,8 @@ def test_a_missing_partition_column_is_a_failure_of_its_own(engine: SqlEngine, s
     ("url", "reason", "says"),
     [
         ("mysql+mysqldb://reader:hush@127.0.0.1:{port}/raw", Reason.ENGINE_UNREACHABLE, "no server answers there"),
+        ("postgresql://reader:hush@127.0.0.1:{port}/raw", Reason.ENGINE_UNREACHABLE, "no server answers there"),
+        ("postgresql://reader:hush@no-such-host.invalid/raw", Reason.ENGINE_UNREACHABLE, "no server has that name"),
         ("sqlite:////no/such/file.db", Reason.ENGINE_UNREACHABLE, "there is no file /no/such/file.db"),
         ("sqlite://", Reason.UNREADABLE, ""),
         ("not a url", Reason.UNREADABLE, ""),

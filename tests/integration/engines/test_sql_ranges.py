@@ -1,4 +1,4 @@
-"""Tables of applications, cut by ranges of the time of a row: SQLite and a real MariaDB, beside pandas."""
+"""Tables of applications, cut by ranges of the time of a row: SQLite, a real MariaDB and PostgreSQL, beside pandas."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.engines.sql.source import open_source
 from execution_engine.outcome import Failure, Reason
 from tests.integration.engines.trips import metric
-from tests.servers import MariaDB
+from tests.servers import MariaDB, PostgreSQL
 
 BERLIN = "Europe/Berlin"
 AUTUMN, SPRING = ("2026-10-23 22:00", "2026-10-27 03:00"), ("2026-03-27 23:00", "2026-03-31 02:00")
@@ -34,7 +34,8 @@ COLUMNS = {  # the column, its type in MariaDB, what the catalogue says of it, a
     "millis": ("bigint", Holds.EPOCH_MILLISECONDS, "UTC"),
 }
 HOURLY = [name for name in COLUMNS if name != "made_on"]
-PLACES = ["sqlite", "mariadb"]
+PLACES = ["sqlite", "mariadb", "postgresql"]
+OF_POSTGRESQL = {"datetime(6)": "timestamp", "timestamp(6) null": "timestamptz"}
 
 
 def orders() -> pd.DataFrame:
@@ -57,21 +58,31 @@ def rows() -> list[dict[str, Any]]:
 def load(database: Database) -> None:
     names = ["order_id", *COLUMNS]
     with database.begin() as connection:
-        types = ", ".join(f"{name} {type_}" for name, (type_, _, _) in COLUMNS.items())
+        other = OF_POSTGRESQL if database.dialect.name == "postgresql" else {}
+        types = ", ".join(f"{name} {other.get(type_, type_)}" for name, (type_, _, _) in COLUMNS.items())
         connection.execute(text(f"create table orders (order_id bigint primary key, {types})"))
         if database.dialect.name == "mysql":
             connection.execute(text("set time_zone = '+00:00'"))
-        connection.execute(
-            text(f"insert into orders values ({', '.join(':' + name for name in names)})"),
-            [dict(row) for row in rows()],
-        )
+        insert = f"insert into orders values ({', '.join(':' + name for name in names)})"
+        if database.dialect.name == "postgresql":
+            connection.execute(text("set time zone 'UTC'"))
+            casts = ", ".join(f"cast(:{name} as {other.get(COLUMNS[name][0], COLUMNS[name][0])})" for name in COLUMNS)
+            insert = f"insert into orders values (:order_id, {casts})"
+        connection.execute(text(insert), [dict(row) for row in rows()])
         for name in COLUMNS:
             connection.execute(text(f"create index by_{name} on orders ({name})"))
 
 
 @pytest.fixture(scope="module")
-def databases(mariadb_server: MariaDB, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The URLs of two databases of orders; the server's own clock is not in UTC."""
+def databases(
+    mariadb_server: MariaDB, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """The URLs of three databases of orders; the servers' own clocks are not in UTC."""
+    lake = create_engine(postgresql_server.url)
+    with lake.begin() as connection:
+        connection.execute(text("drop table if exists orders"))
+        connection.execute(text("alter database lake set timezone = 'America/Phoenix'"))
+    lake.dispose()
     server = create_engine(mariadb_server.url)
     with server.begin() as connection:
         connection.execute(text("create database mail_order"))
@@ -79,6 +90,7 @@ def databases(mariadb_server: MariaDB, tmp_path_factory: pytest.TempPathFactory)
     urls = {
         "sqlite": f"sqlite:///{tmp_path_factory.mktemp('shop')}/orders.db",
         "mariadb": str(make_url(mariadb_server.url).set(database="mail_order")),
+        "postgresql": postgresql_server.url,
     }
     for url in urls.values():
         database = create_engine(url)
@@ -189,6 +201,19 @@ def test_a_long_window_has_the_rows_of_all_its_partitions_and_the_whole_table_th
 
 
 @pytest.mark.parametrize("column", COLUMNS)
+def test_the_index_of_the_column_is_used_in_postgresql_too(
+    engine: SqlEngine, databases: dict[str, str], column: str
+) -> None:
+    orders = table(databases["postgresql"], column, days(BERLIN))
+    with engine._database(orders).connect() as connection:
+        connection.exec_driver_sql("set enable_seqscan = off")
+        rows = open_source(connection, orders, Part(range=days(BERLIN).window("2026-10-25"))).select(["count(*)"])
+        sql = rows.compile(connection, compile_kwargs={"literal_binds": True})
+        plan = "\n".join(connection.exec_driver_sql(f"explain {sql}").scalars())
+    assert f"Index Cond: (({column} >=" in plan, plan
+
+
+@pytest.mark.parametrize("column", COLUMNS)
 def test_the_index_of_the_column_is_used(engine: SqlEngine, databases: dict[str, str], column: str) -> None:
     orders = table(databases["mariadb"], column, days(BERLIN))
     day = days(BERLIN).window("2026-10-25")
@@ -239,6 +264,8 @@ def test_dates_tell_no_hours(engine: SqlEngine, databases: dict[str, str]) -> No
 WRONG = [
     ("mariadb", "seconds", Holds.TIME, "seconds is a BIGINT, but holds: time needs a DATETIME, TIMESTAMP or DATE"),
     ("mariadb", "created_at", Holds.EPOCH_SECONDS, "but holds: epoch_seconds needs a number"),
+    ("postgresql", "seconds", Holds.TIME, "seconds is a BIGINT, but holds: time needs a DATETIME, TIMESTAMP or DATE"),
+    ("postgresql", "stamped_at", Holds.EPOCH_SECONDS, "but holds: epoch_seconds needs a number"),
     ("sqlite", "seconds", Holds.TIME, "seconds holds values of class integer, but holds: time needs texts"),
     ("sqlite", "created_at", Holds.EPOCH_SECONDS, "class text, but holds: epoch_seconds needs numbers"),
 ]

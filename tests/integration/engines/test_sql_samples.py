@@ -17,7 +17,7 @@ from execution_engine.engines.sql.engine import SqlEngine, draw_of
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.sample import Sample, bottom_keys
 from execution_engine.metrics.spec import MetricSpec
-from tests.servers import MariaDB
+from tests.servers import MariaDB, PostgreSQL
 
 ORDERS, SIZE = 20_000, 1_000
 BESIDE = 20  # rows that tell of the table, its columns and their number
@@ -29,20 +29,23 @@ CODES = ["a", "A", "ä", "Ä", "a ", "b", "ß", "ss", "日本"]
 
 
 @pytest.fixture(scope="module")
-def urls(mariadb_server: MariaDB, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def urls(
+    mariadb_server: MariaDB, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
     server = create_engine(mariadb_server.url)
     with server.begin() as connection:
         connection.execute(text("create database till character set utf8mb4 collate utf8mb4_general_ci"))
     yield {
         "sqlite": f"sqlite:///{tmp_path_factory.mktemp('till')}/till.db",
         "mariadb": str(make_url(mariadb_server.url).set(database="till")),
+        "postgresql": postgresql_server.url,
     }
     with server.begin() as connection:
         connection.execute(text("drop database till"))
     server.dispose()
 
 
-@pytest.fixture(params=["sqlite", "mariadb"])
+@pytest.fixture(params=["sqlite", "mariadb", "postgresql"])
 def url(request: pytest.FixtureRequest, urls: dict[str, str]) -> str:
     return urls[str(request.param)]
 
@@ -57,10 +60,11 @@ def engine() -> Iterator[SqlEngine]:
 def fill(url: str, rows: Sequence[dict[str, Any]]) -> Table:
     """A table of these rows alone; columns that they lack are null."""
     names = [part.split()[0] for part in TYPES.split(", ")]
-    database = create_engine(url, connect_args={} if url.startswith("sqlite") else {"charset": "utf8mb4"})
+    database = create_engine(url, connect_args={"charset": "utf8mb4"} if url.startswith("mysql") else {})
+    types = TYPES.replace("binary(16)", "bytea") if url.startswith("postgresql") else TYPES
     with database.begin() as connection:
         connection.execute(text("drop table if exists orders"))
-        connection.execute(text(f"create table orders ({TYPES})"))
+        connection.execute(text(f"create table orders ({types})"))
         values = [dict.fromkeys(names) | row for row in rows]
         connection.execute(text(f"insert into orders values ({', '.join(':' + name for name in names)})"), values)
     database.dispose()

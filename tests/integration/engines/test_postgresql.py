@@ -1,0 +1,157 @@
+"""What is PostgreSQL's own: its names, types and sessions, and what it refuses. Metrics: ``test_sql_engine``."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from execution_engine.engines.protocol import Table
+from execution_engine.engines.sql.engine import SqlEngine
+from execution_engine.engines.sql.failures import failure_of
+from execution_engine.outcome import Failure, Reason
+from tests.integration.engines.trips import measure, metric
+from tests.servers import PostgreSQL
+
+SETTING_UP = """
+create schema "Web Shop";
+create table "Web Shop"."Orders" ("OrderId" bigint, "unit price" numeric(10, 2), "select" text, is_paid boolean);
+insert into "Web Shop"."Orders" values (1, 1.50, 'a', true), (2, 2.50, '', false), (3, null, null, null);
+create table readings (celsius real, ohms double precision);
+insert into readings values (1.1, 1), ('NaN', -1), (2.2, 'NaN'), (null, null);
+create view sleepy as select 1 as id from pg_sleep(20);
+create table ledger (id int);
+create function book() returns int language sql volatile as 'insert into ledger values (1) returning id';
+create view booking as select book() as id;
+create role reader login;
+create role stranger login;
+create database closed;
+revoke connect on database closed from public;
+revoke all on schema public from stranger
+"""
+
+
+@pytest.fixture(scope="module")
+def url(postgresql_server: PostgreSQL) -> Iterator[str]:
+    server = create_engine(postgresql_server.url, isolation_level="AUTOCOMMIT")
+    with server.connect() as connection:
+        connection.execute(text("create database shop"))
+    url = make_url(postgresql_server.url).set(drivername="postgresql", database="shop")
+    shop = create_engine(url.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    with shop.connect() as connection:
+        run(connection, SETTING_UP)
+    shop.dispose()
+    yield str(url)
+    with server.connect() as connection:
+        run(connection, "drop database shop with (force); drop database closed; drop role reader; drop role stranger")
+    server.dispose()
+
+
+def run(connection: Connection, statements: str) -> None:
+    for statement in statements.split(";"):
+        connection.execute(text(statement))
+
+
+@pytest.fixture
+def engine() -> Iterator[SqlEngine]:
+    sql = SqlEngine(deadline_seconds=1)
+    yield sql
+    sql.close()
+
+
+def table(url: str, name: str, **options: str) -> Table:
+    return Table(name=f"shop.{name}", storage="sql", location=url, options={"table": name, **options})
+
+
+def failure(engine: SqlEngine, of: Table) -> Failure:
+    (measured,) = measure(engine, of, metric("row_count"), keys=None)
+    assert measured.failure is not None, measured
+    return measured.failure
+
+
+def test_names_of_schemas_tables_and_columns_may_hold_capitals_and_blanks(engine: SqlEngine, url: str) -> None:
+    specs = [
+        metric("max", "OrderId"),
+        metric("sum", "`unit price`"),
+        metric("completeness", "select"),
+        metric("row_count", where="`unit price` > 1.5 and `select` = ''"),
+        metric("count_distinct", "select"),
+    ]
+    measured = measure(engine, table(url, "Orders", schema="Web Shop"), *specs, keys=None)
+    assert [one.failure for one in measured] == [None] * len(specs)
+    assert [one.value for one in measured] == pytest.approx([3, 4, 2 / 3, 1, 2])
+
+
+def test_a_boolean_is_no_number(engine: SqlEngine, url: str) -> None:
+    orders = table(url, "Orders", schema="Web Shop")
+    mean, complete = measure(engine, orders, metric("mean", "is_paid"), metric("completeness", "is_paid"), keys=None)
+    assert mean.failure is not None
+    assert mean.failure.reason is Reason.INVALID
+    assert complete.value == pytest.approx(2 / 3)
+
+
+def test_a_nan_is_neither_positive_nor_within_and_no_least_value(engine: SqlEngine, url: str) -> None:
+    specs = [metric("positive", name) for name in ("celsius", "ohms")] + [metric("min", "ohms"), metric("sum", "ohms")]
+    celsius, ohms, least, total = measure(engine, table(url, "readings"), *specs, keys=None)
+    assert (celsius.value, ohms.value) == (0.75, 0.5)
+    reasons = [one.failure.reason for one in (least, total) if one.failure]
+    assert reasons == [Reason.NOT_FINITE, Reason.NOT_FINITE]
+
+
+def test_numbers_of_four_bytes_are_added_as_doubles(engine: SqlEngine, url: str) -> None:
+    (total,) = measure(engine, table(url, "readings"), metric("sum", "celsius", where="celsius < 9"), keys=None)
+    assert total.value == pytest.approx(3.3, rel=1e-7)
+
+
+def test_a_query_that_outlasts_the_deadline_is_stopped_and_the_next_one_answered(engine: SqlEngine, url: str) -> None:
+    late = failure(engine, table(url, "sleepy"))
+    assert (late.reason, "ASSAY_SCAN_DEADLINE_SECONDS" in late.detail) == (Reason.TIMEOUT, True)
+    (after,) = measure(engine, table(url, "readings"), metric("row_count"), keys=None)
+    assert after.value == 4
+
+
+def test_a_view_that_writes_is_not_let_to(engine: SqlEngine, url: str) -> None:
+    (measured,) = measure(engine, table(url, "booking"), metric("sum", "id"), keys=None)
+    assert measured.failure is not None
+    assert "ReadOnlySqlTransaction 25006" in measured.failure.detail
+    (rows,) = measure(engine, table(url, "ledger"), metric("row_count"), keys=None)
+    assert rows.value == 0
+
+
+@pytest.mark.parametrize(
+    ("user", "database", "name", "reason", "says"),
+    [
+        ("nobody_at_all", "shop", "readings", Reason.UNREADABLE, "the server refuses the user or the password"),
+        ("reader", "no_such_database", "readings", Reason.UNREADABLE, "the server has no such database"),
+        ("reader", "closed", "readings", Reason.UNREADABLE, "the server does not let this user into the database"),
+        ("reader", "shop", "readings", Reason.UNREADABLE, "the user may not read the table"),
+        ("reader", "shop", "no_such_table", Reason.UNREADABLE, "there is no table no_such_table"),
+    ],
+)
+def test_what_the_server_refuses_is_told_apart_and_no_password_is_shown(
+    engine: SqlEngine, url: str, user: str, database: str, name: str, reason: Reason, says: str
+) -> None:
+    place = make_url(url).set(username=user, password="hush", database=database)
+    found = failure(engine, table(place.render_as_string(hide_password=False), name))
+    assert (found.reason, found.transient) == (reason, False)
+    assert says in found.detail
+    assert "hush" not in found.detail
+
+
+def test_a_server_that_stops_is_transient(url: str) -> None:
+    engine = SqlEngine()
+    readings = table(url, "readings")
+    with engine._database(readings).connect() as connection:
+        own = connection.execute(text("select pg_backend_pid()")).scalar_one()
+    other = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    with engine._database(readings).connect() as connection, other.connect() as killer:
+        assert connection.execute(text("select pg_backend_pid()")).scalar_one() == own
+        killer.execute(text(f"select pg_terminate_backend({own})"))
+        with pytest.raises(SQLAlchemyError) as raised:
+            connection.execute(text("select 1"))
+    lost = failure_of(raised.value, readings)
+    assert (lost.transient, "the server is gone" in lost.detail) == (True, True)
+    (rows,) = measure(engine, readings, metric("row_count"), keys=None)
+    assert rows.value == 4
+    other.dispose()
+    engine.close()
