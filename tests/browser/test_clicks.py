@@ -41,7 +41,7 @@ def test_a_table_is_found_and_says_why_it_is_bad_in_one_click(mouse: Mouse) -> N
 def test_the_root_cause_is_on_the_page_of_the_incident(mouse: Mouse, scene: Scene) -> None:
     Incident.objects.filter(pk=scene.incident.pk).update(root_cause="The loader ran twice.")
     mouse.page.goto(f"/incidents/{scene.incident.pk}")
-    expect(mouse.page.locator("#found")).to_contain_text("The loader ran twice.")
+    expect(mouse.page.locator("#head")).to_contain_text("The loader ran twice.")
     assert mouse.clicks == 0
 
 

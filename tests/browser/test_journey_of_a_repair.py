@@ -162,7 +162,7 @@ def test_the_cause_of_a_bad_table_is_found_told_of_and_seen_to_heal(
     hands.write("Expected repair (UTC)", f"{datetime.now(UTC) + timedelta(hours=5):%Y-%m-%dT%H:%M}")
     hands.press("button", "Save")
     expect(page.locator("main > .flash")).to_have_text("Saved.")
-    expect(page.locator("#found")).to_contain_text("Der Lader lief zweimal.")
+    expect(page.locator("#head")).to_contain_text("Der Lader lief zweimal.")
     home.land(hour)
     hands.press("button", "Run again now")
     expect(page.locator("main > .flash")).to_contain_text("on the way")

@@ -31,7 +31,7 @@ def test_an_incident_heals_before_ones_eyes_and_what_is_being_typed_stays(
     page.get_by_label("Root cause").fill("The loader ran out of disk")
     heal(scene.incident)
     expect(page.locator("#head")).to_contain_text("Resolved")
-    expect(page.locator("#found")).to_contain_text("nothing: it is resolved")
+    expect(page.locator("#head")).to_contain_text("nothing: it is resolved")
     expect(page.get_by_label("Root cause")).to_have_value("The loader ran out of disk")
     assert complaints == []
 

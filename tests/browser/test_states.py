@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from assay import clock
 from assay.models import Dataset, Member
 from incident_manager.models import Incident
-from tests.browser.pictures import NARROW, take
+from tests.browser.pictures import NARROW, SCREENS, take
 from tests.browser.states import STATES
 from tests.browser.test_axe import in_both_schemes, open_all
 from tests.factories import NOW
@@ -47,6 +47,27 @@ def addresses(state: str) -> Iterator[tuple[str, str]]:
         for tab in ("days", "tests", "lineage", "settings"):
             yield f"dataset-{number}-{tab}", f"/datasets/{dataset.full_name}?tab={tab}"
     yield "incident", f"/incidents/{Incident.objects.order_by('pk')[0].pk}"
+
+
+ANSWERS = {"catalogue": ".incident-card, #figures, .empty", "dataset": ".verdict", "incident": "#head h1, #worker"}
+BELOW = """(answer) => [...document.querySelectorAll(answer)].slice(0, 2)
+    .map((part) => [part.id || part.className || part.tagName, part.getBoundingClientRect().bottom])
+    .filter(([name, bottom]) => bottom > innerHeight).map(([name, bottom]) => `${name} ends at ${bottom}`)"""
+
+
+def test_the_answer_is_seen_without_scrolling_on_any_screen(state: str, page: Page) -> None:
+    Member.objects.filter(user__username="grace").update(role="admin")
+    below = list[str]()
+    for name, address in addresses(state):
+        answer = ANSWERS.get(name.partition("-")[0])
+        if answer is None or "tab=" in address:
+            continue
+        page.goto(address)
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            below += [f"{state} {address} {width}: {text}" for text in page.evaluate(BELOW, answer)]
+        take(page, f"{state}-{name}")
+    assert below == [], "\n".join(below)
 
 
 def test_pages_fit_a_small_screen_and_complain_of_nothing(state: str, page: Page, complaints: list[str]) -> None:

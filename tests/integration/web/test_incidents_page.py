@@ -237,7 +237,7 @@ def test_an_incident_its_line_in_the_list_and_its_notice_say_the_same_in_plain_w
     SpoiltWindowFactory.create(incident=incident, window=monday, dataset=incident.dataset, data_test=test)
     title = "80 % of fare are empty on 2026-03-09 (at most 2 % may be)."
     page = pages.get(f"/incidents/{incident.pk}").content.decode()
-    assert f"<h1>{title}</h1>" in page
+    assert f"<h1>{title} <span" in page
     assert "<tr><td>rows</td><td>5</td></tr><tr><td>newest file</td><td>unknown</td></tr>" in page
     assert title in pages.get("/incidents").content.decode()
     assert title in pages.get(f"/datasets/{incident.dataset.full_name}?tab=days").content.decode()

@@ -200,7 +200,7 @@ def test_pill_gate_badge_catalogue_and_api_agree_with_the_sentence(
 def test_the_answer_and_the_status_say_of_what_they_are(pages: Client, trips: Dataset) -> None:
     page = pages.get("/datasets/raw.trips?first=2026-03-08&datacenter=phx").content.decode()
     assert "<b>Yes</b> <span> in phx, sea for 2026-03-08.</span>" in page
-    assert "The status is that of all partitions in all datacenters." in page
+    assert "The status beside the name is that of all partitions in all datacenters." in page
 
 
 def test_the_gate_says_where_and_how_good_the_data_is(api: APIClient, trips: Dataset) -> None:

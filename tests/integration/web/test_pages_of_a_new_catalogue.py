@@ -48,7 +48,7 @@ def test_pages_say_when_nobody_works_or_an_engine_is_away(pages: Client, rides: 
     assert "What is shown may be old" not in pages.get(address).content.decode()
     test = rides.data_tests.get()
     RunFactory.create(data_test=test, window=day("2026-03-09"), planned_at=None, evaluated_at=None, judged_at=None)
-    assert "nobody has worked what is due in plan" in pages.get(address).content.decode()
+    assert "Nobody has worked what is due in plan" in pages.get(address).content.decode()
     StandingFactory.create(data_test=test, window=day("2026-03-08"), state="UNKNOWN", error_reason="engine unreachable")
     assert "their engine cannot be reached: 1 in sea" in pages.get(address).content.decode()
 
