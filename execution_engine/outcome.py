@@ -27,6 +27,7 @@ class Reason(StrEnum):
     NO_PARTITION_COLUMN = "partition column is missing"
     QUERY_FAILED = "query failed"
     ENGINE_UNREACHABLE = "engine unreachable"
+    STORE_UNREACHABLE = "store unreachable"
     TIMEOUT = "timeout"
     OUT_OF_MEMORY = "out of memory"
     CRASHED = "engine crashed"
@@ -35,7 +36,7 @@ class Reason(StrEnum):
 
 
 ABNORMAL = frozenset({Reason.TIMEOUT, Reason.OUT_OF_MEMORY, Reason.CRASHED})  # ends that a poison brings about
-TRANSIENT = ABNORMAL | {Reason.NO_DATA, Reason.ENGINE_UNREACHABLE, Reason.LEASE_LOST}
+TRANSIENT = ABNORMAL | {Reason.NO_DATA, Reason.ENGINE_UNREACHABLE, Reason.STORE_UNREACHABLE, Reason.LEASE_LOST}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,12 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,22 @@ def redis() -> Iterator[Redis]:
         server = Broker(folder=Path(place), port=free_port())
         with running(server.command(), ready=server.is_ready):
             yield Redis(url=server.url, port=server.port)
+
+
+@contextmanager
+def s3() -> Iterator[str]:
+    """A fresh, empty store that speaks S3, without keys of its own; its endpoint, http://…."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with running(command, ready=lambda: listens(port)):
+        yield f"http://127.0.0.1:{port}"
+
+
+def listens(port: int) -> bool:
+    """Whether somebody takes connections at a port of this machine."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
 
 
 def chromium() -> str:

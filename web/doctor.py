@@ -6,6 +6,7 @@ It changes nothing.
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,7 +39,9 @@ from assay.queue.drain import backlogs, worst_rows
 from assay.queue.flow import STAGES
 from assay.scheduler.beat import scheduler
 from assay.scheduler.sweep import rules
+from assay.stores import Store, store_of
 from execution_engine.engines.files.listing import UnableToListFiles, root_of
+from execution_engine.engines.files.stores import fault_of
 from execution_engine.engines.spark.session import UnableToFindJava, find_java
 from execution_engine.models import Scan, Suspect
 from execution_engine.outcome import Reason
@@ -91,15 +94,19 @@ def pulled() -> Finding:
 
 
 def replicas() -> Finding:
-    """Whether the folder of every replica is there."""
+    """Whether the folder of every replica is there; a store that fails is asked once."""
     paths = Replica.objects.filter(storage__in=FILES).select_related("dataset")
-    lost = []
+    lost: list[str] = []
+    failing: set[Store] = set()
     for replica in paths:
+        store = None
         try:
-            root = root_of(table_of(replica.dataset, replica))
-            is_there = root.filesystem.get_file_info(root.path).type != FileType.NotFound
-        except (UnableToUseLocation, UnableToListFiles, OSError):
+            table = table_of(replica.dataset, replica)
+            store, root = store_of(table.location, config().object_stores), root_of(table)
+            is_there = store not in failing and root.filesystem.get_file_info(root.path).type != FileType.NotFound
+        except (UnableToUseLocation, UnableToListFiles, OSError) as error:
             is_there = False
+            failing |= {store} if store and isinstance(error, OSError) else set()
         if not is_there:
             lost.append(f"{replica} at {replica.location}")
     if lost:
@@ -193,6 +200,7 @@ def skew_finding(theirs: datetime, ours: datetime) -> Finding:
     return ill("clock", f"{abs(ahead):.0f} s {side} the database's", "run NTP (chrony) on both machines")
 
 
+STORES_AT_ONCE = 8
 LEAST_FREE = 1 << 30  # bytes
 LEAST_SHARE = 0.05  # of the disk
 
@@ -205,6 +213,16 @@ def java() -> Finding:
         return well("java", str(find_java(os.environ)))
     except UnableToFindJava as error:
         return ill("java", "none that Spark runs on", str(error))
+
+
+def stores() -> Finding:
+    """Whether each object store that the settings name answers to the keys that they refer to."""
+    named = config().object_stores
+    with ThreadPoolExecutor(max(1, min(len(named), STORES_AT_ONCE))) as pool:
+        faults = [fault for fault in pool.map(fault_of, named) if fault]
+    if faults:
+        return ill("stores", "; ".join(faults), "correct ASSAY_STORES (docs/stores.md), or the store")
+    return well("stores", ", ".join(store.prefix for store in named) or "none is named")
 
 
 def home() -> Finding:
@@ -455,7 +473,7 @@ def idle() -> list[Finding]:
 
 Check = Callable[[], Finding]
 
-MACHINE_CHECKS: tuple[Check, ...] = (java, broker, redis, home, states, disk, reach, routes, heartbeat)
+MACHINE_CHECKS: tuple[Check, ...] = (java, stores, broker, redis, home, states, disk, reach, routes, heartbeat)
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
 TABLE_CHECKS: tuple[Check, ...] = (

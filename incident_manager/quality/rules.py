@@ -167,7 +167,10 @@ def overdue(
     return (Window(start=next_window.start, end=max(next_window.end, due_to or next_window.end)),)
 
 
-UNREADABLE = ABNORMAL | {Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.ENGINE_UNREACHABLE, Error.LEASE_LOST}
+UNREADABLE = ABNORMAL | {
+    *(Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.LEASE_LOST),
+    *(Error.ENGINE_UNREACHABLE, Error.STORE_UNREACHABLE),
+}
 UNTESTED = "untested: it ended before the test existed, or is no longer kept"
 UNDECLARED = "untested: it began before its columns were declared as they are"
 NOT_JUDGED = "not judged yet"

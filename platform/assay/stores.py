@@ -89,25 +89,29 @@ def _normal(location: str) -> str:
     return f"{SCHEMES.get(scheme, scheme)}://{rest.rstrip('/')}"
 
 
-def variables_of(stores: Sequence[Store], environment: Mapping[str, str]) -> frozenset[str]:
-    """The variables that a process must see to open the stores: those referred to, and the machine's own keys."""
-    named = {
-        reference.removeprefix("env:")
-        for store in stores
-        for name in SECRETS
-        if (reference := getattr(store, name)).startswith("env:")
-    }
-    starts = tuple(
-        start for scheme, start in _MACHINE.items() if any(_takes_keys_of_machine(store, scheme) for store in stores)
+def environment_of(stores: Sequence[Store], environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables by which another process opens the same stores: the setting, what it refers to, the machine's keys.
+
+    ``environment`` is that of this process; where no store takes the machine's keys, the other does not see them.
+    """
+    if not stores:
+        return {}
+    references = [str(getattr(store, name)) for store in stores for name in SECRETS]
+    names = {reference.removeprefix("env:") for reference in references if reference.startswith("env:")}
+    schemes = {store.scheme for store in stores if not (store.access_key or store.secret_key or store.anonymous)}
+    starts = tuple(_MACHINE[scheme] for scheme in schemes)
+    names |= {name for name in environment if name.startswith(starts)} if starts else set()
+    profiles = _PROFILES if "s3" in schemes else {}
+    home = environment.get("HOME", "")
+    return (
+        {name: str(Path(home, file)) for name, file in profiles.items() if Path(home, file).is_file()}
+        | {name: environment[name] for name in names if name in environment}
+        | {"ASSAY_STORES": stores_as_json(stores)}
     )
-    return frozenset(named | {name for name in environment if starts and name.startswith(starts)})
 
 
 _MACHINE = {"s3": "AWS_", "gs": "GOOGLE_", "abfss": "AZURE_"}
-
-
-def _takes_keys_of_machine(store: Store, scheme: str) -> bool:
-    return store.scheme == scheme and not (store.access_key or store.secret_key or store.anonymous)
+_PROFILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE": ".aws/config"}
 
 
 def parse_stores(text: str) -> tuple[Store, ...]:

@@ -20,6 +20,8 @@ from signal import SIGKILL, SIGTERM
 from threading import Event, Lock, Thread
 from typing import Any
 
+from assay.config import config
+from assay.stores import environment_of
 from execution_engine.engines.protocol import Limits, SparkOptions, bytes_of
 from execution_engine.outcome import Failure, Reason
 
@@ -224,7 +226,8 @@ class Child:
         self._pipe, theirs = Pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "execution_engine.engines.child.main", str(theirs.fileno())],
-            env=child_environment(os.environ, options.limits.variables, self._scratch),
+            env=child_environment(os.environ, options.limits.variables, self._scratch)
+            | environment_of(config().object_stores, os.environ),
             stdin=subprocess.DEVNULL,
             # Java's own words before it reads a setting, and what anything there prints
             stdout=2 if options.limits.shows_log else subprocess.DEVNULL,

@@ -21,6 +21,7 @@ from execution_engine.metrics.expressions import written
 from execution_engine.metrics.states.statistics import ROWS, Gather, Statistic, Value, over_nothing
 
 from .listing import Listing, Root, UnableToListFiles, kind_of, read_footer
+from .stores import store_failure
 
 READABLE = "Assay reads folders of parquet, ORC (.orc), CSV (.csv, .tsv) and JSON (.json, .jsonl) files"
 NANOSECONDS = "bigint of nanoseconds"  # no type of Spark's; the reader turns it into a timestamp
@@ -79,6 +80,8 @@ def assertion_columns(stored: Mapping[str, str]) -> dict[str, str]:
 def unreadable(root: Root, file: FileInfo, error: Exception) -> UnableToListFiles:
     """What to raise where a file is no parquet file: what it seems to be, or that it is damaged."""
     url, kind = root.url(file.path), kind_of(file.base_name)
+    if failure := store_failure(url, error):
+        return UnableToListFiles(failure.detail, failure.reason)
     if kind not in (None, "parquet"):
         mend = f"its name says {kind}: write storage: {kind}"
     elif file.base_name.endswith((".parquet", ".parq")):

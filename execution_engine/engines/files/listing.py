@@ -75,9 +75,18 @@ class Root:
     path: str
     prefix: str
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it lies on a disk of this machine."""
+        return self.prefix == "file://"
+
     def url(self, path: str) -> str:
         """The path as Spark takes it."""
         return self.prefix + path
+
+    def place(self, path: str) -> str:
+        """The path as the kernels open it, wherever they run."""
+        return path if self.is_local else self.url(path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,9 +203,11 @@ def list_part(table: Table, part: Part) -> Listing:
 
 def unable_to_list(table: Table, error: Exception) -> UnableToListFiles:
     """What to raise where the files of a table cannot be listed: what is wrong with their store, or the error."""
-    if not table.location_label and (failure := store_failure(table.location, error)):
+    failure = store_failure(table.location, error)
+    if failure and not table.location_label:
         return UnableToListFiles(f"{table.name}: {failure.detail}", failure.reason)
-    return UnableToListFiles(f"{table.name}: {table.place} cannot be listed: {table.redact_error(error)}")
+    detail = f"{table.name}: {table.place} cannot be listed: {table.redact_error(error)}"
+    return UnableToListFiles(detail, failure.reason if failure else Reason.UNREADABLE)
 
 
 def root_of(table: Table) -> Root:

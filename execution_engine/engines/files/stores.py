@@ -11,13 +11,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pyarrow import ArrowException
-from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem, SubTreeFileSystem
+from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, SubTreeFileSystem
 
 from assay.stores import SCHEMES, Store, UnableToReadSecret, store_of
 from execution_engine.outcome import Failure, Reason
 
 CONNECT_SECONDS = 2.0
-REQUEST_SECONDS = 5.0
+REQUEST_SECONDS = 4.0
 TRIES = 2  # of each request
 REGION = "us-east-1"  # where neither the store nor AWS_REGION names one
 _PROBE = "_assay_probe/"  # a folder that nobody has: to list it costs one request, whose answer has a code
@@ -30,6 +30,11 @@ class UnableToOpenStore(ValueError):
 def is_store(location: str) -> bool:
     """Whether the location is one of an object store."""
     return location.partition("://")[0] in SCHEMES if "://" in location else False
+
+
+def is_read_here(location: str) -> bool:
+    """Whether the kernels may open the location by ``open_file_system``: a path, or a place in a store."""
+    return "://" not in location or location.startswith("file://") or is_store(location)
 
 
 def open_file_system(location: str) -> tuple[FileSystem, str]:
@@ -64,7 +69,8 @@ def _store_for(location: str) -> Store:
     from assay.config import config  # with it pydantic, which files of this machine do not need
 
     scheme = SCHEMES[location.partition("://")[0]]
-    return store_of(location, config().object_stores) or Store(prefix=f"{scheme}://")
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "") if scheme == "s3" else ""
+    return store_of(location, config().object_stores) or Store(prefix=f"{scheme}://", endpoint=endpoint)
 
 
 @lru_cache(maxsize=32)  # connections are kept; other keys, as where they were replaced, open another
@@ -131,8 +137,8 @@ _KINDS = (
 )
 _OWNERS = {"s3": "Amazon S3", "gs": "Google Cloud Storage", "abfss": "Azure"}
 _SENTENCES = {
-    "away": "{place} does not answer ({code}): see that it runs and can be reached from here, and that its endpoint is "
-    "right in ASSAY_STORES; it is tried again",
+    "away": "{place} does not serve now ({code}): see that it runs and can be reached from here, and that its endpoint "
+    "is right in ASSAY_STORES; it is tried again",
     "expired": "{place} says that the session has expired: renew the token of ASSAY_STORES, or that of the machine",
     "skew": "{place} refuses the time of this machine: run NTP (chrony) on both",
     "region": "{bucket} lies in another region than {region}{where}: write region: in ASSAY_STORES",
@@ -159,8 +165,26 @@ def store_failure(location: str, error: Exception) -> Failure | None:
         kind, text = kind_of_error(probed) or kind, f"{probed} {text}"
     if kind is None:
         return None
-    reason = Reason.ENGINE_UNREACHABLE if kind == "away" else Reason.UNREADABLE
+    reason = Reason.STORE_UNREACHABLE if kind == "away" else Reason.UNREADABLE
     return Failure(reason=reason, detail=_sentence(kind, location, text))
+
+
+def fault_of(store: Store) -> str:
+    """What is wrong with a store, found by asking for its prefix; empty where it answers."""
+    try:
+        filesystem, path = open_file_system(store.prefix)
+        if not path:
+            filesystem.get_file_info(FileSelector(""))
+            return ""
+        if filesystem.get_file_info(path.partition("/")[0]).type is FileType.NotFound:
+            return _sentence("bucket", store.prefix, "")
+        filesystem.get_file_info(FileSelector(f"{path}/{_PROBE}", allow_not_found=True))
+    except UnableToOpenStore as error:
+        return str(error)
+    except (ArrowException, OSError) as error:
+        failure = store_failure(store.prefix, error)
+        return failure.detail if failure else f"{store.place} cannot be listed: {error}"
+    return ""
 
 
 def kind_of_error(text: str) -> str | None:
@@ -183,7 +207,7 @@ def _sentence(kind: str, location: str, text: str) -> str:
     bucket = location.partition("://")[2].partition("/")[0]
     is_named = bool(store.prefix.partition("://")[2] or store.endpoint)
     regions = _REGION.search(text)
-    own = re.search(r"AWS Error (\w+(?: \(HTTP status \d+\))?)", text)
+    own = re.search(r"HTTP status \d+", text) or re.search(r"AWS Error (\w+)", text)
     actual = regions[2] if regions else match[1] if (match := _EXPECTED.search(text)) else ""
     return _SENTENCES[kind].format(
         place=store.place if is_named else f"{_OWNERS[store.scheme]} (no store of ASSAY_STORES holds {location})",
@@ -196,5 +220,5 @@ def _sentence(kind: str, location: str, text: str) -> str:
         else "nobody without keys"
         if store.anonymous
         else "the machine's own keys",
-        code=own[1].lower().replace("_", " ") if own else "no answer",
+        code=own[own.lastindex or 0].replace("_", " ").lower().replace("http", "HTTP") if own else "no answer",
     )

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyarrow import ArrowException
@@ -26,6 +25,7 @@ from execution_engine.engines.files.footers import (
     spark_type_of,
 )
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
+from execution_engine.engines.files.stores import is_read_here, is_store
 from execution_engine.engines.gathering import (
     NOTHING,
     Keyed,
@@ -90,7 +90,8 @@ def pieces_of(listing: Listing, footers: FooterStatistics) -> Iterator[tuple[Pie
         rows = footers.groups[file.path]
         folders = {name.lower(): value for name, value in listing.folder_values(file).items()}
         groups = tuple(at for at, count in enumerate(rows) if count)
-        piece = Piece(path=file.path, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders)
+        place = listing.root.place(file.path)
+        piece = Piece(path=place, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders)
         yield piece, [rows[at] for at in groups]
 
 
@@ -120,7 +121,7 @@ class TableRows:
     @cached_property
     def pieces(self) -> list[Piece]:
         """All row groups of all files."""
-        newest = self.listing.newest.path
+        newest = self.listing.root.place(self.listing.newest.path)
         pieces = [piece for piece, _ in pieces_of(self.listing, self.footers)]
         return [replace(piece, footer=self.listing.footer) if piece.path == newest else piece for piece in pieces]
 
@@ -134,8 +135,7 @@ def report_without_spark(
     """The report of a whole table, as Spark would give it; None where anything asked for is Spark's to answer.
 
     By the footers of parquet files, and by their rows where the files have less than ``most_bytes``. What cannot be
-    listed or read is None too: the engine says what is wrong with it. So is what does not lie on this machine: a store
-    that hangs is left after a time by the engine alone.
+    listed or read is None too: the engine says what is wrong with it. Only what is wrong with a store is said here.
     """
     return _report(table, WHOLE, requests, most_bytes, is_small=False)
 
@@ -151,14 +151,20 @@ def _report(
     table: Table, part: Part, requests: Sequence[MeasurementRequest], most_bytes: int, *, is_small: bool
 ) -> ScanReport | None:
     started = monotonic()
-    if table.storage != "parquet" or urlsplit(table.location).scheme not in ("", "file"):
+    if table.storage != "parquet" or not is_read_here(table.location):
         return None
     try:
         listing = list_part(table, part)
         if not listing.files or listing.filtered or (is_small and listing.size >= most_bytes):
             return None
         answer = _measured(table, listing, requests, most_bytes)
-    except (UnableToListFiles, UnableToTell, ArrowException, OSError):
+    except UnableToListFiles as error:
+        if not is_store(table.location):
+            return None
+        failure = Measured(failure=error.failure)
+        measured = {item.key: failure for item in requests}
+        return ScanReport(measured=measured, spark_jobs=0, seconds=monotonic() - started, fingerprint=None)
+    except (UnableToTell, ArrowException, OSError):
         return None
     if answer is None:
         return None

@@ -14,6 +14,7 @@ from pyarrow.fs import FileInfo
 from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, list_part
 from execution_engine.engines.files.sound_footers import sound_footer
+from execution_engine.engines.files.stores import store_failure
 from execution_engine.engines.protocol import SMALL_BYTES, Measured, MeasurementRequest, Part, Table
 from execution_engine.metrics.definitions.profile import PROFILE, profiled, start_of
 from execution_engine.profiles.gather import gathered_profile
@@ -51,6 +52,8 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
                         batch = batch.append_column(name, values)
                 yield batch
         except (pa.ArrowException, OSError, ValueError) as error:
+            if failure := store_failure(listing.root.url(file.path), error):
+                raise UnableToListFiles(failure.detail, failure.reason) from error
             raise UnableToListFiles(f"{file.path} cannot be read: {table.redact_error(error)}") from error
         if read is not None:
             read(file)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,7 +39,8 @@ class Stored:
 class Piece:
     """Some row groups of one file, which had this size and time of writing when it was listed.
 
-    ``folders``: the values of the columns that the names of its folders hold; ``footer``: where it is read already.
+    ``path`` is one of this machine, or the URL of a file in a store. ``folders``: the values of the columns that the
+    names of its folders hold; ``footer``: where it is read already.
     """
 
     path: str
@@ -47,6 +49,11 @@ class Piece:
     mtime_ns: int
     folders: Mapping[str, str | None] = field(default_factory=dict)
     footer: pq.FileMetaData | None = None
+
+    @property
+    def is_in_store(self) -> bool:
+        """Whether it is read over the network."""
+        return "://" in self.path
 
 
 class UnableToReadPiece(Exception):
@@ -62,9 +69,10 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
     UnableToTell where a column is stored otherwise than in the newest file; UnableToReadPiece where the file cannot be
     read, or is not what was listed.
     """
-    _check(piece)
+    if not piece.is_in_store:
+        _check(piece)
     try:
-        with pa.OSFile(piece.path) as opened:
+        with open_piece(piece) as opened:
             metadata = piece.footer or sound_footer(pq.read_metadata(opened), opened.size())
             own = _own_names(metadata, columns)
             places = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
@@ -96,11 +104,13 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
             rows = min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(row_bytes, 1))))  # as many as are worth it
             largest = max((chunk.total_compressed_size for chunk in every), default=0)
             buffered = BUFFER if largest > MOST_BYTES else 0  # bytes of a column at once: all of a group is quicker
-            with pq.ParquetFile(
-                opened, metadata=metadata, read_dictionary=packed, pre_buffer=False, buffer_size=buffered
-            ) as parquet:
-                for batch in parquet.iter_batches(rows, piece.groups, list(own.values()), use_threads=False):
-                    yield RowBatch(rows=batch.num_rows, columns=_columns_of(batch, own, columns, piece.folders))
+            # of a store the ranges of one row group are fetched together, and let go before those of the next
+            at_once = [(group,) for group in piece.groups] if piece.is_in_store else [piece.groups]
+            options = {"pre_buffer": True} if piece.is_in_store else {"pre_buffer": False, "buffer_size": buffered}
+            with pq.ParquetFile(opened, metadata=metadata, read_dictionary=packed, **options) as parquet:
+                for numbers in at_once:
+                    for batch in parquet.iter_batches(rows, numbers, list(own.values()), use_threads=False):
+                        yield RowBatch(rows=batch.num_rows, columns=_columns_of(batch, own, columns, piece.folders))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnableToReadPiece("a file cannot be read") from error
     _check(piece)
@@ -112,12 +122,33 @@ def empty_batch(columns: Mapping[str, Stored]) -> RowBatch:
     return RowBatch(rows=0, columns=_columns_of(nothing, {}, columns, {}))
 
 
+def open_piece(piece: Piece) -> pa.NativeFile:
+    """The file of a piece; raises what pyarrow does."""
+    if not piece.is_in_store:
+        return pa.OSFile(piece.path)
+    filesystem, path = _file_system(piece.path)
+    return filesystem.open_input_file(path)
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    from execution_engine.engines.files.stores import open_file_system  # tasks far from here, which lack it, open none
+
+    return open_file_system(url)
+
+
 def _check(piece: Piece) -> None:
     try:
-        status = os.stat(piece.path)
+        if piece.is_in_store:
+            filesystem, path = _file_system(piece.path)
+            info = filesystem.get_file_info(path)
+            # a listing may tell fractions of a second where the object itself does not
+            is_same = (info.size, (info.mtime_ns or 0) // 10**9) == (piece.size, piece.mtime_ns // 10**9)
+        else:
+            status = os.stat(piece.path)
+            is_same = (status.st_size, status.st_mtime_ns) == (piece.size, piece.mtime_ns)
     except OSError as error:
         raise UnableToReadPiece("a file cannot be read") from error
-    if (status.st_size, status.st_mtime_ns) != (piece.size, piece.mtime_ns):
+    if not is_same:
         raise UnableToReadPiece("a file was replaced while it was read")
 
 

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
-from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.engines.column_types import expressions
-from execution_engine.engines.files.footers import assertion_columns, read_columns
+from execution_engine.engines.files.footers import assertion_columns, read_columns, unreadable
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, read_footer
-from execution_engine.engines.protocol import Part, RowsRequest, Table, WrittenRows
+from execution_engine.engines.files.stores import is_read_here, is_store
+from execution_engine.engines.protocol import Part, RowsRequest, Table, WrittenRows, none_written
 from execution_engine.engines.row_files import Flags, RowsFile, bad_rows, broken_texts, refuse_columns
 from execution_engine.engines.row_rules import RowRule, row_rules
 from execution_engine.engines.spec_check import kinds_of
@@ -26,7 +26,7 @@ from .language import ColumnNode, Node, UnableToTell, compiled, names_in
 from .local_scan import stored_columns
 from .partials import keyless
 from .pruning import Bounds, outcomes
-from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, Stored, UnableToReadPiece, batches
+from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, Stored, UnableToReadPiece, batches, open_piece
 
 MOST_KEYED_ROWS = 50_000_000  # whose keys are held at once, in 400 MB
 MARKS = 1 << 22
@@ -35,14 +35,16 @@ _WHOLE_NUMBERS = {"INT32", "INT64"}
 
 def write_without_spark(table: Table, part: Part, request: RowsRequest) -> WrittenRows | None:
     """Write the rows of local parquet files; None where anything in it is Spark's to answer or to refuse."""
-    if table.storage != "parquet" or urlsplit(table.location).scheme not in ("", "file"):
+    if table.storage != "parquet" or not is_read_here(table.location):
         return None
     try:
         listing = list_part(table, part)
         if not listing.files or listing.filtered:
             return None
         return _write_rows(table, listing, request)
-    except (UnableToListFiles, UnableToTell, UnableToReadPiece, pa.ArrowException):
+    except UnableToListFiles as error:
+        return none_written(request.specs, error.failure) if is_store(table.location) else None
+    except (UnableToTell, UnableToReadPiece, pa.ArrowException):
         return None
 
 
@@ -140,11 +142,19 @@ class _Marking:
     def _pieces(self) -> Iterator[Piece]:
         for file in self.listing.files:
             footer = self.listing.footer if file is self.listing.newest else None
-            footer = footer or read_footer(self.listing.root.filesystem, file)
+            try:
+                footer = footer or read_footer(self.listing.root.filesystem, file)
+            except (pa.ArrowException, OSError) as error:
+                raise unreadable(self.listing.root, file, error) from error
             folders = {name.lower(): value for name, value in self.listing.folder_values(file).items()}
             groups = tuple(at for at in range(footer.num_row_groups) if footer.row_group(at).num_rows)
             yield Piece(
-                path=file.path, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders, footer=footer
+                path=self.listing.root.place(file.path),
+                groups=groups,
+                size=file.size,
+                mtime_ns=file.mtime_ns,
+                folders=folders,
+                footer=footer,
             )
 
     def _keys_of_groups(
@@ -221,16 +231,15 @@ class _Marking:
         row_bytes = metadata.total_byte_size / max(metadata.num_rows, 1)
         size = min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(row_bytes, 1))))
         start = 0
-        with pq.ParquetFile(piece.path, metadata=piece.footer, pre_buffer=False) as parquet:
-            for batch in parquet.iter_batches(size, [group], use_threads=False):
-                own = [flag[start : start + batch.num_rows] for flag in flags]
-                start += batch.num_rows
-                if not with_good:
-                    chosen = np.flatnonzero(np.logical_or.reduce(own))
-                    if not len(chosen):
-                        continue
-                    batch, own = batch.take(pa.array(chosen)), [flag[chosen] for flag in own]
-                yield self._fit_columns(batch, piece), own
+        for batch in _batches_of_group(piece, group, size):
+            own = [flag[start : start + batch.num_rows] for flag in flags]
+            start += batch.num_rows
+            if not with_good:
+                chosen = np.flatnonzero(np.logical_or.reduce(own))
+                if not len(chosen):
+                    continue
+                batch, own = batch.take(pa.array(chosen)), [flag[chosen] for flag in own]
+            yield self._fit_columns(batch, piece), own
 
     def _fit_columns(self, batch: pa.RecordBatch, piece: Piece) -> pa.Table:
         """The rows in the columns of the newest file: one that their file has not is null."""
@@ -245,6 +254,17 @@ class _Marking:
             else:
                 columns.append(pa.nulls(batch.num_rows, column.type))
         return pa.table(columns, schema=self.schema)
+
+
+def _batches_of_group(piece: Piece, group: int, size: int) -> Iterator[pa.RecordBatch]:
+    try:
+        with (
+            open_piece(piece) as opened,
+            pq.ParquetFile(opened, metadata=piece.footer, pre_buffer=piece.is_in_store) as parquet,
+        ):
+            yield from parquet.iter_batches(size, [group], use_threads=False)
+    except OSError as error:
+        raise UnableToReadPiece("a file cannot be read") from error
 
 
 def _repeated_in(parts: Sequence[Hashes]) -> Hashes:

@@ -3,8 +3,8 @@
 Who reads a value is a rule of three steps:
 
 1. The footers, where they tell it.
-2. The kernels, where they know it and the rows are whole parquet files of this machine; of small files all that is
-   asked or nothing, as Spark gathers it all in one job.
+2. The kernels, where they know it and the rows are whole parquet files of this machine or of a store; of small files
+   all that is asked or nothing, as Spark gathers it all in one job.
 3. Spark's SQL.
 """
 
@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 import execution_engine.engines.native
 from execution_engine.engines.files import sound_footers
 from execution_engine.engines.files.footers import footer_values
+from execution_engine.engines.files.stores import is_store
 from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
 from execution_engine.engines.native.local_scan import pieces_of, stored_columns
 from execution_engine.engines.native.measure import (
@@ -50,6 +51,7 @@ from execution_engine.metrics.keys import bits
 from execution_engine.metrics.states import hll
 from execution_engine.read_by import FallbackKind, Left
 
+from .copies import runs_here
 from .failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from .sources import SparkSource
 
@@ -68,8 +70,9 @@ def why_not_here(source: SparkSource) -> Left | None:
     """Why a source as a whole is Spark's to read; None where the kernels may."""
     if source.listing is None or source.footers is None:
         return Left(kind=FallbackKind.TABLE, why="it is no set of whole parquet files whose footers are read")
-    if source.listing.root.prefix != "file://":
-        return Left(kind=FallbackKind.TABLE, why="it does not lie in files of this machine")
+    root = source.listing.root
+    if not root.is_local and not (is_store(root.url(root.path)) and runs_here(source.session)):
+        return Left(kind=FallbackKind.TABLE, why="it does not lie where the tasks of this Spark read files themselves")
     return None if source.rows else Left(kind=FallbackKind.TABLE, why="it has no rows")
 
 

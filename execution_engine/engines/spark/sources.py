@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
@@ -43,6 +43,7 @@ from execution_engine.metrics.expressions import Expressions
 from execution_engine.outcome import Reason
 from execution_engine.read_by import Left
 
+from .copies import copy_of, needs_copy
 from .failures import SPARK_ERRORS, is_connect
 
 # The columns of files that are not parquet: what their headers and values tell, and what the catalog declares.
@@ -293,20 +294,30 @@ def open_beside(source: SparkSource, table: Table) -> SparkSource:
 
 
 def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> SparkSource:
-    stored = columns_in(session, table, listing) | dict.fromkeys(listing.folder_columns, "string")
+    is_copied = needs_copy(session, listing)
+
+    @cache
+    def copied() -> Listing:
+        return copy_of(table, listing) if is_copied else listing
+
+    seen = listing if table.storage == "parquet" else copied()
+    stored = columns_in(session, table, seen) | dict.fromkeys(listing.folder_columns, "string")
     keys = part.keys if listing.filtered else None
     condition = _part_condition(table, stored, keys) if keys is not None else None
     small = listing.size < SMALL_BYTES
-    files = Files(
-        urls=tuple(listing.urls),
-        stored=tuple(stored.items()),
-        base=listing.root.url(listing.root.path) if listing.folder_columns else None,
-        storage=table.storage,
-        options=reading_options(table),
-    )
     tells = table.storage == "parquet" and not listing.filtered
 
+    def files_of(listing: Listing) -> Files:
+        return Files(
+            urls=tuple(listing.urls),
+            stored=tuple(stored.items()),
+            base=listing.root.url(listing.root.path) if listing.folder_columns else None,
+            storage=table.storage,
+            options=reading_options(table),
+        )
+
     def open_() -> DataFrame:
+        files = files_of(copied())
         frame = files.open(session, files.urls)
         if condition is not None:
             frame = frame.where(condition)
@@ -323,7 +334,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         if table.storage != "json" or all(name.lower() in names for name in table.columns):
             return columns_by_name(listing, stored)
         reader = session.read.options(**{**reading_options(table), "mode": "PERMISSIVE"})
-        return columns_by_name(listing, dict(read_as(reader, "json", listing.urls).dtypes))
+        return columns_by_name(listing, dict(read_as(reader, "json", seen.urls).dtypes))
 
     return SparkSource(
         session=session,
@@ -333,7 +344,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         small=small,
         fingerprint=listing.fingerprint,
         footers=footer_statistics(listing) if tells else None,
-        files=files if tells else None,
+        files=files_of(listing) if tells and not is_copied else None,
         listing=listing if tells else None,
         places=places,
     )

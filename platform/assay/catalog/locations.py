@@ -137,7 +137,7 @@ def _find(place: LocationClaim, location: str, rules: LocationRules) -> Readable
     if "://" in location and re.search(r"[?#]|^[^/]*:[^/]*@", rest):
         raise UnableToUseLocation(
             "the URL of a folder may hold no password and nothing after ? or #: "
-            "set what the store needs, as AWS_ENDPOINT_URL, where the workers run"
+            "name the store in ASSAY_STORES, where the workers run"
         )
     path = unquote(rest) if "://" in location else rest
     if ".." in path.split("/"):

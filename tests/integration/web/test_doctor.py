@@ -1,8 +1,10 @@
 """What the doctor finds in sick set-ups, and how each is mended."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -14,12 +16,14 @@ from alerting.models import Notice
 from assay import clock
 from assay.celery import app
 from assay.config import config
-from assay.models import Beat
+from assay.models import Beat, Replica
 from assay.scheduler.beat import beat
+from assay.stores import stores_as_json
 from execution_engine.models import Scan
 from tests.e2e.set_ups import default_database
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
 from tests.integration.alerting.receivers import mail_server
+from tests.integration.engines.stored import store
 from tests.servers import MariaDB, Redis
 from web import doctor
 from web.doctor import disk_finding, examine, skew_finding, well
@@ -34,6 +38,29 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     yield use
     config.cache_clear()
+
+
+def test_each_object_store_is_tried(use: Any) -> None:
+    assert doctor.stores() == well("stores", "none is named")
+    with store():
+        assert doctor.stores() == well("stores", "s3://lake")
+        (lake,) = config().object_stores
+        use(stores=stores_as_json([replace(lake, prefix="s3://sea/fish"), replace(lake, secret_key="env:GONE")]))
+        assert doctor.stores().found == (
+            f"the store s3://sea/fish at {lake.endpoint} has no bucket sea: correct the location, or the endpoint in "
+            f"ASSAY_STORES; the store s3://lake at {lake.endpoint} takes its secret_key from GONE, which is not set: "
+            "set it where the workers and this command run"
+        )
+
+
+@pytest.mark.django_db
+def test_a_store_that_is_away_is_asked_for_one_replica_alone(use: Any) -> None:
+    for name in "abc":
+        Replica.objects.filter(dataset=DatasetFactory.create(name=name)).update(location=f"s3://lake/{name}")
+    use(stores='[{"prefix": "s3://lake", "endpoint": "http://127.0.0.1:9", "anonymous": true}]')
+    started = monotonic()
+    assert "s3://lake/c" in doctor.replicas().found
+    assert monotonic() - started < 3
 
 
 @pytest.mark.django_db

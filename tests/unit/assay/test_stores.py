@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.config import Config, UnableToReadSettings, config
-from assay.stores import Store, UnableToReadSecret, parse_stores, store_of, stores_as_json, variables_of
+from assay.stores import Store, UnableToReadSecret, environment_of, parse_stores, store_of, stores_as_json
 
 MINIO = {"prefix": "s3://lake", "endpoint": "http://minio:9000", "access_key": "env:KEY", "secret_key": "env:SECRET"}
 
@@ -76,9 +76,9 @@ def test_a_secret_is_read_where_its_reference_says(tmp_path: Path, monkeypatch: 
         store.secret("secret_key")
 
 
-def test_a_process_sees_the_variables_of_its_stores_alone() -> None:
-    there = {"KEY": "", "SECRET": "", "AWS_PROFILE": "", "HOME": "", "ASSAY_SECRET_KEY": ""}
+def test_another_process_sees_what_its_stores_refer_to_alone() -> None:
+    here = {"KEY": "k", "SECRET": "s", "AWS_PROFILE": "p", "HOME": "/nowhere", "ASSAY_SECRET_KEY": "x"}
     minio, amazon = parse_stores(json.dumps([MINIO, {"prefix": "s3://else"}]))
-    assert variables_of([minio], there) == {"KEY", "SECRET"}
-    assert variables_of([minio, amazon], there) == {"KEY", "SECRET", "AWS_PROFILE"}
-    assert variables_of([], there) == set()
+    assert environment_of([minio], here) == {"KEY": "k", "SECRET": "s", "ASSAY_STORES": stores_as_json([minio])}
+    assert environment_of([minio, amazon], here).keys() == {"KEY", "SECRET", "AWS_PROFILE", "ASSAY_STORES"}
+    assert environment_of([], here) == {}

@@ -279,7 +279,7 @@ def test_a_check_that_passes_says_nothing_and_does_not_hold_for_others() -> None
 
 COULD_NOT_LOOK = (
     *(Reason.TIMEOUT, Reason.OUT_OF_MEMORY, Reason.CRASHED, Reason.UNREADABLE, Reason.NO_PARTITION_COLUMN),
-    *(Reason.ENGINE_UNREACHABLE, Reason.LEASE_LOST),
+    *(Reason.ENGINE_UNREACHABLE, Reason.STORE_UNREACHABLE, Reason.LEASE_LOST),
 )
 
 
