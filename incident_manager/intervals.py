@@ -13,11 +13,11 @@ START = attrgetter("start")
 
 def union(windows: Iterable[Window]) -> Intervals:
     """The instants in any of the windows."""
-    ordered = iter(sorted(windows, key=START))
-    if (first := next(ordered, None)) is None:
-        return ()
-    merged, end = [], first.end
-    for window in ordered:
+    ordered = sorted(windows, key=START)
+    if len(ordered) < 2:
+        return tuple(ordered)
+    first, end, merged = ordered[0], ordered[0].end, list[Window]()
+    for window in ordered[1:]:
         if window.start > end:
             merged.append(_up_to(first, end))
             first, end = window, window.end

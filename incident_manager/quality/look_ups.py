@@ -8,7 +8,7 @@ from functools import cached_property
 from uuid import UUID, uuid4
 
 from assay.catalog.selectors import home
-from assay.database.statements import rows_of
+from assay.database.statements import insert, rows_of
 from assay.models import Dataset
 from assay.time.windows import Window
 from incident_manager.intervals import union
@@ -104,7 +104,7 @@ def look_ups(
         for answer in answers
     ]
     if record and len(rows) == 1:  # one INSERT, without the transaction that several need
-        rows[0].save(force_insert=True)
+        insert(rows[0])
     elif record:
         LookUp.objects.bulk_create(rows)
     return answers

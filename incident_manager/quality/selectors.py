@@ -8,9 +8,22 @@ from functools import lru_cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import BooleanField, Case, ExpressionWrapper, F, Field, Q, QuerySet, TextField, Value, When
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    Case,
+    CharField,
+    ExpressionWrapper,
+    F,
+    Field,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models import Window as Over
-from django.db.models.functions import Lag, Lead
+from django.db.models.functions import FirstValue, Lead
 
 from alerting.models import Standing
 from alerting.state import State, WaiverKind
@@ -204,7 +217,6 @@ def with_sources(facts_by_id: Mapping[int, Facts], metrics: Iterable[Dataset], f
     return facts_with_sources
 
 
-NOT_PASSING = tuple(state for state in State if state is not State.PASS)  # "= PASS" has SQLite read what passes of all
 AT_ONCE = 1000  # tests whose standings one statement reads: databases bound how many values a statement has
 
 
@@ -252,24 +264,22 @@ def _not_passing(tests: Sequence[int], window: Window, now: datetime) -> QuerySe
 
 
 @_prepared
-def _edges(tests: Sequence[int], window: Window, _: datetime) -> QuerySet[Any, Any]:
-    """The first and the last windows of those that pass without a gap."""
+def _passing(tests: Sequence[int], window: Window, _: datetime) -> QuerySet[Any, Any]:
+    """Where each test passes: of what passes without a gap one row, with its end and where the next begins, if any.
+
+    Each row has the start of the first too.
+    """
     window_frame: dict[str, Any] = {"partition_by": [F("data_test")], "order_by": [F("window_end")]}
-    passing = Standing.objects.filter(_overlapping(window), data_test__in=tests).exclude(state__in=NOT_PASSING)
-    edges = (
+    passing = Standing.objects.filter(_overlapping(window), data_test__in=tests).exclude(~Q(state=State.PASS))
+    ends = (
         passing.annotate(
-            ends_before=Over(Lag("window_end"), **window_frame), starts_after=Over(Lead("window_start"), **window_frame)
+            first_start=Over(FirstValue("window_start"), **window_frame),
+            next_start=Over(Lead("window_start"), **window_frame),
         )
-        .annotate(is_last=Case(When(starts_after=F("window_end"), then=Value(0)), default=Value(1)), **plain_instants())
-        .filter(
-            Q(ends_before=None)
-            | Q(starts_after=None)
-            | ~Q(ends_before=F("window_start"))
-            | ~Q(starts_after=F("window_end"))
-        )
+        .filter(Q(next_start=None) | ~Q(next_start=F("window_end")))
         .order_by("data_test", "window_end")
     )
-    return edges.values_list("data_test_id", "start", "end", "is_last")
+    return ends.values_list("data_test_id", "first_start", "window_end", "next_start")
 
 
 @_prepared
@@ -284,19 +294,19 @@ def _unstanding(tests: Sequence[int], window: Window, _: datetime) -> QuerySet[A
 
 
 @_prepared
-def _unfollowed(datasets: Sequence[int], window: Window, _: datetime) -> QuerySet[Any, Any]:
-    """Completions whose tests were not asked for yet."""
-    rows = DataChange.objects.filter(
+def _new_data(datasets: Sequence[int], window: Window, now: datetime) -> QuerySet[Any, Any]:
+    """What is new: completions whose tests were not asked for yet, by dataset; what has to be judged anew, by test.
+
+    The triggered runs are those of any test: they are few.
+    """
+    completions = DataChange.objects.filter(
         _overlapping(window), dataset__in=datasets, kind=ChangeKind.COMPLETED, followed_at__isnull=True
     )
-    return rows.values_list("dataset_id", "datacenter", "window_start", "window_end")
-
-
-@_prepared
-def _triggered(_: Sequence[int], window: Window, now: datetime) -> QuerySet[Any, Any]:
-    """The triggered runs of any test that are due and not judged: they are few."""
-    rows = Run.objects.filter(_overlapping(window), judged_at__isnull=True, reason=RunReason.TRIGGER, due_at__lte=now)
-    return rows.values_list("data_test_id", "window_start", "window_end")
+    runs = Run.objects.filter(_overlapping(window), judged_at__isnull=True, reason=RunReason.TRIGGER, due_at__lte=now)
+    nothing, nowhere = Value(None, output_field=BigIntegerField()), Value("", output_field=CharField())
+    return completions.values_list("dataset_id", "datacenter", nothing, "window_start", "window_end").union(
+        runs.values_list(nothing, nowhere, "data_test_id", "window_start", "window_end"), all=True
+    )
 
 
 def window_facts(dataset: Dataset, window: Window, *, now: datetime) -> Facts:
@@ -409,11 +419,9 @@ def _standings(
     for start in range(0, len(ids), AT_ONCE):
         batch, begun = ids[start : start + AT_ONCE], None
         checks += checks_of(tests, _not_passing(batch, window, now))
-        for test, begins, ends, is_last in _edges(batch, window, now):
-            begun = begun or begins
-            if is_last:
-                windows_by_test[test].append(Window(start=instant_of(begun), end=instant_of(ends)))
-                begun = None
+        for test, first_start, end, next_start in _passing(batch, window, now):
+            windows_by_test[test].append(Window(start=begun or first_start, end=end))
+            begun = next_start
     return checks, _united(windows_by_test)
 
 
@@ -455,14 +463,11 @@ def _renewed(
     if not ids:
         return {}
     windows_by_test: dict[int, list[Window]] = defaultdict(list)
-    for dataset, datacenter, start, end in _unfollowed(tests, window, now):
-        place = None if datacenter == homes[dataset] else datacenter
-        for test in partition_tests[dataset]:
-            if test.datacenter == place:
-                windows_by_test[test.id].append(Window(start=start, end=end))
-    for test_id, start, end in _triggered((), window, now):
-        if test_id in ids:
-            windows_by_test[test_id].append(Window(start=start, end=end))
+    for dataset, datacenter, test_id, start, end in _new_data(tests, window, now):
+        place = None if datacenter == homes.get(dataset) else datacenter
+        renewed = [test.id for test in partition_tests.get(dataset, ()) if test.datacenter == place]
+        for id_ in renewed if test_id is None else ids & {test_id}:
+            windows_by_test[id_].append(Window(start=start, end=end))
     return {
         test: union(part for new in windows for part in clip(held.get(test, ()), new))
         for test, windows in windows_by_test.items()

@@ -19,7 +19,7 @@ from alerting.alerts.texts import badness, result_of
 from alerting.models import Standing
 from alerting.state import BROKEN, TROUBLED, State
 from alerting.titles import headline
-from assay.database.statements import PreparedRows
+from assay.database.statements import PreparedRows, PreparedValues
 from assay.models import Dataset, DataTest, Scope
 from assay.time.windows import keys_of
 from execution_engine.runs.shown_results import Veil
@@ -123,8 +123,7 @@ def with_why(places: Sequence[PlaceAnswer], etas: Mapping[int, datetime | None],
     unclear = [place for place in places if place.reason]
     standings = _standings(unclear) if unclear else []
     unjudged = {place.dataset.pk for place in unclear if place.use is Use.NOT_YET}
-    live = DataTest.objects.filter(dataset__in=unjudged, retired_at=None, next_due_at__isnull=False)
-    due = list(live.values_list("dataset", "next_due_at", "next_window_start")) if unjudged else []
+    due = list(_due(connection.vendor, len(unjudged)).values(*unjudged)) if unjudged else []
     veil = Veil(now)
 
     def why(place: PlaceAnswer) -> str:
@@ -136,9 +135,7 @@ def with_why(places: Sequence[PlaceAnswer], etas: Mapping[int, datetime | None],
         rows = [row for row in own if (row.state in BROKEN) is is_broken and row.window.overlaps(window)]
         looked_at = (row.next_check_at or (row.due_at if row.state == State.PENDING else None) for row in rows)
         instants = [at for at in looked_at if at] or [
-            at
-            for pk, at, start in due
-            if at and start and pk == place.dataset.pk and window.start <= start < window.end
+            at for pk, at, start in due if start and pk == place.dataset.pk and window.start <= start < window.end
         ]
         is_first = all(row.state == State.PENDING for row in rows)
         eta = etas.get(place.incident_id or 0)
@@ -150,6 +147,14 @@ def with_why(places: Sequence[PlaceAnswer], etas: Mapping[int, datetime | None],
         return (", " if back else "; ").join(filter(None, [text, change]))
 
     return [replace(place, why=why(place)) for place in places]
+
+
+@lru_cache(maxsize=64)
+def _due(vendor: str, datasets: int) -> PreparedValues:
+    """Of so many datasets when each test runs next, and on which window."""
+    ids = range(-datasets, 0)
+    live = DataTest.objects.filter(dataset__in=ids, retired_at=None, next_due_at__isnull=False)
+    return PreparedValues(live.values_list("dataset", "next_due_at", "next_window_start"), *ids)
 
 
 def _standings(places: Sequence[PlaceAnswer]) -> list[Standing]:

@@ -1,12 +1,13 @@
-"""Many rows in few statements: rows written by the thousand, and query sets that are compiled once."""
+"""Many rows in few statements: rows written by the thousand, and statements that are compiled once."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from django.db import connection
-from django.db.models import Model, QuerySet
+from django.db.models import Field, Model, QuerySet
 
 T = TypeVar("T")
 
@@ -54,12 +55,12 @@ class PreparedValues:
         self._compiler = rows.query.get_compiler(connection=connection)
         self._sql, parameters = self._compiler.as_sql()
         self._converters = self._compiler.get_converters([column for column, _, _ in self._compiler.select])
-        number = {_written(place): at for at, place in enumerate(places)}
+        number = {place: at for at, place in enumerate(_written(places))}
         self._parameters = [(number.get(value), value) for value in parameters]
 
     def values(self, *values: Any) -> Iterable[Sequence[Any]]:
         """The rows, as the query set would give them with these values in its places."""
-        written = [_written(value) for value in values]
+        written = _written(values)
         with connection.cursor() as cursor:
             cursor.execute(self._sql, [value if at is None else written[at] for at, value in self._parameters])
             rows: Iterable[Sequence[Any]] = cursor.fetchall()
@@ -104,9 +105,27 @@ class PreparedRows(Generic[M]):
 
 def rows_of(model: type[M], keys: Collection[int], related: tuple[str, ...] = ()) -> list[M]:
     """The rows with these primary keys, and what they refer to: ``related`` as in ``select_related``."""
+    if not keys:
+        return []
     rows = model._default_manager.filter(pk__in=keys)
-    return list(rows.select_related(*related) if related else rows) if keys else []
+    return list(rows.select_related(*related) if related else rows)
 
 
-def _written(value: Any) -> Any:
-    return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
+def _written(values: Sequence[Any]) -> list[Any]:
+    write = connection.ops.adapt_datetimefield_value
+    return [write(value) if isinstance(value, datetime) else value for value in values]
+
+
+def insert(row: Model) -> None:
+    """Write a new row, by a statement that is compiled once; the row is not given its key."""
+    statement, fields = _insertion(type(row), connection.vendor)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields])
+
+
+@lru_cache
+def _insertion(model: type[Model], vendor: str) -> "tuple[str, Sequence[Field[Any, Any]]]":
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    columns = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
+    places = ", ".join(["%s"] * len(fields))
+    return f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({columns}) VALUES ({places})", fields

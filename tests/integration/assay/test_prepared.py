@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -9,8 +10,9 @@ from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
 from alerting.models import Standing
-from assay.database.statements import PreparedRows, PreparedValues, rows_of
+from assay.database.statements import PreparedRows, PreparedValues, insert, rows_of
 from assay.models import Dataset
+from incident_manager.models import LookUp
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, StandingFactory, day
 
 pytestmark = pytest.mark.django_db
@@ -58,3 +60,12 @@ def test_whole_rows_are_those_of_the_query_set_with_their_related_ones_or_none_i
         assert [row.waiver for row in rows] == [None, None]
     assert (len(statements), names) == (1, [row.data_test.dataset.full_name for row in made])
     assert columns(rows) == columns(list(Standing.objects.order_by("window_start")))
+
+
+def test_a_row_that_is_inserted_is_what_saving_it_writes() -> None:
+    window = {"window_start": NOW, "window_end": NOW + HOUR}
+    row = LookUp(query=uuid4(), dataset=DatasetFactory.create(), at=NOW, failed=True, incidents=[7], **window)
+    insert(row)
+    row.save()
+    inserted, saved = columns(list(LookUp.objects.order_by("pk")))
+    assert inserted | {"id": saved["id"]} == saved
