@@ -328,15 +328,14 @@ def _own_facts(datasets: Collection[Dataset], window: Window, *, now: datetime) 
         row = dict(zip(TESTED, values, strict=True))
         rows[row["dataset_id"]].append(row)
     calendars = {dataset.pk: calendar_of(dataset, now) for dataset in datasets}
+    homes = {dataset.pk: _home_of(dataset) for dataset in datasets}
+    partitionings = {dataset.pk: dataset.partitioning for dataset in datasets}
     tests = {
-        dataset.pk: [
-            live_test(row, _home_of(dataset), **_judging(row, dataset.partitioning)) for row in rows[dataset.pk]
-        ]
-        for dataset in datasets
+        id_: [live_test(row, homes[id_], **_judging(row, partitionings[id_])) for row in own]
+        for id_, own in rows.items()
     }
     by_id = {test.id: test for own in tests.values() for test in own}
     checks, held = _standings(by_id, window, now)
-    homes = {dataset.pk: _home_of(dataset) for dataset in datasets}
     renewed = _renewed(tests, homes, held, window, now)
     held = {test: subtract(windows, renewed.get(test, ())) for test, windows in held.items()}
     by_dataset = of_each_dataset(checks, tests)
@@ -377,6 +376,9 @@ def _home_of(dataset: Dataset) -> str:
     return next((replica.datacenter for replica in dataset.replicas.all()), "")
 
 
+_partition_at = lru_cache(maxsize=10_000)(Partitioning.at)  # the tests of a dataset often begin together
+
+
 def _judging(row: Mapping[str, Any], partitioning: Partitioning | None) -> dict[str, datetime]:
     """From where on a test judges partitions, and from where on it holds them to their columns.
 
@@ -384,9 +386,9 @@ def _judging(row: Mapping[str, Any], partitioning: Partitioning | None) -> dict[
     """
     if partitioning is None:
         return {}
-    limits = {"judges_from": partitioning.at(row["created_at"]).start} if is_of_each_partition(row) else {}
+    limits = {"judges_from": _partition_at(partitioning, row["created_at"]).start} if is_of_each_partition(row) else {}
     if declared_at := row["judges_from"]:
-        begun = partitioning.at(declared_at)
+        begun = _partition_at(partitioning, declared_at)
         declared_from = begun.start if begun.start == declared_at else begun.end
         limits |= {"undeclared_to": begun.start, "declared_from": declared_from}
     return limits
