@@ -16,6 +16,7 @@ from execution_engine.metrics.expressions import path_of
 from .functions import IN_CONDITIONS, IN_QUERIES, check_functions, check_growth, check_patterns
 from .joins import check_joins, check_names_of_ctes, check_places, check_reads, name_of, places_of
 from .nodes import EXPRESSION, PLAIN, QUERY, SESSION_WORDS, check_names, check_nodes
+from .postgresql import write_postgresql
 from .refusal import MAX_CONDITION, MAX_QUERY, Refusal, UnableToAllow
 from .sql_tree import TWO_WAYS, MariaDB, Plain, Rule, judge, parse_one, read_again, write
 
@@ -207,14 +208,19 @@ class Condition:
         columns = self.tree.find_all(exp.Column, bfs=False)
         return tuple(dict.fromkeys(tuple(part.name for part in column.parts) for column in columns))
 
-    def into(self, dialect: str) -> str:
-        """The same for another database, by sqlglot's name of its dialect; UnableToAllow where it has no such thing."""
+    def into(self, dialect: str, types: Mapping[str, str | None] | None = None) -> str:
+        """The same for another database, by sqlglot's name of its dialect; UnableToAllow where it has no such thing.
+
+        ``types``: of the table's columns by their names, as the database names them.
+        """
         tree = self.tree.copy()
         for name in tree.find_all(exp.Identifier):
             name.set("quoted", name.args.get("quoted") or name.name.lower() in SESSION_WORDS)
         plain = tree.sql(dialect=Plain, comments=False)
         try:
             spark_tree = sqlglot.parse_one(plain, dialect="spark")
+            if dialect == "postgres":
+                return write_postgresql(spark_tree, types or {})
             judge(spark_tree, (_check_indexes,), plain)
             return spark_tree.sql(
                 dialect=_DIALECTS.get(dialect, dialect), comments=False, unsupported_level=ErrorLevel.RAISE

@@ -276,20 +276,25 @@ class SqlSource:
     def quote(self) -> Callable[[str], str]:
         """Writes a column that an assertion names as an identifier of the dialect; fields of structs are not known."""
         to = self.connection.dialect.identifier_preparer  # without its own doubling of %, which the compiler does
-        return lambda column: ".".join(
-            f"{to.initial_quote}{name.replace(to.escape_quote, to.escape_to_quote)}{to.final_quote}"
-            for name in path_of(column)
-        )
+        names = {name.lower(): name for name in self.types} | {name: name for name in self.types}
+
+        def quote(column: str) -> str:
+            path = (names.get(name, names.get(name.lower(), name)) for name in path_of(column))
+            texts = (name.replace(to.escape_quote, to.escape_to_quote) for name in path)
+            return ".".join(f"{to.initial_quote}{text}{to.final_quote}" for text in texts)
+
+        return quote
 
     @property
     def write(self) -> Expressions:
         """Writes SQL over a row."""
         dialect = self.connection.dialect
+        name = _SQLGLOT.get(dialect.name, dialect.name)
         return Expressions(
             quote=self.quote,
             is_nan=lambda quoted: f"{quoted} = 'NaN'",
-            type_of=lambda name: self.floats.get(name.lower()),
-            translate=lambda condition: read_condition(condition).into(_SQLGLOT.get(dialect.name, dialect.name)),
+            type_of=lambda column: self.floats.get(column.lower()),
+            translate=lambda condition: read_condition(condition).into(name, self.types),
             text=lambda text: str(literal(text).compile(dialect=dialect, compile_kwargs={"literal_binds": True})),
         )
 
