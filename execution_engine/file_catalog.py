@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from assay.catalog.profile import PARQUET
 from assay.time.windows import Granularity, parse_key
 from execution_engine.engines.files.footers import assertion_columns, read_columns, spark_type_of
 from execution_engine.engines.files.listing import (
@@ -103,7 +104,7 @@ def partition_of(column: str, keys: Sequence[str]) -> dict[str, str] | None:
 
 def _described(place: Path, folder: Path, base: Path, fields: dict[str, Any], datacenter: str) -> TableEntry | None:
     storage = kind_of_folder(str(place))
-    if refusal := refusal_of(str(place)):
+    if refusal := refusal_of(str(place), storage or ""):
         raise OSError(refusal)
     if storage is None:
         return None
@@ -116,7 +117,7 @@ def _described(place: Path, folder: Path, base: Path, fields: dict[str, Any], da
         with listing.root.filesystem.open_input_stream(listing.newest.path) as file:
             doubles_quotes = DOUBLED_QUOTE in file.read(MOST_BYTES)
     partition, newest, notes = _partition(table, listing)
-    if storage == "parquet":
+    if storage in PARQUET:
         columns = {name: type_ for name, type_ in assertion_columns(read_columns(newest)).items() if "." not in name}
     else:  # without those in the names of folders
         schema = next(batches_of(table, newest)).schema
@@ -146,7 +147,7 @@ def _word(name: str) -> str:
 
 def _partition(table: Table, listing: Listing) -> tuple[dict[str, str] | None, Listing, list[str]]:
     """How the table is cut, the files of its newest partition or the newest file, and why it is not cut."""
-    folders = listing.folder_columns
+    folders = listing.partition_columns
     note = "no folders such as day=2026-01-31 name partitions, so it is tested as a whole"
     if len(folders) > 1:
         note = f"{' and '.join(folders)} are folders in folders, which are no partitions here"
@@ -156,7 +157,7 @@ def _partition(table: Table, listing: Listing) -> tuple[dict[str, str] | None, L
         if keys and (partition := partition_of(folders[0], keys)):
             return partition, list_part(cut, Part(keys=(max(keys),))), []
         note = f"folders of {folders[0]} name no time, so it is tested as a whole"
-    return None, Listing(root=listing.root, files=(listing.newest,)), [note]
+    return None, replace(listing, files=(listing.newest,)), [note]
 
 
 def _unique_column(place: Path, table: Table, listing: Listing) -> str | None:

@@ -157,7 +157,7 @@ def windows_of_files(options: dict[str, Any]) -> Iterator[FileWindow]:
             if (rows := _read(table, replace(whole, files=(file,)))) is not None:
                 yield _dated(file.base_name, rows)
         return
-    partitioned = replace(table, partition_column=whole.folder_columns[0] if whole.folder_columns else None)
+    partitioned = replace(table, partition_column=whole.partition_columns[0] if whole.partition_columns else None)
     keys = list_partitions(partitioned) if not by else None
     if keys:
         for key in _tracked(in_time_order(keys, str), quiet=quiet):

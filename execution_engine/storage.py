@@ -190,6 +190,10 @@ def stored_window(dataset: Dataset, replica: Replica, window: Window) -> StoredW
         listing = list_part(table, part_of(dataset, window, engine_of(replica), table))
     except (UnableToListFiles, UnableToUseLocation) as error:
         return StoredWindow(unreadable=str(error))
+    if listing.snapshot:
+        return StoredWindow(
+            unreadable=f"it is of the storage {table.storage}, whose log says which rows of files count"
+        )
     if listing.filtered:
         return StoredWindow(unreadable="its files hold other windows too: its partitions have no folders of their own")
     if not listing.files:

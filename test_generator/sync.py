@@ -137,7 +137,7 @@ def refused_folders(profile: CatalogProfile) -> Iterator[tuple[str, str, str]]:
     """
     for dataset in profile.datasets:
         for replica in dataset.replicas:
-            if replica.storage in FILES and (reason := refusal_of(replica.location)):
+            if replica.storage in FILES and (reason := refusal_of(replica.location, replica.storage)):
                 yield f"{dataset.full_name} in {replica.datacenter}", reason, dataset.place
 
 

@@ -10,6 +10,7 @@ import structlog
 
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.place_limits import PlacedDataset
+from assay.catalog.profile import PARQUET
 from assay.catalog.selectors import by_names, home, sensitive_columns
 from assay.catalog.selectors import replica as replica_of
 from assay.catalog.services import limited_datasets
@@ -352,7 +353,7 @@ def count_unpartitioned(
         return _report_of([], Measured(value=0.0))
     # one job that groups by the key costs least, but footers of parquet, and databases, count key by key
     by_key = table.storage == "sql" or (
-        table.storage == "parquet" and engine.fingerprints_by_key(table, Part(keys=tuple(strays))) is not None
+        table.storage in PARQUET and engine.fingerprints_by_key(table, Part(keys=tuple(strays))) is not None
     )
     if by_key:
         single, others = strays[:MOST_COUNTED], tuple(strays[MOST_COUNTED:])

@@ -50,7 +50,9 @@ _SIMPLE = {
 
 
 def read_columns(listing: Listing) -> dict[str, str]:
-    """The newest file's columns and their Spark types; columns of a type that Spark cannot read are left out."""
+    """The newest file's columns, or a snapshot's, with Spark's types; those that Spark cannot read are left out."""
+    if listing.snapshot:
+        return {name: type_ for name, type_ in _read_types(listing.schema, frozenset()).items() if type_ != NANOSECONDS}
     try:
         int96 = _int96(listing.footer.schema)
         doubled = next((name for name, count in Counter(listing.schema.names).items() if count > 1), None)
@@ -135,7 +137,7 @@ class FooterBounds:
 class FooterStatistics:
     """The rows, and the columns of which every row group of every file tells.
 
-    ``groups``: of each file, by its path, the rows of each of its row groups.
+    ``groups``: of each file, by its path, the rows of each of its row groups, where footers were read for all else.
     """
 
     rows: int
@@ -180,6 +182,8 @@ def footer_statistics(listing: Listing, names: Collection[str] | None = None) ->
 
     ``names``: of these columns alone, in lower case; None for all.
     """
+    if listing.snapshot and (logged := logged_statistics(listing, names)):
+        return logged
     if len(listing.files) > MOST_FOOTERS:
         return None
     footers = []
@@ -187,7 +191,7 @@ def footer_statistics(listing: Listing, names: Collection[str] | None = None) ->
         try:
             metadata = listing.footer if file is listing.newest else read_footer(listing.root.filesystem, file)
             groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-            paths = (metadata.schema.column(at).path for at in range(metadata.num_columns))
+            paths = () if listing.snapshot else (metadata.schema.column(at).path for at in range(metadata.num_columns))
             places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
             columns = {
                 name: bounds
@@ -198,8 +202,38 @@ def footer_statistics(listing: Listing, names: Collection[str] | None = None) ->
         except (pa.ArrowException, OSError) as error:
             raise unreadable(listing.root, file, error) from error
         rows = tuple(group.num_rows for group in groups)
-        footers.append(FooterStatistics(rows=metadata.num_rows, columns=columns, groups={file.path: rows}))
+        living = metadata.num_rows - len(listing.deleted_in(file))
+        footers.append(FooterStatistics(rows=living, columns=columns, groups={file.path: rows}))
     return merged_footers(footers)
+
+
+def group_rows(root: Root, file: FileInfo) -> tuple[int, ...]:
+    """The rows of each row group of a parquet file; raises UnableToListFiles."""
+    try:
+        metadata = read_footer(root.filesystem, file)
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(root, file, error) from error
+    return tuple(metadata.row_group(at).num_rows for at in range(metadata.num_row_groups))
+
+
+def logged_statistics(listing: Listing, names: Collection[str] | None = None) -> FooterStatistics | None:
+    """What a snapshot's log tells of its files, of which none is opened; None where it does not tell their rows."""
+    assert listing.snapshot is not None
+    merged = []
+    for listed in listing.files:
+        file, deleted = listing.snapshot.files[listed.path], len(listing.deleted_in(listed))
+        if file.rows is None:
+            return None
+        columns = {
+            written(name).lower(): FooterBounds(
+                count=file.rows - nulls, least=file.least.get(name), greatest=file.greatest.get(name)
+            )
+            for name, nulls in file.nulls.items()
+            if not deleted  # else there are fewer nulls, and perhaps no row has the bounds
+            if names is None or written(name).lower() in names
+        }
+        merged.append(FooterStatistics(rows=file.rows - deleted, columns=columns))
+    return merged_footers(merged)
 
 
 def merged_footers(footers: Sequence[FooterStatistics]) -> FooterStatistics:
@@ -262,6 +296,9 @@ def columns_of_files(listing: Listing, storage: str) -> tuple[SeenColumns, ...]:
 
     Where files hold several partitions, it is the newest alone: nothing says in which file a partition's rows are.
     """
+    if listing.snapshot:
+        columns = {field.name: _named(field.type) for field in listing.schema}
+        return (SeenColumns(place=listing.snapshot.label, columns=columns),)
     newest = sorted(listing.files, key=lambda file: file.mtime_ns, reverse=True)
     seen = []
     for file in newest[: 1 if listing.filtered else MOST_FOOTERS]:

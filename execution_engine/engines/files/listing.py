@@ -2,11 +2,12 @@
 
 import os
 import re
+import struct
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2s
 from urllib.parse import quote, unquote
 
@@ -15,21 +16,23 @@ import pyarrow.parquet as pq
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
-from assay.catalog.profile import FILES
+from assay.catalog.profile import FILES, LOGGED
 from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.outcome import Failure, Reason
 
+from . import delta, iceberg
+from .snapshot import NO_POSITIONS, Positions, Snapshot, UnableToReadSnapshot, key_of
 from .sound_footers import sound_footer
 from .stores import UnableToOpenStore, open_file_system, store_failure
 
 # Folders whose files alone are not a table's rows: known by the logs that Delta, Iceberg and Hudi keep beside them.
 
-_LOGS = {"_delta_log": "a Delta", ".hoodie": "a Hudi", "metadata": "an Iceberg"}  # the folder that each keeps
-_ICEBERG_LOG = ".metadata.json"
+_LOGS = {"_delta_log": "delta", ".hoodie": "hudi", "metadata": "iceberg"}  # the folder that each keeps
+_NAMES = {"delta": "a Delta", "iceberg": "an Iceberg", "hudi": "a Hudi"}
 
 
-def table_format(filesystem: FileSystem, path: str) -> str | None:
-    """``a Delta``, ``an Iceberg`` or ``a Hudi`` where the path is such a table or lies directly in one, else None."""
+def table_format(filesystem: FileSystem, path: str) -> tuple[str, str] | None:
+    """``delta``, ``iceberg`` or ``hudi``, and its folder, where the path is such a table or lies directly in one."""
     above = path.rpartition("/")[0]
     folders = [f"{folder}/{log}" for folder in (path, above) if folder for log in _LOGS]
     for info in filesystem.get_file_info(folders):
@@ -37,21 +40,31 @@ def table_format(filesystem: FileSystem, path: str) -> str | None:
         if info.type is FileType.Directory and (
             info.base_name != "metadata"
             or any(
-                entry.base_name.endswith(_ICEBERG_LOG) for entry in filesystem.get_file_info(FileSelector(info.path))
+                iceberg.METADATA.fullmatch(entry.base_name)
+                for entry in filesystem.get_file_info(FileSelector(info.path))
             )
         ):
-            return _LOGS[info.base_name]
+            return _LOGS[info.base_name], info.path.rpartition("/")[0]
     return None
 
 
-def how_to_read(format_: str, location: str) -> str:
+def _how_to_read(format_: str, location: str, *, is_inside: bool) -> str:
     """What to tell whoever gave such a folder as a folder of files."""
+    if format_ == "hudi":
+        mend = "register it in a Spark catalog, and write storage: table with its name there as the location"
+    elif is_inside:
+        mend = f"name the folder above, with storage: {format_}"
+    else:
+        mend = f"write storage: {format_}"
+    what = "lies in" if is_inside else "is"
     return (
-        f"{location} is {format_} table: its files alone are not its rows, as its log says which of them count; "
-        "register it in a Spark catalog, and write storage: table with its name there as the location"
+        f"{location} {what} {_NAMES[format_]} table: its files alone are not its rows, as its log says which of them "
+        f"count; {mend}"
     )
 
 
+# what readers raise of a log that is not as it should be: it is JSON, Avro and parquet that others have written
+DAMAGES = (ArrowException, ValueError, KeyError, TypeError, IndexError, EOFError, struct.error)
 _KINDS = tuple(
     (kind, re.compile(rf"\.({endings})(\.(gz|bz2|zst|snappy|lz4|deflate))?$"))
     for kind, endings in (("parquet", "parquet|parq"), ("orc", "orc"), ("csv", "csv|tsv"), ("json", "jsonl?|ndjson"))
@@ -91,11 +104,15 @@ class Root:
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """The files of one part, in the order of their paths. ``filtered``: the partition is a column inside the files."""
+    """The files of one part, in the order of their paths. ``filtered``: the partition is a column inside the files.
+
+    ``snapshot``: of which table they are the live files, where a log says that; all else is what files themselves say.
+    """
 
     root: Root
     files: tuple[FileInfo, ...]
     filtered: bool = False
+    snapshot: Snapshot | None = None
 
     @cached_property
     def size(self) -> int:
@@ -119,24 +136,48 @@ class Listing:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Of the newest, a parquet file."""
-        return self.footer.schema.to_arrow_schema()
+        """Of the snapshot, else of the newest, a parquet file."""
+        return self.snapshot.schema if self.snapshot else self.footer.schema.to_arrow_schema()
 
     @property
     def folder_columns(self) -> tuple[str, ...]:
-        """The columns that the folders' names hold: ``datestr`` of ``datestr=2013-01-01/``."""
+        """The columns that the folders' names hold, beside those inside: ``datestr`` of ``datestr=2013-01-01/``."""
+        if self.snapshot:
+            return ()
         return tuple(self.folder_values(self.files[0])) if self.files else ()
 
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The columns of which each file holds one value: those of folders' names, or what a snapshot is cut by."""
+        if not self.snapshot:
+            return self.folder_columns
+        return tuple(name for name in self.schema.names if self.files and self.snapshot.is_partitioned_by(name))
+
     def folder_values(self, file: FileInfo) -> dict[str, str | None]:
-        """The values of the columns that the folders of one file name."""
+        """The values of the columns that the folders of one file name, or that its snapshot says of all of its rows."""
+        if self.snapshot:
+            return dict(self.snapshot.files[file.path].values)
         inside = file.path[len(self.root.path) :].split("/")[:-1]
         pairs = (name.split("=", 1) for name in inside if "=" in name)
         return {unquote(name): None if key == HIVE_NULL else unquote(key) for name, key in pairs}
 
+    def deleted_in(self, file: FileInfo) -> Positions:
+        """The positions of the rows of a file of a snapshot that do not count; raises UnableToListFiles."""
+        try:
+            return self.snapshot.files[file.path].deleted if self.snapshot else NO_POSITIONS
+        except (UnableToReadSnapshot, OSError, *DAMAGES) as error:
+            raise UnableToListFiles(
+                f"which rows of {self.root.url(file.path)} are deleted is not known: {error}"
+            ) from error
+
     @property
     def fingerprint(self) -> str:
-        """Paths, sizes and modification times in one hash."""
-        lines = (f"{file.path[len(self.root.path) :]}\0{file.size}\0{file.mtime_ns}" for file in self.files)
+        """Paths, sizes and modification times in one hash; of a snapshot the deleted rows and the columns too."""
+        if self.snapshot and self.files:
+            live = [self.snapshot.files[file.path] for file in self.files]
+            lines = [str(self.snapshot.schema), *(f"{file.path}\0{file.size}\0{file.deletes}" for file in live)]
+        else:
+            lines = [f"{file.path[len(self.root.path) :]}\0{file.size}\0{file.mtime_ns}" for file in self.files]
         return blake2s("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
@@ -158,6 +199,8 @@ def open_root(location: str) -> Root:
 
 def kind_of(name: str) -> str | None:
     """The storage that a file's name tells, packed or not; None where it tells none."""
+    if iceberg.METADATA.fullmatch(name.rpartition("/")[2]):
+        return "iceberg"
     return next((kind for kind, pattern in _KINDS if pattern.search(name.lower())), None)
 
 
@@ -167,30 +210,38 @@ def kind_of_folder(location: str) -> str | None:
         return kind
     try:
         root = open_root(location)
+        if (found := table_format(root.filesystem, root.path)) and found[1] == root.path and found[0] in LOGGED:
+            return found[0]
         names = [file.base_name for file in _files_below(root, root.path)]
     except (UnableToListFiles, ArrowException, OSError):
         return None
     return next((kind for name in names if (kind := kind_of(name))), None)
 
 
-def refusal_of(location: str) -> str | None:
-    """Why a folder of this machine is not read as files; None where it is, or cannot be seen from here."""
-    if "://" in location or location.startswith("env:"):
+def refusal_of(location: str, storage: str) -> str | None:
+    """Why a folder of this machine is not read so; None where it is, or cannot be seen from here."""
+    if "://" in location or location.startswith("env:") or storage in LOGGED:
         return None
     try:
-        root = open_root(location)
-        format_ = table_format(root.filesystem, root.path)
+        return _refusal_in(open_root(location), location)
     except (UnableToListFiles, ArrowException, OSError):
         return None
-    return how_to_read(format_, location) if format_ else None
+
+
+def _refusal_in(root: Root, location: str) -> str | None:
+    if not (found := table_format(root.filesystem, root.path)):
+        return None
+    return _how_to_read(found[0], location, is_inside=found[1] != root.path)
 
 
 def list_part(table: Table, part: Part) -> Listing:
     """The files that hold the part; a partition that is not there has none."""
+    if table.storage in LOGGED:
+        return _list_live(table, part)
     root = root_of(table)
     try:
-        if format_ := table_format(root.filesystem, root.path):
-            raise UnableToListFiles(f"{table.name}: {how_to_read(format_, table.location)}")
+        if refusal := _refusal_in(root, table.location):
+            raise UnableToListFiles(f"{table.name}: {refusal}")
         if part.keys is None:
             listing = Listing(root=root, files=_files_below(root, root.path))
         else:
@@ -208,6 +259,56 @@ def unable_to_list(table: Table, error: Exception) -> UnableToListFiles:
         return UnableToListFiles(f"{table.name}: {failure.detail}", failure.reason)
     detail = f"{table.name}: {table.place} cannot be listed: {table.redact_error(error)}"
     return UnableToListFiles(detail, failure.reason if failure else Reason.UNREADABLE)
+
+
+def _list_live(table: Table, part: Part) -> Listing:
+    """The live files of a part."""
+    snapshot = read_snapshot(table)
+    if part.keys is None:
+        live, is_filtered = list(snapshot.files.values()), False
+    elif table.partition_column is None:
+        raise _no_partition_key(table)
+    else:
+        live, is_filtered = snapshot.files_with(table.partition_column, part.keys)
+    files = (FileInfo(file.path, FileType.File, mtime_ns=file.written_ns, size=file.size) for file in live)
+    in_order = tuple(sorted(files, key=lambda file: file.path))
+    listing = Listing(root=root_of(table), files=in_order, filtered=is_filtered, snapshot=snapshot)
+    _refuse_links(table, listing)
+    return listing
+
+
+def read_snapshot(table: Table) -> Snapshot:
+    """The snapshot that the options name, or the newest, of a table that a log describes; raises UnableToListFiles."""
+    root, wanted = root_of(table), table.options.get("snapshot")
+    try:
+        if wanted is not None and not wanted.isdecimal():
+            raise UnableToReadSnapshot(f"the option snapshot is {wanted!r}: write a number, as the table's log has it")
+        if table.storage == "delta":
+            stamp = delta.read_log(root.filesystem, root.path).stamp
+        elif iceberg.METADATA.fullmatch(root.path.rpartition("/")[2]):
+            stamp = root.path
+        else:
+            stamp = iceberg.metadata_file(root.filesystem, root.path)
+        return _snapshot_at(table.storage, table.location, stamp, None if wanted is None else int(wanted))
+    except UnableToReadSnapshot as error:
+        raise UnableToListFiles(f"{table.name}: {table.place} cannot be read: {error}") from error
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and root.prefix == "file://":
+            detail = f"it is no table of {table.storage.title()}: its log, or a part of it, is not there"
+            raise UnableToListFiles(f"{table.name}: {table.place} cannot be read: {detail}") from error
+        raise unable_to_list(table, error) from error
+    except DAMAGES as error:
+        detail = f"the log of {table.place} is damaged: {table.redact_error(error)}"
+        raise UnableToListFiles(f"{table.name}: {detail}") from error
+
+
+@lru_cache(maxsize=16)  # a scan asks several times, and a log is not short
+def _snapshot_at(storage: str, location: str, stamp: str, wanted: int | None) -> Snapshot:
+    """``stamp`` changes with each commit."""
+    root = open_root(location)
+    if storage == "delta":
+        return delta.read_snapshot(root.filesystem, root.path, wanted)
+    return iceberg.read_snapshot(root.filesystem, stamp, wanted)
 
 
 def root_of(table: Table) -> Root:
@@ -232,7 +333,7 @@ def _refuse_links(table: Table, listing: Listing) -> None:
     links = (file.path for file in listing.files if os.path.islink(file.path))
     for path in (*folders, *links):
         real, inside = os.path.realpath(path), path[len(listing.root.path) :].lstrip("/")
-        if inside and real != f"{root.rstrip('/')}/{inside}" and _lies_in(real, (root,)):
+        if not listing.snapshot and inside and real != f"{root.rstrip('/')}/{inside}" and _lies_in(real, (root,)):
             raise UnableToListFiles(
                 f"{table.name}: a link among its files, {inside:.200}, leads into its own folder: remove it, or rows "
                 "would count twice"
@@ -266,9 +367,9 @@ def read_fingerprints(table: Table, parts: Sequence[Part]) -> tuple[str | None, 
         files_by_key = None
     if files_by_key is None:
         return tuple(read_fingerprint(table, part) for part in parts)
-    root, files = files_by_key
+    listing, files = files_by_key
     own = ([file for key in sorted(set(part.keys or ())) for file in files.get(key, ())] for part in parts)
-    return tuple(Listing(root=root, files=tuple(part_files)).fingerprint for part_files in own)
+    return tuple(replace(listing, files=tuple(part_files)).fingerprint for part_files in own)
 
 
 def read_written_at(table: Table, part: Part) -> datetime | None:
@@ -284,8 +385,13 @@ def read_written_at(table: Table, part: Part) -> datetime | None:
 
 def list_partitions(table: Table) -> tuple[str, ...] | None:
     """The keys in the names of the folders, ``HIVE_NULL`` among them; None where no folder names a partition."""
+    column = table.partition_column or ""
+    if table.storage in LOGGED:
+        snapshot = read_snapshot(table)
+        keys = {key_of(file, column.lower()) for file in snapshot.files.values() if column.lower() in file.keys}
+        return tuple(sorted(keys)) if keys and snapshot.is_partitioned_by(column) else None
     root = root_of(table)
-    start = _start(table.partition_column or "")
+    start = _start(column)
     try:
         names = [] if table_format(root.filesystem, root.path) else _names(root)
         if names and not any(name.startswith(start) for name in names):  # they may lie below folders of another key
@@ -304,22 +410,28 @@ def read_fingerprints_by_key(table: Table, part: Part) -> dict[str, str] | None:
         return None  # a scan says what is wrong
     if files_by_key is None:
         return None
-    root, files = files_by_key
-    return {key: Listing(root=root, files=tuple(key_files)).fingerprint for key, key_files in sorted(files.items())}
+    listing, files = files_by_key
+    return {key: replace(listing, files=tuple(key_files)).fingerprint for key, key_files in sorted(files.items())}
 
 
-def _files_by_key(table: Table, part: Part) -> tuple[Root, dict[str, list[FileInfo]]] | None:
-    """The root, and the files of each partition that is there; None where files lie outside the partitions' folders."""
+def _files_by_key(table: Table, part: Part) -> tuple[Listing, dict[str, list[FileInfo]]] | None:
+    """All files, and those of each partition that is there; None where files lie outside the partitions' folders."""
     if table.storage not in FILES or table.partition_column is None:
         return None
     listing = list_part(table, part)
     start, files = _start(table.partition_column), defaultdict(list)
+    if listing.snapshot:
+        if not listing.snapshot.is_partitioned_by(table.partition_column):
+            return None
+        for file in listing.files:
+            files[key_of(listing.snapshot.files[file.path], table.partition_column.lower())].append(file)
+        return listing, files
     for file in listing.files:
         folder, _, inside = file.path[len(listing.root.path) + 1 :].partition("/")
         if listing.filtered or not inside or not folder.startswith(start):
             return None
         files[unquote(folder[len(start) :])].append(file)
-    return listing.root, files
+    return listing, files
 
 
 class ListedFiles:
@@ -341,10 +453,14 @@ def newest_file(table: Table) -> FileInfo | None:
     return None
 
 
+def _no_partition_key(table: Table) -> UnableToListFiles:
+    return UnableToListFiles(f"{table.name} has no partition key; add one to it", Reason.NO_PARTITION_COLUMN)
+
+
 def _list_keys(root: Root, table: Table, keys: Sequence[str]) -> Listing:
     column = table.partition_column
     if column is None:
-        raise UnableToListFiles(f"{table.name} has no partition key; add one to it", Reason.NO_PARTITION_COLUMN)
+        raise _no_partition_key(table)
     start = _start(column)
     distinct = dict.fromkeys(keys)
     usual = [f"{root.path}/{start}{escape_key(key)}" for key in distinct]

@@ -12,14 +12,18 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import ArrowException
+from pyarrow.fs import FileInfo
 
+from assay.catalog.profile import PARQUET
 from execution_engine.engines.column_types import expressions
 from execution_engine.engines.files.footers import (
+    MOST_FOOTERS,
     FooterStatistics,
     assertion_columns,
     columns_told,
     footer_statistics,
     footer_values,
+    group_rows,
     is_full,
     read_columns,
     spark_type_of,
@@ -56,7 +60,7 @@ from execution_engine.read_by import Left, ReadBy, together
 from . import key_metrics, key_tasks, measure
 from .key_tasks import Take
 from .language import UnableToTell
-from .reading import Piece, Stored
+from .reading import WHOLE_FILE, Piece, Stored
 from .task import Program, TaskResult, glean
 from .values import family_of
 
@@ -84,15 +88,37 @@ def _plain_columns(schema: pa.Schema, columns: tuple[tuple[str, str], ...]) -> M
     }
 
 
+LARGE = 64 * 1024 * 1024  # bytes of a file of a snapshot whose row groups tasks should share
+
+
 def pieces_of(listing: Listing, footers: FooterStatistics) -> Iterator[tuple[Piece, Sequence[int]]]:
-    """Each file with the row groups that have rows, and how many."""
+    """Each file with the row groups that have rows, and how many; small files of a snapshot whole, and not opened."""
     for file in listing.files:
-        rows = footers.groups[file.path]
-        folders = {name.lower(): value for name, value in listing.folder_values(file).items()}
-        groups = tuple(at for at, count in enumerate(rows) if count)
-        place = listing.root.place(file.path)
-        piece = Piece(path=place, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders)
-        yield piece, [rows[at] for at in groups]
+        rows = listing.snapshot.files[file.path].rows if listing.snapshot else None
+        if rows is not None and (file.size < LARGE or len(listing.files) > MOST_FOOTERS):
+            yield piece_of(listing, file, WHOLE_FILE), [rows]
+            continue
+        counts = footers.groups.get(file.path) or group_rows(listing.root, file)
+        groups = tuple(at for at, count in enumerate(counts) if count)
+        yield piece_of(listing, file, groups), [counts[at] for at in groups]
+
+
+def piece_of(listing: Listing, file: FileInfo, groups: tuple[int, ...]) -> Piece:
+    """Some row groups of one of the files."""
+    folders = {name.lower(): value for name, value in listing.folder_values(file).items()}
+    place = listing.root.place(file.path)
+    if listing.snapshot is None:
+        return Piece(path=place, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders)
+    deleted = listing.deleted_in(file)
+    return Piece(
+        path=place,
+        groups=groups,
+        size=file.size,
+        mtime_ns=file.mtime_ns,
+        folders=folders,
+        columns=listing.snapshot.columns,
+        deleted=deleted if len(deleted) else None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +147,10 @@ class TableRows:
     @cached_property
     def pieces(self) -> list[Piece]:
         """All row groups of all files."""
-        newest = self.listing.root.place(self.listing.newest.path)
         pieces = [piece for piece, _ in pieces_of(self.listing, self.footers)]
+        if self.listing.snapshot:
+            return pieces
+        newest = self.listing.root.place(self.listing.newest.path)
         return [replace(piece, footer=self.listing.footer) if piece.path == newest else piece for piece in pieces]
 
 
@@ -151,7 +179,7 @@ def _report(
     table: Table, part: Part, requests: Sequence[MeasurementRequest], most_bytes: int, *, is_small: bool
 ) -> ScanReport | None:
     started = monotonic()
-    if table.storage != "parquet" or not is_read_here(table.location):
+    if table.storage not in PARQUET or not is_read_here(table.location):
         return None
     try:
         listing = list_part(table, part)

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv, json, orc
 from pyarrow.fs import FileInfo
 
+from assay.catalog.profile import PARQUET
 from execution_engine.engines.files.footers import footer_statistics
 from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, list_part
 from execution_engine.engines.files.sound_footers import sound_footer
@@ -21,7 +22,10 @@ from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import TableProfile
 from execution_engine.profiles.stored import to_bytes
 
+from .language import UnableToTell
+from .local_scan import piece_of
 from .measure import MOST_ROWS
+from .reading import WHOLE_FILE, table_batches
 
 # The rows of files, batch by batch, as pyarrow reads them: for profiles, which need no Spark and no SQL.
 
@@ -42,16 +46,16 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
     Raises UnableToListFiles for a file that cannot be read, and for an option that Arrow has no word for.
     """
     for file in listing.files:
-        keys = listing.folder_values(file)
+        keys = {} if listing.snapshot else listing.folder_values(file)
         try:
-            for batch in _batches_in(table, listing.root, file):
+            for batch in _batches_in(table, listing, file):
                 for name, key in keys.items():
                     if name not in batch.schema.names:
                         rows = batch.num_rows
                         values = pa.nulls(rows, pa.string()) if key is None else pa.repeat(key, rows)
                         batch = batch.append_column(name, values)
                 yield batch
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError, UnableToTell) as error:
             if failure := store_failure(listing.root.url(file.path), error):
                 raise UnableToListFiles(failure.detail, failure.reason) from error
             raise UnableToListFiles(f"{file.path} cannot be read: {table.redact_error(error)}") from error
@@ -59,7 +63,12 @@ def batches_of(table: Table, listing: Listing, read: Callable[[FileInfo], None] 
             read(file)
 
 
-def _batches_in(table: Table, root: Root, file: FileInfo) -> Batches:
+def _batches_in(table: Table, listing: Listing, file: FileInfo) -> Batches:
+    root = listing.root
+    if listing.snapshot:
+        yield _nothing(listing.schema)
+        yield from table_batches(piece_of(listing, file, WHOLE_FILE), listing.schema)
+        return
     match table.storage:
         case "parquet":
             with root.filesystem.open_input_file(file.path) as opened:
@@ -154,7 +163,7 @@ def profiles_told(table: Table, part: Part, requests: Sequence[MeasurementReques
         for item in requests
         if item.spec.name == PROFILE.name and item.spec.where is None and not item.spec.columns
     ]
-    if not profile_requests or table.storage != "parquet":
+    if not profile_requests or table.storage not in PARQUET:
         return MeasuredProfiles()
     try:
         listing = list_part(table, part)

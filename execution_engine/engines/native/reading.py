@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from execution_engine.engines.files.snapshot import ColumnNames, Positions
 from execution_engine.engines.files.sound_footers import sound_footer
 
 from .evaluation import RowBatch
@@ -35,12 +37,18 @@ class Stored:
     arrow: pa.DataType
 
 
+WHOLE_FILE = (-1,)  # all of its row groups, which were not looked up
+_FIELD_ID = b"PARQUET:field_id"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Piece:
     """Some row groups of one file, which had this size and time of writing when it was listed.
 
     ``path`` is one of this machine, or the URL of a file in a store. ``folders``: the values of the columns that the
-    names of its folders hold; ``footer``: where it is read already.
+    names of its folders hold; ``footer``: where it is read already. A file of a snapshot is never written twice:
+    ``columns`` says where it has the table's columns, which may be stored in narrower types, and ``deleted`` which rows
+    do not count, by their positions in the file.
     """
 
     path: str
@@ -49,6 +57,8 @@ class Piece:
     mtime_ns: int
     folders: Mapping[str, str | None] = field(default_factory=dict)
     footer: pq.FileMetaData | None = None
+    columns: ColumnNames | None = None
+    deleted: Positions | None = None
 
     @property
     def is_in_store(self) -> bool:
@@ -74,22 +84,13 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
     try:
         with open_piece(piece) as opened:
             metadata = piece.footer or sound_footer(pq.read_metadata(opened), opened.size())
-            own = _own_names(metadata, columns)
+            own = _own_names(metadata, columns, piece)
+            numbers = _groups(piece, metadata)
             places = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
-            groups = [metadata.row_group(group) for group in piece.groups]
+            groups = [metadata.row_group(number) for number in numbers]
             chunks = {name: [group.column(places[name]) for group in groups] for name in own.values()}
             texts = [name for key, name in own.items() if columns[key].spark == "string"]
-            # a dictionary serves all of them, else Arrow would have to make one: of little it may, but one of a few
-            # long texts, of which each row has one, may be many gigabytes unpacked
-            packed = [
-                name
-                for name in texts
-                if all(
-                    chunk.has_dictionary_page
-                    and chunk.total_uncompressed_size <= max(SHORT, FEW_BYTES * chunk.num_values)
-                    for chunk in chunks[name]
-                )
-            ]
+            packed = _packed(chunks, texts)
             # texts and bytes that come without the dictionary which some of their pages have
             loose = [
                 name
@@ -97,7 +98,7 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
                 if columns[key].spark in ("string", "binary") and name not in packed
                 if any(chunk.has_dictionary_page for chunk in chunks[name])
             ]
-            longest = _longest(opened, metadata, piece.groups, loose)
+            longest = _longest(opened, metadata, numbers, loose)
             every = [chunk for column_chunks in chunks.values() for chunk in column_chunks]
             all_rows = max(sum(group.num_rows for group in groups), 1)
             row_bytes = sum(chunk.total_uncompressed_size for chunk in every) / all_rows + longest
@@ -105,21 +106,126 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
             largest = max((chunk.total_compressed_size for chunk in every), default=0)
             buffered = BUFFER if largest > MOST_BYTES else 0  # bytes of a column at once: all of a group is quicker
             # of a store the ranges of one row group are fetched together, and let go before those of the next
-            at_once = [(group,) for group in piece.groups] if piece.is_in_store else [piece.groups]
-            options = {"pre_buffer": True} if piece.is_in_store else {"pre_buffer": False, "buffer_size": buffered}
-            with pq.ParquetFile(opened, metadata=metadata, read_dictionary=packed, **options) as parquet:
-                for numbers in at_once:
-                    for batch in parquet.iter_batches(rows, numbers, list(own.values()), use_threads=False):
-                        yield RowBatch(rows=batch.num_rows, columns=_columns_of(batch, own, columns, piece.folders))
+            at_once = [(number,) for number in numbers] if piece.is_in_store else [numbers]
+            buffers = {"pre_buffer": True} if piece.is_in_store else {"pre_buffer": False, "buffer_size": buffered}
+            options = {"read_dictionary": packed, "coerce_int96_timestamp_unit": "us", **buffers}
+            with pq.ParquetFile(opened, metadata=metadata, **options) as parquet:
+                for share in at_once:
+                    every_row = parquet.iter_batches(rows, share, list(own.values()), use_threads=False)
+                    for batch, count in _living(every_row, piece, metadata, share):
+                        yield RowBatch(rows=count, columns=_columns_of(batch, count, own, columns, piece.folders))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnableToReadPiece("a file cannot be read") from error
     _check(piece)
 
 
+def _packed(chunks: Mapping[str, Sequence[Any]], texts: Sequence[str]) -> list[str]:
+    """The texts that a dictionary serves throughout, else Arrow would have to make one.
+
+    Of little it may; but one of a few long texts, of which each row has one, may be many gigabytes unpacked.
+    """
+    return [
+        name
+        for name in texts
+        if all(
+            chunk.has_dictionary_page and chunk.total_uncompressed_size <= max(SHORT, FEW_BYTES * chunk.num_values)
+            for chunk in chunks[name]
+        )
+    ]
+
+
 def empty_batch(columns: Mapping[str, Stored]) -> RowBatch:
     """Of no rows, to try on it what fits the types of the columns."""
     nothing = pa.RecordBatch.from_arrays([], [])
-    return RowBatch(rows=0, columns=_columns_of(nothing, {}, columns, {}))
+    return RowBatch(rows=0, columns=_columns_of(nothing, 0, {}, columns, {}))
+
+
+def table_batches(piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of a file of a snapshot in the columns of its table, with structs, lists and maps.
+
+    Raises UnableToTell for a column that the file has in another way, ArrowException and OSError.
+    """
+    assert piece.columns is not None
+    options = {"coerce_int96_timestamp_unit": "us", "pre_buffer": piece.is_in_store}
+    with open_piece(piece) as opened, pq.ParquetFile(opened, **options) as parquet:
+        metadata = sound_footer(parquet.metadata, piece.size)
+        if not _OLD_TIMES.isdisjoint(metadata.metadata or {}):
+            raise UnableToTell("a file has times of an old calendar")
+        fields = {field.name: field for field in parquet.schema_arrow}
+        own = names_in_file(parquet.schema_arrow, piece.columns)
+        for field in schema:
+            name = own.get(field.name.lower())
+            if name is not None and pa.types.is_nested(field.type) and _inner_ids(fields[name]) != _inner_ids(field):
+                raise UnableToTell(f"the fields inside of {field.name} were changed since a file was written")
+        numbers = _groups(piece, metadata)
+        every_row = parquet.iter_batches(ROWS, numbers, sorted(own.values()), use_threads=False)
+        for batch, count in _living(every_row, piece, metadata, numbers):
+            columns = []
+            for field in schema:
+                name = field.name.lower()
+                if name in piece.folders:
+                    columns.append(_constant(piece.folders[name], field.type, count))
+                elif name in own:
+                    columns.append(batch.column(own[name]).cast(field.type))
+                else:
+                    columns.append(pa.nulls(count, field.type))
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def names_in_file(schema: pa.Schema, columns: ColumnNames) -> dict[str, str]:
+    """The file's own names of the table's columns that it has, by these in lower case; raises UnableToTell."""
+    ids = {int(field.metadata[_FIELD_ID]): field.name for field in schema if _FIELD_ID in (field.metadata or {})}
+    if columns.ids and ids:
+        return {name: ids[id_] for name, id_ in columns.ids.items() if id_ in ids}
+    if columns.ids and not any(columns.names.values()):
+        raise UnableToTell("a file has no ids of its columns, and its table no names for them")
+    own = set(schema.names)
+    names = {name: [alias for alias in aliases if alias in own] for name, aliases in columns.names.items()}
+    return {name: aliases[0] for name, aliases in names.items() if aliases}
+
+
+def _inner_ids(field: pa.Field, place: str = "") -> dict[str, bytes]:
+    """The ids of the fields inside of a column, by their places; none where a writer gives none."""
+    type_ = field.type
+    inner = list(type_) if pa.types.is_struct(type_) else []
+    if pa.types.is_map(type_):
+        inner = [type_.key_field.with_name("key"), type_.item_field.with_name("value")]
+    elif pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        inner = [type_.value_field.with_name("element")]
+    ids = {}
+    for part in inner:
+        name = f"{place}.{part.name}"
+        if id_ := (part.metadata or {}).get(_FIELD_ID):
+            ids[name] = id_
+        ids |= _inner_ids(part, name)
+    return ids
+
+
+def _groups(piece: Piece, metadata: pq.FileMetaData) -> Sequence[int]:
+    return range(metadata.num_row_groups) if piece.groups == WHOLE_FILE else piece.groups
+
+
+def _living(
+    batches: Iterator[pa.RecordBatch], piece: Piece, metadata: pq.FileMetaData, numbers: Sequence[int]
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The rows that are not deleted, and how many they are."""
+    if piece.deleted is None:
+        yield from ((batch, batch.num_rows) for batch in batches)
+        return
+    lives = np.ones(metadata.num_rows, dtype=np.bool_)
+    lives[piece.deleted] = False
+    ends = np.cumsum([0, *(metadata.row_group(at).num_rows for at in range(metadata.num_row_groups))])
+    lives = np.concatenate([lives[ends[number] : ends[number + 1]] for number in numbers] or [lives[:0]])
+    start = 0
+    for batch in batches:
+        own = lives[start : start + batch.num_rows]
+        start += batch.num_rows
+        if count := int(own.sum()):
+            yield batch if count == len(own) else batch.filter(pa.array(own)), count
+
+
+def _constant(value: str | None, type_: pa.DataType, rows: int) -> pa.Array:
+    return pa.nulls(rows, type_) if value is None else pa.repeat(texts_of([value])[0], rows).cast(type_)
 
 
 def open_piece(piece: Piece) -> pa.NativeFile:
@@ -137,6 +243,8 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def _check(piece: Piece) -> None:
+    if piece.columns is not None:
+        return
     try:
         if piece.is_in_store:
             filesystem, path = _file_system(piece.path)
@@ -152,12 +260,21 @@ def _check(piece: Piece) -> None:
         raise UnableToReadPiece("a file was replaced while it was read")
 
 
-def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored]) -> dict[str, str]:
+def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored], piece: Piece) -> dict[str, str]:
     """The file's own names of the columns; UnableToTell where one is stored in another way than it should be."""
     names: dict[str, str] = {}
     schema, old = metadata.schema.to_arrow_schema(), not _OLD_TIMES.isdisjoint(metadata.metadata or {})
     leaves = map(metadata.schema.column, range(metadata.num_columns))
     int96 = {column.path for column in leaves if column.physical_type == "INT96"}
+    if piece.columns is not None:
+        own = names_in_file(schema, piece.columns)
+        names = {name: own[name] for name in columns if name in own and name not in piece.folders}
+        for name, own_name in names.items():
+            if not _widens(schema.field(own_name).type, columns[name].arrow, is_int96=own_name in int96):
+                raise UnableToTell(f"{name} has several types")
+            if old and columns[name].spark in _TEMPORAL:
+                raise UnableToTell(f"{name} is of an old calendar")
+        return names
     for at, name in enumerate(schema.names):
         column = columns.get(name.lower())
         if column is None:
@@ -170,6 +287,24 @@ def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored]) -> dict
             raise UnableToTell(f"{name} is of an old calendar")
         names[name.lower()] = name
     return names
+
+
+def _widens(own: pa.DataType, wide: pa.DataType, *, is_int96: bool) -> bool:
+    """Whether each value of a file's type is one of the table's type."""
+    types = pa.types
+    if own == wide:
+        return True
+    if types.is_timestamp(own) and types.is_timestamp(wide):
+        return is_int96 or (own.unit in ("us", "ms") and (own.tz is None) == (wide.tz is None))
+    if types.is_decimal(own) and types.is_decimal(wide):
+        return bool(own.scale == wide.scale and own.precision <= wide.precision)
+    pairs = (
+        (types.is_signed_integer, types.is_signed_integer),
+        (types.is_floating, types.is_floating),
+        (types.is_large_string, types.is_string),
+        (types.is_large_binary, types.is_binary),
+    )
+    return any(is_own(own) and is_wide(wide) for is_own, is_wide in pairs)
 
 
 def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> int:
@@ -190,17 +325,23 @@ def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[
 
 
 def _columns_of(
-    batch: pa.RecordBatch, own: Mapping[str, str], columns: Mapping[str, Stored], folders: Mapping[str, str | None]
+    batch: pa.RecordBatch,
+    rows: int,
+    own: Mapping[str, str],
+    columns: Mapping[str, Stored],
+    folders: Mapping[str, str | None],
 ) -> Callable[[str], Values]:
     def column(name: str) -> Values:
-        rows = batch.num_rows
-        if name in folders:
-            value = folders[name]
-            array = pa.nulls(rows, pa.string()) if value is None else pa.repeat(texts_of([value])[0], rows)
-            return values_of(array, "string")
         if name not in columns:
             raise UnableToTell(f"{name} is no plain column of the files")
         stored = columns[name]
-        return values_of(batch.column(own[name]) if name in own else pa.nulls(rows, stored.arrow), stored.spark)
+        if name in folders:
+            return values_of(_constant(folders[name], stored.arrow, rows), stored.spark)
+        if name not in own:
+            return values_of(pa.nulls(rows, stored.arrow), stored.spark)
+        array = batch.column(own[name])
+        if array.type != stored.arrow and not pa.types.is_dictionary(array.type):
+            array = array.cast(stored.arrow)
+        return values_of(array, stored.spark)
 
     return column

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from execution_engine.engines.files.snapshot import ColumnNames
+
 from . import grouped, key_tasks, language, partials, reading
 from .evaluation import RowBatch
 from .grouped import Binned, Gathering, Grouped, GroupsOfTask, counts_in
@@ -88,7 +90,9 @@ def classes_in(*modules: Any) -> dict[tuple[str, str], Any]:
     return {(type_.__module__, type_.__name__): type_ for type_ in every if type_.__module__ in names}
 
 
-_SENT = classes_in(language, partials, reading, grouped, key_tasks) | {(Program.__module__, Program.__name__): Program}
+_SENT = classes_in(language, partials, reading, grouped, key_tasks) | {
+    (class_.__module__, class_.__name__): class_ for class_ in (Program, ColumnNames)
+}
 
 
 class Unpickler(pickle.Unpickler):

@@ -21,7 +21,7 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 import execution_engine.engines.native
-from execution_engine.engines.files import sound_footers
+from execution_engine.engines.files import snapshot, sound_footers
 from execution_engine.engines.files.footers import footer_values
 from execution_engine.engines.files.stores import is_store
 from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
@@ -55,7 +55,7 @@ from .copies import runs_here
 from .failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from .sources import SparkSource
 
-for _module in (execution_engine.engines.native, sound_footers, hll, bits):
+for _module in (execution_engine.engines.native, snapshot, sound_footers, hll, bits):
     cloudpickle.register_pickle_by_value(_module)
 
 BLOB = "number bigint, blob binary"

@@ -16,6 +16,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from assay.catalog.profile import PARQUET
 from execution_engine.engines.column_types import (
     expressions,
     is_in,
@@ -45,6 +46,7 @@ from execution_engine.read_by import Left
 
 from .copies import copy_of, needs_copy
 from .failures import SPARK_ERRORS, is_connect
+from .live_rows import live_frame
 
 # The columns of files that are not parquet: what their headers and values tell, and what the catalog declares.
 
@@ -71,7 +73,7 @@ def columns_in(session: SparkSession, table: Table, listing: Listing) -> dict[st
     them once more. A column that is there and not declared is text in CSV, and as inferred in JSON; parquet and ORC
     tell their own.
     """
-    if table.storage == "parquet":
+    if table.storage in PARQUET:
         return read_columns(listing)
     options = reading_options(table)
     if table.storage == "csv" and options["header"].lower() != "true" and table.columns:
@@ -300,25 +302,19 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     def copied() -> Listing:
         return copy_of(table, listing) if is_copied else listing
 
-    seen = listing if table.storage == "parquet" else copied()
+    seen = listing if table.storage in PARQUET else copied()
     stored = columns_in(session, table, seen) | dict.fromkeys(listing.folder_columns, "string")
     keys = part.keys if listing.filtered else None
     condition = _part_condition(table, stored, keys) if keys is not None else None
     small = listing.size < SMALL_BYTES
-    tells = table.storage == "parquet" and not listing.filtered
-
-    def files_of(listing: Listing) -> Files:
-        return Files(
-            urls=tuple(listing.urls),
-            stored=tuple(stored.items()),
-            base=listing.root.url(listing.root.path) if listing.folder_columns else None,
-            storage=table.storage,
-            options=reading_options(table),
-        )
+    tells = table.storage in PARQUET and not listing.filtered
 
     def open_() -> DataFrame:
-        files = files_of(copied())
-        frame = files.open(session, files.urls)
+        if listing.snapshot:
+            frame = live_frame(session, listing, stored)
+        else:
+            files = _files_of(table, copied(), stored)
+            frame = files.open(session, files.urls)
         if condition is not None:
             frame = frame.where(condition)
         return frame.coalesce(1) if small else frame
@@ -328,7 +324,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
 
         A JSON file leaves out what is null, so what is missing in the newest is looked for in all of them.
         """
-        if table.storage in TELLING:
+        if listing.snapshot or table.storage in TELLING:
             return columns_of_files(listing, table.storage)
         names = {name.lower() for name in stored}
         if table.storage != "json" or all(name.lower() in names for name in table.columns):
@@ -344,16 +340,26 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         small=small,
         fingerprint=listing.fingerprint,
         footers=footer_statistics(listing) if tells else None,
-        files=files_of(listing) if tells and not is_copied else None,
+        files=_files_of(table, listing, stored) if tells and not is_copied and not listing.snapshot else None,
         listing=listing if tells else None,
         places=places,
     )
 
 
+def _files_of(table: Table, listing: Listing, stored: Mapping[str, str]) -> Files:
+    return Files(
+        urls=tuple(listing.urls),
+        stored=tuple(stored.items()),
+        base=listing.root.url(listing.root.path) if listing.folder_columns else None,
+        storage=table.storage,
+        options=reading_options(table),
+    )
+
+
 def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> SparkSource:
     """No rows, under the columns that a sibling partition has, else under the declared ones."""
-    sibling = newest_file(table)
-    like = Listing(root=listing.root, files=(sibling,)) if sibling else None
+    sibling = None if listing.snapshot else newest_file(table)
+    like = Listing(root=listing.root, files=(sibling,)) if sibling else listing if listing.snapshot else None
     stored = columns_in(session, table, like) if like else _declared(table)
     top = stored | ({table.partition_column: "string"} if table.partition_column else {})
     top = {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in top.items()}

@@ -13,7 +13,7 @@ from assay.time.windows import Granularity, Partitioning
 
 from .tiers import TIERS, CatchUp, Severity
 
-Storage = Literal["parquet", "orc", "csv", "json", "table", "sql"]
+Storage = Literal["parquet", "iceberg", "delta", "orc", "csv", "json", "table", "sql"]
 COMPUTED: Literal["computed"] = "computed"  # in place of a storage: of a business metric there is nothing to read
 GateOn = Literal["outcome", "incident"]
 UnknownPolicy = Literal["open", "closed"]
@@ -322,11 +322,15 @@ class CatalogProfile:
 
 # What a replica may be stored as, and the options that each storage takes.
 
-FILES = ("parquet", "orc", "csv", "json")  # folders of files, read through Spark
+LOGGED = ("iceberg", "delta")  # folders of which a log says what files, rows and columns count
+PARQUET = ("parquet", *LOGGED)  # whose files are parquet
+FILES = (*PARQUET, "orc", "csv", "json")  # folders of files
 
 _TEXTS = ("encoding", "lineSep", "multiLine", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale", "mode")
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "parquet": (),
+    "iceberg": ("snapshot",),
+    "delta": ("snapshot",),
     "orc": (),
     "csv": (
         *("header", "delimiter", "quote", "escape", "comment", "nullValue", "emptyValue", "nanValue"),

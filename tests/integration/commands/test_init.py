@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 
 from assay.catalog.yaml.provider import load
 from assay.command_line.cli import run as run_command
@@ -35,7 +36,9 @@ def lake(tmp_path: Path) -> Path:
         write(tmp_path / f"trips/day={day}/part-0.parquet", trip_id=[1, 2], fare=[1.5, 2.5], city_id=[1, 1])
     write(tmp_path / "cities/part-0.parquet", name=["Rome", "Oslo"])
     (tmp_path / "orders.csv").write_text('id,note\n1,"a ""b"""\n2,c\n')
-    (tmp_path / "delta/_delta_log").mkdir(parents=True)
+    (tmp_path / "hudi/.hoodie").mkdir(parents=True)
+    rows = pa.table({"day": ["2026-03-01", "2026-03-02"], "ride_id": [1, 2]})
+    write_deltalake(str(tmp_path / "rides"), rows, partition_by=["day"])
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/read.me").write_text("no table")
     return tmp_path
@@ -44,7 +47,7 @@ def lake(tmp_path: Path) -> Path:
 def test_each_table_of_a_folder_is_in_the_catalog_with_what_its_files_say(lake: Path, capsys: Capture) -> None:
     code, result = answer(capsys, "init", str(lake), "--owner", "ann@example.com")
     assert code == ExitCode.HELD, result
-    cities, orders, trips = load(lake / "catalog.yaml").datasets
+    cities, orders, rides, trips = load(lake / "catalog.yaml").datasets
     assert trips.partition is not None
     assert (trips.primary_key, trips.partition.column, trips.partition.first) == (("trip_id",), "day", "2026-03-01")
     assert {column.name: column.type for column in trips.columns} == {
@@ -55,7 +58,9 @@ def test_each_table_of_a_folder_is_in_the_catalog_with_what_its_files_say(lake: 
     assert (cities.partition, cities.primary_key, cities.owner) == (None, (), "ann@example.com")
     (replica,) = orders.replicas
     assert (orders.primary_key, replica.storage, replica.options) == (("id",), "csv", {"escape": '"'})
-    assert [line.partition(":")[0] for line in result["left_out"]] == ["delta", "notes"]
+    assert rides.partition is not None
+    assert (rides.replicas[0].storage, rides.primary_key, rides.partition.column) == ("delta", ("ride_id",), "day")
+    assert [line.partition(":")[0] for line in result["left_out"]] == ["hudi", "notes"]
 
 
 def test_a_catalog_that_is_there_is_not_written_anew(lake: Path, capsys: Capture) -> None:

@@ -1,4 +1,4 @@
-"""Folders of Delta, Iceberg and Hudi: their files alone are not their rows, so they are refused by name."""
+"""Folders of Delta, Iceberg and Hudi: their files alone are not their rows, so they are read by their logs, or not."""
 
 import json
 from pathlib import Path
@@ -20,6 +20,7 @@ LOGS = {
     "an Iceberg": "metadata/v1.metadata.json",
     "a Hudi": ".hoodie/hoodie.properties",
 }
+WAYS_OUT = {"a Delta": "with storage: delta", "an Iceberg": "with storage: iceberg", "a Hudi": "storage: table"}
 CHECKS = "checks:\n  - row_count() > 0\n"
 CATALOG = """
 datasets:
@@ -54,12 +55,27 @@ def verify(capsys: Capture, table: str) -> tuple[int, str]:
     return code, json.loads(capsys.readouterr().out)["constraints"][0]["message"]
 
 
-@pytest.mark.parametrize("table", ["orders", "orders/data", "orders/part-0.parquet"])
+@pytest.mark.parametrize("table", ["orders/data", "orders/part-0.parquet"])
 @pytest.mark.parametrize("format_", LOGS)
-def test_a_table_of_another_format_is_not_read_as_files_and_named(capsys: Capture, format_: str, table: str) -> None:
+def test_a_part_of_a_table_that_has_a_log_is_not_read_as_files_and_named(
+    capsys: Capture, format_: str, table: str
+) -> None:
     write_files("orders/data" if table == "orders/data" else "orders", LOGS[format_])
     code, message = verify(capsys, table)
-    assert (code, f"is {format_} table" in message, "storage: table" in message) == (ExitCode.UNABLE, True, True)
+    assert (code, f"lies in {format_} table" in message, WAYS_OUT[format_] in message) == (ExitCode.UNABLE, True, True)
+
+
+def test_a_table_of_hudi_is_refused_and_named(capsys: Capture) -> None:
+    write_files("orders", LOGS["a Hudi"])
+    code, message = verify(capsys, "orders")
+    assert (code, "is a Hudi table" in message, "storage: table" in message) == (ExitCode.UNABLE, True, True)
+
+
+@pytest.mark.parametrize(("format_", "reason"), [("a Delta", "has no metadata"), ("an Iceberg", "is damaged")])
+def test_a_log_that_is_damaged_is_said_to_be(capsys: Capture, format_: str, reason: str) -> None:
+    write_files("orders", LOGS[format_])
+    code, message = verify(capsys, "orders")
+    assert (code, reason in message) == (ExitCode.UNABLE, True), message
 
 
 def test_a_folder_called_metadata_makes_no_table_of_another_format(capsys: Capture) -> None:

@@ -14,9 +14,11 @@ def test_a_profile_knows_every_storage() -> None:
 
 
 def test_each_storage_takes_what_spark_or_a_database_needs_to_read_it() -> None:
-    assert FILES == ("parquet", "orc", "csv", "json")
+    assert FILES == ("parquet", "iceberg", "delta", "orc", "csv", "json")
     assert {storage: set(options) for storage, options in OPTIONS.items()} == {
         "parquet": set(),
+        "iceberg": {"snapshot"},
+        "delta": {"snapshot"},
         "orc": set(),
         "csv": OF_TEXTS
         | {"header", "delimiter", "quote", "escape", "comment", "nullValue", "emptyValue", "nanValue"}

@@ -1,0 +1,274 @@
+"""The snapshot of a Delta table, by its log: commits of JSON lines on top of the newest checkpoint of parquet."""
+
+import json
+import re
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.fs import FileSelector, FileSystem
+
+from .snapshot import ColumnNames, LiveFile, Positions, Snapshot, UnableToReadSnapshot
+
+LOG = "_delta_log"
+FEATURES = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"})
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
+_ACTIONS = ("protocol", "metaData", "add", "remove")
+_PHYSICAL, _FIELD_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
+_TYPES = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "integer": pa.int32(),
+    "short": pa.int16(),
+    "byte": pa.int8(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_WHOLE = ("long", "integer", "short", "byte")  # of which statistics are exact: times are cut, and so are texts
+_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_MAGIC = 1681511377
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """The files of a log: commits by version, and the parts of each checkpoint that is whole; ``stamp`` identifies it.
+
+    A table that is made anew has the versions of the old one, so that the stamp has the times of the files too.
+    """
+
+    commits: Mapping[int, str]
+    checkpoints: Mapping[int, Sequence[str]]
+    stamp: str
+
+    @property
+    def newest(self) -> int:
+        """The newest version; raises UnableToReadSnapshot where there is none."""
+        if not self.commits and not self.checkpoints:
+            raise UnableToReadSnapshot("its log has no commit")
+        return max([*self.commits, *self.checkpoints])
+
+
+def read_log(filesystem: FileSystem, path: str) -> Log:
+    """What the folder of the log holds; raises OSError."""
+    commits: dict[int, str] = {}
+    parts: dict[tuple[int, int], list[str]] = {}
+    stamp = ""
+    for info in sorted(filesystem.get_file_info(FileSelector(f"{path}/{LOG}")), key=lambda info: info.base_name):
+        if match := _COMMIT.fullmatch(info.base_name):
+            commits[int(match[1])] = info.path
+            stamp = f"{info.base_name} {info.mtime_ns} {info.size}"
+        elif match := _CHECKPOINT.fullmatch(info.base_name):
+            parts.setdefault((int(match[1]), int(match[3] or 1)), []).append(info.path)
+    checkpoints = {version: paths for (version, count), paths in parts.items() if len(paths) == count}
+    return Log(commits=commits, checkpoints=checkpoints, stamp=stamp)
+
+
+def read_snapshot(filesystem: FileSystem, path: str, version: int | None = None) -> Snapshot:
+    """The table at a version, at its newest without one; raises UnableToReadSnapshot, ArrowException and OSError."""
+    log = read_log(filesystem, path)
+    version = log.newest if version is None else version
+    if version > log.newest:
+        raise UnableToReadSnapshot(f"its log has no version {version}: the newest is {log.newest}")
+    state = _State()
+    start = max((at for at in log.checkpoints if at <= version), default=-1)
+    for part in log.checkpoints.get(start, ()):
+        state.apply(_actions_of_checkpoint(filesystem, part))
+    for at in range(start + 1, version + 1):
+        if at not in log.commits:
+            raise UnableToReadSnapshot(
+                f"its log has no version {at}, up to {log.newest}: name a version that is there, or write a checkpoint"
+            )
+        with filesystem.open_input_stream(log.commits[at]) as commit:
+            state.apply(json.loads(line, parse_float=str) for line in commit.read().splitlines() if line.strip())
+    if not state.metadata:
+        raise UnableToReadSnapshot("its log has no metadata: it is damaged")
+    _refuse_unknown(state.protocol)
+    return _snapshot_of(filesystem, path, state, version)
+
+
+@dataclass(kw_only=True)
+class _State:
+    """What the actions so far come to; ``files`` by path and deletion vector."""
+
+    protocol: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    files: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    def apply(self, actions: Iterable[dict[str, Any]]) -> None:
+        for action in actions:
+            self.protocol = action.get("protocol") or self.protocol
+            self.metadata = action.get("metaData") or self.metadata
+            if add := action.get("add"):
+                self.files[add["path"], _id_of(add.get("deletionVector"))] = add
+            if remove := action.get("remove"):
+                self.files.pop((remove["path"], _id_of(remove.get("deletionVector"))), None)
+
+
+def _actions_of_checkpoint(filesystem: FileSystem, path: str) -> Iterator[dict[str, Any]]:
+    with filesystem.open_input_file(path) as opened, pq.ParquetFile(opened) as parquet:
+        names = set(parquet.schema_arrow.names)
+        for batch in parquet.iter_batches(columns=[name for name in (*_ACTIONS[:3], "sidecar") if name in names]):
+            for action in batch.to_pylist(maps_as_pydicts="strict"):
+                if action.get("sidecar"):
+                    raise UnableToReadSnapshot(
+                        "its checkpoints have sidecars, which are not read here: set the table's property "
+                        "delta.checkpointPolicy to classic, and write a checkpoint"
+                    )
+                yield action
+
+
+def _refuse_unknown(protocol: Mapping[str, Any]) -> None:
+    version = protocol.get("minReaderVersion", 0)
+    unknown = sorted(set(protocol.get("readerFeatures") or ()) - FEATURES)
+    if unknown or not 1 <= version <= 3:
+        what = f"the feature {unknown[0]}" if unknown else f"version {version} of Delta's protocol"
+        raise UnableToReadSnapshot(
+            f"it needs {what}, which is not read here: register it in a Spark catalog, and write storage: table"
+        )
+
+
+def _snapshot_of(filesystem: FileSystem, path: str, state: _State, version: int) -> Snapshot:
+    configuration = state.metadata.get("configuration") or {}
+    mode = configuration.get("delta.columnMapping.mode", "none")
+    fields = json.loads(state.metadata["schemaString"])["fields"]
+    if mode != "none":  # names inside of structs are others in the files
+        fields = [field for field in fields if isinstance(field["type"], str)]
+    physical = {field["name"]: field["name"] if mode == "none" else field["metadata"][_PHYSICAL] for field in fields}
+    lower = {own: name.lower() for name, own in physical.items()}
+    types = {physical[field["name"]]: field["type"] for field in fields}
+    columns = ColumnNames(
+        ids={field["name"].lower(): field["metadata"][_FIELD_ID] for field in fields} if mode == "id" else {},
+        names={name.lower(): (own,) for name, own in physical.items()} if mode != "id" else {},
+    )
+    files = {}
+    for add in state.files.values():
+        live = _live_file(filesystem, path, add, lower, types)
+        files[live.path] = live
+    return Snapshot(
+        label=f"Delta version {version}",
+        schema=pa.schema([(field["name"], _arrow_type(field["type"])) for field in fields]),
+        columns=columns,
+        files=files,
+    )
+
+
+def _arrow_type(type_: Any) -> pa.DataType:
+    match type_:
+        case str() if type_ in _TYPES:
+            return _TYPES[type_]
+        case str() if match := re.fullmatch(r"decimal\((\d+),\s*(-?\d+)\)", type_):
+            return pa.decimal128(int(match[1]), int(match[2]))
+        case {"type": "struct", "fields": fields}:
+            return pa.struct([(field["name"], _arrow_type(field["type"])) for field in fields])
+        case {"type": "array", "elementType": element}:
+            return pa.list_(_arrow_type(element))
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return pa.map_(_arrow_type(key), _arrow_type(value))
+    raise UnableToReadSnapshot(f"it has a column of the type {type_!r:.100}, which is not read here")
+
+
+def _live_file(
+    filesystem: FileSystem, root: str, add: Mapping[str, Any], lower: Mapping[str, str], types: Mapping[str, Any]
+) -> LiveFile:
+    stats = json.loads(add.get("stats") or "{}", parse_float=str)
+    values = {
+        lower[own]: _with_zone(value, types[own]) if value else None
+        for own, value in (add.get("partitionValues") or {}).items()
+        if own in lower
+    }
+    whole = {own for own in lower if types[own] in _WHOLE and stats.get("tightBounds", True)}
+    plain = {own for own in lower if isinstance(types[own], str)}
+    vector = add.get("deletionVector")
+    return LiveFile(
+        path=_place(root, unquote(add["path"])),
+        size=add["size"],
+        written_ns=add["modificationTime"] * 1_000_000,
+        rows=stats.get("numRecords"),
+        keys={lower[own]: value or None for own, value in (add.get("partitionValues") or {}).items() if own in lower},
+        values=values,
+        nulls={lower[own]: count for own, count in stats.get("nullCount", {}).items() if own in plain},
+        least={lower[own]: low for own, low in stats.get("minValues", {}).items() if own in whole and type(low) is int},
+        greatest={
+            lower[own]: high for own, high in stats.get("maxValues", {}).items() if own in whole and type(high) is int
+        },
+        deletes=_id_of(vector),
+        load_deleted=(lambda: _positions(filesystem, root, vector)) if vector else None,
+    )
+
+
+def _with_zone(value: str, type_: Any) -> str:
+    return f"{value}Z" if type_ == "timestamp" and not re.search(r"(Z|[+-]\d\d:\d\d)$", value) else value
+
+
+def _place(root: str, path: str) -> str:
+    """Where a path of the log lies, below the table's folder or, as in a clone, anywhere."""
+    if "://" in path or path.startswith("file:"):
+        scheme, _, rest = path.partition(":")
+        return rest.removeprefix("//") if scheme == "file" else rest.lstrip("/")
+    return path if path.startswith("/") else f"{root}/{path}"
+
+
+# Deletion vectors: bitmaps of the positions of deleted rows, in the log itself or in files beside the data.
+
+
+def _id_of(vector: Mapping[str, Any] | None) -> str:
+    return f"{vector['storageType']}{vector['pathOrInlineDv']}@{vector.get('offset') or 0}" if vector else ""
+
+
+def _positions(filesystem: FileSystem, root: str, vector: Mapping[str, Any]) -> Positions:
+    kind, text = vector["storageType"], vector["pathOrInlineDv"]
+    if kind == "i":
+        body = _from_z85(text)
+    else:
+        place = _place(root, unquote(text))
+        if kind == "u":
+            raw = _from_z85(text[-20:]).hex()
+            uuid = "-".join((raw[:8], raw[8:12], raw[12:16], raw[16:20], raw[20:]))
+            place = f"{root}/{text[:-20]}{'/' if text[:-20] else ''}deletion_vector_{uuid}.bin"
+        with filesystem.open_input_file(place) as opened:
+            opened.seek(vector.get("offset") or 0)
+            (size,) = struct.unpack(">I", opened.read(4))
+            body = opened.read(size)
+    positions = positions_in(body)
+    if len(positions) != vector["cardinality"]:
+        raise UnableToReadSnapshot(
+            f"a deletion vector has {len(positions)} rows, and its log says {vector['cardinality']}"
+        )
+    return positions
+
+
+def positions_in(body: bytes) -> Positions:
+    """The positions in a bitmap as Delta and Iceberg write it; raises UnableToReadSnapshot for another kind."""
+    from pyroaring import BitMap
+
+    magic, count = struct.unpack("<IQ", body[:12])
+    if magic != _MAGIC:
+        raise UnableToReadSnapshot("a deletion vector is of an unknown kind")
+    at, parts = 12, [np.zeros(0, dtype=np.int64)]
+    for _ in range(count):
+        (high,) = struct.unpack("<I", body[at : at + 4])
+        bitmap = BitMap.deserialize(body[at + 4 :])
+        parts.append(np.frombuffer(bitmap.to_array(), dtype=np.uint32).astype(np.int64) + (high << 32))
+        at += 4 + len(bitmap.serialize())
+    return np.concatenate(parts)
+
+
+def _from_z85(text: str) -> bytes:
+    blob = bytearray()
+    for at in range(0, len(text), 5):
+        number = 0
+        for char in text[at : at + 5]:
+            number = number * 85 + _Z85.index(char)
+        blob += struct.pack(">I", number)
+    return bytes(blob)

@@ -1,0 +1,239 @@
+"""The snapshot of an Iceberg table, by its metadata file and manifests, without a catalog."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow.fs import FileSelector, FileSystem
+
+from .delta import positions_in
+from .snapshot import NO_POSITIONS, ColumnNames, LiveFile, Positions, Snapshot, UnableToReadSnapshot
+
+if TYPE_CHECKING:  # a second of imports, for who reads such a table
+    from pyiceberg.manifest import DataFile, ManifestEntry
+    from pyiceberg.partitioning import PartitionSpec
+    from pyiceberg.schema import Schema
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.types import IcebergType
+
+METADATA = re.compile(r"v?(\d+)(-.*)?(\.gz)?\.metadata\.json(\.gz)?")
+SPARK = "register it in a Spark catalog, and write storage: table"
+
+
+def metadata_file(filesystem: FileSystem, path: str) -> str:
+    """The newest of the metadata files of a table's folder; raises UnableToReadSnapshot and OSError."""
+    infos = filesystem.get_file_info(FileSelector(f"{path}/metadata"))
+    numbered = [(int(match[1]), info.path) for info in infos if (match := METADATA.fullmatch(info.base_name))]
+    newest = [name for number, name in numbered if number == max(numbered)[0]]
+    if len(newest) != 1:
+        names = " and ".join(name.rpartition("/")[2] for name in sorted(newest)) or "none"
+        raise UnableToReadSnapshot(
+            f"which of its metadata files is the newest is not clear ({names}): write the path of the current one"
+        )
+    return str(newest[0])
+
+
+def read_snapshot(filesystem: FileSystem, metadata_path: str, snapshot_id: int | None = None) -> Snapshot:
+    """The table at a snapshot, at its current one without an id.
+
+    Raises UnableToReadSnapshot, ArrowException, OSError, and ValueError for metadata that is damaged.
+    """
+    from pyiceberg.exceptions import ValidationError
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+    from pyiceberg.serializers import FromInputFile
+
+    io = PyArrowFileIO()
+    io.fs_by_scheme = lambda scheme, netloc: filesystem
+    try:
+        metadata = FromInputFile.table_metadata(io.new_input(metadata_path))
+    except ValidationError as error:
+        raise ValueError(str(error).splitlines()[0]) from error
+    snapshot = metadata.current_snapshot() if snapshot_id is None else metadata.snapshot_by_id(snapshot_id)
+    if snapshot is None and snapshot_id is not None:
+        raise UnableToReadSnapshot(f"it has no snapshot {snapshot_id}, or has it no more")
+    schema = metadata.schema()
+    if snapshot_id is not None and snapshot is not None and snapshot.schema_id is not None:
+        schema = metadata.schema_by_id(snapshot.schema_id) or schema
+    if defaults := [field.name for field in schema.fields if field.initial_default is not None]:
+        raise UnableToReadSnapshot(f"its column {defaults[0]} has a default for older rows: {SPARK}")
+    entries = (
+        [entry for manifest in snapshot.manifests(io) for entry in manifest.fetch_manifest_entry(io)]
+        if snapshot
+        else []
+    )
+    return Snapshot(
+        label=f"Iceberg snapshot {snapshot.snapshot_id}" if snapshot else "Iceberg table without a snapshot",
+        schema=pa.schema(list(_fields(schema))),
+        columns=_column_names(metadata, schema),
+        files={file.path: file for file in _live_files(filesystem, metadata, schema, entries)},
+    )
+
+
+def _fields(schema: "Schema") -> Iterator[pa.Field]:
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+    for field in schema_to_pyarrow(schema):
+        yield field.with_type(_short(field.type))
+
+
+def _short(type_: pa.DataType) -> pa.DataType:
+    """The type with offsets of 32 bits, as most writers have it and Spark takes it."""
+    if pa.types.is_large_string(type_):
+        return pa.string()
+    if pa.types.is_large_binary(type_):
+        return pa.binary()
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_short(field.type)) for field in type_])
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return pa.list_(type_.value_field.with_type(_short(type_.value_type)))
+    if pa.types.is_map(type_):
+        return pa.map_(*(field.with_type(_short(field.type)) for field in (type_.key_field, type_.item_field)))
+    return type_
+
+
+def _column_names(metadata: "TableMetadata", schema: "Schema") -> ColumnNames:
+    mapping = metadata.name_mapping()
+    names = {field.field_id: tuple(field.names) for field in mapping or ()}
+    return ColumnNames(
+        ids={field.name.lower(): field.field_id for field in schema.fields},
+        names={field.name.lower(): names.get(field.field_id, ()) for field in schema.fields},
+    )
+
+
+def _live_files(
+    filesystem: FileSystem,
+    metadata: "TableMetadata",
+    schema: "Schema",
+    entries: "Sequence[ManifestEntry]",
+) -> Iterator[LiveFile]:
+    from pyiceberg.manifest import DataFileContent, FileFormat
+    from pyiceberg.table.delete_file_index import DeleteFileIndex
+
+    index, columns = DeleteFileIndex(), _Columns.of(metadata, schema)
+    files_of_deletes: dict[str, DataFile] = {}
+    data = []
+    for entry in entries:
+        file = entry.data_file
+        if file.content == DataFileContent.EQUALITY_DELETES:
+            raise UnableToReadSnapshot(
+                f"it has equality deletes, which are not read here: rewrite its data files, or {SPARK}"
+            )
+        if file.content == DataFileContent.POSITION_DELETES:
+            files_of_deletes[file.file_path] = file
+            index.add_delete_file(entry, partition_key=file.partition)
+        elif file.file_format != FileFormat.PARQUET:
+            raise UnableToReadSnapshot(f"it has files of {file.file_format.value}: {SPARK}")
+        else:
+            data.append(entry)
+
+    @cache
+    def deleted_by(path: str) -> Mapping[str, Positions]:
+        return _read_deletes(filesystem, files_of_deletes[path])
+
+    committed_ms = {snapshot.snapshot_id: snapshot.timestamp_ms for snapshot in metadata.snapshots}
+    newest = max(committed_ms.values(), default=0)  # of files whose snapshot is no more it is not known
+    for entry in data:
+        file = entry.data_file
+        deletes = index.for_data_file(entry.sequence_number or 0, file, partition_key=file.partition)
+        paths = sorted(delete.file_path for delete in deletes)
+        yield columns.live_file(file, committed_ms.get(entry.snapshot_id or 0, newest), paths, deleted_by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
+    """What is needed of a table's columns to read what a manifest says of them, by their ids."""
+
+    names: "Mapping[int, str]"  # in lower case, of columns that are no structs, lists or maps
+    types: "Mapping[int, IcebergType]"  # also of columns that were dropped
+    specs: "Mapping[int, PartitionSpec]"
+
+    @classmethod
+    def of(cls, metadata: "TableMetadata", schema: "Schema") -> "_Columns":
+        return cls(
+            names={field.field_id: field.name.lower() for field in schema.fields if field.field_type.is_primitive},
+            types={field.field_id: field.field_type for every in metadata.schemas for field in every.fields},
+            specs=metadata.specs(),
+        )
+
+    def live_file(
+        self,
+        file: "DataFile",
+        written_ms: int,
+        deletes: Sequence[str],
+        deleted_by: Callable[[str], Mapping[str, Positions]],
+    ) -> LiveFile:
+        from pyiceberg.transforms import IdentityTransform
+
+        counts = file.null_value_counts or {}
+        keys: dict[str, str | None] = {}
+        values: dict[str, str | None] = {}
+        for at, field in enumerate(self.specs[file.spec_id].fields):
+            value, source = file.partition[at], self.types.get(field.source_id)
+            if source is None:  # a field inside of a struct
+                continue
+            text = keys[field.name.lower()] = None if value is None else field.transform.to_human_string(source, value)
+            if isinstance(field.transform, IdentityTransform) and field.source_id in self.names:
+                values[self.names[field.source_id]] = text
+
+        def load_deleted() -> Positions:
+            return np.unique(np.concatenate([deleted_by(path).get(file.file_path, NO_POSITIONS) for path in deletes]))
+
+        return LiveFile(
+            path=path_of(file.file_path),
+            size=file.file_size_in_bytes,
+            written_ns=written_ms * 1_000_000,
+            rows=file.record_count,
+            keys=keys | values,
+            values=values,
+            nulls={name: counts[id_] for id_, name in self.names.items() if id_ in counts},
+            least=self._whole_numbers(file.lower_bounds),
+            greatest=self._whole_numbers(file.upper_bounds),
+            deletes=" ".join(deletes),
+            load_deleted=load_deleted if deletes else None,
+        )
+
+    def _whole_numbers(self, bounds: Mapping[int, bytes] | None) -> dict[str, int]:
+        """The bounds of whole numbers, which alone are exact: texts are cut, and floats hide NaN and the sign of 0."""
+        from pyiceberg.types import IntegerType, LongType
+
+        whole = IntegerType, LongType  # a column that was widened has bounds of both lengths
+        return {
+            self.names[id_]: int.from_bytes(bound, "little", signed=True)
+            for id_, bound in (bounds or {}).items()
+            if id_ in self.names and isinstance(self.types[id_], whole)
+        }
+
+
+def path_of(location: str) -> str:
+    """A location in the metadata as the file system of the table opens it; its characters stand for themselves."""
+    _, _, rest = location.partition("://")
+    return rest or location.removeprefix("file:")
+
+
+def _read_deletes(filesystem: FileSystem, file: "DataFile") -> dict[str, Positions]:
+    """The positions that one file of deletes has, by the data file as it is written there."""
+    from pyiceberg.manifest import FileFormat
+    from pyiceberg.table.puffin import PuffinFile
+
+    with filesystem.open_input_file(path_of(file.file_path)) as opened:
+        if file.file_format == FileFormat.PARQUET:
+            table = pq.read_table(opened, columns=["file_path", "pos"])
+            paths = table.column("file_path").unique().to_pylist()
+            return {
+                path: np.unique(table.filter(pc.field("file_path") == path).column("pos").to_numpy()) for path in paths
+            }
+        if file.file_format == FileFormat.PUFFIN:  # a blob has its length and a magic number before the bitmap
+            payload = opened.read()
+            return {
+                blob.properties["referenced-data-file"]: positions_in(
+                    payload[blob.offset + 4 : blob.offset + blob.length]
+                )
+                for blob in PuffinFile(payload).footer.blobs
+            }
+    raise UnableToReadSnapshot(f"it has deletes in files of {file.file_format.value}: {SPARK}")

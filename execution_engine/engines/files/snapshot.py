@@ -1,0 +1,83 @@
+"""A table that a log describes, as Iceberg's and Delta's, at one snapshot: its columns and the files that count."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from execution_engine.engines.protocol import HIVE_NULL
+
+Positions = npt.NDArray[np.int64]  # of rows in one file, sorted, each once
+NO_POSITIONS: Positions = np.zeros(0, dtype=np.int64)
+
+
+class UnableToReadSnapshot(Exception):
+    """The log names no such snapshot, or needs something that is not read here; the message says how to go on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnNames:
+    """Where a file has each column of the table, by the column's name in lower case.
+
+    By the field's id in files that have ids; in others by the first of the names that the file has.
+    """
+
+    ids: Mapping[str, int] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LiveFile:
+    """A parquet file of a snapshot; what is told by columns is told by their names in lower case.
+
+    ``rows``: in the file, with deleted ones; None where the log does not say. ``keys``: of each partition field, and
+    ``values``: of each column that is the same in all rows, both as texts. ``nulls``, ``least`` and ``greatest`` are
+    exact of all rows of the file. ``deletes`` identifies what ``load_deleted`` reads: the positions of deleted rows.
+    """
+
+    path: str
+    size: int
+    written_ns: int
+    rows: int | None
+    keys: Mapping[str, str | None]
+    values: Mapping[str, str | None] = field(default_factory=dict)
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    least: Mapping[str, int] = field(default_factory=dict)
+    greatest: Mapping[str, int] = field(default_factory=dict)
+    deletes: str = ""
+    load_deleted: Callable[[], Positions] | None = None
+
+    @cached_property
+    def deleted(self) -> Positions:
+        """The positions of the rows that do not count."""
+        return self.load_deleted() if self.load_deleted else NO_POSITIONS
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Snapshot:
+    """The columns of a table, and its files by their paths; ``label`` names the snapshot to people."""
+
+    label: str
+    schema: pa.Schema
+    columns: ColumnNames
+    files: Mapping[str, LiveFile]
+
+    def is_partitioned_by(self, column: str) -> bool:
+        """Whether every file holds rows of one key of this column or partition field alone."""
+        return all(column.lower() in file.keys for file in self.files.values())
+
+    def files_with(self, column: str, keys: Sequence[str]) -> tuple[list[LiveFile], bool]:
+        """The files that hold rows of these keys, and whether other rows are among them."""
+        name, wanted_keys = column.lower(), set(keys)
+        unsure = [file for file in self.files.values() if name not in file.keys]
+        sure = [file for file in self.files.values() if name in file.keys and key_of(file, name) in wanted_keys]
+        return [*sure, *unsure], bool(unsure)
+
+
+def key_of(file: LiveFile, name: str) -> str:
+    """The key of a file's rows, given a partition field in lower case."""
+    key = file.keys[name]
+    return HIVE_NULL if key is None else key
