@@ -23,7 +23,8 @@ class Table:
     ``storage`` is one of ``FILES`` (``location``: path or URL of a folder or file), ``table`` (a table of Spark's
     catalog) or ``sql`` (a SQLAlchemy URL, the table's name in ``options['table']``, its schema in
     ``options['schema']``). ``location_label`` is what messages call the location where that is a secret. Links among
-    its files may lead into the real folders ``within``, to anywhere where that is empty, and never into ``never``.
+    its files, and the log of its files, may lead into the folders ``within`` (real ones, or URLs in a store), to
+    anywhere where that is empty, and never into ``never``.
     """
 
     name: str

@@ -327,6 +327,11 @@ def _refuse_links(table: Table, listing: Listing) -> None:
     A link into the table's own folder would give rows of it once more.
     """
     if not isinstance(listing.root.filesystem, LocalFileSystem):
+        if table.within and (outside := next((url for url in listing.urls if not _lies_in(url, table.within)), "")):
+            raise UnableToListFiles(
+                f"{table.name}: its log names {outside:.200}, which lies out of its folder: only a table of a catalog "
+                "file may have files elsewhere"
+            )
         return
     root = os.path.realpath(listing.root.path)
     folders = {os.path.dirname(file.path) for file in listing.files}

@@ -67,7 +67,7 @@ class LocationClaim:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadableLocation:
-    """Where to read, and the real folders to which links among the files may lead."""
+    """Where to read, and the folders to which links or the log of a table may lead: to anywhere where that is empty."""
 
     location: str
     within: tuple[str, ...] = ()
@@ -143,10 +143,16 @@ def _find(place: LocationClaim, location: str, rules: LocationRules) -> Readable
     if ".." in path.split("/"):
         raise UnableToUseLocation(f"{place.location} holds '..': write where the folder lies")
     if scheme == "file":
-        return ReadableLocation(location=path, within=_local(place, path, rules))
+        return ReadableLocation(location=path, within=_local(place, _folder(place, path), rules))
     if _is_bound(place, rules) and not any(_is_below(location, root) for root in rules.roots):
         raise _outside(place)
-    return ReadableLocation(location=location)
+    return ReadableLocation(location=location, within=() if place.is_trusted else (_folder(place, location),))
+
+
+def _folder(place: LocationClaim, path: str) -> str:
+    """The folder of the table: that of an Iceberg table lies above its metadata files."""
+    above, _, name = path.rpartition("/metadata/")
+    return above if place.storage == "iceberg" and ".metadata.json" in name else path
 
 
 def _is_bound(place: LocationClaim, rules: LocationRules) -> bool:

@@ -3,12 +3,14 @@
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from pyarrow.fs import S3FileSystem
 
 from assay.command_line.cli import run as run_command
@@ -16,7 +18,12 @@ from assay.command_line.exit_codes import ExitCode
 from execution_engine import storage
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
-from execution_engine.engines.files.listing import list_part, list_partitions, read_fingerprints_by_key
+from execution_engine.engines.files.listing import (
+    UnableToListFiles,
+    list_part,
+    list_partitions,
+    read_fingerprints_by_key,
+)
 from execution_engine.engines.protocol import (
     WHOLE,
     MeasurementRequest,
@@ -173,3 +180,18 @@ def test_secrets_stand_in_no_plan_and_no_event_of_spark(home: Path, engine: Chil
     assert "SparkListenerApplicationStart" in events
     assert SECRET not in events
     assert SECRET in os.environ.values()
+
+
+def test_the_log_of_a_table_that_a_request_named_leads_to_nothing_but_its_folder(
+    owner: S3FileSystem, tmp_path: Path
+) -> None:
+    write_deltalake(str(tmp_path / "open"), pa.table({"id": [1, 2]}))
+    commit = next((tmp_path / "open" / "_delta_log").glob("*.json"))
+    file = next((tmp_path / "open").glob("*.parquet"))
+    commit.write_text(commit.read_text().replace(file.name, "s3://lake/pay/part.parquet"))
+    put(owner, tmp_path / "open", "lake/open")
+    put(owner, file, "lake/pay/part.parquet")
+    table = Table(name="raw.open", storage="delta", location="s3://lake/open")
+    assert list_part(table, WHOLE).urls == ["s3://lake/pay/part.parquet"]  # as an operator's file may have it
+    with pytest.raises(UnableToListFiles, match="lies out of its folder"):
+        list_part(replace(table, within=("s3://lake/open",)), WHOLE)

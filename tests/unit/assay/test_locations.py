@@ -169,3 +169,11 @@ def test_a_link_may_lead_into_its_own_folder_and_under_roots(tmp_path: Path) -> 
     (tmp_path / "now").symlink_to(tmp_path / "trips")
     rules = LocationRules(roots=(str(tmp_path),))
     assert find(place("parquet", f"{tmp_path}/now"), rules, {}).within == (f"{tmp_path}/trips", str(tmp_path))
+
+
+def test_the_log_of_a_table_leads_to_the_tables_own_folder_alone_where_a_request_named_it() -> None:
+    for storage, location in (("delta", "s3://lake/raw/t"), ("iceberg", "s3://lake/raw/t/metadata/v3.metadata.json")):
+        assert find(place(storage, location), RULES, {}).within == ("s3://lake/raw/t",)
+        assert find(place(storage, location, is_trusted=True), RULES, {}).within == ()
+    metadata = place("iceberg", "/lake/t/metadata/v3.metadata.json")
+    assert find(metadata, RULES, {}).within == ("/lake/t", "/lake")
