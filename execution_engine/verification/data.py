@@ -1,5 +1,7 @@
 """What can be verified: a DataFrame, the path of a folder of files, or a table as the engines know it."""
 
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +24,9 @@ from execution_engine.engines.protocol import (
 )
 from execution_engine.engines.registry import engine_for
 from execution_engine.metrics.spec import MetricSpec
+
+VARIABLE = "env:"
+_DATABASE = re.compile(rf"{VARIABLE}\w+$|(sqlite|mysql|mariadb|postgresql)(\+\w+)?://")
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -97,18 +102,40 @@ def name_of(data: "DataFrame | Table | str | Path") -> str:
 def table_of(data: Table | str | Path, name: str, options: Mapping[str, str] | None = None) -> Table:
     """The table that a path names: files of what their names say, else parquet; what is no path is of Spark's catalog.
 
-    Raises ValueError for options that its storage does not take.
+    A table in a database is named by the database's URL, or by a variable that holds it, and by its options. Raises
+    ValueError for options that its storage does not take, and for a variable that is not set.
     """
     if isinstance(data, Table):
         return data
     text = str(data)
+    if names_database(text):
+        return _table_of_database(text, name, options or {})
     storage = (kind_of_folder(text) or "parquet") if isinstance(data, Path) or names_files(text) else "table"
     check_options(storage, options or {})
     return Table(name=name, storage=storage, location=text, options=options or {})
 
 
+def names_database(text: str) -> bool:
+    """Whether a text is the URL of a database, or env:NAME for a variable that holds one."""
+    return _DATABASE.match(text) is not None
+
+
+def _table_of_database(text: str, name: str, options: Mapping[str, str]) -> Table:
+    check_options("sql", options)
+    if not options.get("table"):
+        raise ValueError("a database holds many tables: name one by --option table=NAME, and its schema by schema=NAME")
+    variable = text.removeprefix(VARIABLE) if text.startswith(VARIABLE) else None
+    if variable is not None and variable not in os.environ:
+        raise ValueError(f"{variable} is not set: write the URL of the database into it")
+    location = text if variable is None else os.environ[variable]
+    label = text if variable else ""
+    return Table(name=name, storage="sql", location=location, options=options, location_label=label)
+
+
 def names_files(text: str) -> bool:
     """Whether a text is the path or URL of files, rather than the name of a table."""
+    if names_database(text):
+        return False
     return "/" in text or Path(text).exists() or kind_of(text) is not None
 
 

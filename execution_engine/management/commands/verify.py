@@ -26,7 +26,7 @@ from execution_engine.verification import (
     VerificationSuite,
 )
 from execution_engine.verification.checks_file import UnableToReadChecks, read_checks
-from execution_engine.verification.data import name_of, table_of
+from execution_engine.verification.data import name_of, names_database, table_of
 from execution_engine.verification.suite import columns_and_rows
 
 CODES = {
@@ -97,7 +97,9 @@ class Command(Base):
 def add_arguments_of_checks(parser: CommandParser) -> None:
     """Which table, which checks, and from which result on to exit above 0."""
     parser.add_argument(
-        "table", help="path or URL of parquet, ORC, CSV or JSON, by its name; or a table of Spark's catalog"
+        "table",
+        help="path or URL of parquet, ORC, CSV or JSON, by its name; the URL of a database, or env:NAME for one; "
+        "or a table of Spark's catalog",
     )
     parser.add_argument("--checks", required=True, type=Path, metavar="FILE", help="the checks, in YAML")
     parser.add_argument("--name", default="", help="what the checks call the table (default: its last part)")
@@ -106,7 +108,7 @@ def add_arguments_of_checks(parser: CommandParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="how CSV or JSON is read, such as delimiter=';'; may be repeated",
+        help="how CSV or JSON is read, such as delimiter=';'; of a database table=NAME, schema=NAME; may be repeated",
     )
     parser.add_argument(
         "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which result on to exit above 0"
@@ -119,7 +121,9 @@ def verify(options: Mapping[str, Any]) -> tuple[Verification, VerificationResult
     Raises UnableToReadChecks, UnableToReadRepository and ValueError.
     """
     checks = read_checks(options["checks"])
-    table = table_of(options["table"], options["name"] or name_of(options["table"]), key_values(options["option"]))
+    of_table = key_values(options["option"])
+    name = options["name"] or (of_table.get("table") if names_database(options["table"]) else None)
+    table = table_of(options["table"], name or name_of(options["table"]), of_table)
     suite = VerificationSuite(engine=engine_of_storage(table.storage))
     verification = suite.on(table).add_check(*checks.checks)
     for name, where in checks.tables.items():

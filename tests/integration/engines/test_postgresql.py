@@ -1,11 +1,15 @@
 """What is PostgreSQL's own: its names, types and sessions, and what it refuses. Metrics: ``test_sql_engine``."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from assay.command_line.cli import run as assay
+from deploy.local.programs import free_port
 from execution_engine.engines.protocol import Table
 from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.engines.sql.failures import failure_of
@@ -136,6 +140,27 @@ def test_what_the_server_refuses_is_told_apart_and_no_password_is_shown(
     assert (found.reason, found.transient) == (reason, False)
     assert says in found.detail
     assert "hush" not in found.detail
+
+
+def test_a_table_in_a_database_is_verified_by_a_url_that_a_variable_holds(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHOP_URL", make_url(url).set(password="hush").render_as_string(hide_password=False))
+    checks = tmp_path / "checks.yaml"
+    checks.write_text("checks:\n- row_count() = 3\n- is_complete: is_paid\n- compliance(\"`select` < 'B'\") = 1\n")
+    options = ("--checks", str(checks), "--json", "-o", "schema=Web Shop")
+    assert assay(["verify", "env:SHOP_URL", *options, "-o", "table=Orders"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert [row["status"] for row in answer["constraints"]] == ["success", "failure", "failure"]
+    assert assay(["verify", "env:SHOP_URL", *options]) == 3
+    assert "name one by --option table=NAME" in capsys.readouterr().err
+    assert assay(["verify", "env:NOT_SET", *options, "-o", "table=Orders"]) == 3
+    assert "NOT_SET is not set" in capsys.readouterr().err
+    monkeypatch.setenv("SHOP_URL", f"postgresql://reader:hush@127.0.0.1:{free_port()}/shop")
+    assert assay(["verify", "env:SHOP_URL", *options, "-o", "table=Orders"]) == 3
+    said = capsys.readouterr()
+    assert "Orders at env:SHOP_URL: no server answers there" in said.out
+    assert "hush" not in said.out + said.err
 
 
 def test_a_server_that_stops_is_transient(url: str) -> None:
