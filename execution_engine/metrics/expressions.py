@@ -14,6 +14,7 @@ class Expressions:
     translate: Callable[[str], str]  # a Spark SQL condition, in the dialect of the engine
     text: Callable[[str], str]  # a text as a literal
     type_of: Callable[[str], str | None] = lambda _: None  # the engine's type of a column, where it is known
+    collation: Callable[[str], str] = lambda _: ""  # what stands behind a text so that it is compared by its bytes
     is_nan: Callable[[str], str] = lambda quoted: f"isnan({quoted})"  # of a quoted column
 
     def column(self, name: str) -> str:

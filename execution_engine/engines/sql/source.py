@@ -38,6 +38,7 @@ from sqlalchemy.types import (
     Integer,
     NullType,
     Numeric,
+    String,
     Text,
     TypeEngine,
 )
@@ -270,6 +271,7 @@ class SqlSource:
     part: Condition | None  # of its rows; None: all
     columns: Mapping[str, ColumnKind | None]  # as assertions write them
     types: Mapping[str, str | None]  # as the database names them; None of one that it does not tell
+    collations: Mapping[str, str]  # what stands behind a text so that it is compared by its bytes, by the same names
     floats: Mapping[str, str]  # Spark's name of the type of each column that may hold a NaN, by the name in lower case
 
     @property
@@ -292,6 +294,7 @@ class SqlSource:
         name = _SQLGLOT.get(dialect.name, dialect.name)
         return Expressions(
             quote=self.quote,
+            collation=lambda column: self.collations.get(column.lower(), ""),
             is_nan=lambda quoted: f"{quoted} = 'NaN'",
             type_of=lambda column: self.floats.get(column.lower()),
             translate=lambda condition: read_condition(condition).into(name, self.types),
@@ -322,14 +325,27 @@ def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
         is_number = issubclass(python_type, int | float | Decimal) and python_type is not bool
         is_text = issubclass(python_type, str)
         columns[written(name)] = ColumnKind.NUMERIC if is_number else ColumnKind.TEXT if is_text else None
+    is_postgresql = connection.dialect.name == POSTGRESQL
+    collations = {
+        written(name).lower(): ' COLLATE "C"'
+        for name, type_ in types.items()
+        if is_postgresql and isinstance(type_, String) and not isinstance(type_, Enum)
+    }
     floats = {
         written(name).lower(): "float" if isinstance(type_, REAL) else "double"
         for name, type_ in types.items()
-        if isinstance(type_, Float) and connection.dialect.name == POSTGRESQL  # others hold no NaN
+        if is_postgresql and isinstance(type_, Float)  # others hold no NaN
     }
     named = {name: type_name(type_, connection.dialect) for name, type_ in types.items()}
     return SqlSource(
-        name=table.name, connection=connection, table=table, part=condition, columns=columns, types=named, floats=floats
+        name=table.name,
+        connection=connection,
+        table=table,
+        part=condition,
+        columns=columns,
+        types=named,
+        collations=collations,
+        floats=floats,
     )
 
 

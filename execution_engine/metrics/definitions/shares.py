@@ -101,7 +101,8 @@ LESS_THAN = share_of_rows(
     Signature(name="less_than", min_columns=2, max_columns=2),
     among=lambda spec, write: " and ".join(f"{write.column(name)} is not null" for name in spec.columns),
     met=lambda spec, write: (  # a NaN is neither less nor greater than a number
-        f"{' < '.join(map(write.column, spec.columns))} and {write.no_nan(spec.columns[1])}"
+        f"{' < '.join(write.column(name) + write.collation(name) for name in spec.columns)}"
+        f" and {write.no_nan(spec.columns[1])}"
     ),
     formula="|{d ∈ D : d(a) < d(b)}| / |{d ∈ D : d(a), d(b) ≠ null}|",
     source="Schelter et al. 2018, Table 1: isLessThan",

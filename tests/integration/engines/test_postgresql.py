@@ -13,6 +13,8 @@ from deploy.local.programs import free_port
 from execution_engine.engines.protocol import Table
 from execution_engine.engines.sql.engine import SqlEngine
 from execution_engine.engines.sql.failures import failure_of
+from execution_engine.metrics.definitions.schema import declared_text
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 from tests.integration.engines.trips import measure, metric
 from tests.servers import PostgreSQL
@@ -21,6 +23,9 @@ SETTING_UP = """
 create schema "Web Shop";
 create table "Web Shop"."Orders" ("OrderId" bigint, "unit price" numeric(10, 2), "select" text, is_paid boolean);
 insert into "Web Shop"."Orders" values (1, 1.50, 'a', true), (2, 2.50, '', false), (3, null, null, null);
+create table guests
+    (id uuid, first text collate "en-x-icu", last varchar(9) collate "en-x-icu", seen timestamptz, spent numeric(8, 2));
+insert into guests (first, last) values ('a', 'B'), ('B', 'a'), ('B', null);
 create table readings (celsius real, ohms double precision);
 insert into readings values (1.1, 1), ('NaN', -1), (2.2, 'NaN'), (null, null);
 create view sleepy as select 1 as id from pg_sleep(20);
@@ -94,12 +99,33 @@ def test_a_boolean_is_no_number(engine: SqlEngine, url: str) -> None:
     assert complete.value == pytest.approx(2 / 3)
 
 
+def test_a_statement_that_fails_leaves_the_others_alone(engine: SqlEngine, url: str) -> None:
+    wrong = metric("compliance", arguments=("orderid / 0 = 1",))
+    specs = [metric("max", "orderid"), wrong, metric("min", "orderid"), metric("count_distinct", "orderid")]
+    most, failed, *after = measure(engine, table(url, "Orders", schema="Web Shop"), *specs, keys=None)
+    assert failed.failure is not None
+    assert "DivisionByZero 22012" in failed.failure.detail
+    assert (most.value, *(one.value for one in after)) == (3, 1, 3)
+
+
 def test_a_nan_is_neither_positive_nor_within_and_no_least_value(engine: SqlEngine, url: str) -> None:
     specs = [metric("positive", name) for name in ("celsius", "ohms")] + [metric("min", "ohms"), metric("sum", "ohms")]
     celsius, ohms, least, total = measure(engine, table(url, "readings"), *specs, keys=None)
     assert (celsius.value, ohms.value) == (0.75, 0.5)
     reasons = [one.failure.reason for one in (least, total) if one.failure]
     assert reasons == [Reason.NOT_FINITE, Reason.NOT_FINITE]
+
+
+def test_texts_are_compared_by_their_bytes_whatever_the_collation(engine: SqlEngine, url: str) -> None:
+    (share,) = measure(engine, table(url, "guests"), metric("less_than", "first", "last"), keys=None)
+    assert share.value == 0.5
+
+
+def test_the_types_of_columns_are_those_that_the_catalog_declares(engine: SqlEngine, url: str) -> None:
+    declared = {"id": "uuid", "first": "text", "last": "varchar(9)", "seen": "timestamp", "spent": "decimal(8,2)"}
+    texts = [declared_text(types.items()) for types in (declared, declared | {"last": "varchar(20)"})]
+    specs = [MetricSpec(name="schema_drift", options=(("declared", text),)) for text in texts]
+    assert [one.value for one in measure(engine, table(url, "guests"), *specs, keys=None)] == [0, 1]
 
 
 def test_numbers_of_four_bytes_are_added_as_doubles(engine: SqlEngine, url: str) -> None:
