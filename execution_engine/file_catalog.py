@@ -84,7 +84,9 @@ def read_folder(folder: Path, *, owner: str, tier: int, datacenter: str, base: P
             left_out.append(f"{place.name}: {str(error).splitlines()[0]}")
             continue
         if table is None:
-            left_out.append(f"{place.name}: it has no files of parquet, ORC, CSV or JSON")
+            left_out.append(
+                f"{place.name}: it has no files of parquet, ORC, CSV or JSON, and no log of Iceberg or Delta"
+            )
         else:
             tables.append(table)
     return FolderCatalog(tables=tuple(tables), left_out=tuple(left_out))
@@ -106,11 +108,9 @@ def _described(place: Path, folder: Path, base: Path, fields: dict[str, Any], da
     storage = kind_of_folder(str(place))
     if refusal := refusal_of(str(place), storage or ""):
         raise OSError(refusal)
-    if storage is None:
-        return None
-    table = Table(name=place.name, storage=storage, location=str(place))
-    listing = list_part(table, WHOLE)
-    if not listing.files:
+    table = Table(name=place.name, storage=storage or "parquet", location=str(place))
+    listing = list_part(table, WHOLE)  # it also says which folder holds tables of its own
+    if storage is None or not listing.files:
         return None
     doubles_quotes = False  # whether the newest file does, as spreadsheets and databases write them
     if storage == "csv":

@@ -26,7 +26,7 @@ from execution_engine.engines.protocol import WHOLE, Part, Table
 from execution_engine.metrics.expressions import is_hidden
 from execution_engine.profiles.gather import gathered_profile
 from execution_engine.profiles.profile import TableProfile
-from execution_engine.verification.data import name_of, names_files, table_of
+from execution_engine.verification.data import PATH_HELP, name_of, names_files, table_of
 
 from . import storage
 
@@ -54,7 +54,7 @@ class FileWindow:
 
 def add_window_arguments(parser: CommandParser) -> None:
     """The table, and which of its rows are a window."""
-    parser.add_argument("table", help="a dataset of the catalog; or a path or URL of parquet, ORC, CSV or JSON")
+    parser.add_argument("table", help=f"a dataset of the catalog; or {PATH_HELP}")
     parser.add_argument("--from", dest="start", type=end_of_range, help=f"of a dataset, {BARE_DATE}")
     parser.add_argument("--to", dest="end", type=end_of_range, help="of a dataset (default: now)")
     parser.add_argument("--by", default="", metavar="COLUMN,…", help="of files: the columns that make a window")

@@ -31,6 +31,8 @@ _DATABASE = re.compile(rf"{VARIABLE}\w+$|(sqlite|mysql|mariadb|postgresql)(\+\w+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+PATH_HELP = "path or URL of parquet, ORC, CSV or JSON, by its name, or of a table of Iceberg or Delta"
+
 
 def scan(
     data: "DataFrame | Table | str | Path", name: str, engine: Engine | None, requests: Sequence[MeasurementRequest]

@@ -511,9 +511,22 @@ def _files_below(root: Root, path: str) -> tuple[FileInfo, ...]:
     if root.filesystem.get_file_info(path).type is FileType.File:
         return (root.filesystem.get_file_info(path),)
     infos = root.filesystem.get_file_info(FileSelector(path, recursive=True))
+    _refuse_tables(path, infos)
     files = [info for info in infos if info.type is FileType.File]
     plain = [info for info in files if not any(map(_is_hidden, filter(None, info.path[len(path) :].split("/"))))]
     return tuple(sorted(plain, key=lambda info: info.path))
+
+
+def _refuse_tables(path: str, infos: Sequence[FileInfo]) -> None:
+    """Refuses a folder in which whole tables lie that a log describes, as files in them may count no more."""
+    for info in infos:
+        folder, _, name = info.path.rpartition("/")
+        is_log = folder.endswith("/metadata") and iceberg.METADATA.fullmatch(name)
+        format_ = "iceberg" if is_log else _LOGS.get(name) if name != "metadata" else None
+        if format_ and (place := folder.removesuffix("/metadata")) != path:
+            raise UnableToListFiles(
+                f"in it lies {_NAMES[format_]} table, {place.removeprefix(path).strip('/')}: name its folder"
+            )
 
 
 def _is_hidden(name: str) -> bool:

@@ -17,8 +17,9 @@ class Command(Base):
     """A catalog that people correct, and then sync."""
 
     help = (
-        "Write a catalog of the tables in a folder: each folder or file of parquet, ORC, CSV or JSON is a table. "
-        "Columns, partitions in folders such as day=2026-01-31, and a likely key are read from the files."
+        "Write a catalog of the tables in a folder: each folder or file of parquet, ORC, CSV or JSON, and each table "
+        "of Iceberg or Delta. Columns, partitions in folders such as day=2026-01-31, and a likely key are read from "
+        "the files."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

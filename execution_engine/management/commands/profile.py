@@ -14,7 +14,7 @@ from execution_engine.file_windows import place_named, profile_of_place
 from execution_engine.metrics.expressions import is_hidden
 from execution_engine.profiles import report
 from execution_engine.profiles.report import HEAD, line_of, odd, page_of
-from execution_engine.verification.data import names_files
+from execution_engine.verification.data import PATH_HELP, names_files
 
 
 class Command(Base):
@@ -24,7 +24,7 @@ class Command(Base):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to read, and how the answer is written."""
-        parser.add_argument("table", help="path or URL of parquet, ORC, CSV or JSON; or a dataset of the catalog")
+        parser.add_argument("table", help=f"{PATH_HELP}; or a dataset of the catalog")
         parser.add_argument("--window", help="of a dataset: a partition key, or START/END in ISO 8601 (default: all)")
         parser.add_argument("--option", "-o", action="append", default=[], metavar="KEY=VALUE", help="how CSV is read")
         parser.add_argument("--html", type=Path, metavar="FILE", help="write one page with small plots")

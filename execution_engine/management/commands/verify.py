@@ -26,7 +26,7 @@ from execution_engine.verification import (
     VerificationSuite,
 )
 from execution_engine.verification.checks_file import UnableToReadChecks, read_checks
-from execution_engine.verification.data import name_of, names_database, table_of
+from execution_engine.verification.data import PATH_HELP, name_of, names_database, table_of
 from execution_engine.verification.suite import columns_and_rows
 
 CODES = {
@@ -98,8 +98,7 @@ def add_arguments_of_checks(parser: CommandParser) -> None:
     """Which table, which checks, and from which result on to exit above 0."""
     parser.add_argument(
         "table",
-        help="path or URL of parquet, ORC, CSV or JSON, by its name; the URL of a database, or env:NAME for one; "
-        "or a table of Spark's catalog",
+        help=f"{PATH_HELP}; the URL of a database, or env:NAME for one; or a table of Spark's catalog",
     )
     parser.add_argument("--checks", required=True, type=Path, metavar="FILE", help="the checks, in YAML")
     parser.add_argument("--name", default="", help="what the checks call the table (default: its last part)")

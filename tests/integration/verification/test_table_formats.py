@@ -78,6 +78,23 @@ def test_a_log_that_is_damaged_is_said_to_be(capsys: Capture, format_: str, reas
     assert (code, reason in message) == (ExitCode.UNABLE, True), message
 
 
+@pytest.mark.parametrize("format_", LOGS)
+def test_a_folder_in_which_such_a_table_lies_is_not_read_as_files(capsys: Capture, format_: str) -> None:
+    write_files("orders", LOGS[format_])
+    Path("shop").mkdir()
+    Path("orders").rename("shop/orders")
+    code, message = verify(capsys, "shop")
+    assert (code, message.endswith(f"in it lies {format_} table, orders: name its folder")) == (ExitCode.UNABLE, True)
+
+
+def test_a_catalog_is_not_made_of_a_folder_in_which_such_a_table_lies(capsys: Capture) -> None:
+    write_files("orders", LOGS["a Delta"])
+    Path("lake/shop").mkdir(parents=True)
+    Path("orders").rename("lake/shop/orders")
+    assert run_command(["init", "lake"]) == ExitCode.UNABLE
+    assert "in it lies a Delta table, orders: name its folder" in capsys.readouterr().err
+
+
 def test_a_folder_called_metadata_makes_no_table_of_another_format(capsys: Capture) -> None:
     write_files("orders", "metadata/_readme.txt")
     assert verify(capsys, "orders")[0] == ExitCode.HELD
