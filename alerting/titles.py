@@ -14,9 +14,10 @@ from typing import Any
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop, ngettext
 
+from assay.charts.ticks import length_text
 from execution_engine.exact import Number, decimal_of, from_json
 from execution_engine.language.evaluate import EvaluatedComparison, judge, only_predicate
-from execution_engine.language.serialise import length_shown, number_shown
+from execution_engine.language.serialise import number_shown
 from execution_engine.language.tree import (
     Arithmetic,
     Assertion,
@@ -404,7 +405,7 @@ class _Comparison:
 
     def _text(self, value: Decimal, *, is_share: bool = False) -> str:
         if self.is_length:
-            return length_shown(value)
+            return length_text(float(value))
         if is_share:
             return _percent(value)
         text = number_shown(value, next((bound for bound in self.bounds if bound is not None), None))

@@ -26,7 +26,6 @@ from assay.charts.ticks import length_text
 from assay.config import config
 from assay.database.name_keys import name_key
 from assay.models import Category, Dataset, DataTest
-from assay.time.durations import format_duration
 from assay.time.windows import INSTANT, Partitioning, UnableToPartition, UnableToReadWindow, Window, keys_of, zone
 from execution_engine.models import Run, RunReason
 from execution_engine.runs.shown_results import Veil
@@ -54,7 +53,7 @@ from web.rendering.lineage_layout import bad_path
 from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english
 from web.rendering.use import WORDS as USE_WORDS
 from web.rendering.use import PlaceAnswer, Use, use_sentence, with_why
-from web.templatetags.quality import titled
+from web.templatetags.quality import after, titled
 
 from .days import day_grid, day_results, history, live_tests, newest_groups, plot_of_test, strips_by_place
 from .incident import headlines_of
@@ -87,10 +86,13 @@ def promises(dataset: Dataset) -> tuple[tuple[str, str], ...]:
         (gettext("Consistency"), gettext("at least %(value)s") % {"value": f"{terms.consistency:.4g}"}),
     )
     return (
-        (gettext("Freshness"), gettext("complete within %(value)s") % {"value": format_duration(terms.freshness)}),
+        (
+            gettext("Freshness"),
+            gettext("complete within %(value)s") % {"value": after(terms.freshness)},
+        ),
         *(of_rows if dataset.business_metric is None else ()),
-        (gettext("Fails after"), format_duration(terms.sustain) if terms.sustain else gettext("at once")),
-        (gettext("Notify after"), format_duration(terms.grace) if terms.grace else gettext("at once")),
+        (gettext("Fails after"), after(terms.sustain)),
+        (gettext("Notify after"), after(terms.grace)),
         (gettext("Severity"), gettext("hard: blocks pipelines") if is_hard else gettext("soft: only warns")),
         (gettext("Without a verdict"), gettext("the gate blocks") if terms.fail_closed else gettext("the gate allows")),
     )
@@ -101,15 +103,19 @@ def progress(dataset: Dataset) -> tuple[tuple[str, str, str], ...]:
 
     The note of the first says what the completeness of the last window stands on.
     """
-    up_to, at_home = complete_up_to(dataset), dataset.replicas.first()
+    places = list(dataset.replicas.all())
+    up_to, at_home = complete_up_to(dataset), next(iter(places), None)
     newest = times_to_complete(dataset, at_home.datacenter, 1) if at_home else []
-    if up_to is None or not newest:
+    if up_to is None or not newest or at_home is None:
         return ()
     partitioning, took = dataset.partitioning, newest[0]
     text = partitioning.key(partitioning.at(up_to - INSTANT)) if partitioning else f"{up_to:%Y-%m-%d %H:%M} UTC"
     lengths = {"length": length_text(took.seconds), "longest": length_text(took.allowed.total_seconds())}
     length = gettext("%(length)s of %(longest)s") if took.is_known else gettext("not known, filled later")
-    return (gettext("Complete through"), text, took.basis), (gettext("Last window took"), length % lengths, "")
+    through = gettext("Complete through")
+    if len(places) > 1:
+        through = gettext("Complete in %(place)s through") % {"place": at_home.datacenter}
+    return (through, text, took.basis), (gettext("Last window took"), length % lengths, "")
 
 
 def incidents_of(dataset: Dataset) -> list[Incident]:

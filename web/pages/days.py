@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from alerting.models import Flip, Standing
 from alerting.selectors import times_to_complete
@@ -50,6 +50,7 @@ from incident_manager.quality.selectors import window_facts, window_facts_of_all
 from web.rendering.charts import ChartUnit, Plot, WindowResult, plot_of, unit_of
 from web.rendering.findings import GroupSummary, groups_of
 from web.rendering.headline import reason_text
+from web.rendering.measures import measure_of
 from web.rendering.status import RANK, WORDS, DisplayStatus, Stretch, look_of, plain, status_of
 
 from .page_policy import Zoom
@@ -249,12 +250,27 @@ def _newest_days(dataset: Dataset, now: datetime) -> tuple[tuple[Window, ...], t
     return columns, tuple(map(partitioning.key, columns))
 
 
+NAMES = {  # of the partition before the one that is under way, and of that one
+    Granularity.DAY: (gettext_lazy("yesterday"), gettext_lazy("today")),
+    Granularity.WEEK: (gettext_lazy("last week"), gettext_lazy("this week")),
+    Granularity.MONTH: (gettext_lazy("last month"), gettext_lazy("this month")),
+}
+
+
+def _named_days(dataset: Dataset, now: datetime) -> tuple[tuple[Window, ...], tuple[str, ...]]:
+    """The same; the keys of the last two with what people call them, such as *yesterday*."""
+    columns, labels = _newest_days(dataset, now)
+    partitioning = _day_partitioning(dataset.partitioning)
+    names = NAMES[partitioning.granularity] if partitioning else ()
+    return columns, (*labels[:-2], *(f"{label}, {name}" for label, name in zip(labels[-2:], names, strict=True)))
+
+
 def strips(datasets: Sequence[Dataset], *, now: datetime) -> dict[int, list[Stretch]]:
     """The worst status of each of the last 28 partitions of these datasets, by id, as ``day_grid`` has it by category.
 
     In a bounded number of statements for each granularity that there is among them.
     """
-    newest = {dataset.pk: _newest_days(dataset, now) for dataset in datasets}
+    newest = {dataset.pk: _named_days(dataset, now) for dataset in datasets}
     by_granularity = defaultdict[Granularity, list[Dataset]](list)
     for dataset in datasets:
         if partitioning := _day_partitioning(dataset.partitioning):
@@ -270,7 +286,7 @@ def strips(datasets: Sequence[Dataset], *, now: datetime) -> dict[int, list[Stre
 
 def strips_by_place(dataset: Dataset, *, now: datetime) -> list[tuple[str, list[Stretch]]]:
     """The strip of each datacenter that has a copy, home first; none without partitions."""
-    columns, labels = _newest_days(dataset, now)
+    columns, labels = _named_days(dataset, now)
     if not columns:
         return []
     facts = window_facts(dataset, Window(start=columns[0].start, end=columns[-1].end), now=now)
@@ -424,7 +440,7 @@ def plot_of_test(data_test: DataTest, veil: Veil, zoom: Zoom = ALL_TIME) -> Plot
     """Its results over time, as its page draws them."""
     revision = data_test.revision
     unit = unit_of(from_json(revision.tree), data_test.category) if revision else ChartUnit()
-    title = gettext("Values of %(name)s against their bounds") % {"name": data_test.name}
+    title = measure_of(data_test)
     zone_of_data = zone(data_test.dataset.time_zone)
     return plot_of(history(data_test, veil, zoom), unit, title=title, zone=zone_of_data, period=(zoom.start, zoom.end))
 

@@ -35,6 +35,7 @@ from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import Veil
 from incident_manager.models import Incident, SpoiltWindow
 from web.rendering.charts import ChartUnit, Plot, WindowResult, chart_of, plot_of, unit_of
+from web.rendering.measures import measure_of
 from web.rendering.status import plain
 
 from .days import history, judged_runs
@@ -104,7 +105,7 @@ def series_of(incident: Incident, veil: Veil, now: datetime) -> IncidentSeries |
     return IncidentSeries(
         results=results,
         unit=unit_of(from_json(test.revision.tree), test.category),
-        title=gettext("Values of %(name)s against their bounds, and what happened") % {"name": test.name},
+        title=measure_of(test),
         zone=zone(test.dataset.time_zone),
         period=(start, end),
         marks=marks,

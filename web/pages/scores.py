@@ -160,6 +160,7 @@ def coverage_page(request: HttpRequest) -> HttpResponse:
         "unreachable": sorted({name for tier in tiers for name in tier.unreachable}),
         "untested": sum(row.is_untested for row in missing),
         "missing": missing_page,
+        "stand_in": any(tier.live < tier.wanted + tier.gaps for tier in tiers),
         "rows": [
             {
                 "missing": row,

@@ -122,6 +122,7 @@ class WindowResult:
 class Plot:
     """A chart with what stands below it: what broke in words, and a row for each window, the newest first."""
 
+    title: str  # what is measured
     svg: SafeString
     states: frozenset[str]  # that it has points of
     has_bounds: bool
@@ -149,6 +150,7 @@ def plot_of(
     points = chart.points
     rows = [(result.start, unit.text(result.value), result.outcome_text(unit)) for result in reversed(results)]
     return Plot(
+        title=title,
         svg=page_chart(chart) if points else mark_safe(""),
         states=frozenset(point.state.value for point in points),
         has_bounds=any(point.low is not None or point.high is not None for point in points),

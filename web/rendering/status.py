@@ -70,7 +70,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Stretch:
-    """Successive partitions that stand alike, by their keys; ``at`` is how many of the strip come before them."""
+    """Successive partitions that stand alike, by their keys, and what people call them; ``at`` come before them."""
 
     first: str
     last: str

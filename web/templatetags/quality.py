@@ -21,9 +21,8 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext, ngettext
 
 from alerting.titles import title_of
-from assay.charts.ticks import Unit, value_text
+from assay.charts.ticks import Unit, length_text, value_text
 from assay.models import Category, DataTest, Origin
-from assay.time.durations import format_duration
 from incident_manager.gate.rules import Because
 from incident_manager.quality.rules import AnswerReason
 from web.rendering.headline import in_words
@@ -203,10 +202,10 @@ def roughly(length: timedelta | Absent) -> str:
 
 @register.filter
 def after(value: timedelta | Absent) -> str:
-    """A period that something waits, exactly and as metadata writes it: ``4h``."""
+    """A period that something waits: ``4 h``."""
     if isinstance(value, NoneType | str):
         return NOTHING
-    return format_duration(value) if value else gettext("at once")
+    return length_text(value.total_seconds()) if value else gettext("at once")
 
 
 register.filter("plain", plain)
@@ -233,7 +232,7 @@ def in_partitions(span: int, granularity: str) -> str:
     if span == 1:
         return {
             "hour": gettext("the last hour"),
-            "day": gettext("the last day"),
+            "day": gettext("yesterday"),
             "week": gettext("the last week"),
             "month": gettext("the last month"),
         }[granularity]

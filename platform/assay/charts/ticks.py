@@ -112,9 +112,12 @@ def _decimals(value: float, step: float) -> int:
 
 
 def length_text(seconds: float) -> str:
-    """A length of time in at most two units: ``3 h 20 min``."""
+    """A length of time in at most two units: ``3 h 20 min``, ``3 min 20 s``."""
     if abs(seconds) < MINUTE or abs(seconds) >= 1e15:
         return f"{seconds:.3g} s" if seconds else "0"
+    if round(abs(seconds)) < 60 * MINUTE:
+        count, rest = divmod(round(abs(seconds)), 60)
+        return f"{'-' if seconds < 0 else ''}{count} min" + (f" {rest} s" if rest else "")
     minutes = round(abs(seconds) / MINUTE)
     unit, size = ("d", 1440) if minutes >= 2880 else ("h", 60) if minutes >= 60 else ("min", 1)
     count, rest = divmod(minutes, size)

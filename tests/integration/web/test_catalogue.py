@@ -206,7 +206,8 @@ def test_a_strip_has_the_worst_of_each_day_of_the_page_of_its_dataset() -> None:
     worst = [min((row["days"][at].status for row in grid["rows"]), key=LOOK_RANK.__getitem__) for at in range(28)]
     stretches = strips([dataset], now=NOW)[dataset.pk]
     assert [stretch.status for stretch in stretches for _ in range(stretch.count)] == worst
-    assert (stretches[0].first, stretches[-1].last) == (grid["labels"][0], grid["labels"][-1])
+    assert (stretches[0].first, stretches[-1].last) == (grid["labels"][0], f"{grid['labels'][-1]}, today")
+    assert stretches[-2].title == "2026-03-08 to 2026-03-09, yesterday: pass"
     assert len(set(worst)) >= 5
 
 

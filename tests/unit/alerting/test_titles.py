@@ -104,14 +104,14 @@ def title(assertion: str, *, is_over: bool = False, keys: str = DAY, **of: Any) 
         (
             "age(at, 'now()') <= 4h",
             18720,
-            "The age of the newest at is 5h 12m on 2026-03-15, wanted at most 4h.",
+            "The age of the newest at is 5 h 12 min on 2026-03-15, wanted at most 4 h.",
         ),
         (
             "age(at, 'now()') / 3600 <= 4",
             5.2,
             "fares does not hold on 2026-03-15: 5.2, wanted at most 4.",
         ),
-        ("freshness() < 4h", 18720, "2026-03-15 is not complete 5 h 12 min after its end, wanted less than 4h."),
+        ("freshness() < 4h", 18720, "2026-03-15 is not complete 5 h 12 min after its end, wanted less than 4 h."),
         (
             "row_count() / row_count(dataset='raw.a') >= 85 %",
             0.8,

@@ -14,14 +14,19 @@
     const label = [...field.parentElement.childNodes].find((node) => node.nodeType === 3 && node.data.includes("UTC"));
     if (label) label.data = label.data.replace("UTC", zone);
     if (field.value) field.value = field.defaultValue = local(new Date(`${field.value}Z`)).replace(" ", "T");
-    field.form.addEventListener("formdata", ({ formData }) => {
-      if (field.value) formData.set(field.name, new Date(field.value).toISOString().slice(0, 16));
-    });
+    const sent = Object.assign(document.createElement("input"), { type: "hidden", name: field.name });
+    const write = () => { sent.value = field.value && new Date(field.value).toISOString().slice(0, 16); };
+    field.removeAttribute("name");
+    field.removeAttribute("data-utc");
+    field.addEventListener("input", write);
+    field.after(sent);
+    write();
   };
-  document.querySelectorAll("input[data-utc]").forEach(offer);
+  const offerAll = () => document.querySelectorAll("input[data-utc]").forEach(offer);
+  offerAll();
   // After live.js has noted how the server wrote the page, and again whenever it replaces a part.
   addEventListener("load", () => {
     rewrite();
-    new MutationObserver(rewrite).observe(document.getElementById("main"), { childList: true, subtree: true });
+    new MutationObserver(() => { offerAll(); rewrite(); }).observe(document.getElementById("main"), { childList: true, subtree: true });
   });
 })();
