@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem
 
-from .snapshot import ColumnNames, LiveFile, Positions, Snapshot, UnableToReadSnapshot
+from .snapshot import ColumnNames, LiveFile, LogPlace, Positions, Snapshot, UnableToReadSnapshot
 
 LOG = "_delta_log"
 FEATURES = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"})
@@ -74,27 +75,27 @@ def read_log(filesystem: FileSystem, path: str) -> Log:
     return Log(commits=commits, checkpoints=checkpoints, stamp=stamp)
 
 
-def read_snapshot(filesystem: FileSystem, path: str, version: int | None = None) -> Snapshot:
+def read_snapshot(place: LogPlace, version: int | None = None) -> Snapshot:
     """The table at a version, at its newest without one; raises UnableToReadSnapshot, ArrowException and OSError."""
-    log = read_log(filesystem, path)
+    log = read_log(place.filesystem, place.path)
     version = log.newest if version is None else version
     if version > log.newest:
         raise UnableToReadSnapshot(f"its log has no version {version}: the newest is {log.newest}")
     state = _State()
     start = max((at for at in log.checkpoints if at <= version), default=-1)
     for part in log.checkpoints.get(start, ()):
-        state.apply(_actions_of_checkpoint(filesystem, part))
+        state.apply(_actions_of_checkpoint(place.filesystem, part))
     for at in range(start + 1, version + 1):
         if at not in log.commits:
             raise UnableToReadSnapshot(
                 f"its log has no version {at}, up to {log.newest}: name a version that is there, or write a checkpoint"
             )
-        with filesystem.open_input_stream(log.commits[at]) as commit:
+        with place.filesystem.open_input_stream(log.commits[at]) as commit:
             state.apply(json.loads(line, parse_float=str) for line in commit.read().splitlines() if line.strip())
     if not state.metadata:
         raise UnableToReadSnapshot("its log has no metadata: it is damaged")
     _refuse_unknown(state.protocol)
-    return _snapshot_of(filesystem, path, state, version)
+    return _snapshot_of(place, state, version)
 
 
 @dataclass(kw_only=True)
@@ -138,7 +139,7 @@ def _refuse_unknown(protocol: Mapping[str, Any]) -> None:
         )
 
 
-def _snapshot_of(filesystem: FileSystem, path: str, state: _State, version: int) -> Snapshot:
+def _snapshot_of(place: LogPlace, state: _State, version: int) -> Snapshot:
     configuration = state.metadata.get("configuration") or {}
     mode = configuration.get("delta.columnMapping.mode", "none")
     fields = json.loads(state.metadata["schemaString"])["fields"]
@@ -153,7 +154,7 @@ def _snapshot_of(filesystem: FileSystem, path: str, state: _State, version: int)
     )
     files = {}
     for add in state.files.values():
-        live = _live_file(filesystem, path, add, lower, types)
+        live = _live_file(place, add, lower, types)
         files[live.path] = live
     return Snapshot(
         label=f"Delta version {version}",
@@ -178,9 +179,7 @@ def _arrow_type(type_: Any) -> pa.DataType:
     raise UnableToReadSnapshot(f"it has a column of the type {type_!r:.100}, which is not read here")
 
 
-def _live_file(
-    filesystem: FileSystem, root: str, add: Mapping[str, Any], lower: Mapping[str, str], types: Mapping[str, Any]
-) -> LiveFile:
+def _live_file(place: LogPlace, add: Mapping[str, Any], lower: Mapping[str, str], types: Mapping[str, Any]) -> LiveFile:
     stats = json.loads(add.get("stats") or "{}", parse_float=str)
     values = {
         lower[own]: _with_zone(value, types[own]) if value else None
@@ -191,7 +190,7 @@ def _live_file(
     plain = {own for own in lower if isinstance(types[own], str)}
     vector = add.get("deletionVector")
     return LiveFile(
-        path=_place(root, unquote(add["path"])),
+        path=_path_of(place, add["path"]),
         size=add["size"],
         written_ns=add["modificationTime"] * 1_000_000,
         rows=stats.get("numRecords"),
@@ -203,7 +202,7 @@ def _live_file(
             lower[own]: high for own, high in stats.get("maxValues", {}).items() if own in whole and type(high) is int
         },
         deletes=_id_of(vector),
-        load_deleted=(lambda: _positions(filesystem, root, vector)) if vector else None,
+        load_deleted=(lambda: _positions(place, vector)) if vector else None,
     )
 
 
@@ -211,12 +210,10 @@ def _with_zone(value: str, type_: Any) -> str:
     return f"{value}Z" if type_ == "timestamp" and not re.search(r"(Z|[+-]\d\d:\d\d)$", value) else value
 
 
-def _place(root: str, path: str) -> str:
-    """Where a path of the log lies, below the table's folder or, as in a clone, anywhere."""
-    if "://" in path or path.startswith("file:"):
-        scheme, _, rest = path.partition(":")
-        return rest.removeprefix("//") if scheme == "file" else rest.lstrip("/")
-    return path if path.startswith("/") else f"{root}/{path}"
+def _path_of(place: LogPlace, path: str) -> str:
+    """Where a path of the log lies, which is escaped: below the table's folder or, as in a clone, anywhere."""
+    is_whole = re.match(r"/|[a-z][a-z0-9+.-]*:/", path)
+    return place.path_of(unquote(path)) if is_whole else f"{place.path}/{unquote(path)}"
 
 
 # Deletion vectors: bitmaps of the positions of deleted rows, in the log itself or in files beside the data.
@@ -226,17 +223,13 @@ def _id_of(vector: Mapping[str, Any] | None) -> str:
     return f"{vector['storageType']}{vector['pathOrInlineDv']}@{vector.get('offset') or 0}" if vector else ""
 
 
-def _positions(filesystem: FileSystem, root: str, vector: Mapping[str, Any]) -> Positions:
+def _positions(place: LogPlace, vector: Mapping[str, Any]) -> Positions:
     kind, text = vector["storageType"], vector["pathOrInlineDv"]
     if kind == "i":
         body = _from_z85(text)
     else:
-        place = _place(root, unquote(text))
-        if kind == "u":
-            raw = _from_z85(text[-20:]).hex()
-            uuid = "-".join((raw[:8], raw[8:12], raw[12:16], raw[16:20], raw[20:]))
-            place = f"{root}/{text[:-20]}{'/' if text[:-20] else ''}deletion_vector_{uuid}.bin"
-        with filesystem.open_input_file(place) as opened:
+        path = _path_of(place, text) if kind == "p" else _path_of_uuid(place, text)
+        with place.filesystem.open_input_file(path) as opened:
             opened.seek(vector.get("offset") or 0)
             (size,) = struct.unpack(">I", opened.read(4))
             body = opened.read(size)
@@ -246,6 +239,11 @@ def _positions(filesystem: FileSystem, root: str, vector: Mapping[str, Any]) -> 
             f"a deletion vector has {len(positions)} rows, and its log says {vector['cardinality']}"
         )
     return positions
+
+
+def _path_of_uuid(place: LogPlace, text: str) -> str:
+    """The file beside the data that a name of 20 letters, after a folder or none, stands for."""
+    return f"{f'{place.path}/{text[:-20]}'.rstrip('/')}/deletion_vector_{UUID(bytes=_from_z85(text[-20:]))}.bin"
 
 
 def positions_in(body: bytes) -> Positions:

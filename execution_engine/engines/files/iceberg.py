@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem
 
 from .delta import positions_in
-from .snapshot import NO_POSITIONS, ColumnNames, LiveFile, Positions, Snapshot, UnableToReadSnapshot
+from .snapshot import NO_POSITIONS, ColumnNames, LiveFile, LogPlace, Positions, Snapshot, UnableToReadSnapshot
 
 if TYPE_CHECKING:  # a second of imports, for who reads such a table
+    from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile, ManifestEntry
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
@@ -39,19 +40,17 @@ def metadata_file(filesystem: FileSystem, path: str) -> str:
     return str(newest[0])
 
 
-def read_snapshot(filesystem: FileSystem, metadata_path: str, snapshot_id: int | None = None) -> Snapshot:
+def read_snapshot(place: LogPlace, metadata_path: str, snapshot_id: int | None = None) -> Snapshot:
     """The table at a snapshot, at its current one without an id.
 
     Raises UnableToReadSnapshot, ArrowException, OSError, and ValueError for metadata that is damaged.
     """
     from pyiceberg.exceptions import ValidationError
-    from pyiceberg.io.pyarrow import PyArrowFileIO
-    from pyiceberg.serializers import FromInputFile
+    from pyiceberg.serializers import Compressor, FromByteStream
 
-    io = PyArrowFileIO()
-    io.fs_by_scheme = lambda scheme, netloc: filesystem
     try:
-        metadata = FromInputFile.table_metadata(io.new_input(metadata_path))
+        with place.filesystem.open_input_file(metadata_path) as opened:
+            metadata = FromByteStream.table_metadata(opened, compression=Compressor.get_compressor(metadata_path))
     except ValidationError as error:
         raise ValueError(str(error).splitlines()[0]) from error
     snapshot = metadata.current_snapshot() if snapshot_id is None else metadata.snapshot_by_id(snapshot_id)
@@ -62,17 +61,26 @@ def read_snapshot(filesystem: FileSystem, metadata_path: str, snapshot_id: int |
         schema = metadata.schema_by_id(snapshot.schema_id) or schema
     if defaults := [field.name for field in schema.fields if field.initial_default is not None]:
         raise UnableToReadSnapshot(f"its column {defaults[0]} has a default for older rows: {SPARK}")
-    entries = (
-        [entry for manifest in snapshot.manifests(io) for entry in manifest.fetch_manifest_entry(io)]
-        if snapshot
-        else []
-    )
+    io = _file_io(place)
+    manifests = snapshot.manifests(io) if snapshot else []
+    entries = [entry for manifest in manifests for entry in manifest.fetch_manifest_entry(io)]
     return Snapshot(
         label=f"Iceberg snapshot {snapshot.snapshot_id}" if snapshot else "Iceberg table without a snapshot",
         schema=pa.schema(list(_fields(schema))),
         columns=_column_names(metadata, schema),
-        files={file.path: file for file in _live_files(filesystem, metadata, schema, entries)},
+        files={file.path: file for file in _live_files(place, metadata, schema, entries)},
     )
+
+
+def _file_io(place: LogPlace) -> "FileIO":
+    """Opens what the metadata name in the file system of the table, whatever the properties of the table say."""
+    from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+
+    class OneFileSystem(PyArrowFileIO):
+        def new_input(self, location: str) -> PyArrowFile:
+            return PyArrowFile(location, place.path_of(location), place.filesystem)
+
+    return OneFileSystem()
 
 
 def _fields(schema: "Schema") -> Iterator[pa.Field]:
@@ -107,7 +115,7 @@ def _column_names(metadata: "TableMetadata", schema: "Schema") -> ColumnNames:
 
 
 def _live_files(
-    filesystem: FileSystem,
+    place: LogPlace,
     metadata: "TableMetadata",
     schema: "Schema",
     entries: "Sequence[ManifestEntry]",
@@ -115,7 +123,7 @@ def _live_files(
     from pyiceberg.manifest import DataFileContent, FileFormat
     from pyiceberg.table.delete_file_index import DeleteFileIndex
 
-    index, columns = DeleteFileIndex(), _Columns.of(metadata, schema)
+    index, columns = DeleteFileIndex(), _Columns.of(place, metadata, schema)
     files_of_deletes: dict[str, DataFile] = {}
     data = []
     for entry in entries:
@@ -134,7 +142,7 @@ def _live_files(
 
     @cache
     def deleted_by(path: str) -> Mapping[str, Positions]:
-        return _read_deletes(filesystem, files_of_deletes[path])
+        return _read_deletes(place, files_of_deletes[path])
 
     committed_ms = {snapshot.snapshot_id: snapshot.timestamp_ms for snapshot in metadata.snapshots}
     newest = max(committed_ms.values(), default=0)  # of files whose snapshot is no more it is not known
@@ -149,13 +157,15 @@ def _live_files(
 class _Columns:
     """What is needed of a table's columns to read what a manifest says of them, by their ids."""
 
+    place: LogPlace
     names: "Mapping[int, str]"  # in lower case, of columns that are no structs, lists or maps
     types: "Mapping[int, IcebergType]"  # also of columns that were dropped
     specs: "Mapping[int, PartitionSpec]"
 
     @classmethod
-    def of(cls, metadata: "TableMetadata", schema: "Schema") -> "_Columns":
+    def of(cls, place: LogPlace, metadata: "TableMetadata", schema: "Schema") -> "_Columns":
         return cls(
+            place=place,
             names={field.field_id: field.name.lower() for field in schema.fields if field.field_type.is_primitive},
             types={field.field_id: field.field_type for every in metadata.schemas for field in every.fields},
             specs=metadata.specs(),
@@ -185,7 +195,7 @@ class _Columns:
             return np.unique(np.concatenate([deleted_by(path).get(file.file_path, NO_POSITIONS) for path in deletes]))
 
         return LiveFile(
-            path=path_of(file.file_path),
+            path=self.place.path_of(file.file_path),
             size=file.file_size_in_bytes,
             written_ns=written_ms * 1_000_000,
             rows=file.record_count,
@@ -210,18 +220,12 @@ class _Columns:
         }
 
 
-def path_of(location: str) -> str:
-    """A location in the metadata as the file system of the table opens it; its characters stand for themselves."""
-    _, _, rest = location.partition("://")
-    return rest or location.removeprefix("file:")
-
-
-def _read_deletes(filesystem: FileSystem, file: "DataFile") -> dict[str, Positions]:
+def _read_deletes(place: LogPlace, file: "DataFile") -> dict[str, Positions]:
     """The positions that one file of deletes has, by the data file as it is written there."""
     from pyiceberg.manifest import FileFormat
     from pyiceberg.table.puffin import PuffinFile
 
-    with filesystem.open_input_file(path_of(file.file_path)) as opened:
+    with place.filesystem.open_input_file(place.path_of(file.file_path)) as opened:
         if file.file_format == FileFormat.PARQUET:
             table = pq.read_table(opened, columns=["file_path", "pos"])
             paths = table.column("file_path").unique().to_pylist()

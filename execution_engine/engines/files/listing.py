@@ -21,7 +21,7 @@ from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.outcome import Failure, Reason
 
 from . import delta, iceberg
-from .snapshot import NO_POSITIONS, Positions, Snapshot, UnableToReadSnapshot, key_of
+from .snapshot import NO_POSITIONS, LogPlace, Positions, Snapshot, UnableToReadSnapshot, key_of
 from .sound_footers import sound_footer
 from .stores import UnableToOpenStore, open_file_system, store_failure
 
@@ -306,9 +306,8 @@ def read_snapshot(table: Table) -> Snapshot:
 def _snapshot_at(storage: str, location: str, stamp: str, wanted: int | None) -> Snapshot:
     """``stamp`` changes with each commit."""
     root = open_root(location)
-    if storage == "delta":
-        return delta.read_snapshot(root.filesystem, root.path, wanted)
-    return iceberg.read_snapshot(root.filesystem, stamp, wanted)
+    place = LogPlace(filesystem=root.filesystem, path=root.path, prefix=root.prefix)
+    return delta.read_snapshot(place, wanted) if storage == "delta" else iceberg.read_snapshot(place, stamp, wanted)
 
 
 def root_of(table: Table) -> Root:

@@ -1,5 +1,6 @@
 """A table that a log describes, as Iceberg's and Delta's, at one snapshot: its columns and the files that count."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -7,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyarrow.fs import FileSystem
 
 from execution_engine.engines.protocol import HIVE_NULL
 
@@ -16,6 +18,24 @@ NO_POSITIONS: Positions = np.zeros(0, dtype=np.int64)
 
 class UnableToReadSnapshot(Exception):
     """The log names no such snapshot, or needs something that is not read here; the message says how to go on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogPlace:
+    """Where a log lies: the file system, the folder of the table in it, and the prefix that makes its paths URLs."""
+
+    filesystem: FileSystem
+    path: str
+    prefix: str
+
+    def path_of(self, location: str) -> str:
+        """The path of a URL, or path, as a log writes it; raises UnableToReadSnapshot where it leads elsewhere."""
+        url, prefix = (re.sub(r"^s3[an]://", "s3://", text) for text in (location, self.prefix))
+        if url.startswith(prefix):
+            return url[len(prefix) :]
+        if prefix == "file://" and "://" not in url:
+            return url.removeprefix("file:")
+        raise UnableToReadSnapshot(f"it has files at {location:.200}, which is another place than that of its log")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,13 +72,17 @@ def new_rows(size: int = 400) -> pa.Table:
 def living_rows() -> pa.Table:
     """The rows that count."""
     rows = pa.concat_tables([old_rows(), new_rows()], promote_options="default")
-    return rows.filter(pa.array([person != DELETED for person in rows["person"].to_pylist()]))
+    return rows.filter(is_living(rows))
 
 
-def write_plain(folder: Path) -> Table:
+def is_living(rows: pa.Table) -> pa.Array:
+    return pa.array([person != DELETED for person in rows["person"].to_pylist()])
+
+
+def write_plain(folder: Path, rows: pa.Table | None = None) -> Table:
     """A folder of two files."""
     folder.mkdir(parents=True)
-    rows = living_rows()
+    rows = living_rows() if rows is None else rows
     pq.write_table(rows.slice(0, 300), folder / "part-0.parquet")
     pq.write_table(rows.slice(300), folder / "part-1.parquet")
     return Table(name="rides", storage="parquet", location=str(folder), partition_column="day")

@@ -239,3 +239,13 @@ def test_a_field_inside_of_a_struct_that_was_renamed_is_refused(
         change.rename_column("place.city", "town")
     with pytest.raises(UnableToListFiles, match="the fields inside of place were changed since a file was written"):
         rows_of(table)
+
+
+def test_files_that_lie_elsewhere_than_the_log_are_refused(
+    new_iceberg: Callable[[pa.Table], tuple[IcebergTable, Table]],
+) -> None:
+    iceberg, table = new_iceberg(pa.table({"id": [1]}))
+    path = Path(iceberg.metadata_location.removeprefix("file://"))
+    path.write_text(path.read_text().replace("file:///", "s3://lake/"))
+    with pytest.raises(UnableToListFiles, match=r"it has files at s3://lake/.*, which is another place than that of"):
+        list_part(table, WHOLE)
