@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy import Connection, create_engine, event, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from assay.command_line.cli import run as assay
@@ -106,6 +106,16 @@ def test_a_statement_that_fails_leaves_the_others_alone(engine: SqlEngine, url: 
     assert failed.failure is not None
     assert "DivisionByZero 22012" in failed.failure.detail
     assert (most.value, *(one.value for one in after)) == (3, 1, 3)
+
+
+def test_all_aggregates_of_a_scan_are_one_statement(engine: SqlEngine, url: str) -> None:
+    orders, statements = table(url, "Orders", schema="Web Shop"), list[str]()
+    event.listen(
+        engine._database(orders), "before_cursor_execute", lambda *of_statement: statements.append(of_statement[2])
+    )
+    names = ("row_count", "completeness", "min", "max", "mean", "sum", "positive")
+    measure(engine, orders, *(metric(name, *(["OrderId"] if name != "row_count" else [])) for name in names), keys=None)
+    assert sum('FROM "Web Shop"."Orders"' in statement for statement in statements) == 1
 
 
 def test_a_nan_is_neither_positive_nor_within_and_no_least_value(engine: SqlEngine, url: str) -> None:

@@ -90,6 +90,17 @@ SAME = [  # each is measured in both
     "year(day) = 2026", "month(at) = 1", "day(local) = 31", "quarter(day) = 4", "hour(at) = 23", "minute(local) = 30",
     "extract(year from at) = 1969", "date_trunc('month', at) = timestamp '2026-01-01 00:00:00'",
     "date_trunc('week', local) < '2025-01-01'", "to_date(at) = day", "n & 1 = 1", "n | 1 = 3", "n ^ 1 = 3",
+    "flag = 'true'", "n = 1.0", "price = '1.5'", "ratio = 'NaN'", "n between '1' and '3'", "-n % 3 = 0", "n - -3 > 0",
+    "coalesce(city, 'x') < 'b'", "concat(city, 'x') < 'b'", "trim(lower(city)) = 'rome'",
+    "upper(lower(city)) = 'ROME'", "concat(lower(city), upper(code)) = 'romeB'", "cast(n as string) < '2'",
+    "trim(both 'R' from city) = 'ome'", "ltrim(code) = 'a '", "code rlike '(a|b)+1$'", "code rlike '^(?!a)'",
+    "code rlike '^[^a]$'", "city rlike '(?i)ÄRGER'", "city rlike 'Zürich$'", "city rlike 'h\\\\s$'",
+    "instr(city, '') > 0", "substring(city, 2, 0) = ''", "round(-n / 2) = -1", "round(price, -1) = 10",
+    "ratio < 10 and round(ratio, 2) = 2.68", "n / 0.5 > 2", "price / 0.3 = 5", "small < 9 and cast(small as int) = 4",
+    "cast(price * 2 as int) = 3", "date_add(day, -1) = '2026-01-30'", "date_trunc('quarter', day) = '2026-01-01'",
+    "at = '2026-02-01 00:30:00+01:00'", "local - at < interval 1 hour", "(n > 1) = flag", "price in (1.5, 2.5)",
+    "small in (2.5)", "cast(at as timestamp_ntz) = local", "cast(small as double) = 0.1", "n = 3L", "ratio = 0.1f",
+    "code like ' _ '",
     "N > 2 and CITY is not null and `Order Id` is not null",
 ]  # fmt: skip
 FAIL_IN_BOTH = ["n / 0 = 1", "cast(city as int) = 1", "n % 0 = 1", "n + 2147483647 > 0", "cast(code as date) = day"]

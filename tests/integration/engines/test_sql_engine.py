@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.exc import DBAPIError
 
 from deploy.local.programs import free_port
 from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Part, Table
@@ -161,6 +162,12 @@ def test_a_condition_that_the_database_cannot_be_told_leaves_the_others_alone(en
 
 def test_what_only_the_lake_measures_says_so(engine: SqlEngine, table: Table) -> None:
     assert "in the lake only" in failure_of(engine, table, metric("bloom_filter", "trip_id")).detail
+
+
+@pytest.mark.parametrize("table", ["mariadb_table", "postgresql_table"], indirect=True)
+def test_a_session_with_a_server_only_reads(engine: SqlEngine, table: Table) -> None:
+    with engine._database(table).connect() as connection, pytest.raises(DBAPIError, match="(?i)read.only"):
+        connection.execute(text("delete from trips"))
 
 
 def test_a_missing_table_is_unreadable(engine: SqlEngine, table: Table) -> None:
