@@ -166,7 +166,7 @@ def test_what_only_the_lake_measures_says_so(engine: SqlEngine, table: Table) ->
 
 @pytest.mark.parametrize("table", ["mariadb_table", "postgresql_table"], indirect=True)
 def test_a_session_with_a_server_only_reads(engine: SqlEngine, table: Table) -> None:
-    with engine._database(table).connect() as connection, pytest.raises(DBAPIError, match="(?i)read.only"):
+    with engine._database(table).connect() as connection, pytest.raises(DBAPIError, match=r"(?i)read.only"):
         connection.execute(text("delete from trips"))
 
 
