@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from heapq import nsmallest
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -364,7 +364,7 @@ def bins_between(
     if low is None or high is None:
         return NOTHING
     values = f"{item.spec.text} of {name} has values from {low} to {high}"
-    if not float("-inf") < low <= high < float("inf"):
+    if not -inf < low <= high < inf:
         return failed(Reason.NOT_FINITE, f"{values}; leave some out with where=")
     width = (high - low) / count or 1.0
     if not isfinite(width):

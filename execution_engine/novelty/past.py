@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import Enum, auto
 from functools import cached_property
 
 import numpy as np
@@ -235,13 +235,13 @@ def from_bytes(stored: bytes) -> Past:
 # novel because the past is old.
 
 
-class WindowAnswer(StrEnum):
+class WindowAnswer(Enum):
     """What is known of a window once it was judged."""
 
-    ACCEPTED = "accepted"  # it is like those before it
-    RELEASED = "released"  # it is novel, and a person says that it is right
-    NONE = "none"  # it is novel, and nobody says anything
-    WRONG = "wrong"  # a person says so, or another test fails on it
+    ACCEPTED = auto()  # it is like those before it
+    RELEASED = auto()  # it is novel, and a person says that it is right
+    NONE = auto()  # it is novel, and nobody says anything
+    WRONG = auto()  # a person says so, or another test fails on it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -70,7 +70,7 @@ def judge(target: Target, mutant: Mutant, lines: Covering, migrated: Path | None
     """What its package's tests make of a mutant: those that run its line.
 
     A line that runs when the module is imported is no test's: all that run any of the module are asked, and those in a
-    file that is named for it, as nothing tells who reads a default or a constant.
+    file that is named for it or in the folder of its room, as nothing tells who reads a default or a constant.
     """
     if is_equivalent(target, mutant):
         return Fate.EQUIVALENT
@@ -90,7 +90,10 @@ def judge(target: Target, mutant: Mutant, lines: Covering, migrated: Path | None
 
 
 def _named_for(target: Target) -> frozenset[str]:
-    found = (path for folder in target.tests for path in (ROOT / folder).rglob(f"test_{target.path.stem}.py"))
+    """The files of tests that are named for a module, or stand in the folder of its room."""
+    _, _, room = target.name.partition(".")
+    names = (f"test_{target.path.stem}.py", f"{room.partition('.')[0]}/**/test_*.py")
+    found = (path for folder in target.tests for name in names for path in (ROOT / folder).rglob(name))
     return frozenset(str(path.relative_to(ROOT)) for path in found)
 
 

@@ -58,7 +58,7 @@ def rules_for(url: str, hosts: Collection[str] = (), *, permits_private: bool = 
     """Rules with these hosts; without any, the host of the URL itself is the only one."""
     own = ""
     with suppress(ValueError, UnableToCall):  # ``destination`` says what is wrong with the URL
-        own = "" if hosts else _ascii(urlsplit(url).hostname or "")
+        own = _ascii(urlsplit(url).hostname or "")
     names = frozenset(host.lower() for host in hosts or (own,))
     return DestinationRules(hosts=names, permits_private=permits_private)
 
@@ -126,7 +126,7 @@ def is_permitted(text: str, *, private: bool) -> bool:
 def _ascii(host: str) -> str:
     """The host as name servers know it; raises UnableToCall."""
     try:
-        name = host if ":" in host else host.encode("idna").decode()
+        name = host.encode("idna").decode()
     except UnicodeError:
         raise UnableToCall(f"{host[:80]!r} is no name of a host") from None
     if not name:

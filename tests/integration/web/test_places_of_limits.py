@@ -114,12 +114,6 @@ def test_an_unchanged_catalog_changes_nothing(tmp_path: Path, api: Any) -> None:
     assert not Dataset.objects.filter(reconcile_at__isnull=False).exists()
 
 
-def test_what_lies_above_two_restricted_places_is_for_whom_may_read_both(tmp_path: Path, api: Any) -> None:
-    other = pay("/lake/tax").replace("hr.pay", "fin.tax").replace("team:hr", "team:fin").replace("hanna", "fred")
-    sync(tmp_path, pay(), other)
-    assert (push(api, "/lake").status_code, limits()[:2]) == (201, ("role:admin", ""))
-
-
 def test_a_push_limits_nothing_that_others_declare(tmp_path: Path, api: Any) -> None:
     sync(tmp_path, COPY)
     assert (push(api, "/lake", readers=["user:eve"]).status_code, limits("mart.copy")[0]) == (201, "")

@@ -174,6 +174,8 @@ BAND = {"metric": "mean(fare)", "value": 60, "low": 20, "high": 40}
         ("mean(fare) <= 40 by city", {}, {}, None),
         ("anomaly(mean(fare), last=28) <= 1", {}, {EXPECTED: [BAND]}, True),
         ("anomaly(mean(fare), last=28) <= 1", {}, {EXPECTED: [BAND | {"low": None, "high": 25}]}, False),
+        ("anomaly(mean(fare), last=28) <= 1", {}, {EXPECTED: [BAND | {"low": 31.5, "high": None}]}, False),
+        ("anomaly(mean(fare), last=28) <= 1", {}, {EXPECTED: [BAND | {"low": 31.0, "high": 31.0}]}, True),
         ("anomaly(row_count(), last=28) <= 1", {}, {EXPECTED: [BAND | {"metric": "row_count()"}]}, None),
         ("novelty(last=28) <= 1", {}, {NOVEL: [{"causes": [{"low": 20, "high": 40}]}]}, True),
         ("novelty(last=28) <= 1", {}, {NOVEL: [{"causes": [{"low": 20, "high": 40}] * 2}]}, None),

@@ -196,6 +196,36 @@ def test_of_a_whole_that_did_not_move_a_slice_has_no_share() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected", "seen", "rest"),
+    [
+        (lambda rows, half, _: table(half), 60.0, 30.0, 180.0),
+        (lambda rows, half, _: table(3 * half, Measure.SUM, whole=rows), 180.0, 90.0, 540.0),
+        (lambda rows, _, gaps: table(gaps, Measure.SHARE, whole=rows), 6.0, 30.0, 18.0),
+        (lambda rows, _, gaps: table(rows - gaps, Measure.SHARE, whole=rows), 54.0, 30.0, 162.0),
+        (
+            lambda rows, half, _: table(3 * half, Measure.MEAN, whole=rows, squares=10 * half),
+            *(3.0, 1.5, 3.0),
+        ),
+    ],
+    ids=["rows", "sums", "missing values", "complete values", "means"],
+)
+def test_a_slice_has_what_was_expected_and_seen_on_each_day_beside_the_rest(
+    cells: Callable[[Floats, Floats, Floats], Cells], expected: float, seen: float, rest: float
+) -> None:
+    rows, inside = np.full((DAYS, len(CELLS)), 10.0), where(lambda city, *_: city == "SF")
+    gaps = rows * 0.1
+    gaps[-1, inside] = 5.0
+    explanation = explain(cells(rows, times(rows, inside, 0.5), gaps))
+    (found,) = explanation.slices
+    assert (found.values, found.is_new, found.same_rows) == ({"city": "SF"}, False, ())
+    assert (found.seen, found.share_of_rows) == (seen, 0.25)
+    assert found.expected == pytest.approx(expected)
+    assert found.share_of_change == pytest.approx(1)
+    assert (found.line, found.rest_line) == ((*[pytest.approx(expected)] * (DAYS - 1), seen), (rest,) * DAYS)
+    assert (explanation.past_days, explanation.is_mix, bool(explanation.is_rest_calm)) == (14, False, True)
+
+
 def test_sums_are_explained_as_rows_are() -> None:
     rows = world()
     sums, inside = rows * (np.arange(len(CELLS)) + 5.0), where(lambda city, *_: city == "LA")

@@ -1,12 +1,15 @@
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from assay.catalog.column_types import Declared
 from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.language.parse import parse
 from execution_engine.language.tree import History, Operand, operands
 from execution_engine.metrics.spec import MetricSpec
+from execution_engine.outcome import Reason
 from execution_engine.planning.planner import PlannedSource, Planner, UnableToPlan, Want
 from execution_engine.scans.ask import flatten
 
@@ -160,6 +163,7 @@ def test_a_history_is_made_of_the_windows_before() -> None:
     [
         ("row_count(dataset='raw.weekly')", planner(), "partitions do not align"),
         ("row_count(ago=5h)", planner(), "partitions do not align"),
+        ("row_count(ago=3000y)", planner(), "warming up"),
         ("row_count(dataset='no.such')", planner(), "assertion is invalid"),
         ("row_count(datacenter='mars')", planner(), "assertion is invalid"),
         ("sample_found('mysql.orders')", planner(home=replace(TRIPS, primary_key=())), "assertion is invalid"),
@@ -171,6 +175,7 @@ def test_what_cannot_be_planned(text: str, given: Planner, reason: str) -> None:
     with pytest.raises(UnableToPlan) as refused:
         want(text, given)
     assert refused.value.failure.reason == reason
+    assert refused.value.failure.detail not in ("", "None")
 
 
 def test_a_whole_table_steps_back_as_a_whole() -> None:
@@ -186,3 +191,73 @@ def test_inputs_come_before_what_builds_on_them_and_the_strictest_want_counts() 
     keys = [each.key for each in flat]
     assert all(keys.index(part.key) < keys.index(each.key) for each in flat for part in each.inputs)
     assert next(each for each in flat if each.key == strict.key).accept_from == DUE
+
+
+KPI = PlannedSource(
+    name="kpi.fares",
+    datacenters=("sea",),
+    partitioning=DAILY,
+    expression="sum(fare, dataset='hive.trips') / row_count(dataset='mysql.orders')",
+    sources=("hive.trips", "mysql.orders"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs"),
+    [
+        ("value()", ["sum(fare) of hive.trips@sea 03-09", "row_count() of mysql.orders@dca 03-09"]),
+        ("has_value()", [f"value(of={KPI.expression!r}) of kpi.fares@sea 03-09"]),
+        ("sources_freshness()", ["freshness() of hive.trips@sea 03-09", "freshness() of mysql.orders@dca 03-09"]),
+    ],
+)
+def test_a_business_metric_builds_on_its_operands_and_its_sources(text: str, inputs: list[str]) -> None:
+    found = want(text, planner(home=KPI))
+    assert [re.sub(r"freshness\(.*?\)", "freshness()", shown(each)) for each in found.inputs][: len(inputs)] == inputs
+
+
+ID, FARE = '["id", "bigint"]', '["fare", "double"]'
+TUESDAY = DAILY.window("2026-03-10")
+SINCE = MONDAY.start - timedelta(days=1)
+DECLARED = (
+    Declared(name="id", type="bigint", is_key=True, since=SINCE),
+    Declared(name="fare", type="double", is_key=False, since=MONDAY.end),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "window", "meant"),
+    [
+        ("schema_drift()", MONDAY, f"schema_drift(declared='[{ID}]')"),
+        ("schema_drift()", TUESDAY, f"schema_drift(declared='[{ID}, {FARE}]')"),
+        ("schema_drift(of='keys')", TUESDAY, f"schema_drift(declared='[{ID}]')"),
+        ("schema_drift(declared='a int')", MONDAY, "schema_drift(declared='a int')"),
+        ("profile()", MONDAY, "profile(start=1773014400, without='`the mail`, day')"),
+        ("profile(fare)", MONDAY, "profile(fare, start=1773014400)"),
+        ("profile(without='fare, day', start=5)", MONDAY, "profile(start=5, without='fare, day, `the mail`')"),
+    ],
+)
+def test_a_call_is_meant_as_its_dataset_and_window_say(text: str, window: Window, meant: str) -> None:
+    home = replace(TRIPS, declared=DECLARED, unprofiled=("the mail", "day"))
+    assert want(text, planner(home=home, window=window)).spec.text == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "declared", "reason", "why"),
+    [
+        ("schema_drift()", (), Reason.INVALID, "hive.trips declares no columns: add them to its metadata."),
+        ("schema_drift(of='keys')", (), Reason.INVALID, "hive.trips declares no columns of its keys: add them"),
+        (
+            "schema_drift(of='others')",
+            DECLARED,
+            Reason.NOT_DUE,
+            f"{MONDAY.text} began before the columns",
+        ),
+    ],
+)
+def test_a_dataset_is_held_to_no_columns_that_it_does_not_declare_yet(
+    text: str, declared: tuple[Declared, ...], reason: Reason, why: str
+) -> None:
+    with pytest.raises(UnableToPlan) as refused:
+        want(text, planner(home=replace(TRIPS, declared=declared)))
+    failure = refused.value.failure
+    assert (failure.reason, failure.detail[: len(why)]) == (reason, why)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from assay.catalog.tiers import TIERS
 from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.planning.schedules import (
-    BEGINNING,
     Schedule,
     Slot,
     UnableToSchedule,
@@ -72,7 +71,7 @@ def test_a_whole_table_starts_with_its_first_whole_partition() -> None:
 def test_a_table_without_partitions_is_tested_up_to_now() -> None:
     schedule = daily("weekly", whole_table=True, partitioning=None)
     slot = first_slot(schedule, now=NOW)
-    assert slot.window == Window(start=BEGINNING, end=slot.due_at)
+    assert slot.window == Window(start=datetime(1970, 1, 1, tzinfo=UTC), end=slot.due_at)
 
 
 def test_after_an_outage_a_whole_table_is_tested_once() -> None:

@@ -10,7 +10,18 @@ import pytest
 from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome
-from incident_manager.gate.rules import Because, GateAnswer, GateDecision, Policy, bound, decide, gathered, in_the_way
+from incident_manager.gate.rules import (
+    Because,
+    GateAnswer,
+    GateDecision,
+    Override,
+    Policy,
+    bound,
+    decide,
+    gathered,
+    in_the_way,
+    overridden_all,
+)
 from incident_manager.intervals import Intervals
 from incident_manager.quality.rules import (
     AnswerReason,
@@ -299,6 +310,19 @@ def test_what_is_not_there_yet_stops_no_pipeline_that_is_bound_weakly() -> None:
         return decide([(judge(bound(facts, hard), asked), replace(OPEN, bound=hard))]).decision
 
     assert (decision({}), decision({"duplicates": True}), decision({"duplicates": False})) == (BLOCK, BLOCK, WARN)
+
+
+def test_an_override_of_some_windows_leaves_the_others_blocked_and_keeps_the_status() -> None:
+    both = Window(start=day().start, end=day().end + timedelta(days=1))
+    because = replace(bound_answer(BROKEN).reasons[0], decision=BLOCK, windows=(both,))
+    override = Override(window=day(), author="ada", reason="known", ends_at=day().end)
+    answer = GateAnswer(decision=BLOCK, reasons=(because,), status=QualityStatus.BAD)
+    found = overridden_all(answer, [override])
+    assert (found.decision, found.status) == (BLOCK, QualityStatus.BAD)
+    assert {reason.decision: reason.windows for reason in found.reasons} == {
+        WARN: (day(),),
+        BLOCK: (Window(start=day().end, end=both.end),),
+    }
 
 
 def test_the_reason_says_how_the_pipeline_is_bound() -> None:

@@ -11,8 +11,8 @@ from alerting.state import State
 from assay.time.windows import Window
 from execution_engine.outcome import Outcome, Reason
 from incident_manager.intervals import Intervals
-from incident_manager.quality.rules import AnswerReason as Said
 from incident_manager.quality.rules import (
+    HIDDEN,
     Calendar,
     ClaimFact,
     DataTestFact,
@@ -21,14 +21,18 @@ from incident_manager.quality.rules import (
     QualityStatus,
     RangeRequest,
     ReasonKind,
+    SourceFacts,
     SpoiltFact,
     StandingFact,
     concerning,
     concerns,
+    instants,
     judge,
     overdue,
+    overlapping,
     worst,
 )
+from incident_manager.quality.rules import AnswerReason as Said
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 
@@ -707,3 +711,74 @@ def test_what_is_not_said_of_facts_and_reasons_is_this() -> None:
     assert (reason.category, reason.hard, reason.whole_table, reason.count) == ("", False, False, 0)
     answer = QualityAnswer(dataset="d", request=RangeRequest(), status=QualityStatus.GOOD)
     assert (answer.reasons, answer.holds_throughout) == ((), frozenset())
+
+
+def source(*, is_shown: bool = True, test: DataTestFact = TEST, **facts: Any) -> SourceFacts:
+    """The source ``raw.fares`` of a business metric, at home in ``phx``, with a test that fails on Monday."""
+    known = {"tests": (test,), "calendar": CALENDAR, "checks": (replace(BROKEN, test=test),), **facts}
+    return SourceFacts(facts=Facts(dataset="raw.fares", **known), datacenter="phx", is_shown=is_shown)
+
+
+@pytest.mark.parametrize(
+    ("own", "text", "hard"),
+    [
+        (source(), "freshness is broken (FAIL); shop.rides is computed from raw.fares", True),
+        (source(test=SOFT), "freshness is broken (FAIL); shop.rides is computed from raw.fares", False),
+        (source(is_shown=False), f"{HIDDEN}; shop.rides is computed from raw.fares", True),
+        (source(checks=(), held=HELD), None, False),
+        (source(checks=(replace(BROKEN, test=replace(TEST, datacenter="sea")),), held=HELD), None, False),
+        (source(checks=(replace(UNKNOWN, test=SOFT),)), None, False),
+    ],
+)
+def test_what_is_wrong_with_a_source_is_wrong_with_the_business_metric(
+    own: SourceFacts, text: str | None, hard: bool
+) -> None:
+    reasons = [reason for reason in answer_of(sources=(own,)).reasons if reason.source]
+    if text is None:
+        assert reasons == []
+        return
+    (reason,) = reasons
+    assert (reason.text, reason.hard, reason.source, reason.whole_table) == (text, hard, "raw.fares", False)
+    assert (reason.status, reason.windows) == (QualityStatus.BAD, (TODAY,))
+    assert (reason.test is None) == (not own.is_shown)
+
+
+def test_facts_of_many_windows_are_those_of_one_of_them() -> None:
+    twice = (days(-1, -1), TODAY)
+    facts = Facts(
+        dataset="shop.rides",
+        checks=[replace(BROKEN, windows=twice), replace(UNKNOWN, windows=(days(-1, -1),))],
+        spoilt=[replace(SPOILT, windows=twice), replace(SPOILT, windows=(days(1, 1),))],
+        claims=[CLAIM, replace(CLAIM, window=days(1, 1))],
+    )
+    assert overlapping(facts, TODAY) == replace(
+        facts, checks=[replace(BROKEN, windows=[TODAY])], spoilt=[replace(SPOILT, windows=[TODAY])], claims=[CLAIM]
+    )
+
+
+def test_what_is_known_changes_at_the_ends_of_what_it_is_known_of() -> None:
+    test = replace(
+        TEST,
+        judges_from=days(1, 1).start,
+        undeclared_to=days(2, 2).start,
+        declared_from=days(3, 3).start,
+        scheduled_to=days(4, 4).start,
+    )
+    calendar = Calendar(retention_start=days(5, 5).start, due_to=days(6, 6).start, ended_to=days(7, 7).start)
+    facts = Facts(
+        dataset="shop.rides",
+        tests=(test,),
+        calendar=calendar,
+        checks=(replace(BROKEN, windows=(days(8, 8),)),),
+        spoilt=(replace(SPOILT, windows=(days(10, 10),), parts=(days(12, 12),)),),
+        claims=(replace(CLAIM, window=days(14, 14)),),
+        held={1: (days(16, 16),)},
+        waiting={1: (days(18, 18),)},
+        incomplete={1: (days(20, 20),)},
+        sources=(
+            SourceFacts(
+                facts=Facts(dataset="raw.fares", claims=(replace(CLAIM, window=days(22, 22)),)), datacenter="sea"
+            ),
+        ),
+    )
+    assert sorted(instants(facts)) == [days(at, at).start for at in range(1, 24)]

@@ -1,5 +1,7 @@
 """What the editor says of an assertion, offers while one writes, and draws of the past."""
 
+import re
+
 import pytest
 
 from execution_engine.language.parse import parse
@@ -43,6 +45,16 @@ def test_a_message_is_cut_into_sentences_and_drawings() -> None:
         (False, "no column b"),
         (True, "  b"),
     ]
+
+
+def test_functions_are_offered_with_examples_that_can_be_read() -> None:
+    calls = {one["name"]: one["call"] for one in completions([], {})["calls"]}
+    assert list(calls) == [
+        *("abs", "anomaly", "coalesce", "greatest", "lag", "last", "least", "median", "novelty"),
+    ]
+    for name, call in calls.items():
+        assert call.startswith(f"{name}(")
+        parse(re.sub(r"\b[xy]\b", "1", call.replace("metric", "row_count()")) + " > 0")
 
 
 def test_names_that_are_offered_can_be_pasted() -> None:

@@ -60,9 +60,11 @@ def test_a_value_unlike_those_before_says_what_was_expected() -> None:
 
 
 def test_an_open_end_is_said_and_stored_as_none() -> None:
-    found = judged("anomaly(row_count(), last=10, side='low') <= 1", 20, STEADY)
-    assert "or more after 10 windows" in found.sentence
-    assert found.findings[EXPECTED][0]["high"] is None
+    text = "anomaly(row_count(), last=10, strategy='batch_normal', std_devs=3, side='{}') <= 1"
+    low, high = judged(text.format("low"), 20, STEADY), judged(text.format("high"), 1200, STEADY)
+    assert low.sentence.endswith("row_count() = 20, expected 94.7085 or more after 10 windows (batch_normal)")
+    assert high.sentence.endswith("row_count() = 1200, expected 105.292 or less after 10 windows (batch_normal)")
+    assert [found.findings[EXPECTED][0][end] for found, end in ((low, "high"), (high, "low"))] == [None, None]
 
 
 def test_too_few_values_are_warming_up() -> None:

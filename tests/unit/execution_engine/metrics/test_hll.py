@@ -1,6 +1,7 @@
 """Sketches of distinct values: one form for the same values, read and merged as DataSketches does."""
 
 from itertools import pairwise
+from struct import unpack
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.metrics.definitions.uniqueness import distinct_of
-from execution_engine.metrics.states.hll import LOG2_BUCKETS, MOST_COUPONS, canonical, from_bytes, merged
+from execution_engine.metrics.states.hll import LOG2_BUCKETS, MOST_COUPONS, HllState, canonical, from_bytes, merged
 from execution_engine.metrics.states.states import merged_hll
 
 SIZES = (0, 1, 7, 8, 9, 24, 25, 100, 383, 384, 385, 386, 500, 5_000, 100_000)
@@ -27,6 +28,13 @@ def _union(*sketches: hll_sketch) -> hll_sketch:
     for sketch in sketches:
         union.update(sketch)
     return union.get_result(tgt_hll_type.HLL_8)
+
+
+def test_values_from_32_on_are_added_up_apart() -> None:
+    registers = np.zeros(1 << LOG2_BUCKETS, np.uint8)
+    registers[:3] = 31, 32, 33
+    stored = HllState(registers=registers).to_bytes()
+    assert unpack("<dd2i", stored[16:40]) == (len(registers) - 3 + 2.0**-31, 2.0**-32 + 2.0**-33, len(registers) - 3, 0)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -42,3 +42,27 @@ def test_a_pattern_that_is_too_much_is_refused(pattern: str) -> None:
     problem = METRICS["pattern_match"].problem
     assert problem is not None
     assert "at most" in (problem(MetricSpec(name="pattern_match", columns=("a",), arguments=(pattern,))) or "")
+
+
+@pytest.mark.parametrize(
+    ("counts", "inferred", "share"),
+    [
+        ((4, 0, 0), "integral", 1.0),
+        ((3, 1, 0), "fractional", 0.75),
+        ((0, 0, 4), "boolean", 1.0),
+        ((3, 0, 1), "text", 0.75),
+        ((2, 0, 0), "text", 0.5),
+        ((0, 0, 0), "text", 1.0),
+    ],
+)
+def test_the_narrowest_type_that_holds_all_values_is_inferred(
+    counts: tuple[int, int, int], inferred: str, share: float
+) -> None:
+    definition, spec = METRICS["consistent_type"], MetricSpec(name="consistent_type", columns=("a",))
+    values = dict(zip(("integral", "fractional", "boolean"), counts, strict=True)) | {"values": 4}
+    assert definition.detail is not None
+    assert definition.value is not None
+    types = {name: values[name] for name in ("integral", "fractional", "boolean")} | {"text": 4 - sum(counts)}
+    assert definition.detail(spec, values) == {"inferred": inferred, "types": types}
+    assert definition.value(spec, values) == share
+    assert definition.detail(spec, dict.fromkeys(values, 0))["inferred"] == "unknown"

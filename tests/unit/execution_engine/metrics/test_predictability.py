@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from execution_engine.metrics.definitions import predictability
-from execution_engine.metrics.definitions.predictability import AVERAGES, Example, UnableToLearn, learn, score
+from execution_engine.metrics.definitions.predictability import AVERAGES, Example, UnableToLearn, learn, measure, score
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 
@@ -64,10 +64,38 @@ def test_too_many_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         learn([Example(target=name, words=("x",)) for name in "abc"])
 
 
-@pytest.mark.parametrize(("option", "value"), [("score", "accuracy"), ("average", "micro")])
-def test_an_unknown_score_is_answered_with_those_there_are(option: str, value: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("score", "accuracy", "score= is one of precision, recall, f1, not accuracy"),
+        ("average", "micro", "average= is one of macro, weighted, not micro"),
+        ("average", "weighted", None),
+    ],
+)
+def test_an_unknown_score_is_answered_with_those_there_are(option: str, value: str, said: str | None) -> None:
     problem = METRICS["predictability"].problem
     assert problem is not None
-    said = problem(MetricSpec(name="predictability", columns=("a", "b"), options=((option, value),)))
-    assert said is not None
-    assert np.all([word in said for word in ("is one of", value)])
+    assert problem(MetricSpec(name="predictability", columns=("a", "b"), options=((option, value),))) == said
+
+
+def test_it_is_measured_on_rows_that_nothing_was_learned_from() -> None:
+    learned = [Example(target="a", words=("x",), rows=2), Example(target="b", words=("y",), rows=3)]
+    held_out = [
+        Example(target=target, words=(word,), rows=rows)
+        for target, word, rows in (("a", "x", 3), ("a", "y", 1), ("b", "y", 2))
+    ]
+    value, detail = measure(learned, held_out, MetricSpec(name="predictability"))
+    assert detail == {
+        "scores": {
+            "precision": pytest.approx((1 + 2 / 3) / 2),
+            "recall": pytest.approx((3 / 4 + 1) / 2),
+            "f1": pytest.approx((6 / 7 + 4 / 5) / 2),
+        },
+        "average": "macro",
+        "rows": {"learned": 5, "held_out": 6},
+        "classes": 2,
+    }
+    options = (("average", "weighted"), ("score", "recall"))
+    weighted, _ = measure(learned, held_out, MetricSpec(name="predictability", options=options))
+    assert value == detail["scores"]["f1"]
+    assert weighted == pytest.approx(5 / 6)

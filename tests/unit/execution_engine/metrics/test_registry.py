@@ -1,5 +1,5 @@
 import ast
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ from execution_engine.engines.spark.measures.gather import aggregates
 from execution_engine.language.checking import DatasetSchema, check
 from execution_engine.language.parse import parse
 from execution_engine.metrics import definitions
-from execution_engine.metrics.definition import LAKE, SERVICE, MetricDefinition, MetricKind
+from execution_engine.metrics.definition import LAKE, SERVICE, At, Keys, MetricDefinition, MetricKind
 from execution_engine.metrics.definitions import shares
 from execution_engine.metrics.registry import DEFINITIONS, FILES, METRICS, SIGNATURES, _read
 from execution_engine.metrics.spec import MetricSpec
@@ -46,6 +46,36 @@ def test_what_a_metric_declares_fits_its_kind(metric: MetricDefinition) -> None:
     assert (metric.groupings is not None, metric.from_summaries is not None) == (counted, counted)
     assert (LAKE in metric.taken_by) == (metric.kind is MetricKind.COMPOUND)
     assert (SERVICE in metric.taken_by) == (metric.kind in (MetricKind.DERIVED, MetricKind.LAYOUT))
+
+
+DECLARED = {
+    **{"stays_while_missed": "sample", "both_sides": "key_digest", "zero_if_empty": "schema_drift"},
+    **{"judges_no_data": "has_value", "waits_for_sla": "freshness sources_freshness", "divides_shares": "row_count"},
+    "plain_sql": "age consistent_type correlation max_length min_length pattern_match quantile ratio_of stddev",
+    "repeats_break": "distinct_count distinctness unique_value_ratio uniqueness",
+    **{"sums_bound": "count_distinct distinct_count row_count", "adds_up": "row_count sum"},
+    "tells_values": "age approx_quantile histogram max mean min profile quantile query sample sample_found sample_size "
+    "stddev sum unpartitioned_rows value",
+    **{"tells_types": "schema_drift schema_match", "of_primary_key": "sample sample_found sample_size"},
+}
+INPUTS = {
+    **{"sample_found": [At.UPSTREAM], "sample_size": [At.UPSTREAM], "value": [At.OPERANDS], "has_value": [At.HERE]},
+    **{"sources_freshness": [At.SOURCES], "keys_found": [At.HERE, At.THERE, At.THERE]},
+    "freshness": [At.HERE, At.SUPPLIES, At.SUPPLIES, At.SAMPLED, At.SAMPLED],
+}
+
+
+def test_what_values_say_and_what_they_tell_of_the_data_is_declared_of_these_metrics_alone() -> None:
+    flags = {field.name: field.default for field in fields(MetricDefinition) if isinstance(field.default, bool)}
+    found = {
+        name: " ".join(sorted(metric.name for metric in DEFINITIONS if getattr(metric, name) is not usual))
+        for name, usual in flags.items()
+    }
+    assert found == DECLARED
+    assert {metric.name: [each.at for each in metric.inputs] for metric in DEFINITIONS if metric.inputs} == INPUTS
+    assert {metric.name: metric.counts for metric in DEFINITIONS if metric.counts} == {
+        **{"distinct_count": Keys.ALL, "count_distinct": Keys.WHOLE, "key_digest": Keys.ALL, "bloom_filter": Keys.ALL}
+    }
 
 
 @pytest.mark.parametrize("metric", DEFINITIONS, ids=lambda metric: metric.name)

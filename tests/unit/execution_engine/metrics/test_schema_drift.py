@@ -2,7 +2,8 @@
 
 import pytest
 
-from execution_engine.engines.column_types import holds
+from execution_engine.engines.column_types import holds, measure_drift
+from execution_engine.engines.protocol import MeasurementRequest
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.schema import (
     SCHEMA_DRIFT,
@@ -123,3 +124,19 @@ def test_columns_that_nobody_asked_for_are_told() -> None:
 def test_a_text_that_is_no_schema_is_refused(text: str, *, fits: bool) -> None:
     assert SCHEMA_MATCH.problem is not None
     assert (SCHEMA_MATCH.problem(MetricSpec(name="schema_match", arguments=(text,))) is None) == fits
+
+
+@pytest.mark.parametrize(
+    ("options", "places", "value", "why"),
+    [
+        ({}, [seen("a", id="bigint")], None, "nothing declares the columns of raw.trips: declare them in the catalog"),
+        ({"declared": "id bigint"}, [], None, "raw.trips has no files there, so it has no columns"),
+        ({"declared": "id bigint"}, [seen("a", id="bigint")], 0, ""),
+        ({"declared": "id bigint, fare double"}, [seen("a", id="string"), seen("b", id="string")], 2, ""),
+    ],
+)
+def test_a_drift_is_how_many_declared_columns_are_gone_or_changed(
+    options: dict[str, str], places: list[SeenColumns], value: float | None, why: str
+) -> None:
+    measured = measure_drift(MeasurementRequest(key="", spec=call(**options)), places, "raw.trips")
+    assert (measured.value, measured.failure.detail[: len(why)] if measured.failure else "") == (value, why)

@@ -57,13 +57,6 @@ def test_each_bin_of_whole_numbers_holds_as_many_of_them(values: list[int]) -> N
     assert [each["share"] for each in bins] == pytest.approx(counts)
 
 
-def test_the_most_frequent_values_come_first() -> None:
-    told = column(["a"] * 3 + ["b"] * 5 + ["c"] + [None])
-    assert [(each["value"], each["count"]) for each in told["values"]] == [("b", 5), ("a", 3), ("c", 1)]
-    assert told["values"][0]["share"] == pytest.approx(5 / 9)
-    assert (told["complete"], told["unique_share"]) == (0.9, pytest.approx(1 / 9))
-
-
 @pytest.mark.parametrize(
     ("values", "low", "high"),
     [

@@ -1,6 +1,7 @@
 """Which windows, which columns, and what of a test is counted, when somebody looks for the slice behind a change."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +15,15 @@ from execution_engine.language.parse import parse
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupKey
 from execution_engine.slices.result import as_json, not_searched
-from execution_engine.slices.rules import Subject, columns_worth_counting, like_windows, subject_of, too_many
+from execution_engine.slices.rules import (
+    Subject,
+    columns_worth_counting,
+    like_windows,
+    recurs,
+    single_score,
+    subject_of,
+    too_many,
+)
 
 ROWS = Subject(measure=Measure.ROWS, spec=MetricSpec(name="row_count"))
 
@@ -108,6 +117,8 @@ def test_only_so_many_columns_are_counted() -> None:
     ("values", "reason"),
     [
         ([*range(50), None], "more than 50 values"),
+        ([*range(50)], None),
+        (["a" * 100], None),
         (["a", None], None),
         (["a" * 101, "b"], "values of more than 100 letters"),
     ],
@@ -126,6 +137,67 @@ def test_groups_become_cells_with_values_of_the_types_of_their_columns() -> None
         {"kind": 1, "is_new": True, "part": 15.0, "whole": 5.0, "squares": 65.0},
         {"kind": None, "is_new": False, "part": 0.0, "whole": 0.0, "squares": 0.0},
     ]
+
+
+@pytest.mark.parametrize(
+    ("measure", "name", "figures", "requests", "cells"),
+    [
+        (Measure.ROWS, "row_count", {}, [], {"part": 10.0}),
+        (Measure.SUM, "sum", {"figure": 7}, ["sum(fare, where='w')"], {"part": 7.0, "whole": 10.0}),
+        (
+            Measure.SHARE,
+            "completeness",
+            {"figure": 0.4},
+            ["completeness(fare, where='w')"],
+            {"part": 4.0, "whole": 10.0},
+        ),
+        (
+            Measure.MEAN,
+            "mean",
+            {"mean": 3.0, "present": 0.5, "deviation": 2.0},
+            ["mean(fare, where='w')", "completeness(fare, where='w')", "stddev(fare, where='w')"],
+            {"part": 15.0, "whole": 5.0, "squares": 65.0},
+        ),
+    ],
+)
+def test_what_a_figure_needs_of_each_cell_is_asked_with_the_rows(
+    measure: Measure, name: str, figures: dict[str, float], requests: list[str], cells: dict[str, float]
+) -> None:
+    columns = () if measure is Measure.ROWS else ("Fare.net",)
+    subject = Subject(measure=measure, spec=MetricSpec(name=name, columns=columns, where="w"))
+    assert subject.columns == ({"fare"} if columns else set())
+    asked = subject.requests(["the city"])
+    assert {spec.by for spec in asked.values()} == {("`the city`",)}
+    texts = [replace(spec, by=()).text.replace("Fare.net", "fare") for spec in asked.values()]
+    assert (list(asked), texts) == (["rows", *figures], ["row_count(where='w')", *requests])
+    groups: dict[str, dict[GroupKey, Any]] = {key: {("a",): figure} for key, figure in {"rows": 10, **figures}.items()}
+    (row,) = subject.cells(["city"], {"city": "string"}, groups).to_pylist()
+    assert row == {"city": "a", **cells}
+
+
+@pytest.mark.parametrize(
+    ("windows", "does"),
+    [
+        ("", True),
+        ("ab", True),
+        ("ab ab", True),
+        ("ab cd", False),
+        ("ab bc", True),
+        ("ab bcd", False),
+        ("ab cd ab", True),
+    ],
+)
+def test_a_column_recurs_if_half_of_its_values_were_there_in_a_window_before(windows: str, does: bool) -> None:
+    assert recurs("x", [pa.table({"x": list(window)}) for window in windows.split()]) is does
+
+
+def test_the_column_that_moved_explains_more_than_another() -> None:
+    days = [
+        pa.table({"city": ["a", "a", "b", "b"], "app": ["x", "y", "x", "y"], "part": [90.0 + day, *[90.0] * 3]})
+        for day in range(5)
+    ]
+    days.append(days[0].set_column(2, "part", pa.array([45.0, 45.0, 90.0, 90.0])))
+    assert single_score(Measure.ROWS, "city", days) > single_score(Measure.ROWS, "app", days)
 
 
 @pytest.mark.parametrize(("text", "type_"), [("north", "int"), ("yes", "boolean"), ("1.5", "bigint")])

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from test_generator.challenge.injector import ErrorKind, Injected, inject, is_number, is_text
+from test_generator.challenge.injector import ErrorKind, Injected, _fit, inject, is_number, is_text
 
 ROWS = 400
 DRAWN = np.random.default_rng(2)
@@ -79,6 +79,41 @@ def test_each_kind_does_what_it_says(seed: int) -> None:
     assert all(str(old).startswith(str(new)) and old != new for old, new in zip(before, after, strict=True))
     _, _, after = spoilt_values(ErrorKind.CONSTANT, seed)
     assert len(set(after)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "how"),
+    [
+        (ErrorKind.CONSTANT, "from", {"Seoul", "Busan", "Incheon"}),
+        (ErrorKind.SCALE, "fare", {"× 1.60934", "× 0.3048", "× 2.54", "× 60", "× 100", "× 1000", "× 0.001"}),
+        (ErrorKind.TIME_ZONE, "at", {"-8 h", "-5 h", "-1 h", "+1 h", "+2 h", "+5 h", "+8 h"}),
+        (ErrorKind.IMPLICIT_MISSING, "from", {"NONE"}),
+        (ErrorKind.IMPLICIT_MISSING, "id", {"99999"}),
+        (ErrorKind.TRUNCATED, "from", {"at 3 letters"}),
+        (ErrorKind.LOST_GROUP, "from", {"of from"}),
+        (ErrorKind.MEAN_FILL, "id", {"1200"}),
+    ],
+)
+def test_what_chance_has_picked_is_said(kind: ErrorKind, column: str, how: set[str]) -> None:
+    assert {inject(TABLE.select([column]), kind, 0.5, seed).how for seed in range(60)} == how
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "fits"),
+    [
+        (pa.int8(), 99999, 127),
+        (pa.int8(), -999, -128),
+        (pa.uint8(), -1, 0),
+        (pa.uint8(), 300.0, 255),
+        (pa.int64(), 2.6, 3),
+        (pa.float32(), 0.5, 0.5),
+        (pa.decimal128(4, 1), 99999, Decimal("999.9")),
+        (pa.decimal128(4, 1), -99999, Decimal("-999.9")),
+        (pa.decimal128(4, 1), 1.26, Decimal("1.3")),
+    ],
+)
+def test_a_number_is_as_its_column_can_hold_it(type_: pa.DataType, value: float, fits: object) -> None:
+    assert _fit(value, type_) == fits
 
 
 def test_two_columns_are_swapped() -> None:

@@ -16,10 +16,7 @@ from test_generator.challenge.report import (
     Sound,
     Trial,
     as_json,
-    by_cell,
     by_column,
-    by_kind,
-    caught,
     gains,
     show,
 )
@@ -51,23 +48,6 @@ BY_SUGGESTION = trial(ErrorKind.SCALE, "fare", share=0.5, suggestions=("s",))
 BY_NOVELTY = trial(ErrorKind.CASE, "city", novel=True)
 BY_NOBODY = trial(ErrorKind.CASE, "city", novel=None)
 ALL = [BY_NOBODY, BY_NOVELTY, BY_SUGGESTION, BY_TEST]
-
-
-def test_each_judge_adds_to_those_before_it() -> None:
-    assert caught(ALL) == Caught(copies=4, tests=1, with_suggestions=2, with_novelty=3)
-    assert caught([]) == Caught(copies=0, tests=0, with_suggestions=0, with_novelty=0)
-
-
-def test_copies_are_counted_by_kind_and_by_share_in_their_order() -> None:
-    assert list(by_cell(ALL)) == [(ErrorKind.SCALE, 0.1), (ErrorKind.SCALE, 0.5), (ErrorKind.CASE, 0.1)]
-    assert by_cell(ALL)[ErrorKind.SCALE, 0.5] == Caught(copies=1, tests=0, with_suggestions=1, with_novelty=1)
-    assert by_kind(ALL)[ErrorKind.CASE] == Caught(copies=2, tests=0, with_suggestions=0, with_novelty=1)
-
-
-def test_the_column_of_which_tests_miss_most_comes_first() -> None:
-    first, second = by_column(ALL)
-    assert (first.column, first.by_tests, first.by_all) == ("city", {ErrorKind.CASE: 2}, {ErrorKind.CASE: 1})
-    assert (second.column, second.by_tests, second.by_all) == ("fare", {ErrorKind.SCALE: 1}, {})
 
 
 def test_a_swap_is_missed_in_both_columns_and_lost_rows_in_none() -> None:
