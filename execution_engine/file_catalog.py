@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+from pyarrow.fs import FileSelector, FileType
 
 from assay.catalog.profile import PARQUET
 from assay.time.windows import Granularity, parse_key
@@ -24,7 +25,9 @@ from execution_engine.engines.files.listing import (
     kind_of_folder,
     list_part,
     list_partitions,
+    open_root,
     refusal_of,
+    unable_to_list,
 )
 from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, Part, Table
@@ -72,24 +75,37 @@ class FolderCatalog:
         return "".join(parts)
 
 
-def read_folder(folder: Path, *, owner: str, tier: int, datacenter: str, base: Path) -> FolderCatalog:
-    """What the tables of a folder look like; locations are written as they are seen from ``base``."""
+def read_folder(folder: str, *, owner: str, tier: int, datacenter: str, base: Path) -> FolderCatalog:
+    """What the tables of a folder look like, of this machine or of a store; UnableToListFiles.
+
+    Locations of this machine are written as they are seen from ``base``.
+    """
     tables, left_out = [], []
-    below = sorted(place for place in folder.iterdir() if not place.name.startswith((".", "_")))
-    is_table = below and all("=" in place.name if place.is_dir() else kind_of(place.name) for place in below)
-    for place in [folder] if is_table and any(place.is_dir() for place in below) else below:
+    root = open_root(folder)
+    try:
+        infos = root.filesystem.get_file_info(FileSelector(root.path))
+    except (pa.ArrowException, OSError) as error:
+        raise unable_to_list(Table(name=folder, storage="parquet", location=folder), error) from error
+    below = sorted((info for info in infos if info.base_name[0] not in "._"), key=lambda info: info.path)
+    folders = [info for info in below if info.type is FileType.Directory]
+    is_table = folders and all("=" in info.base_name if info in folders else kind_of(info.base_name) for info in below)
+    namespace = "files" if is_table else _name(root.path)
+    for path in [root.path] if is_table else [info.path for info in below]:
+        place, name = root.place(path), _name(path)
         try:
-            table = _described(place, folder, base, {"owner": owner, "tier": tier}, datacenter)
+            table = _described(place, namespace, base, {"owner": owner, "tier": tier}, datacenter)
         except (UnableToListFiles, pa.ArrowException, OSError) as error:
-            left_out.append(f"{place.name}: {str(error).splitlines()[0]}")
+            left_out.append(f"{name}: {str(error).splitlines()[0]}")
             continue
         if table is None:
-            left_out.append(
-                f"{place.name}: it has no files of parquet, ORC, CSV or JSON, and no log of Iceberg or Delta"
-            )
+            left_out.append(f"{name}: it has no files of parquet, ORC, CSV or JSON, and no log of Iceberg or Delta")
         else:
             tables.append(table)
     return FolderCatalog(tables=tuple(tables), left_out=tuple(left_out))
+
+
+def _name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
 
 
 def partition_of(column: str, keys: Sequence[str]) -> dict[str, str] | None:
@@ -104,11 +120,12 @@ def partition_of(column: str, keys: Sequence[str]) -> dict[str, str] | None:
     return None
 
 
-def _described(place: Path, folder: Path, base: Path, fields: dict[str, Any], datacenter: str) -> TableEntry | None:
-    storage = kind_of_folder(str(place))
-    if refusal := refusal_of(str(place), storage or ""):
+def _described(place: str, namespace: str, base: Path, fields: dict[str, Any], datacenter: str) -> TableEntry | None:
+    """The table at a place; None where it has no files."""
+    storage, name = kind_of_folder(place), _name(place)
+    if refusal := refusal_of(place, storage or ""):
         raise OSError(refusal)
-    table = Table(name=place.name, storage=storage or "parquet", location=str(place))
+    table = Table(name=name, storage=storage or "parquet", location=place)
     listing = list_part(table, WHOLE)  # it also says which folder holds tables of its own
     if storage is None or not listing.files:
         return None
@@ -123,13 +140,14 @@ def _described(place: Path, folder: Path, base: Path, fields: dict[str, Any], da
         schema = next(batches_of(table, newest)).schema
         own = [column for column in schema if column.name not in newest.folder_columns]
         columns = {column.name: spark_type_of(column.type) or "string" for column in own}
-    key = _unique_column(place, table, newest)
+    key = _unique_column(name, table, newest)
     if key:
         notes.append(f"{key} is unique in {'the newest partition' if partition else 'the newest file'}: is it the key?")
-    location = str(place.relative_to(base)) if place.is_relative_to(base) else str(place)
+    is_below = "://" not in place and Path(place).is_relative_to(base)
+    location = str(Path(place).relative_to(base)) if is_below else place
     replica: dict[str, Any] = {"datacenter": datacenter, "storage": storage, "location": location}
     dataset = {
-        "name": f"{_word(folder.name)}.{_word(place.name)}" if place != folder else f"files.{_word(place.name)}",
+        "name": f"{_word(namespace)}.{_word(name)}",
         **fields,
         "columns": columns,
         **({"primary_key": [key]} if key else {}),
@@ -155,26 +173,27 @@ def _partition(table: Table, listing: Listing) -> tuple[dict[str, str] | None, L
         cut = replace(table, partition_column=folders[0])
         keys = list_partitions(cut) or ()
         if keys and (partition := partition_of(folders[0], keys)):
-            return partition, list_part(cut, Part(keys=(max(keys),))), []
+            parts = (list_part(cut, Part(keys=(key,))) for key in sorted(keys, reverse=True))  # the newest may be empty
+            return partition, next(part for part in parts if part.files), []
         note = f"folders of {folders[0]} name no time, so it is tested as a whole"
     return None, replace(listing, files=(listing.newest,)), [note]
 
 
-def _unique_column(place: Path, table: Table, listing: Listing) -> str | None:
+def _unique_column(name: str, table: Table, listing: Listing) -> str | None:
     """A column that is called as keys are, and whose values come once each; None where there is none."""
     rows = pa.Table.from_batches(list(islice(batches_of(table, listing), 1000)))
     if not 0 < rows.num_rows <= MOST_ROWS:
         return None
-    own = _word(place.name).lower()
+    own = _word(name).lower()
     first = ("id", f"{own}_id", f"{own.removesuffix('s')}_id", "uuid", "key")
     names: list[str] = rows.column_names
     likely = [name for name in names if name.lower() in first or name.lower().endswith("_id")]
     likely.sort(key=lambda name: first.index(name.lower()) if name.lower() in first else len(first))
-    for name in likely:
-        values = rows.column(name)
+    for column in likely:
+        values = rows.column(column)
         with suppress(pa.ArrowNotImplementedError):
             if not values.null_count and len(values.unique()) == rows.num_rows:
-                return name
+                return column
     return None
 
 

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from json import loads
 from typing import Any
 from urllib.parse import unquote
@@ -26,6 +27,7 @@ from .stores import store_failure
 READABLE = "Assay reads folders of parquet, ORC (.orc), CSV (.csv, .tsv) and JSON (.json, .jsonl) files"
 NANOSECONDS = "bigint of nanoseconds"  # no type of Spark's; the reader turns it into a timestamp
 MOST_FOOTERS = 200  # a third of a millisecond each on a local disk
+AT_ONCE = 16  # requests to a store
 
 _SIMPLE = {
     pa.bool_(): "boolean",
@@ -186,25 +188,30 @@ def footer_statistics(listing: Listing, names: Collection[str] | None = None) ->
         return logged
     if len(listing.files) > MOST_FOOTERS:
         return None
-    footers = []
-    for file in listing.files:
-        try:
-            metadata = listing.footer if file is listing.newest else read_footer(listing.root.filesystem, file)
-            groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-            paths = () if listing.snapshot else (metadata.schema.column(at).path for at in range(metadata.num_columns))
-            places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
-            columns = {
-                name: bounds
-                for at, name in places
-                if (names is None or name in names)
-                and (bounds := _bounds([(group.column(at), group.num_rows) for group in groups])) is not None
-            }
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(listing.root, file, error) from error
-        rows = tuple(group.num_rows for group in groups)
-        living = metadata.num_rows - len(listing.deleted_in(file))
-        footers.append(FooterStatistics(rows=living, columns=columns, groups={file.path: rows}))
-    return merged_footers(footers)
+    read = partial(_statistics_of_file, listing, names=names)
+    if listing.root.is_local:
+        return merged_footers(list(map(read, listing.files)))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return merged_footers(list(pool.map(read, listing.files)))
+
+
+def _statistics_of_file(listing: Listing, file: FileInfo, *, names: Collection[str] | None) -> FooterStatistics:
+    try:
+        metadata = listing.footer if file is listing.newest else read_footer(listing.root.filesystem, file)
+        groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+        paths = () if listing.snapshot else (metadata.schema.column(at).path for at in range(metadata.num_columns))
+        places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
+        columns = {
+            name: bounds
+            for at, name in places
+            if (names is None or name in names)
+            and (bounds := _bounds([(group.column(at), group.num_rows) for group in groups])) is not None
+        }
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(listing.root, file, error) from error
+    rows = tuple(group.num_rows for group in groups)
+    living = metadata.num_rows - len(listing.deleted_in(file))
+    return FooterStatistics(rows=living, columns=columns, groups={file.path: rows})
 
 
 def group_rows(root: Root, file: FileInfo) -> tuple[int, ...]:

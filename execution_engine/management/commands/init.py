@@ -10,6 +10,7 @@ from rich.console import Console
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
+from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_catalog import UnableToWriteSample, read_folder, write_sample
 
 
@@ -24,8 +25,10 @@ class Command(Base):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The folder, and what its files cannot say."""
-        parser.add_argument("folder", type=Path, help="the folder in which the tables lie")
-        parser.add_argument("--output", type=Path, metavar="FILE", help="default: catalog.yaml in the folder")
+        parser.add_argument("folder", help="the folder in which the tables lie, or its URL in an object store")
+        parser.add_argument(
+            "--output", type=Path, metavar="FILE", help="default: catalog.yaml in the folder; of a store, in this one"
+        )
         parser.add_argument("--owner", default=f"{getuser()}@localhost", help="who is told (default %(default)s)")
         parser.add_argument("--tier", type=int, choices=range(6), default=3, help="0 (critical) to 5 (default 3)")
         parser.add_argument("--datacenter", default="local", help="where the files lie (default local)")
@@ -36,23 +39,30 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """The file, the tables in it, and what was left out."""
-        folder: Path = options["folder"]
+        folder = options["folder"]
+        is_local = "://" not in folder
+        if options["sample"] and not is_local:
+            raise UnableToRun(f"{folder} is in a store: name a folder of this machine for the sample")
         try:
             if options["sample"]:
-                write_sample(folder)
+                write_sample(Path(folder))
         except UnableToWriteSample as error:
             raise UnableToRun(str(error)) from None
-        if not folder.is_dir():
+        if is_local and not Path(folder).is_dir():
             raise UnableToRun(f"there is no folder {folder}: name the one in which your tables lie")
-        output = (options["output"] or folder / "catalog.yaml").resolve()
+        output = (options["output"] or Path(folder if is_local else ".") / "catalog.yaml").resolve()
         if output.exists():
             raise UnableToRun(f"{output} is there already: correct it, or name another file with --output")
         fields = {name: options[name] for name in ("owner", "tier", "datacenter")}
-        folder_catalog = read_folder(folder.resolve(), **fields, base=output.parent)
+        place = str(Path(folder).resolve()) if is_local else folder.rstrip("/")
+        try:
+            folder_catalog = read_folder(place, **fields, base=output.parent)
+        except UnableToListFiles as error:
+            raise UnableToRun(error.failure.detail) from None
         if not folder_catalog.tables:
             raise UnableToRun(f"{folder} has no table: {'; '.join(folder_catalog.left_out) or 'it is empty'}")
         output.write_text(
-            folder_catalog.to_yaml(source=output.stem if output.stem != "catalog" else folder.resolve().name)
+            folder_catalog.to_yaml(source=output.stem if output.stem != "catalog" else place.rpartition("/")[2])
         )
         return ExitCode.HELD, {
             "output": str(output),

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from deltalake import write_deltalake
 from pyarrow.fs import S3FileSystem
 
@@ -119,6 +120,24 @@ def test_files_partitions_and_fingerprints_are_found_as_on_disk(home: Path, owne
     owner.delete_file("lake/trips/day=2026-11-04/part-0.parquet")
     assert after.keys() - before.keys() == {"2026-11-04"}
     assert {key: after[key] for key in before} == before
+
+
+def test_init_describes_a_store_as_it_does_a_folder(
+    home: Path, owner: S3FileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake/trips").symlink_to(home / "trips")
+    catalogs = []
+    for place, output in (("lake", "disk.yaml"), ("s3://lake", "catalog.yaml")):
+        assert run_command(["init", place, "--output", output]) == ExitCode.HELD
+        (trips,) = (d for d in yaml.safe_load(Path(output).read_text())["datasets"] if d["name"] == "lake.trips")
+        catalogs.append(trips)
+    assert catalogs[1].pop("replicas") == [{"datacenter": "local", "storage": "parquet", "location": "s3://lake/trips"}]
+    assert catalogs[0].pop("replicas")[0]["location"] == "lake/trips"
+    assert catalogs[0] == catalogs[1]
+    assert run_command(["init", "s3://lake/none", "--output", "none.yaml"]) == ExitCode.UNABLE
+    assert "correct the location" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("part", [WHOLE, Part(keys=DAYS[:1])])
