@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pyarrow import ArrowException
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, SubTreeFileSystem
 
-from assay.stores import SCHEMES, Store, UnableToReadSecret, store_of
+from assay.stores import SCHEMES, SECRETS, Store, UnableToReadSecret, store_of
 from execution_engine.outcome import Failure, Reason
 
 CONNECT_SECONDS = 2.0
@@ -51,8 +51,9 @@ def open_file_system(location: str) -> tuple[FileSystem, str]:
             raise UnableToOpenStore(f"{location} names no file system that can be opened: {error}") from error
         return filesystem, path.rstrip("/")
     store = _store_for(location)
+    secrets: tuple[str, ...] = ()
     try:
-        secrets = tuple(store.secret(name) for name in ("access_key", "secret_key", "session_token", "proxy"))
+        secrets = tuple(store.secret(name) for name in SECRETS)
         place = location.partition("://")[2].rstrip("/")
         if store.scheme != "abfss":
             return _open(store, secrets), place
@@ -60,8 +61,11 @@ def open_file_system(location: str) -> tuple[FileSystem, str]:
         container, _, account = host.partition("@")
         return SubTreeFileSystem(container, _open_azure(store, secrets, account.partition(".")[0])), path
     except (ArrowException, OSError, ValueError) as error:
-        why = error if isinstance(error, UnableToReadSecret) else f"{location} cannot be opened: {error}"
-        raise UnableToOpenStore(str(why)) from None
+        why = str(error)
+        if secrets and secrets[-1]:  # a proxy that is no URL is shown whole
+            why = why.replace(secrets[-1], "its proxy")
+        is_said = isinstance(error, UnableToReadSecret)
+        raise UnableToOpenStore(why if is_said else f"{location} cannot be opened: {why}") from None
 
 
 def _store_for(location: str) -> Store:

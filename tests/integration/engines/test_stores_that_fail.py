@@ -128,6 +128,15 @@ def test_a_missing_secret_is_named() -> None:
         assert "takes its access_key from LAKE_KEY, which is not set" in failure_of("s3://lake/trips")[1]
 
 
+def test_a_wrong_proxy_is_told_of_without_its_password() -> None:
+    proxy = "http://ada:open-sesame@pro xy:no"
+    named = stores("http://127.0.0.1:9", proxy="env:PROXY")
+    with settings(ASSAY_STORES=named, LAKE_KEY="k", LAKE_SECRET=SECRET, PROXY=proxy):
+        detail = failure_of("s3://lake/trips")[1]
+    assert detail.startswith("s3://lake/trips cannot be opened: ")
+    assert "open-sesame" not in detail
+
+
 def test_in_a_store_that_answers_wrong_places_and_damaged_files_are_told_apart(tmp_path: Path) -> None:
     write_trips(tmp_path / "trips")
     damaged = tmp_path / "damaged.parquet"
