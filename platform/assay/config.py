@@ -14,8 +14,9 @@ from typing import Literal, Self
 from pydantic import DirectoryPath, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from assay.stores import Store, parse_stores, stores_as_json
 from assay.time.durations import next_time
+
+from .stores import Store, parse_stores, stores_as_json
 
 LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
 
