@@ -90,6 +90,7 @@ def test_a_query_comes_by_no_sensitive_column(text: str) -> None:
 def test_a_query_over_the_other_columns_is_allowed() -> None:
     assert query(PEOPLE, "select count(*) from raw.people where fare > 1") is None
     assert query(TRIPS, "select max(salary) from raw.trips") is None
+    assert query(TRIPS, "select count(*) from (select * from raw.trips)") is None
 
 
 def test_another_dataset_is_asked_only_where_its_readers_are_all_there_are() -> None:
