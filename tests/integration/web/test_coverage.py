@@ -111,3 +111,12 @@ def test_a_missing_test_opens_the_editor_filled(pages: Client) -> None:
     assert "1 - distinct_count(id) / row_count() &lt;= 0" in page
     assert 'value="duplicates"' in page
     assert pages.get(f"/datasets/{trips.full_name}/tests/new?missing=nothing").status_code == 200
+
+
+def test_where_tests_of_people_stand_in_for_standard_ones_the_page_says_so(pages: Client) -> None:
+    trips = DatasetFactory.create()
+    standard_test(trips, category=Category.FRESHNESS)
+    assert "Each dataset has a test of each standard kind." in pages.get("/coverage").content.decode()
+    Gap.objects.create(dataset=trips, category=Category.DUPLICATES, reason="no primary key", since=NOW)
+    DataTestFactory.create(dataset=trips, category=Category.DUPLICATES)
+    assert "tests of your own stand in for those that are not live" in pages.get("/coverage").content.decode()
