@@ -142,7 +142,7 @@ def _live_files(
 
     @cache
     def deleted_by(path: str) -> Mapping[str, Positions]:
-        return _read_deletes(place, files_of_deletes[path])
+        return read_deletes(place, files_of_deletes[path])
 
     committed_ms = {snapshot.snapshot_id: snapshot.timestamp_ms for snapshot in metadata.snapshots}
     newest = max(committed_ms.values(), default=0)  # of files whose snapshot is no more it is not known
@@ -220,7 +220,7 @@ class _Columns:
         }
 
 
-def _read_deletes(place: LogPlace, file: "DataFile") -> dict[str, Positions]:
+def read_deletes(place: LogPlace, file: "DataFile") -> dict[str, Positions]:
     """The positions that one file of deletes has, by the data file as it is written there."""
     from pyiceberg.manifest import FileFormat
     from pyiceberg.table.puffin import PuffinFile

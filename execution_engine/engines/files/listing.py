@@ -302,7 +302,7 @@ def read_snapshot(table: Table) -> Snapshot:
         raise UnableToListFiles(f"{table.name}: {detail}") from error
 
 
-@lru_cache(maxsize=16)  # a scan asks several times, and a log is not short
+@lru_cache(maxsize=8)  # a scan asks several times, and a log is not short
 def _snapshot_at(storage: str, location: str, stamp: str, wanted: int | None) -> Snapshot:
     """``stamp`` changes with each commit."""
     root = open_root(location)

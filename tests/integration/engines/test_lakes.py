@@ -5,12 +5,16 @@ from dataclasses import replace
 from math import nan
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from execution_engine.engines.files.listing import list_part
 from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Part, Table
 from execution_engine.engines.spark.engine import SparkEngine
+from execution_engine.engines.spark.scan import measure
+from execution_engine.engines.spark.sources import open_source
 from tests.integration.engines import lakes
 from tests.integration.engines.trips import metric
 
@@ -79,3 +83,14 @@ def test_a_partition_has_the_rows_of_its_key_also_in_files_from_before_it_was_on
     for key in (lakes.DAYS[1], "2026-02-01"):
         expected, results = (values(spark_engine, tables[name], Part(keys=(key,))) for name in ("plain", lake))
         assert results == pytest.approx(expected, rel=1e-9, nan_ok=True)
+
+
+def test_a_commit_while_a_table_is_read_changes_no_value(spark_engine: SparkEngine, tmp_path: Path) -> None:
+    table = Table(name="t", storage="delta", location=str(tmp_path / "delta"))
+    write_deltalake(table.location, pa.table({"id": [1, 2, 3]}))
+    source = open_source(spark_engine.session, table, WHOLE)
+    write_deltalake(table.location, pa.table({"id": [40]}), mode="overwrite")
+    specs = (metric("row_count"), metric("sum", "id"), metric("row_count", where="hash(id) is not null"))
+    measured = measure(source, [MeasurementRequest(key=spec.text, spec=spec) for spec in specs]).measured
+    assert [measured[spec.text].value for spec in specs] == [3, 6, 3]
+    assert source.fingerprint != spark_engine.fingerprint(table, WHOLE)

@@ -2,17 +2,23 @@
 
 import json
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from pyarrow.fs import LocalFileSystem
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.manifest import DataFileContent
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import Table as IcebergTable
+from pyiceberg.table.deletion_vector import deletion_vectors_from_puffin_file
+from pyiceberg.table.puffin import PuffinFile
 
+from execution_engine.engines.files.iceberg import read_deletes
 from execution_engine.engines.files.listing import (
     UnableToListFiles,
     list_part,
@@ -22,6 +28,7 @@ from execution_engine.engines.files.listing import (
     read_snapshot,
     read_written_at,
 )
+from execution_engine.engines.files.snapshot import LogPlace
 from execution_engine.engines.native.local_scan import report_without_spark
 from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import NO_FILES, WHOLE, MeasurementRequest, Part, Table
@@ -249,3 +256,20 @@ def test_files_that_lie_elsewhere_than_the_log_are_refused(
     path.write_text(path.read_text().replace("file:///", "s3://lake/"))
     with pytest.raises(UnableToListFiles, match=r"it has files at s3://lake/.*, which is another place than that of"):
         list_part(table, WHOLE)
+
+
+def test_a_bitmap_of_deleted_rows_has_the_positions_that_pyiceberg_reads(tmp_path: Path) -> None:
+    positions = [1, 5, 70_000]
+    body = lakes.bitmap_of(positions)
+    blob = struct.pack(">I", len(body)) + body + struct.pack(">I", crc32(body))
+    place = {"type": "deletion-vector-v1", "fields": [], "snapshot-id": -1, "sequence-number": -1, "offset": 4}
+    place |= {"length": len(blob), "properties": {"referenced-data-file": "file:///a.parquet"}}
+    footer = json.dumps({"blobs": [place]}).encode()
+    puffin = b"PFA1" + blob + b"PFA1" + footer + struct.pack("<i", len(footer)) + bytes(4) + b"PFA1"
+    (tmp_path / "d.puffin").write_bytes(puffin)
+    file = DataFile.from_args(file_path=f"file://{tmp_path}/d.puffin", file_format=FileFormat.PUFFIN)
+    log = LogPlace(filesystem=LocalFileSystem(), path=str(tmp_path), prefix="file://")
+    deleted = {path: own.tolist() for path, own in read_deletes(log, file).items()}
+    vectors = deletion_vectors_from_puffin_file(PuffinFile(puffin))
+    assert deleted == {vector.referenced_data_file: vector.to_vector().to_pylist() for vector in vectors}
+    assert deleted == {"file:///a.parquet": positions}
