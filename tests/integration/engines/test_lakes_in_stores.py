@@ -53,6 +53,7 @@ def table_in_store(owner: S3FileSystem, tmp_path_factory: pytest.TempPathFactory
     }
 
 
+@pytest.mark.whole  # a child of its own, as its tasks need the keys of the store
 @pytest.mark.parametrize("lake", ["delta", "iceberg"])
 def test_a_table_in_a_store_gives_what_its_rows_give(
     engine: ChildEngine, table_in_store: dict[str, Table], tmp_path: Path, lake: str
