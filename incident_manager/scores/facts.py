@@ -30,11 +30,12 @@ from django.db.models.lookups import IsNull
 
 from alerting.models import Standing
 from alerting.state import State
-from assay.models import Category, DataTest
+from assay.models import Category, Dataset, DataTest
 from assay.time.windows import Window
 from incident_manager.incidents.lifecycle import ENDED
 from incident_manager.intervals import subtract
 from incident_manager.models import CONFIRMED, EntryKind, Episode, Report, SpoiltWindow
+from incident_manager.quality.now import of_datasets
 from incident_manager.quality.selectors import JUDGES_NO_ROWS
 
 from .rules import FOREVER, KIND_OF, Ints, SpellKind, Spells, instant_at, microseconds
@@ -212,7 +213,8 @@ def _tests(scope: ScoreFilter, span: Window, by_category: bool) -> Ints:
     """When each dataset, or each of its categories, was tested: from its first test on, to the end of its last.
 
     A category counts if it has come to a verdict and had tests in the range; a live one is listed all the same. Nearly
-    all have a test that passes and was there throughout: only of the other tests the database reads more.
+    all have a test that passes and was there throughout: only of the other tests the database reads more, and of
+    datasets that have one it reads no other.
     """
     columns = ("dataset", "category") if by_category else ("dataset",)
     live, begun = Q(retired_at__isnull=True), Q(created_at__lt=span.end)
@@ -228,14 +230,20 @@ def _tests(scope: ScoreFilter, span: Window, by_category: bool) -> Ints:
     )
 
     tests = scope.narrow(DataTest.objects.order_by(), who="dataset__")
-    others = tests.exclude(always).annotate(tested=kind).filter(live | Q(tested=SpellKind.TESTED))
+    if by_category:
+        throughout, others = columns_of(tests.filter(always).distinct(), *columns), tests.exclude(always)
+    else:
+        rows = Dataset.objects.filter(_any(tests.filter(always, dataset=OuterRef("pk"))))
+        throughout = columns_of(rows if scope.datasets is None else rows.filter(pk__in=scope.datasets), "pk")
+        remaining = set(Dataset.objects.values_list("pk", flat=True)).difference(throughout[0])
+        others = of_datasets(remaining, tests.exclude(always), "dataset")
+    others = others.annotate(tested=kind).filter(live | Q(tested=SpellKind.TESTED))
     spans = others.values("tested", *columns).annotate(first=Min("created_at"), live=Count("pk", filter=live))
     spans = spans.annotate(
         start=instant_text(Case(When(first__gt=span.start, then=F("first")))),  # null: before the range
         end=instant_text(Case(When(live=0, then=Max("retired_at")))),  # null: not yet
     )
     kinds, starts, ends, *places = columns_of(spans, "tested", "start", "end", *columns)
-    throughout = columns_of(tests.filter(always).distinct(), *columns)
     return np.hstack(
         [
             _numbers(0, *_places(*places), kinds, instants_of(starts), ends_of(ends)),
