@@ -84,7 +84,7 @@ def test_where_a_part_is_told_is_no_part_of_what_it_says() -> None:
 
 
 def test_what_a_catalog_may_write_is_listed() -> None:
-    assert get_args(profile.Storage) == ("parquet", "orc", "csv", "json", "table", "sql")
+    assert get_args(profile.Storage) == ("parquet", "iceberg", "delta", "orc", "csv", "json", "table", "sql")
     assert get_args(profile.GateOn) == ("outcome", "incident")
     assert get_args(profile.UnknownPolicy) == ("open", "closed")
 
