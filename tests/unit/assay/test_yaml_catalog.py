@@ -108,7 +108,7 @@ def test_a_refused_location_is_named_without_its_password(tmp_path: Path, passwo
         (
             {"replicas": "[{datacenter: sea, storage: tape, location: x}]"},
             7,
-            "should be 'parquet', 'orc', 'csv', 'json', 'table' or 'sql'",
+            "should be 'parquet', 'iceberg', 'delta', 'orc', 'csv', 'json', 'table' or 'sql'",
         ),
         ({"replicas": "[{datacenter: s, storage: sql, location: x, options: {table: t}}]"}, 7, "is an SQLAlchemy URL"),
         ({"replicas": "[{datacenter: s, storage: sql, location: 'env:X'}]"}, 7, "needs the name of its table"),
