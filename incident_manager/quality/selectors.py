@@ -270,6 +270,7 @@ def _passing(tests: Sequence[int], window: Window, _: datetime) -> QuerySet[Any,
     Each row has the start of the first too.
     """
     window_frame: dict[str, Any] = {"partition_by": [F("data_test")], "order_by": [F("window_end")]}
+    # "= PASS" has SQLite read what passes of all tests; this has it begin with these tests
     passing = Standing.objects.filter(_overlapping(window), data_test__in=tests).exclude(~Q(state=State.PASS))
     ends = (
         passing.annotate(

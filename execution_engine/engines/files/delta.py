@@ -9,12 +9,11 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem
 
-from .snapshot import ColumnNames, LiveFile, LogPlace, Positions, Snapshot, UnableToReadSnapshot
+from .snapshot import ColumnNames, LiveFile, LogPlace, Positions, Snapshot, UnableToReadSnapshot, positions_in
 
 LOG = "_delta_log"
 FEATURES = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"})
@@ -38,7 +37,6 @@ _TYPES = {
 }
 _WHOLE = ("long", "integer", "short", "byte")  # of which statistics are exact: times are cut, and so are texts
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_MAGIC = 1681511377
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,22 +242,6 @@ def _positions(place: LogPlace, vector: Mapping[str, Any]) -> Positions:
 def _path_of_uuid(place: LogPlace, text: str) -> str:
     """The file beside the data that a name of 20 letters, after a folder or none, stands for."""
     return f"{f'{place.path}/{text[:-20]}'.rstrip('/')}/deletion_vector_{UUID(bytes=_from_z85(text[-20:]))}.bin"
-
-
-def positions_in(body: bytes) -> Positions:
-    """The positions in a bitmap as Delta and Iceberg write it; raises UnableToReadSnapshot for another kind."""
-    from pyroaring import BitMap
-
-    magic, count = struct.unpack("<IQ", body[:12])
-    if magic != _MAGIC:
-        raise UnableToReadSnapshot("a deletion vector is of an unknown kind")
-    at, parts = 12, [np.zeros(0, dtype=np.int64)]
-    for _ in range(count):
-        (high,) = struct.unpack("<I", body[at : at + 4])
-        bitmap = BitMap.deserialize(body[at + 4 :])
-        parts.append(np.frombuffer(bitmap.to_array(), dtype=np.uint32).astype(np.int64) + (high << 32))
-        at += 4 + len(bitmap.serialize())
-    return np.concatenate(parts)
 
 
 def _from_z85(text: str) -> bytes:

@@ -10,10 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow.fs import FileSelector, FileSystem
+from pyarrow.fs import FileInfo, FileSelector, FileSystem
 
-from .delta import positions_in
-from .snapshot import NO_POSITIONS, ColumnNames, LiveFile, LogPlace, Positions, Snapshot, UnableToReadSnapshot
+from .snapshot import (
+    NO_POSITIONS,
+    ColumnNames,
+    LiveFile,
+    LogPlace,
+    Positions,
+    Snapshot,
+    UnableToReadSnapshot,
+    positions_in,
+)
 
 if TYPE_CHECKING:  # a second of imports, for who reads such a table
     from pyiceberg.io import FileIO
@@ -27,17 +35,20 @@ METADATA = re.compile(r"v?(\d+)(-.*)?(\.gz)?\.metadata\.json(\.gz)?")
 SPARK = "register it in a Spark catalog, and write storage: table"
 
 
-def metadata_file(filesystem: FileSystem, path: str) -> str:
-    """The newest of the metadata files of a table's folder; raises UnableToReadSnapshot and OSError."""
+def metadata_file(filesystem: FileSystem, path: str) -> FileInfo:
+    """The metadata file that a path is, or the newest of a table's folder; raises UnableToReadSnapshot and OSError."""
+    if METADATA.fullmatch(path.rpartition("/")[2]):
+        return filesystem.get_file_info(path)
     infos = filesystem.get_file_info(FileSelector(f"{path}/metadata"))
-    numbered = [(int(match[1]), info.path) for info in infos if (match := METADATA.fullmatch(info.base_name))]
-    newest = [name for number, name in numbered if number == max(numbered)[0]]
+    numbered = [(int(match[1]), info) for info in infos if (match := METADATA.fullmatch(info.base_name))]
+    highest = max((number for number, _ in numbered), default=0)
+    newest = [info for number, info in numbered if number == highest]
     if len(newest) != 1:
-        names = " and ".join(name.rpartition("/")[2] for name in sorted(newest)) or "none"
+        names = " and ".join(sorted(info.base_name for info in newest)) or "none"
         raise UnableToReadSnapshot(
             f"which of its metadata files is the newest is not clear ({names}): write the path of the current one"
         )
-    return str(newest[0])
+    return newest[0]
 
 
 def read_snapshot(place: LogPlace, metadata_path: str, snapshot_id: int | None = None) -> Snapshot:

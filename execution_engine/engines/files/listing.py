@@ -283,13 +283,11 @@ def read_snapshot(table: Table) -> Snapshot:
     try:
         if wanted is not None and not wanted.isdecimal():
             raise UnableToReadSnapshot(f"the option snapshot is {wanted!r}: write a number, as the table's log has it")
+        snapshot = None if wanted is None else int(wanted)
         if table.storage == "delta":
-            stamp = delta.read_log(root.filesystem, root.path).stamp
-        elif iceberg.METADATA.fullmatch(root.path.rpartition("/")[2]):
-            stamp = root.path
-        else:
-            stamp = iceberg.metadata_file(root.filesystem, root.path)
-        return _snapshot_at(table.storage, table.location, stamp, None if wanted is None else int(wanted))
+            return _delta_snapshot(table.location, delta.read_log(root.filesystem, root.path).stamp, snapshot)
+        file = iceberg.metadata_file(root.filesystem, root.path)
+        return _iceberg_snapshot(table.location, file.path, f"{file.mtime_ns} {file.size}", snapshot)
     except UnableToReadSnapshot as error:
         raise UnableToListFiles(f"{table.name}: {table.place} cannot be read: {error}") from error
     except OSError as error:
@@ -302,12 +300,22 @@ def read_snapshot(table: Table) -> Snapshot:
         raise UnableToListFiles(f"{table.name}: {detail}") from error
 
 
-@lru_cache(maxsize=8)  # a scan asks several times, and a log is not short
-def _snapshot_at(storage: str, location: str, stamp: str, wanted: int | None) -> Snapshot:
-    """``stamp`` changes with each commit."""
+# A scan asks several times, and a log is not short. The stamp changes with each commit, and where a table is made anew.
+
+
+@lru_cache(maxsize=8)
+def _delta_snapshot(location: str, stamp: str, version: int | None) -> Snapshot:
+    return delta.read_snapshot(_log_place(location), version)
+
+
+@lru_cache(maxsize=8)
+def _iceberg_snapshot(location: str, metadata_path: str, stamp: str, snapshot_id: int | None) -> Snapshot:
+    return iceberg.read_snapshot(_log_place(location), metadata_path, snapshot_id)
+
+
+def _log_place(location: str) -> LogPlace:
     root = open_root(location)
-    place = LogPlace(filesystem=root.filesystem, path=root.path, prefix=root.prefix)
-    return delta.read_snapshot(place, wanted) if storage == "delta" else iceberg.read_snapshot(place, stamp, wanted)
+    return LogPlace(filesystem=root.filesystem, path=root.path, prefix=root.prefix)
 
 
 def root_of(table: Table) -> Root:

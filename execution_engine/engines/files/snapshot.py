@@ -1,6 +1,7 @@
 """A table that a log describes, as Iceberg's and Delta's, at one snapshot: its columns and the files that count."""
 
 import re
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,7 @@ from execution_engine.engines.protocol import HIVE_NULL
 
 Positions = npt.NDArray[np.int64]  # of rows in one file, sorted, each once
 NO_POSITIONS: Positions = np.zeros(0, dtype=np.int64)
+_MAGIC = 1681511377  # of the bitmaps that both formats write
 
 
 class UnableToReadSnapshot(Exception):
@@ -101,3 +103,19 @@ def key_of(file: LiveFile, name: str) -> str:
     """The key of a file's rows, given a partition field in lower case."""
     key = file.keys[name]
     return HIVE_NULL if key is None else key
+
+
+def positions_in(body: bytes) -> Positions:
+    """The positions in a bitmap as Delta and Iceberg write it; raises UnableToReadSnapshot for another kind."""
+    from pyroaring import BitMap
+
+    magic, count = struct.unpack("<IQ", body[:12])
+    if magic != _MAGIC:
+        raise UnableToReadSnapshot("a deletion vector is of an unknown kind")
+    at, parts = 12, [np.zeros(0, dtype=np.int64)]
+    for _ in range(count):
+        (high,) = struct.unpack("<I", body[at : at + 4])
+        bitmap = BitMap.deserialize(body[at + 4 :])
+        parts.append(np.frombuffer(bitmap.to_array(), dtype=np.uint32).astype(np.int64) + (high << 32))
+        at += 4 + len(bitmap.serialize())
+    return np.concatenate(parts)

@@ -39,7 +39,7 @@ def write_without_spark(table: Table, part: Part, request: RowsRequest) -> Writt
         return None
     try:
         listing = list_part(table, part)
-        if not listing.files or listing.filtered or listing.snapshot:
+        if not listing.files or listing.filtered:
             return None
         return _write_rows(table, listing, request)
     except UnableToListFiles as error:

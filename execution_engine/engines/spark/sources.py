@@ -358,8 +358,9 @@ def _files_of(table: Table, listing: Listing, stored: Mapping[str, str]) -> File
 
 def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> SparkSource:
     """No rows, under the columns that a sibling partition has, else under the declared ones."""
-    sibling = None if listing.snapshot else newest_file(table)
-    like = Listing(root=listing.root, files=(sibling,)) if sibling else listing if listing.snapshot else None
+    like = listing if listing.snapshot else None
+    if like is None and (sibling := newest_file(table)):
+        like = Listing(root=listing.root, files=(sibling,))
     stored = columns_in(session, table, like) if like else _declared(table)
     top = stored | ({table.partition_column: "string"} if table.partition_column else {})
     top = {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in top.items()}

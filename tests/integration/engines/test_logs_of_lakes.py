@@ -4,6 +4,7 @@ import json
 import shutil
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -234,6 +235,18 @@ def test_a_folder_with_two_newest_metadata_files_is_refused_and_one_of_them_is_r
     with pytest.raises(UnableToListFiles, match="which of its metadata files is the newest is not clear"):
         list_part(table, WHOLE)
     assert len(rows_of(Table(name="t", storage="iceberg", location=current))) == 1
+
+
+def test_a_metadata_file_that_another_replaced_is_read_anew(
+    new_iceberg: Callable[[pa.Table], tuple[IcebergTable, Table]],
+) -> None:
+    iceberg, table = new_iceberg(pa.table({"id": [1]}))
+    old = iceberg.metadata_location.removeprefix("file://")
+    table = replace(table, location=old)
+    assert len(rows_of(table)) == 1
+    iceberg.append(pa.table({"id": [2]}))
+    shutil.copy(iceberg.metadata_location.removeprefix("file://"), old)
+    assert len(rows_of(table)) == 2
 
 
 def test_a_field_inside_of_a_struct_that_was_renamed_is_refused(
