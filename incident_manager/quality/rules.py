@@ -171,8 +171,8 @@ UNREADABLE = ABNORMAL | {
     *(Error.UNREADABLE, Error.NO_PARTITION_COLUMN, Error.LEASE_LOST),
     *(Error.ENGINE_UNREACHABLE, Error.STORE_UNREACHABLE),
 }
-UNTESTED = "untested: it ended before the test existed, or is no longer kept"
-UNDECLARED = "untested: it began before its columns were declared as they are"
+UNTESTED = "untested: the partition ended before the test existed, or is no longer kept"
+UNDECLARED = "untested: the partition began before its columns were declared as they are"
 NOT_JUDGED = "not judged yet"
 LONGEST_CAUSE = 300  # characters, of what is wrong with a test
 WITHOUT_RULES = frozenset({"novelty", "schema"})  # what a table is held to without a rule has to be learned first

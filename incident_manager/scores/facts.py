@@ -80,6 +80,17 @@ class ScoreFacts:
     incidents: Ints
     values: Mapping[str, Mapping[int, str]]  # of the columns that were asked for, by incident
 
+    def since(self, start: datetime) -> "ScoreFacts":
+        """Without the spells that ended before."""
+        lasts = np.flatnonzero(self.spells.end > microseconds(start))
+        incidents = self.incidents[lasts]
+        own = set(incidents.tolist())
+        values = {
+            name: {incident: value for incident, value in by_incident.items() if incident in own}
+            for name, by_incident in self.values.items()
+        }
+        return ScoreFacts(spells=self.spells.only(lasts), incidents=incidents, values=values)
+
 
 def read_facts(
     scope: ScoreFilter, span: Window, *columns: str, by_category: bool = False, with_tests: bool = True

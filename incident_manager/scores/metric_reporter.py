@@ -282,6 +282,7 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
     midnight = (span.end - timedelta(microseconds=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     days = [midnight - timedelta(days=n) for n in reversed(range(min(MOST_DAYS, span.duration.days)))]
     days.append(span.end)
+    recent = facts.since(days[0])
     whole = score_groups(facts.spells, np.zeros_like(facts.spells.dataset), edges)
     steps = step_times(ScoreFilter(), span, now)
     bad = sums.bad.tolist()
@@ -298,7 +299,7 @@ def overview(group: Group, *, start: datetime, end: datetime, now: datetime, par
         groups=_by_group(group, facts, span, edges),
         worst=[(names[pk], sums.score(at)) for pk, at in ordered[:most]],
         days=days,
-        by_day={by: _by_group(by, facts, span, days) for by in BY_DAY},
+        by_day={by: _by_group(by, recent, span, days) for by in BY_DAY},
     )
 
 

@@ -204,7 +204,7 @@ def _tests(place: PlaceAnswer) -> set[str]:
 def _reason(place: PlaceAnswer, reason: Because | AnswerReason, broken: Standing | None, veil: Veil) -> str:
     """What is wrong in the words of the incident's title, with its number."""
     text = reason_text(reason.text)
-    if place.quality.status in UNJUDGED:  # which the answer says already: "untested: it ended before the test existed"
+    if place.quality.status in UNJUDGED:  # the answer says already that it is untested
         text = text.partition(": ")[2] or text
     text = capfirst(text)
     if broken is not None:

@@ -92,7 +92,7 @@ def test_windows_that_ended_before_a_table_was_known_stay_untested_and_block_nob
     answer = scenario.ask("raw.trips", "2026-03-05")
     assert answer.decision == "allow"
     assert {reason.text for reason in answer.reasons} == {
-        "untested: it ended before the test existed, or is no longer kept"
+        "untested: the partition ended before the test existed, or is no longer kept"
     }
     assert (state(FRESHNESS, "2026-03-05"), incidents()) == ("UNTESTED", [])
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 TRIPS, MONDAY, TUESDAY = "raw.trips", "2026-03-09", "2026-03-10"
 ID, FARE = Column(name="id", type="bigint"), Column(name="fare", type="double")
 TIP = Column(name="tip", type="double")
-UNDECLARED = {"untested: it began before its columns were declared as they are"}
+UNDECLARED = {"untested: the partition began before its columns were declared as they are"}
 
 
 @pytest.fixture(autouse=True)

@@ -131,7 +131,7 @@ def test_what_nobody_has_judged_yet_is_no_yes(pages: Client, user: User) -> None
 def test_why_nobody_knows_does_not_repeat_that_it_is_untested(pages: Client, user: User) -> None:
     test = DataTestFactory.create(dataset=DatasetFactory.create(name="trips"))
     StandingFactory.create(data_test=test, window=BAD, state="UNTESTED", last_outcome="")
-    assert "in sea for 2026-03-09: It ended before the test existed, or is no longer kept." in card(pages)
+    assert "in sea for 2026-03-09: The partition ended before the test existed, or is no longer kept." in card(pages)
 
 
 def test_a_fault_leads_and_that_of_another_datacenter_stands_before_what_is_not_judged(

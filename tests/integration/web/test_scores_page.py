@@ -85,7 +85,7 @@ def test_tests_are_as_noisy_as_their_alarms_were_false_then_muted_then_warnings_
     tests = {name: covered(name, team="rides", tier=1) for name in names}
     broken(tests["false"], 30, 2, how="forced")
     broken(tests["falser"], 30, 1)
-    broken(tests["falser"], 30, 3, how="redefined")
+    newest = broken(tests["falser"], 30, 3, how="redefined")
     alert = broken(tests["muted"], 30, 20).alert
     for at in (5, 6, 60 * 24):  # one of them before the range
         suppressed = {"suppressed": "silenced", "settled_at": NOW - at * HOUR, "sent_at": None}
@@ -104,5 +104,5 @@ def test_tests_are_as_noisy_as_their_alarms_were_false_then_muted_then_warnings_
     assert (muted.muted, warned.warnings) == (2, 1)
     page = pages.get("/scores").content.decode()
     assert "1 of 2 bad windows were false alarms, for 3 h" in page
-    assert f"/silences?incident={max(falser.incidents)}#new-title" in page
+    assert f"/silences?incident={newest.pk}#new-title" in page
     assert f"/datasets/raw.falser/tests/{tests['falser'].pk}/edit" in page

@@ -185,8 +185,8 @@ def reasons_of(window: Window | None = TODAY, **facts: Any) -> list[Said]:
 
 
 OF_TEST: dict[str, Any] = {"windows": (TODAY,), "category": "freshness", "test": "freshness", "hard": True, "count": 1}
-UNTESTED_TEXT = "untested: it ended before the test existed, or is no longer kept"
-UNDECLARED_TEXT = "untested: it began before its columns were declared as they are"
+UNTESTED_TEXT = "untested: the partition ended before the test existed, or is no longer kept"
+UNDECLARED_TEXT = "untested: the partition began before its columns were declared as they are"
 CUSTOM = replace(TEST, id=5, category="custom")
 DECLARED = replace(TEST, declared_from=days(1, 1).start)
 UNTRIED = replace(UNKNOWN, state=State.UNTESTED)
