@@ -1,7 +1,7 @@
 """A catalog of the tables that lie in a folder: what their files say of columns, keys and partitions, as YAML."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,9 @@ import yaml
 from pyarrow.fs import FileSelector, FileType
 
 from assay.catalog.profile import PARQUET
+from assay.iceberg_catalogs import CATALOGS, split_name
 from assay.time.windows import Granularity, parse_key
+from execution_engine.engines.catalogs.locate import UnableToAskCatalog, metadata_location, tables_of
 from execution_engine.engines.files.footers import assertion_columns, read_columns, spark_type_of
 from execution_engine.engines.files.listing import (
     Listing,
@@ -76,11 +78,16 @@ class FolderCatalog:
 
 
 def read_folder(folder: str, *, owner: str, tier: int, datacenter: str, base: Path) -> FolderCatalog:
-    """What the tables of a folder look like, of this machine or of a store; UnableToListFiles.
+    """What the tables of a folder look like, of this machine or of a store, or of ``iceberg://CATALOG``.
 
-    Locations of this machine are written as they are seen from ``base``.
+    Locations of this machine are written as they are seen from ``base``. Raises UnableToListFiles, and
+    UnableToAskCatalog.
     """
-    tables, left_out = [], []
+    fields = {"owner": owner, "tier": tier}
+    if folder.startswith(CATALOGS):
+        names = tables_of(folder)
+        catalog = f"{CATALOGS}{split_name(folder)[0]}"
+        return _catalog_of([f"{catalog}/{name}" for name in names], None, base, fields, datacenter)
     root = open_root(folder)
     try:
         infos = root.filesystem.get_file_info(FileSelector(root.path))
@@ -90,11 +97,20 @@ def read_folder(folder: str, *, owner: str, tier: int, datacenter: str, base: Pa
     folders = [info for info in below if info.type is FileType.Directory]
     is_table = folders and all("=" in info.base_name if info in folders else kind_of(info.base_name) for info in below)
     namespace = "files" if is_table else _name(root.path)
-    for path in [root.path] if is_table else [info.path for info in below]:
-        place, name = root.place(path), _name(path)
+    places = (root.place(path) for path in ([root.path] if is_table else [info.path for info in below]))
+    return _catalog_of(places, namespace, base, fields, datacenter)
+
+
+def _catalog_of(
+    places: Iterable[str], namespace: str | None, base: Path, fields: dict[str, Any], datacenter: str
+) -> FolderCatalog:
+    """The tables at these places; those of a catalog have namespaces of their own."""
+    tables, left_out = [], []
+    for place in places:
+        own, _, name = _name(place).rpartition(".") if namespace is None else (namespace, "", _name(place))
         try:
-            table = _described(place, namespace, base, {"owner": owner, "tier": tier}, datacenter)
-        except (UnableToListFiles, pa.ArrowException, OSError) as error:
+            table = _described(place, own, name, base, fields, datacenter)
+        except (UnableToListFiles, UnableToAskCatalog, pa.ArrowException, OSError) as error:
             left_out.append(f"{name}: {str(error).splitlines()[0]}")
             continue
         if table is None:
@@ -120,12 +136,15 @@ def partition_of(column: str, keys: Sequence[str]) -> dict[str, str] | None:
     return None
 
 
-def _described(place: str, namespace: str, base: Path, fields: dict[str, Any], datacenter: str) -> TableEntry | None:
+def _described(
+    place: str, namespace: str, name: str, base: Path, fields: dict[str, Any], datacenter: str
+) -> TableEntry | None:
     """The table at a place; None where it has no files."""
-    storage, name = kind_of_folder(place), _name(place)
+    is_named = place.startswith(CATALOGS)
+    storage = "iceberg" if is_named else kind_of_folder(place)
     if refusal := refusal_of(place, storage or ""):
         raise OSError(refusal)
-    table = Table(name=name, storage=storage or "parquet", location=place)
+    table = Table(name=name, storage=storage or "parquet", location=metadata_location(place) if is_named else place)
     listing = list_part(table, WHOLE)  # it also says which folder holds tables of its own
     if storage is None or not listing.files:
         return None
@@ -147,7 +166,7 @@ def _described(place: str, namespace: str, base: Path, fields: dict[str, Any], d
     location = str(Path(place).relative_to(base)) if is_below else place
     replica: dict[str, Any] = {"datacenter": datacenter, "storage": storage, "location": location}
     dataset = {
-        "name": f"{_word(namespace)}.{_word(name)}",
+        "name": ".".join(map(_word, (*namespace.split("."), name) if is_named else (namespace, name))),
         **fields,
         "columns": columns,
         **({"primary_key": [key]} if key else {}),

@@ -9,9 +9,10 @@ from hashlib import blake2s
 
 from assay.catalog.locations import PUSHED, LocationClaim, UnableToUseLocation, find, rules_of
 from assay.catalog.place_limits import PlacedDataset
-from assay.catalog.profile import FILES
+from assay.catalog.profile import FILES, LOGGED
 from assay.catalog.services import closed_to, limited_datasets
 from assay.config import config
+from assay.iceberg_catalogs import CATALOGS
 from assay.models import Dataset, Replica
 from assay.time.windows import Partitioning, UnableToPartition, Window
 from execution_engine.engines.protocol import HIVE_NULL, WHOLE, Engine, Limits, Part, SparkOptions, Table
@@ -80,21 +81,48 @@ def table_of(dataset: Dataset, replica: Replica, limited: Sequence[PlacedDataset
         options=replica.options,
         is_trusted=dataset.source != PUSHED,
     )
-    rules = rules_of(config())
+    rules, limited = rules_of(config()), limited_datasets() if limited is None else limited
     location = find(place, rules, os.environ)
-    closed = closed_to(dataset, replica, limited_datasets() if limited is None else limited)
+    closed = closed_to(dataset, replica, limited)
+    if location.location.startswith(CATALOGS):  # what the catalog says is a location as any other
+        from execution_engine.engines.catalogs.locate import metadata_location
+
+        place_there = replace(place, location=metadata_location(location.location))
+        replica = Replica(storage=place.storage, location=place_there.location, options=place.options)
+        location = find(place_there, rules, os.environ)
+        closed = closed_to(dataset, replica, limited)
     return Table(
         name=dataset.full_name,
         storage=replica.storage,
         location=location.location,
-        location_label=replica.location if place.variable is not None else "",
+        location_label=place.location if place.variable is not None else "",
         within=location.within,
         never=(*rules.own_paths, *closed),
-        options=replica.options,
+        options=place.options,
         partition_column=dataset.partition_column or None,
         stored_times=dataset.stored_times,
         columns={column["name"]: column["type"] for column in dataset.columns},
     )
+
+
+def pinned(table: Table, as_of: str = "") -> tuple[Table, str]:
+    """A table at one snapshot, whoever commits to its log later, and what that is called; empty without a log.
+
+    It is the newest, or that of ``as_of``: a snapshot, or an instant in ISO 8601. Raises UnableToUseLocation where
+    there is none such. A newest one that cannot be read leaves the table as it was: who reads it says why.
+    """
+    if table.storage not in LOGGED:
+        if as_of:
+            raise UnableToUseLocation(f"{table.name} is kept as {table.storage}, of which there are no snapshots")
+        return table, ""
+    from execution_engine.engines.files.listing import UnableToListFiles, pin_snapshot
+
+    try:
+        return pin_snapshot(table, as_of)
+    except UnableToListFiles as error:
+        if as_of:
+            raise UnableToUseLocation(error.failure.detail) from None
+        return table, ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ from assay.queue.flow import STAGES
 from assay.scheduler.beat import scheduler
 from assay.scheduler.sweep import rules
 from assay.stores import Store, store_of
+from execution_engine.engines.catalogs.locate import fault_of_catalog
 from execution_engine.engines.files.listing import UnableToListFiles, root_of
 from execution_engine.engines.files.stores import fault_of
 from execution_engine.engines.spark.session import UnableToFindJava, find_java
@@ -223,6 +224,16 @@ def stores() -> Finding:
     if faults:
         return ill("stores", "; ".join(faults), "correct ASSAY_STORES (docs/stores.md), or the store")
     return well("stores", ", ".join(store.prefix for store in named) or "none is named")
+
+
+def catalogs() -> Finding:
+    """Whether each catalog that the settings name answers to the credential that they refer to."""
+    named = config().iceberg_catalogs
+    with ThreadPoolExecutor(max(1, min(len(named), STORES_AT_ONCE))) as pool:
+        faults = [fault for fault in pool.map(fault_of_catalog, named) if fault]
+    if faults:
+        return ill("catalogs", "; ".join(faults), "correct ASSAY_CATALOGS (docs/stores.md), or the catalog")
+    return well("catalogs", ", ".join(catalog.name for catalog in named) or "none is named")
 
 
 def home() -> Finding:
@@ -473,7 +484,9 @@ def idle() -> list[Finding]:
 
 Check = Callable[[], Finding]
 
-MACHINE_CHECKS: tuple[Check, ...] = (java, stores, broker, redis, home, states, disk, reach, routes, heartbeat)
+MACHINE_CHECKS: tuple[Check, ...] = (
+    *(java, stores, catalogs, broker, redis, home, states, disk, reach, routes, heartbeat),
+)
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
 TABLE_CHECKS: tuple[Check, ...] = (

@@ -91,13 +91,17 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class ScanReport:
-    """All measurements of one scan, by their keys; ``fingerprint`` is of the very files that were read."""
+    """All measurements of one scan, by their keys; ``fingerprint`` is of the very files that were read.
+
+    ``snapshot`` is what people call the one that was read, where the table was pinned to one.
+    """
 
     measured: Mapping[str, Measured]
     spark_jobs: int
     seconds: float
     fingerprint: str | None
     read_by: ReadBy = NO_VALUES
+    snapshot: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

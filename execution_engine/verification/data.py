@@ -3,13 +3,16 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from assay.catalog.profile import check_options
-from execution_engine.engines.files.listing import kind_of, kind_of_folder
+from assay.catalog.profile import LOGGED, check_options
+from assay.iceberg_catalogs import CATALOGS
+from execution_engine.engines.catalogs.locate import metadata_location
+from execution_engine.engines.files.listing import UnableToListFiles, kind_of, kind_of_folder, pin_snapshot
 from execution_engine.engines.native.local_scan import report_without_spark
 from execution_engine.engines.native.rows import write_without_spark
 from execution_engine.engines.protocol import (
@@ -31,7 +34,7 @@ _DATABASE = re.compile(rf"{VARIABLE}\w+$|(sqlite|mysql|mariadb|postgresql)(\+\w+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PATH_HELP = "path or URL of parquet, ORC, CSV or JSON, by its name, or of a table of Iceberg or Delta"
+PATH_HELP = "path or URL of parquet, ORC, CSV or JSON, by its name, or of a table of Iceberg or Delta; iceberg://CATALOG/db.table"
 
 
 def scan(
@@ -39,10 +42,14 @@ def scan(
 ) -> ScanReport:
     """One scan of all data, of a DataFrame in its own session; the engine, and Spark, only where they must answer."""
     if isinstance(data, Table | str | Path):
-        table = table_of(data, name)
-        return report_without_spark(table, requests) or (engine or engine_for(table.storage)).scan(
+        table, snapshot = table_of(data, name), ""
+        if table.storage in LOGGED:
+            with suppress(UnableToListFiles):  # whoever reads it says why
+                table, snapshot = pin_snapshot(table)
+        report = report_without_spark(table, requests) or (engine or engine_for(table.storage)).scan(
             table, WHOLE, requests
         )
+        return replace(report, snapshot=snapshot)
     from execution_engine.engines.spark.failures import counting_jobs
     from execution_engine.engines.spark.scan import measure
     from execution_engine.engines.spark.sources import frame_source
@@ -105,13 +112,16 @@ def table_of(data: Table | str | Path, name: str, options: Mapping[str, str] | N
     """The table that a path names: files of what their names say, else parquet; what is no path is of Spark's catalog.
 
     A table in a database is named by the database's URL, or by a variable that holds it, and by its options. Raises
-    ValueError for options that its storage does not take, and for a variable that is not set.
+    ValueError for options that its storage does not take, for a variable that is not set, and for what a catalog lacks.
     """
     if isinstance(data, Table):
         return data
     text = str(data)
     if names_database(text):
         return _table_of_database(text, name, options or {})
+    if text.startswith(CATALOGS):
+        check_options("iceberg", options or {})
+        return Table(name=name, storage="iceberg", location=metadata_location(text), options=options or {})
     storage = (kind_of_folder(text) or "parquet") if isinstance(data, Path) or names_files(text) else "table"
     check_options(storage, options or {})
     return Table(name=name, storage=storage, location=text, options=options or {})

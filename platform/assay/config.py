@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from assay.time.durations import next_time
 
+from .iceberg_catalogs import Catalog, catalogs_as_json, parse_catalogs
 from .stores import Store, parse_stores, stores_as_json
 
 LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
@@ -118,10 +119,15 @@ class Config(BaseSettings):
         description='Object stores, as JSON or the path of a YAML file: [{"prefix": "s3://lake", "endpoint": '
         '"http://minio:9000", "access_key": "env:NAME", …}]; empty: what the machine itself has the keys of',
     )
+    catalogs: str = Field(
+        default="",
+        description='Catalogs of Iceberg, as JSON or the path of a YAML file: [{"name": "lake", "type": "rest", "uri": '
+        '"https://…", "credential": "env:NAME"}]; empty: none',
+    )
     allowed_roots: list[str] = Field(
         default=[],
-        description='Where data may lie: ["/data", "s3://lake/", "mysql://shop/", "table://mart"]; empty: anywhere for '
-        "catalog files, nowhere for requests",
+        description='Where data may lie: ["/data", "s3://lake/", "table://mart", "iceberg://lake/mart"]; empty: '
+        "anywhere for catalog files, nowhere for requests",
     )
     row_stores: dict[str, str] = Field(
         default={},
@@ -244,6 +250,17 @@ class Config(BaseSettings):
     def object_stores(self) -> tuple[Store, ...]:
         """The stores that the operator has named."""
         return parse_stores(self.stores)
+
+    @field_validator("catalogs")
+    @classmethod
+    def _read_catalogs(cls, text: str) -> str:
+        """As JSON from now on, as of stores."""
+        return catalogs_as_json(parse_catalogs(text)) if text.strip() else ""
+
+    @property
+    def iceberg_catalogs(self) -> tuple[Catalog, ...]:
+        """The catalogs of Iceberg that the operator has named."""
+        return parse_catalogs(self.catalogs)
 
     @field_validator("allowed_roots")
     @classmethod

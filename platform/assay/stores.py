@@ -1,7 +1,6 @@
 """Object stores, as the operator names them once in ``ASSAY_STORES``: pure but for the files that the setting names."""
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -9,6 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from .references import HOW, REFERENCE, parse_entries, read_secret
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "abfss": "abfss", "abfs": "abfss"}
 SECRETS = ("access_key", "secret_key", "session_token", "proxy")  # which the setting only refers to
@@ -19,12 +20,6 @@ FIELDS_OF = {
     "gs": frozenset(("endpoint", "anonymous")),
     "abfss": frozenset(("endpoint", "secret_key")),
 }
-_REFERENCE = re.compile(r"env:\w+|file:/.+")
-_HOW = "write env:NAME, a variable of the environment, or file:/PATH, a file that holds it"
-
-
-class UnableToReadSecret(ValueError):
-    """A secret of a store cannot be read where its setting says it is; the sentence does not hold it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,22 +50,10 @@ class Store:
         return f"the store {self.prefix}" + (f" at {self.endpoint}" if self.endpoint else "")
 
     def secret(self, name: str) -> str:
-        """The value behind a reference, read anew each time as keys are replaced; empty where the store has none."""
-        kind, _, where = str(getattr(self, name)).partition(":")
-        if kind == "env" and where not in os.environ:
-            raise UnableToReadSecret(f"{self.place} takes its {name} from {where}, which is not set: {_WHERE}")
-        if kind == "env":
-            return os.environ[where]
-        try:
-            return Path(where).read_text(encoding="utf-8").strip() if kind == "file" else ""
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
-            raise UnableToReadSecret(
-                f"{self.place} takes its {name} from the file {where}, which cannot be read ({why}): {_WHERE}"
-            ) from None
-
-
-_WHERE = "set it where the workers and this command run"
+        """The value behind a reference, or a plain proxy; empty where the store has none. Raises UnableToReadSecret."""
+        text = str(getattr(self, name))
+        is_plain = name == "proxy" and not REFERENCE.fullmatch(text)
+        return text if is_plain else read_secret(text, f"{self.place} takes its {name}")
 
 
 def store_of(location: str, stores: Sequence[Store]) -> Store | None:
@@ -118,7 +101,7 @@ def parse_stores(text: str) -> tuple[Store, ...]:
     """The stores of a JSON list, or of a YAML file that the text names; ValueError says what is wrong and where."""
     if not text.strip():
         return ()
-    entries = _entries(text)
+    entries = parse_entries(text)
     if not isinstance(entries, list):
         raise ValueError(f'write a list of stores: [{{"prefix": "s3://lake", …}}], not {type(entries).__name__}')
     stores = tuple(_store(number, entry) for number, entry in enumerate(entries, 1))
@@ -134,23 +117,6 @@ def stores_as_json(stores: Sequence[Store]) -> str:
 
 
 _DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Store)}
-
-
-def _entries(text: str) -> object:
-    if text.lstrip().startswith(("[", "{")):
-        try:
-            return json.loads(text)
-        except ValueError as error:
-            raise ValueError(f"it is no JSON: {error}") from None
-    import yaml
-
-    try:
-        return yaml.safe_load(Path(text).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"the file {text} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:  # whose text may show a line of the file
-        mark = getattr(error, "problem_mark", None)
-        raise ValueError(f"the file {text} is no YAML" + (f" (line {mark.line + 1})" if mark else "")) from None
 
 
 def _store(number: int, entry: object) -> Store:
@@ -175,10 +141,10 @@ def _faults(prefix: str, entry: Mapping[str, Any]) -> Iterator[str]:
     for name, default in _DEFAULTS.items():
         if name in entry and name != "prefix" and not isinstance(entry[name], type(default)):
             yield f"{name} is no {'text' if isinstance(default, str) else 'true or false'}"
-        elif name in SECRETS and entry.get(name) and not _REFERENCE.fullmatch(entry[name]):
+        elif name in SECRETS and entry.get(name) and not REFERENCE.fullmatch(entry[name]):
             is_plain = name == "proxy" and _is_address(entry[name])
             if not is_plain:
-                yield f"{name} is no reference: {_HOW}"
+                yield f"{name} is no reference: {HOW}"
     if entry.get("endpoint") and not _is_address(entry["endpoint"]):
         yield "endpoint is no address: write http://HOST:PORT or https://HOST, without a user or a path"
     if scheme == "s3" and bool(entry.get("access_key")) != bool(entry.get("secret_key")):

@@ -3,8 +3,10 @@
 import json
 import re
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
@@ -71,6 +73,26 @@ def read_log(filesystem: FileSystem, path: str) -> Log:
             parts.setdefault((int(match[1]), int(match[3] or 1)), []).append(info.path)
     checkpoints = {version: paths for (version, count), paths in parts.items() if len(paths) == count}
     return Log(commits=commits, checkpoints=checkpoints, stamp=stamp)
+
+
+def version_at(place: LogPlace, instant: datetime) -> int:
+    """The version that was the newest one at an instant; raises UnableToReadSnapshot, ValueError and OSError."""
+    log = read_log(place.filesystem, place.path)
+    versions = sorted(log.commits)
+    later = bisect_right(versions, instant.timestamp() * 1000, key=lambda version: _committed_ms(place, log, version))
+    if not later:
+        raise UnableToReadSnapshot(f"its log has no commit of {instant:%Y-%m-%d %H:%M} UTC, or has it no more")
+    return versions[later - 1]
+
+
+def _committed_ms(place: LogPlace, log: Log, version: int) -> float:
+    """When a version was committed, as its writer says, or else its file."""
+    path = log.commits[version]
+    with place.filesystem.open_input_stream(path) as commit:
+        actions = (json.loads(line) for line in commit.read().splitlines() if line.strip())
+        info: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    written = info.get("inCommitTimestamp") or info.get("timestamp")
+    return float(written) if written else place.filesystem.get_file_info(path).mtime_ns / 1e6
 
 
 def read_snapshot(place: LogPlace, version: int | None = None) -> Snapshot:

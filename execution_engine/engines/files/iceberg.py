@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -51,24 +52,37 @@ def metadata_file(filesystem: FileSystem, path: str) -> FileInfo:
     return newest[0]
 
 
-def read_snapshot(place: LogPlace, metadata_path: str, snapshot_id: int | None = None) -> Snapshot:
-    """The table at a snapshot, at its current one without an id.
-
-    Raises UnableToReadSnapshot, ArrowException, OSError, and ValueError for metadata that is damaged.
-    """
+def read_metadata(place: LogPlace, path: str) -> "TableMetadata":
+    """What a metadata file says; raises ArrowException, OSError, and ValueError for one that is damaged."""
     from pyiceberg.exceptions import ValidationError
     from pyiceberg.serializers import Compressor, FromByteStream
 
     try:
-        with place.filesystem.open_input_file(metadata_path) as opened:
-            metadata = FromByteStream.table_metadata(opened, compression=Compressor.get_compressor(metadata_path))
+        with place.filesystem.open_input_file(path) as opened:
+            return FromByteStream.table_metadata(opened, compression=Compressor.get_compressor(path))
     except ValidationError as error:
         raise ValueError(str(error).splitlines()[0]) from error
+
+
+def snapshot_at(metadata: "TableMetadata", instant: datetime) -> int:
+    """The id of the snapshot that was the current one at an instant; raises UnableToReadSnapshot."""
+    committed = [entry for entry in metadata.snapshot_log if entry.timestamp_ms <= instant.timestamp() * 1000]
+    if not committed:
+        raise UnableToReadSnapshot(f"it has no snapshot of {instant:%Y-%m-%d %H:%M} UTC, or has it no more")
+    return committed[-1].snapshot_id
+
+
+def read_snapshot(place: LogPlace, metadata: "TableMetadata", snapshot_id: int | None = None) -> Snapshot:
+    """The table at a snapshot, at its current one without an id.
+
+    Raises UnableToReadSnapshot, ArrowException, OSError, and ValueError for manifests that are damaged.
+    """
     snapshot = metadata.current_snapshot() if snapshot_id is None else metadata.snapshot_by_id(snapshot_id)
     if snapshot is None and snapshot_id is not None:
         raise UnableToReadSnapshot(f"it has no snapshot {snapshot_id}, or has it no more")
     schema = metadata.schema()
-    if snapshot_id is not None and snapshot is not None and snapshot.schema_id is not None:
+    is_past = snapshot_id not in (None, metadata.current_snapshot_id)
+    if is_past and snapshot is not None and snapshot.schema_id is not None:
         schema = metadata.schema_by_id(snapshot.schema_id) or schema
     if defaults := [field.name for field in schema.fields if field.initial_default is not None]:
         raise UnableToReadSnapshot(f"its column {defaults[0]} has a default for older rows: {SPARK}")

@@ -4,11 +4,13 @@ import os
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from hashlib import blake2s
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
@@ -24,6 +26,9 @@ from . import delta, iceberg
 from .snapshot import NO_POSITIONS, LogPlace, Positions, Snapshot, UnableToReadSnapshot, key_of
 from .sound_footers import sound_footer
 from .stores import UnableToOpenStore, open_file_system, store_failure
+
+if TYPE_CHECKING:  # a second of imports, for who reads such a table
+    from pyiceberg.table.metadata import TableMetadata
 
 # Folders whose files alone are not a table's rows: known by the logs that Delta, Iceberg and Hudi keep beside them.
 
@@ -279,15 +284,45 @@ def _list_live(table: Table, part: Part) -> Listing:
 
 def read_snapshot(table: Table) -> Snapshot:
     """The snapshot that the options name, or the newest, of a table that a log describes; raises UnableToListFiles."""
-    root, wanted = root_of(table), table.options.get("snapshot")
-    try:
+    with _reading_log(table) as root:
+        wanted = table.options.get("snapshot")
         if wanted is not None and not wanted.isdecimal():
             raise UnableToReadSnapshot(f"the option snapshot is {wanted!r}: write a number, as the table's log has it")
         snapshot = None if wanted is None else int(wanted)
         if table.storage == "delta":
             return _delta_snapshot(table.location, delta.read_log(root.filesystem, root.path).stamp, snapshot)
-        file = iceberg.metadata_file(root.filesystem, root.path)
-        return _iceberg_snapshot(table.location, file.path, f"{file.mtime_ns} {file.size}", snapshot)
+        return _iceberg_snapshot(table.location, *_metadata_file(root), snapshot)
+
+
+def pin_snapshot(table: Table, as_of: str = "") -> tuple[Table, str]:
+    """A table that a log describes at one snapshot, whoever commits later, and what people call that snapshot.
+
+    ``as_of`` is a snapshot, or an instant in ISO 8601; else it is the one of the table's options, or the newest. Raises
+    UnableToListFiles.
+    """
+    if as_of.isdecimal():
+        table = replace(table, options={**table.options, "snapshot": as_of})
+        return table, read_snapshot(table).label
+    at = datetime.fromisoformat(as_of) if as_of else None
+    with _reading_log(table) as root:
+        place = _log_place(table.location)
+        if table.storage == "delta":
+            newest = delta.read_log(root.filesystem, root.path).newest
+            pinned: int | None = newest if at is None else delta.version_at(place, at)
+        else:
+            metadata = _iceberg_metadata(table.location, *_metadata_file(root))
+            pinned = metadata.current_snapshot_id if at is None else iceberg.snapshot_at(metadata, at)
+    if pinned is not None and (at is not None or "snapshot" not in table.options):
+        table = replace(table, options={**table.options, "snapshot": str(pinned)})
+    return table, read_snapshot(table).label
+
+
+@contextmanager
+def _reading_log(table: Table) -> Iterator[Root]:
+    """The root of a table; what goes wrong with its log becomes UnableToListFiles."""
+    root = root_of(table)
+    try:
+        yield root
     except UnableToReadSnapshot as error:
         raise UnableToListFiles(f"{table.name}: {table.place} cannot be read: {error}") from error
     except OSError as error:
@@ -309,8 +344,18 @@ def _delta_snapshot(location: str, stamp: str, version: int | None) -> Snapshot:
 
 
 @lru_cache(maxsize=8)
-def _iceberg_snapshot(location: str, metadata_path: str, stamp: str, snapshot_id: int | None) -> Snapshot:
-    return iceberg.read_snapshot(_log_place(location), metadata_path, snapshot_id)
+def _iceberg_snapshot(location: str, path: str, stamp: str, snapshot_id: int | None) -> Snapshot:
+    return iceberg.read_snapshot(_log_place(location), _iceberg_metadata(location, path, stamp), snapshot_id)
+
+
+@lru_cache(maxsize=8)
+def _iceberg_metadata(location: str, path: str, stamp: str) -> "TableMetadata":  # the file may be written anew
+    return iceberg.read_metadata(_log_place(location), path)
+
+
+def _metadata_file(root: Root) -> tuple[str, str]:
+    file = iceberg.metadata_file(root.filesystem, root.path)
+    return file.path, f"{file.mtime_ns} {file.size}"
 
 
 def _log_place(location: str) -> LogPlace:

@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from pyarrow import ArrowException
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, SubTreeFileSystem
 
-from assay.stores import SCHEMES, SECRETS, Store, UnableToReadSecret, store_of
+from assay.references import UnableToReadSecret
+from assay.stores import SCHEMES, SECRETS, Store, store_of
 from execution_engine.outcome import Failure, Reason
 
 CONNECT_SECONDS = 2.0

@@ -145,13 +145,13 @@ class SqlEngine:
     def _database(self, table: Table) -> Database:
         """The database with its connections; a file of SQLite is opened anew, as another may have taken its place."""
         with self._opening:
-            database = self._databases.get(table.location) or _open_database(table, self._deadline_seconds)
+            database = self._databases.get(table.location) or open_database(table, self._deadline_seconds)
             if database.dialect.name != "sqlite":
                 self._databases[table.location] = database
             return database
 
 
-def _open_database(table: Table, deadline_seconds: float) -> Database:
+def open_database(table: Table, deadline_seconds: float) -> Database:
     """A pool of connections, to which a server that asks for files of ours is sent none; or a file of SQLite."""
     try:
         url = make_url(table.location)

@@ -10,6 +10,7 @@ from rich.console import Console
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
+from execution_engine.engines.catalogs.locate import UnableToAskCatalog
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.file_catalog import UnableToWriteSample, read_folder, write_sample
 
@@ -25,7 +26,10 @@ class Command(Base):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The folder, and what its files cannot say."""
-        parser.add_argument("folder", help="the folder in which the tables lie, or its URL in an object store")
+        parser.add_argument(
+            "folder",
+            help="the folder in which the tables lie, or its URL in an object store; or iceberg://CATALOG[/namespace]",
+        )
         parser.add_argument(
             "--output", type=Path, metavar="FILE", help="default: catalog.yaml in the folder; of a store, in this one"
         )
@@ -59,6 +63,8 @@ class Command(Base):
             folder_catalog = read_folder(place, **fields, base=output.parent)
         except UnableToListFiles as error:
             raise UnableToRun(error.failure.detail) from None
+        except UnableToAskCatalog as error:
+            raise UnableToRun(str(error)) from None
         if not folder_catalog.tables:
             raise UnableToRun(f"{folder} has no table: {'; '.join(folder_catalog.left_out) or 'it is empty'}")
         output.write_text(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from assay.config import LOCATION_PREFIX, Config
+from assay.iceberg_catalogs import CATALOGS, split_name
 
 from .profile import check_options
 
@@ -38,6 +39,8 @@ _SPACE = re.compile(r"[\x00-\x1f\x7f\\]")
 
 class UnableToUseLocation(ValueError):
     """Data may not be read at this place; the sentence says why, and how to mend it."""
+
+    is_away = False  # whether the same place may be used later
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +131,9 @@ def _find(place: LocationClaim, location: str, rules: LocationRules) -> Readable
                 "for all tables of the catalog, to ASSAY_ALLOWED_ROOTS, where the web app and the workers run"
             )
         return ReadableLocation(location=location)
+    if location.startswith(CATALOGS):
+        _check_table_of_catalog(place, location, rules)
+        return ReadableLocation(location=location)
     if place.storage == "sql":
         _check_database(place, location, rules)
         return ReadableLocation(location=location)
@@ -155,9 +161,31 @@ def _folder(place: LocationClaim, path: str) -> str:
     return above if place.storage == "iceberg" and ".metadata.json" in name else path
 
 
+def _check_table_of_catalog(place: LocationClaim, location: str, rules: LocationRules) -> None:
+    """Where its catalog says that it lies is judged when the catalog is asked."""
+    try:
+        name, table = split_name(location)
+    except ValueError as error:
+        raise UnableToUseLocation(str(error)) from None
+    if place.storage != "iceberg":
+        raise UnableToUseLocation(f"{place.location} is a table of Iceberg: write storage: iceberg")
+    if "." not in table:
+        raise UnableToUseLocation(f"{place.location} names no table: write {CATALOGS}{name}/namespace.table")
+    roots = [root.removeprefix(CATALOGS).strip("/") for root in rules.roots if root.startswith(CATALOGS)]
+    whole = f"{name}/{table}"
+    if _is_bound(place, rules) and not any(
+        not root or re.match(rf"{re.escape(root)}([/.]|$)", whole) for root in roots
+    ):
+        raise UnableToUseLocation(
+            f"{place.location} is a table that the operator does not allow: add {CATALOGS}{name}, or {CATALOGS}{name}/"
+            "NAMESPACE, to ASSAY_ALLOWED_ROOTS, where the web app and the workers run"
+        )
+
+
 def _is_bound(place: LocationClaim, rules: LocationRules) -> bool:
     """A variable is the operator's own word; a catalog file is bound only where there are roots of its kind at all."""
-    has_roots = any(root.startswith(TABLES) is (place.storage == "table") for root in rules.roots)
+    kind = TABLES if place.storage == "table" else CATALOGS if place.location.startswith(CATALOGS) else ""
+    has_roots = any(next((k for k in (TABLES, CATALOGS) if root.startswith(k)), "") == kind for root in rules.roots)
     return place.variable is None and (has_roots or not place.is_trusted)
 
 
@@ -355,6 +383,9 @@ def place_of(storage: str, location: str, options: Mapping[str, str], environ: M
         database, schema = _plain(url.database or ""), _plain(options.get("schema", ""))
         names = (schema or database,) if family == "mysql" else (database, schema)
         return Place(system=f"sql {family}", host=_host(url.host or "localhost"), steps=(*names, table))
+    if location.startswith(CATALOGS):
+        name, _, table = location.removeprefix(CATALOGS).partition("/")
+        return Place(system=CATALOGS, host=name, steps=tuple(map(_plain, table.split("."))))
     scheme, rest = location.split("://", 1) if "://" in location else ("file", location)
     if scheme == "file":
         real = os.path.realpath(unquote(rest) if "://" in location else rest)
@@ -389,12 +420,16 @@ def _share_table(steps: tuple[str, ...], others: tuple[str, ...]) -> bool:
 
 
 def _is_in_warehouse(table: Place, folder: Place) -> bool:
-    """Whether a folder is one where Hive keeps a catalog table, ``hr.db/pay``, or holds it, or lies in it."""
-    if table.system != "table":
+    """Whether a folder is one where catalogs keep a table, or holds it, or lies in it.
+
+    That is ``hr.db/pay`` of Hive's, and of Iceberg's also ``hr/pay``.
+    """
+    if table.system not in ("table", CATALOGS):
         return False
     tables = set(zip(table.steps, table.steps[1:], strict=False))
     return any(
-        step == f"{database}.db" and folder.steps[at + 1 : at + 2] in ((), (name,))
+        (step == f"{database}.db" and folder.steps[at + 1 : at + 2] in ((), (name,)))
+        or (table.system == CATALOGS and folder.steps[at : at + 2] == (database, name))
         for at, step in enumerate(folder.steps)
         for database, name in tables
     )

@@ -1,16 +1,20 @@
 """The limits of a dataset hold for the place that it reads, by whatever name others read it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from django.contrib.auth.models import User
+from pyiceberg.catalog.sql import SqlCatalog
 
 from assay.access import Role
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.selectors import by_name, home, sensitive_columns
 from assay.catalog.services import UnableToApply, apply_catalog
 from assay.catalog.yaml.provider import load
+from assay.config import config
 from assay.models import Dataset
 from execution_engine.engines.files.listing import UnableToListFiles, list_part
 from execution_engine.engines.protocol import WHOLE
@@ -44,8 +48,6 @@ SPELLINGS = [
 
 @pytest.fixture(autouse=True)
 def _roots(monkeypatch: pytest.MonkeyPatch) -> None:
-    from assay.config import config
-
     monkeypatch.setenv("ASSAY_ALLOWED_ROOTS", '["/", "s3://lake/", "table://", "mysql://shop/", "mariadb://shop/"]')
     config.cache_clear()
 
@@ -156,3 +158,30 @@ def test_a_folder_that_becomes_a_link_into_a_restricted_place_is_not_read(tmp_pa
     (tmp_path / "innocent").symlink_to(tmp_path / "pay")
     with pytest.raises(UnableToUseLocation, match=r"place of hr\.pay"):
         table_of(alias, home(alias))
+
+
+def test_where_a_catalog_says_that_a_table_lies_is_judged_as_any_location(
+    tmp_path: Path, api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = SqlCatalog("prod", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/lake")
+    catalog.create_namespace("raw")
+    for name, folder in (("trips", "lake/raw/trips"), ("alias", "hr/secret"), ("far", "far/away")):
+        rows = pa.table({"id": [1]})
+        catalog.create_table(f"raw.{name}", schema=rows.schema, location=f"file://{tmp_path}/{folder}").append(rows)
+    entry = {"name": "prod", "type": "sql", "uri": catalog.properties["uri"]}
+    monkeypatch.setenv("ASSAY_CATALOGS", json.dumps([entry]))
+    monkeypatch.setenv("ASSAY_ALLOWED_ROOTS", json.dumps(["iceberg://prod", f"{tmp_path}/lake", f"{tmp_path}/hr"]))
+    config.cache_clear()
+    sync(tmp_path, pay(f"{tmp_path}/hr/secret", storage="iceberg"))
+    for name in ("trips", "alias", "far"):
+        answer = push(api, f"iceberg://prod/raw.{name}", "iceberg", name=f"evil.{name}")
+        assert answer.status_code == 201, answer.json()
+    trips = by_name("evil.trips")
+    assert trips is not None
+    assert list_part(table_of(trips, home(trips)), WHOLE).files
+    for name, why in (("alias", "leads to the place of hr.pay, and has not its limits"), ("far", "lies outside what")):
+        row = by_name(f"evil.{name}")
+        assert row is not None
+        with pytest.raises(UnableToUseLocation, match=why):
+            table_of(row, home(row))
+    config.cache_clear()

@@ -9,7 +9,7 @@ from assay.catalog.locations import LocationClaim, LocationRules, UnableToUseLoc
 from assay.config import Config
 
 RULES = LocationRules(
-    roots=("/lake", "s3://lake/raw", "mysql://shop-db/", "table://mart"),
+    roots=("/lake", "s3://lake/raw", "mysql://shop-db/", "table://mart", "iceberg://prod/mart"),
     variables=frozenset({"ORDERS_URL"}),
     own_paths=("/srv/assay/assay.db", "/srv/assay/states"),
     own_database="mysql://assay:hush@127.0.0.1:3307/assay",
@@ -34,6 +34,8 @@ def place(storage: str, location: str, *, is_trusted: bool = False, **options: s
         ("parquet", "env:ORDERS_URL"),
         ("table", "mart.trips"),
         ("table", "spark_catalog.mart.`odd name`"),
+        ("iceberg", "iceberg://prod/mart.trips"),
+        ("iceberg", "iceberg://prod/mart.sub.trips"),
         ("sql", "mysql+mysqldb://reader@shop-db/shop"),
         ("sql", "env:ORDERS_URL"),
         ("sql", "sqlite:////lake/shop.db"),
@@ -70,6 +72,12 @@ def test_a_request_may_name_what_lies_under_a_root(storage: str, location: str) 
         ("table", "mart.pay.files", "table://DATABASE"),
         ("table", "prod.mart.trips", "table://DATABASE"),
         ("table", "pay", "table://DATABASE"),
+        ("iceberg", "iceberg://prod/hr.pay", "add iceberg://prod, or iceberg://prod/NAMESPACE, to ASSAY_ALLOWED_ROOTS"),
+        ("iceberg", "iceberg://prod/marts.pay", "does not allow"),
+        ("iceberg", "iceberg://test/mart.trips", "does not allow"),
+        ("iceberg", "iceberg://prod/mart/trips", "is no table of a catalog"),
+        ("iceberg", "iceberg://prod/mart", "names no table"),
+        ("parquet", "iceberg://prod/mart.trips", "write storage: iceberg"),
         ("sql", "mysql://reader@other-db/shop", "outside"),
         ("sql", "mysql://reader@shop-db/shop?local_infile=1", "local_infile"),
         ("sql", "mysql://reader@shop-db/shop?charset=utf8", "charset"),
@@ -87,7 +95,13 @@ def test_a_request_may_name_nothing_else(storage: str, location: str, why: str) 
 def test_without_roots_a_catalog_file_may_name_any_place_and_a_request_none() -> None:
     check(place("parquet", "/anywhere/trips", is_trusted=True), OPEN)
     check(place("sql", "mysql://reader@other-db/shop", is_trusted=True), OPEN)
-    for storage, location in (("parquet", "/anywhere/trips"), ("sql", "mysql://reader@other-db/shop")):
+    check(place("iceberg", "iceberg://prod/mart.trips", is_trusted=True), OPEN)
+    elsewhere = (
+        ("parquet", "/anywhere/trips"),
+        ("sql", "mysql://reader@other-db/shop"),
+        ("iceberg", "iceberg://prod/a.b"),
+    )
+    for storage, location in elsewhere:
         with pytest.raises(UnableToUseLocation, match="ASSAY_ALLOWED_ROOTS"):
             check(place(storage, location), OPEN)
 

@@ -112,6 +112,16 @@ def test_a_catalog_table_lies_in_the_folder_of_its_database() -> None:
     assert not shares(("table", "hr.pay"), ("parquet", "/warehouse/hr.db/trips"))
 
 
+def test_a_table_of_an_iceberg_catalog_lies_in_the_folder_of_its_namespace() -> None:
+    own = "iceberg", "iceberg://prod/hr.pay"
+    assert shares(own, ("iceberg", "iceberg://prod/HR.Pay"))
+    assert shares(own, ("table", "prod.hr.pay"))
+    for folder in ("/warehouse/hr.db/pay", "s3://lake/warehouse/hr/pay", "s3://lake/hr/pay/metadata/1.metadata.json"):
+        assert shares(own, ("iceberg", folder))
+    for other in ("iceberg://prod/hr.trips", "iceberg://test/hr.pay", "s3://lake/hr/trips", "s3://lake/pay"):
+        assert not shares(own, ("iceberg", other))
+
+
 def test_a_link_is_the_place_that_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "pay").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "pay")

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.config import Config, UnableToReadSettings, config
-from assay.stores import Store, UnableToReadSecret, environment_of, parse_stores, store_of, stores_as_json
+from assay.references import UnableToReadSecret
+from assay.stores import Store, environment_of, parse_stores, store_of, stores_as_json
 
 MINIO = {"prefix": "s3://lake", "endpoint": "http://minio:9000", "access_key": "env:KEY", "secret_key": "env:SECRET"}
 
@@ -68,6 +69,7 @@ def test_a_secret_is_read_where_its_reference_says(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("KEY", "from a variable")
     assert (store.secret("access_key"), store.secret("secret_key")) == ("from a variable", "from a file")
     assert "from a" not in f"{store} {stores_as_json([store])}"
+    assert Store(prefix="s3://lake", proxy="http://proxy:3128").secret("proxy") == "http://proxy:3128"
     monkeypatch.delenv("KEY")
     with pytest.raises(UnableToReadSecret, match="takes its access_key from KEY, which is not set: set it where"):
         store.secret("access_key")
