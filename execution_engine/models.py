@@ -60,6 +60,7 @@ class Run(Windowed, Claimable):
     requested_at = models.DateTimeField()
     due_at = models.DateTimeField()  # when it may be planned
     accept_from = models.DateTimeField(null=True, blank=True)  # measurements before this instant are too old
+    as_of = models.JSONField(default=dict)  # the snapshot of each DATASET@DATACENTER, or an instant of "*"; empty: now
     late_at = models.DateTimeField(null=True, blank=True)  # a scheduled one is missed if silent by then
     planned_at = models.DateTimeField(null=True, blank=True)
     ready_at = models.DateTimeField(null=True, blank=True)  # all its measurements are in
@@ -74,6 +75,7 @@ class Run(Windowed, Claimable):
     excess = models.FloatField(null=True, blank=True)  # how far beyond the bound; comparable within a revision
     operands = models.JSONField(default=dict)
     findings = models.JSONField(default=dict)  # details worth telling: lost keys, worst partitions
+    snapshots = models.JSONField(default=dict)  # of the tables with a log that it read, by DATASET@DATACENTER
     measured_at = models.DateTimeField(null=True, blank=True)  # of the latest of its measurements
 
     class Meta:
@@ -135,6 +137,7 @@ class Measurement(Windowed):
     spec_text = models.TextField()
     requested_at = models.DateTimeField()
     accept_from = models.DateTimeField(null=True, blank=True)
+    as_of = models.CharField(max_length=60, blank=True)  # the snapshot or the instant to read; empty: as it is now
     inputs = models.ManyToManyField("self", symmetrical=False, related_name="users", blank=True)
     scan = models.ForeignKey(Scan, models.SET_NULL, null=True, blank=True, related_name="measurements")
     measured_at = models.DateTimeField(null=True, blank=True, db_index=True)
@@ -148,6 +151,7 @@ class Measurement(Windowed):
     failure_reason = models.CharField(max_length=40, blank=True)
     failure_detail = models.TextField(blank=True)
     fingerprint = models.CharField(max_length=64, blank=True)
+    snapshot = models.CharField(max_length=60, blank=True)  # of a table with a log, as people call it
 
     class Meta:
         indexes = [models.Index(fields=("dataset", "datacenter", "window_start", "spec_hash", "measured_at"))]

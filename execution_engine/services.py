@@ -25,6 +25,7 @@ from execution_engine.runs.request import is_undeclared as is_undeclared
 from execution_engine.runs.request import last_partitions as last_partitions
 from execution_engine.runs.request import lift_quarantine as lift_quarantine
 from execution_engine.runs.request import partitions_to_run as partitions_to_run
+from execution_engine.runs.request import read_as_of as read_as_of
 from execution_engine.runs.request import request_all as request_all
 from execution_engine.runs.request import request_run as request_run
 from execution_engine.runs.request import request_runs as request_runs

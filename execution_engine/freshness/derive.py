@@ -54,7 +54,9 @@ def settle_derived(inputs: Mapping[Measurement, Sequence[Measurement]], now: dat
         row.detail = dict(derived.detail)
         row.failure_reason = derived.failure.reason.value if derived.failure else ""
         row.failure_detail = derived.failure.detail if derived.failure else ""
-    update_each(list(inputs), ("measured_at", "value", "detail", "failure_reason", "failure_detail"))
+        own = (part.snapshot for part in parts if part.dataset_id == row.dataset_id)
+        row.snapshot = next((snapshot for snapshot in own if snapshot), "")
+    update_each(list(inputs), ("measured_at", "value", "detail", "failure_reason", "failure_detail", "snapshot"))
 
 
 def input_failure(inputs: Sequence[Measurement]) -> Failure | None:
@@ -117,7 +119,7 @@ def derive_freshness(measurement: Measurement, inputs: Sequence[Measurement]) ->
     )
     if not judged.complete and _times_to_complete(measurement).exists() and answering.exists():
         judged = SETTLED  # it was complete before, and a completeness test answers for what was lost since
-    if judged.complete:
+    if judged.complete and not measurement.as_of:
         _note_time_to_complete(measurement, inputs, measured_at, judged)
     is_waiting = not judged.complete and waits(rows, share=share, supplies=supplies)
     return Measured(

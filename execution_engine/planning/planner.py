@@ -1,7 +1,7 @@
 """Which measurements an assertion needs, each with the inputs it builds on (pure)."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -86,11 +86,12 @@ class Want:
     accept_from: datetime | None = None  # older ones do not count; None: any, while the data is the same
     stays_while_missed: bool = False  # the newest one taken, while some of it is not found yet
     whole_table: bool = False  # of the partitions of the window, and of the rows that lie in no partition
+    as_of: str = ""  # the snapshot or the instant of the table that is read; empty: as it is now
 
     @cached_property
     def spec_hash(self) -> str:
         """What is measured and what it builds on, in 32 characters."""
-        return hash_of(self.spec, self.inputs, whole_table=self.whole_table)
+        return hash_of(self.spec, self.inputs, whole_table=self.whole_table, as_of=self.as_of)
 
     @cached_property
     def key(self) -> tuple[str, str, str, str]:
@@ -125,6 +126,7 @@ class Planner:
     accept_from: datetime | None
     source_of: SourceOf
     whole_table: bool = False  # the test is of the whole table, and so of the rows that lie in no partition
+    as_of: Mapping[str, str] = field(default_factory=dict)  # as that of a Run
     # By place, so that lineages that fork and join again stay linear. Where they form a circle, the walk ends at
     # the first dataset it meets again.
     _wants_by_place: dict[object, Want] = field(default_factory=dict, compare=False, repr=False)
@@ -185,6 +187,7 @@ class Planner:
                 inputs=tuple(dict.fromkeys(inputs)),
                 accept_from=call.accept_from,
                 whole_table=here.whole_table,
+                as_of=self.as_of.get(f"{here.source.name}@{here.datacenter}") or self.as_of.get("*", ""),
             )
         return self._wants_by_place[key]
 
@@ -269,10 +272,10 @@ class Planner:
         return source
 
 
-def hash_of(spec: MetricSpec, inputs: tuple[Want, ...] = (), *, whole_table: bool = False) -> str:
-    """What is measured and what it builds on, in 32 characters."""
+def hash_of(spec: MetricSpec, inputs: tuple[Want, ...] = (), *, whole_table: bool = False, as_of: str = "") -> str:
+    """What is measured and what it builds on, in 32 characters; as of another instant it is another measurement."""
     places = [[want.dataset, want.datacenter, want.window.text, want.spec_hash] for want in inputs]
-    content = [spec.text, places, *(["whole table"] if whole_table else [])]
+    content = [spec.text, places, *(["whole table"] if whole_table else []), *([as_of] if as_of else [])]
     return blake2s(json.dumps(content).encode(), digest_size=16).hexdigest()
 
 

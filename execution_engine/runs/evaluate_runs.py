@@ -117,7 +117,7 @@ def past_groups(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) 
 ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
 WRITTEN = (
     *("evaluated_at", "measured_at", "outcome", "error_reason", "transient", "sentence"),
-    *("value", "exact", "excess", "operands", "findings"),
+    *("value", "exact", "excess", "operands", "findings", "snapshots"),
 )
 
 
@@ -177,6 +177,12 @@ def judge(
     run.operands = {text: to_json(value) for text, value in verdict.operands.items()}
     # what is worth telling beside the numbers, such as lost keys, by operand
     run.findings = {**{operand: row.detail for operand, row in measurements.items() if row.detail}, **verdict.findings}
+    own = run.data_test.dataset
+    run.snapshots = {
+        f"{own if own.pk == row.dataset_id else row.dataset}@{row.datacenter}": row.snapshot
+        for row in measurements.values()
+        if row.snapshot
+    }
 
 
 def _value(run: Run, operand: Metric, measurement: Measurement) -> Value:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assay.database.statements import in_parts
@@ -40,8 +41,17 @@ class PastResults:
     unknowable: dict[Window, str] = field(default_factory=dict)
 
 
-def past_results(test: DataTest, windows: Collection[Window], now: datetime, sources: Sources) -> PastResults:
-    """The results of a test, which may be one that is not written yet, over past windows."""
+def past_results(
+    test: DataTest,
+    windows: Collection[Window],
+    now: datetime,
+    sources: Sources,
+    as_of: Mapping[Window, Mapping[str, str]] = MappingProxyType({}),
+) -> PastResults:
+    """The results of a test, which may be one that is not written yet, over past windows.
+
+    ``as_of`` says for windows which snapshots are read, as of a Run; the others are read as they are.
+    """
     assert test.revision is not None
     test_operands = operands(from_json(test.revision.tree))
     objection = objection_to(test_operands, test.dataset.full_name, sources)
@@ -51,7 +61,7 @@ def past_results(test: DataTest, windows: Collection[Window], now: datetime, sou
     wants_by_window: dict[Window, dict[str, Want]] = {}
     for window in windows:
         try:
-            planner = planner_of(test, window, None, sources)
+            planner = planner_of(test, window, None, sources, as_of.get(window, {}))
             wants_by_window[window] = {operand.text: planner.want(operand) for operand in test_operands}
         except UnableToPlan as refused:
             results.unknowable[window] = refused.failure.detail

@@ -1,7 +1,8 @@
 """Plan runs: which measurements their assertions need, and who takes them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 import structlog
 from django.db.models import Min
@@ -10,7 +11,8 @@ from assay.models import DataTest, Scope, Tallied
 from assay.queue.claims import finish, finish_all, tally
 from assay.time.windows import Window
 from execution_engine.language.serialise import from_json
-from execution_engine.language.tree import operands
+from execution_engine.language.tree import metric_of, operands
+from execution_engine.metrics.registry import METRICS
 from execution_engine.models import MAX_ATTEMPTS, Ask, Measurement, Run, RunReason
 from execution_engine.outcome import Failure, Outcome, Reason
 from execution_engine.planning.catalog_sources import Sources
@@ -70,8 +72,14 @@ def end_as_error(run: Run, failure: Failure, now: datetime) -> None:
     tally(Tallied.RUNS, Outcome.ERROR)
 
 
-def planner_of(test: DataTest, window: Window, accept_from: datetime | None, sources: Sources) -> Planner:
-    """The planner of a test whose dataset is loaded, over one window."""
+def planner_of(
+    test: DataTest,
+    window: Window,
+    accept_from: datetime | None,
+    sources: Sources,
+    as_of: Mapping[str, str] = MappingProxyType({}),
+) -> Planner:
+    """The planner of a test whose dataset is loaded, over one window; ``as_of`` says when its tables are read of."""
     home = sources(test.dataset.full_name)
     assert home is not None
     return Planner(
@@ -81,6 +89,7 @@ def planner_of(test: DataTest, window: Window, accept_from: datetime | None, sou
         accept_from=accept_from,
         source_of=sources,
         whole_table=test.scope == Scope.TABLE,
+        as_of=as_of,
     )
 
 
@@ -88,10 +97,14 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
     if run.attempts > MAX_ATTEMPTS:
         return Failure(reason=Reason.LEASE_LOST, detail="planning it failed; see the log")
     planner, test_operands = (
-        planner_of(run.data_test, run.window, accept_from, sources),
+        planner_of(run.data_test, run.window, accept_from, sources, run.as_of),
         operands(from_json(run.revision.tree)),
     )
     objection = objection_to(test_operands, run.data_test.dataset.full_name, sources)
+    timely = [operand.text for operand in test_operands if METRICS[metric_of(operand).spec.name].waits_for_sla]
+    if run.as_of and timely:
+        detail = f"{timely[0]} says when rows are there, and a snapshot of the past does not say that"
+        return Failure(reason=Reason.INVALID, detail=detail)
     if objection is not None:  # readers and sensitive columns may be others than when the test was written
         return Failure(reason=Reason.INVALID, detail=objection)
     try:

@@ -5,7 +5,7 @@ A schedule moves the cursor of its test to the next window.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import structlog
@@ -14,6 +14,7 @@ from django.db.models import CharField, DateTimeField, Q, Value
 from django.db.models.functions import Cast, Concat, Least
 
 from assay.catalog.place_limits import MOST, reach
+from assay.catalog.profile import LOGGED
 from assay.catalog.selectors import begins_at, slas
 from assay.catalog.tiers import CatchUp
 from assay.config import config
@@ -58,6 +59,7 @@ _GIVEN = (
     "due_at",
     "late_at",
     "accept_from",
+    "as_of",
 )
 
 
@@ -69,20 +71,27 @@ def request_run(
     occasion: str,
     now: datetime,
     due_at: datetime | None = None,
+    as_of: Mapping[str, str] | None = None,
 ) -> Run | None:
     """The run of the test's newest revision over ``window``; the same reason and occasion give the same run.
 
-    None where nothing may run: the test is retired, or judges no such window.
+    ``as_of`` is what ``read_as_of`` gives. None where nothing may run: the test is retired, or judges no such window.
     """
     if not is_live(data_test) or not is_judged(data_test, window, now):
         return None
     new = _new_run(data_test, window, reason, occasion, now, due_at or now)
+    new.as_of = dict(as_of or {})
     run, _ = Run.objects.get_or_create(slot=new.slot, defaults={name: getattr(new, name) for name in _GIVEN})
     return run
 
 
 def request_runs(
-    requests: Iterable[tuple[DataTest, Window, datetime]], *, reason: RunReason, occasion: str, now: datetime
+    requests: Iterable[tuple[DataTest, Window, datetime]],
+    *,
+    reason: RunReason,
+    occasion: str,
+    now: datetime,
+    as_of: Mapping[str, str] | None = None,
 ) -> list[Run]:
     """Many runs of live tests as ``request_run`` asks for one, each with its due time, in one statement.
 
@@ -93,6 +102,8 @@ def request_runs(
         for data_test, window, due_at in requests
         if is_judged(data_test, window, now)
     ]
+    for run in runs:
+        run.as_of = dict(as_of or {})
     return Run.objects.bulk_create(runs, ignore_conflicts=True)
 
 
@@ -256,13 +267,19 @@ class Cost:
 
 
 def request_all(
-    dataset: Dataset, window: Window, *, names: Collection[str] = (), occasion: str, now: datetime
+    dataset: Dataset,
+    window: Window,
+    *,
+    names: Collection[str] = (),
+    occasion: str,
+    now: datetime,
+    as_of: Mapping[str, str] | None = None,
 ) -> RequestedRuns:
     """Runs of these live tests, or of all that judge a partition where none is named; one occasion asks once.
 
     A test of a partition runs over each partition of a longer window by itself: a back-fill, the newest first, after
     all that is current. A test of the whole table runs over all of it, and only if it is named or the dataset has no
-    partitions. Raises UnableToRequest.
+    partitions. ``as_of`` is what ``read_as_of`` gives: such runs enter no standing. Raises UnableToRequest.
     """
     tests = _tests_of(dataset, names)
     parts = partitions_to_run(dataset, window, now)
@@ -280,11 +297,13 @@ def request_all(
     live = [test for test in over if is_live(test)]
     whole_tables = [(test, own, now) for test in live for own in over[test] if over[test] is not parts]
     single = [(test, part, now) for part in parts for test in live if over[test] is parts]
-    reason = RunReason.BACKFILL if len(parts) > 1 else RunReason.MANUAL
+    reason, of_tables = RunReason.BACKFILL if len(parts) > 1 else RunReason.MANUAL, RunReason.MANUAL
+    if as_of:
+        reason = of_tables = RunReason.BACKTEST
     slots = [
         run.slot
-        for requests, why in ((whole_tables, RunReason.MANUAL), (single, reason))
-        for run in request_runs(requests, reason=why, occasion=occasion, now=now)
+        for requests, why in ((whole_tables, of_tables), (single, reason))
+        for run in request_runs(requests, reason=why, occasion=occasion, now=now, as_of=as_of)
     ]
     runs = [
         run
@@ -297,6 +316,31 @@ def request_all(
     test_names = {test.name for test in over}
     unknown = {name: f"{dataset.full_name} has no live test of this name" for name in names if name not in test_names}
     return RequestedRuns(runs=tuple(runs), left_out=left_out | unknown)
+
+
+def read_as_of(text: str, dataset: Dataset) -> dict[str, str]:
+    """What a run is to read: given the id of a run, the snapshots that it has read; given an instant, those of then.
+
+    An instant is in ISO 8601, and of UTC unless it says otherwise. Raises UnableToRequest.
+    """
+    if text.isdecimal():
+        run = Run.objects.filter(pk=int(text[:18]), data_test__dataset=dataset).first()
+        snapshots = {place: name.rpartition(" ")[2] for place, name in (run.snapshots if run else {}).items()}
+        if snapshots and all(map(str.isdecimal, snapshots.values())):
+            return snapshots
+        what = "has read no snapshot of a table" if run else f"is none of {dataset.full_name}"
+        raise UnableToRequest(f"run {text:.18} {what}: name another run, or an instant such as 2026-11-01T12:00")
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise UnableToRequest(f"{text[:60]!r} is no run and no instant: write its id, or 2026-11-01T12:00") from None
+    replicas = dataset.replicas.all()
+    if not all(replica.storage in LOGGED for replica in replicas):
+        raise UnableToRequest(
+            f"{dataset.full_name} is kept as {replicas[0].storage}, of which there are no snapshots: only tables of "
+            "Iceberg and Delta can be read as they were"
+        )
+    return {"*": (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).isoformat()}
 
 
 def partitions_to_run(dataset: Dataset, window: Window, now: datetime) -> Sequence[Window]:

@@ -117,6 +117,7 @@ def _share(
                 spec_text=want.spec.text,
                 requested_at=now,
                 accept_from=want.accept_from,
+                as_of=want.as_of,
             )
         elif not row.measured_at and _is_stricter(want.accept_from, row.accept_from):
             row.accept_from = want.accept_from
@@ -269,6 +270,7 @@ class ScanReading:
     alone: set[int] = field(default_factory=set)  # those that shared their end with no other
     fingerprint: str = ""  # of the data of the scan's window
     fingerprints: dict[int, str] = field(default_factory=dict)  # of all that each measurement is taken from
+    snapshots: dict[int, str] = field(default_factory=dict)  # what people call them, by the id of the measurement
     written_at: datetime | None = None  # when the newest file was, where it was not seen before
     watch_id: int | None = None  # of the watch that has seen it before
     spark_jobs: int = 0

@@ -36,13 +36,13 @@ from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
-from execution_engine.models import Measurement
+from execution_engine.models import Measurement, Scan
 from execution_engine.outcome import ABNORMAL, Reason
 from execution_engine.parts.part_states import scan_by_parts
 from execution_engine.parts.state_store import UnableToLoadState, state_of
 from execution_engine.quarantine import MOST_ENDS_OF_A_SCAN, NOT_TRIED, ends_before, groups
 from execution_engine.read_by import together
-from execution_engine.storage import engine_of, extent_of, table_of
+from execution_engine.storage import engine_of, extent_of, pinned, table_of
 from execution_engine.watch import seen_before
 
 from .ask import ScanReading, input_name, settled_by
@@ -60,6 +60,7 @@ class Portion:
     part: Part
     strays: tuple[str, ...] | None  # the keys of the rows that lie in no partition
     sensitive: frozenset[str]
+    snapshot: str = ""  # what people call the one that it is of
     fingerprint: str = ""
 
     def look(self) -> str:
@@ -102,31 +103,46 @@ def _look(reading: ScanReading, limited: Sequence[PlacedDataset]) -> list[Portio
         detail = f"{scan.dataset} has no replica in {scan.datacenter} any more"
         reading.fail(Reason.UNREADABLE, detail, error=detail)
         return []
+    portions: list[Portion] = []
     try:
-        table, engine = table_of(scan.dataset, replica, limited), engine_of(replica)
-        of_table = [row for row in reading.measurements if row.is_of_whole_table]
-        extent = extent_of(scan.dataset, scan.window, engine, table, with_strays=bool(of_table))
-        own = Portion(
-            rows=[row for row in reading.measurements if not row.is_of_whole_table],
-            engine=engine,
-            table=table,
-            part=extent.part,
-            strays=None,
-            sensitive=sensitive_columns(scan.dataset),
-        )
-        own.fingerprint = own.look()
-        if not of_table:
-            return [own]
-        whole = replace(own, rows=of_table, part=extent.whole, strays=extent.strays)
-        if whole.part != own.part:
-            whole.fingerprint = whole.look()
+        engine, table = engine_of(replica), table_of(scan.dataset, replica, limited)
+        for as_of in sorted({"", *(row.as_of for row in reading.measurements)}):  # as it is now first
+            rows = [row for row in reading.measurements if row.as_of == as_of]
+            try:
+                portions += _portions(scan, rows, engine, *pinned(table, as_of))
+            except UnableToUseLocation as error:
+                failure = failed(Reason.UNREADABLE, str(error))
+                reading.results |= {row.pk: failure for row in rows}
     except UnableToUseLocation as error:
         detail = f"{scan.dataset} in {scan.datacenter}: {error}"
-        reading.fail(Reason.UNREADABLE, detail, error=detail)
+        reading.fail(Reason.STORE_UNREACHABLE if error.is_away else Reason.UNREADABLE, detail, error=detail)
         return []
     except Exception as error:
         _fail_unforeseen(reading, error)
         return []
+    reading.snapshots = {row.pk: portion.snapshot for portion in portions for row in portion.rows}
+    return portions
+
+
+def _portions(scan: Scan, rows: Sequence[Measurement], engine: Engine, table: Table, snapshot: str) -> list[Portion]:
+    """The part that holds the window, and where rows of the whole table are asked for, that with those beside it."""
+    of_table = [row for row in rows if row.is_of_whole_table]
+    extent = extent_of(scan.dataset, scan.window, engine, table, with_strays=bool(of_table))
+    own = Portion(
+        rows=[row for row in rows if not row.is_of_whole_table],
+        engine=engine,
+        table=table,
+        part=extent.part,
+        strays=None,
+        sensitive=sensitive_columns(scan.dataset),
+        snapshot=snapshot,
+    )
+    own.fingerprint = own.look()
+    if not of_table:
+        return [own]
+    whole = replace(own, rows=of_table, part=extent.whole, strays=extent.strays)
+    if whole.part != own.part:
+        whole.fingerprint = whole.look()
     return [own, whole]
 
 
@@ -306,7 +322,8 @@ def tables_read(metric: MetricSpec, dataset: Dataset, datacenter: str) -> dict[s
         dataset_read = datasets_by_name.get(full)
         if dataset_read and dataset_read.replicas.all() and dataset_read.business_metric is None:
             with suppress(UnableToUseLocation):
-                tables[name] = table_of(dataset_read, replica_of(dataset_read, datacenter) or home(dataset_read))
+                replica = replica_of(dataset_read, datacenter) or home(dataset_read)
+                tables[name], _ = pinned(table_of(dataset_read, replica))
     return tables
 
 

@@ -103,7 +103,8 @@ def _take(scans: Sequence[Scan]) -> None:
     rows: list[Any] = list(unmeasured.order_by("pk"))
     for row in rows:
         row.dataset = datasets[row.dataset_id]
-        if row.spec_hash == hash_of(row.metric, whole_table=row.is_of_whole_table):  # that of what is measured alone
+        alone = hash_of(row.metric, whole_table=row.is_of_whole_table, as_of=row.as_of)
+        if row.spec_hash == alone:  # that of what is measured without inputs
             row._prefetched_objects_cache = {"inputs": Measurement.objects.none()}
     prefetch_related_objects([row for row in rows if not hasattr(row, "_prefetched_objects_cache")], "inputs")
     assert scans[0].started_at
@@ -171,6 +172,7 @@ def close_scans(ended: Sequence[ScanReading]) -> None:
             reading.scan, reading.measurements, reading.results, alone=reading.alone, earlier_ends=reading.ends, now=now
         )
         for row in reading.measurements:
+            row.snapshot = reading.snapshots.get(row.pk, "")
             if (twin := reading.adopted.get(row.pk)) is not None:
                 for name in WRITTEN:
                     setattr(row, name, getattr(twin, name))
@@ -190,7 +192,7 @@ def close_scans(ended: Sequence[ScanReading]) -> None:
         scan.taken, scan.reused = len(reading.results), len(reading.adopted)
     finish_all([reading.scan for reading in ended], *ENDED)
     measurements = [row for reading in ended for row in reading.measurements]
-    update_each(measurements, WRITTEN)
+    update_each(measurements, (*WRITTEN, "snapshot"))
     note_fingerprints([reading.seen for reading in ended], now)
     wake([row.pk for row in measurements], now, {reading.scan.dataset_id: reading.scan.dataset for reading in ended})
     with tallied_together():

@@ -100,7 +100,8 @@ class VerificationResult:
 
     As a text, by ``print``, it has one line for each constraint. ``metrics`` has the values by the texts of their
     metrics: None where a metric has no value; one that could not be measured is left out. ``read_by`` says how many
-    values footers, kernels and Spark have read, ``seconds`` how long that took.
+    values footers, kernels and Spark have read, ``seconds`` how long that took. ``snapshots`` says which snapshot was
+    read of each dataset that has a log, as ``Delta version 12``.
     """
 
     table: str
@@ -109,6 +110,7 @@ class VerificationResult:
     spark_jobs: int = 0
     read_by: ReadBy = NO_VALUES
     seconds: float = 0.0
+    snapshots: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def status(self) -> Status:
@@ -163,6 +165,7 @@ class VerificationResult:
             "spark_jobs": self.spark_jobs,
             "read_by": self.read_by.to_json(),
             "seconds": round(self.seconds, 3),
+            "snapshots": dict(self.snapshots),
         }
 
     def to_json(self) -> str:
@@ -272,9 +275,10 @@ class Verification:
             table=self.name,
             checks=tuple(_judge(check, inputs[check.on]) for check in self.checks),
             metrics=values,
-            spark_jobs=sum(report.spark_jobs for report in reports),
-            read_by=together(report.read_by for report in reports),
-            seconds=sum(report.seconds for report in reports),
+            spark_jobs=sum(report.spark_jobs for report in reports.values()),
+            read_by=together(report.read_by for report in reports.values()),
+            seconds=sum(report.seconds for report in reports.values()),
+            snapshots={dataset: report.snapshot for dataset, report in reports.items() if report.snapshot},
         )
         if self.repository is not None and self.key is not None:
             stored = {name: value for name, value in values.items() if value is not None}
@@ -291,15 +295,15 @@ class Verification:
 
     def _scan(
         self, summed: Sequence[MetricRequest], single: Sequence[MetricRequest]
-    ) -> tuple[dict[MetricRequest, Measured], list[ScanReport]]:
-        """Of each dataset in one scan; with the states of those that are to be summed."""
+    ) -> tuple[dict[MetricRequest, Measured], dict[str, ScanReport]]:
+        """Of each dataset in one scan, whose reports are by dataset; with the states of those that are to be summed."""
         by_dataset: dict[str, list[MetricRequest]] = {}
         for request in dict.fromkeys([*summed, *single]):
             by_dataset.setdefault(self._dataset(request), []).append(request)
         keep = frozenset(summed if self.states else ())
         has_compounds = any(_reads_tables(request) for requests in by_dataset.values() for request in requests)
         measured: dict[MetricRequest, Measured] = {}
-        reports: list[ScanReport] = []
+        reports: dict[str, ScanReport] = {}
         with as_tables({self.name: self.data, **self.tables} if has_compounds else {}) as tables:
             for dataset, requests in by_dataset.items():
                 data = self.data if dataset == self.name else self.tables.get(dataset)
@@ -320,9 +324,8 @@ class Verification:
                     )
                     for at, request in enumerate(requests)
                 ]
-                report = scan(data, dataset, self.engine, scan_requests)
+                report = reports[dataset] = scan(data, dataset, self.engine, scan_requests)
                 measured |= {request: report.measured[str(at)] for at, request in enumerate(requests)}
-                reports.append(report)
         if (
             self.states is not None
             and self.key is not None

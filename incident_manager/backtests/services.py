@@ -12,6 +12,7 @@ from alerting.inhibition.rules import AlertAction, EffectTerms, Spot, Trouble, d
 from alerting.inhibition.selectors import closure, size_of_run
 from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
 from alerting.verdicts.evidence import seen
+from assay.catalog.profile import LOGGED
 from assay.catalog.selectors import begins_at, slas, upstream_map
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Scope, Severity
 from assay.time.durations import format_duration
@@ -63,15 +64,23 @@ class WindowRuns:
 
 
 def find_past(
-    test: DataTest, windows: Sequence[Window], terms: BacktestTerms, now: datetime, sources: Sources
+    test: DataTest,
+    windows: Sequence[Window],
+    terms: BacktestTerms,
+    now: datetime,
+    sources: Sources,
+    *,
+    as_of_due: bool = False,
 ) -> tuple[tuple[WindowRuns, ...], PastResults]:
     """The windows that have results, and what is missing of the others.
 
-    Results are those that live runs of this very assertion told, else those of stored measurements.
+    Results are those that live runs of this very assertion told, else those of stored measurements: of the data as it
+    is, or ``as_of_due`` as it was when each window was due.
     """
-    live = live_runs(test, windows)
-    rest = past_results(test, [window for window in windows if window not in live], now, sources)
-    freshness = slas(test.dataset).freshness
+    live, freshness = live_runs(test, windows), slas(test.dataset).freshness
+    others = [window for window in windows if window not in live]
+    instants = {window: {"*": (window.end + freshness).isoformat()} for window in others if as_of_due}
+    rest = past_results(test, others, now, sources, as_of=instants)
     rewritten = DataChange.objects.filter(  # as far as anybody noticed
         dataset=test.dataset, window_start__lt=windows[-1].end, window_end__gt=windows[0].start
     )
@@ -85,7 +94,8 @@ def find_past(
         due_at = min(scheduled, default=window.end + freshness)
         first = runs[0].measured_at or due_at
         late = window not in live and first > due_at + max(terms.sustain, terms.period)
-        since = late and any(due_at < at <= first and window.overlaps(changed) for changed, at in changes)
+        is_as_now = late and not as_of_due
+        since = is_as_now and any(due_at < at <= first and window.overlaps(changed) for changed, at in changes)
         past_windows.append(
             WindowRuns(window=window, due_at=due_at, runs=tuple(runs), measured_late=late, changed_since=since)
         )
@@ -257,12 +267,14 @@ def backtest(
     sustain: timedelta | None = None,
     grace: timedelta | None = None,
     measure: bool = False,
+    as_of_due: bool = False,
 ) -> Backtest:
     """What the test would have raised over the windows that start in the range and were due by now.
 
     The range starts with the first partition that ever existed at the earliest. ``measure`` asks for what was never
-    measured, as a run would; ask for the backtest again when that is taken. Raises UnableToBacktest for a test of a
-    whole table, and for too many windows.
+    measured, as a run would; ask for the backtest again when that is taken. ``as_of_due`` takes each window from the
+    snapshot of when it was due. Raises UnableToBacktest for a test of a whole table, for too many windows, and for a
+    table without snapshots.
     """
     assert test.revision is not None
     sources = Sources(now)
@@ -273,7 +285,12 @@ def backtest(
         grace=slas(test.dataset).grace if grace is None else grace,
         settles=test.category == Category.FRESHNESS,
     )
-    past_windows, rest = find_past(test, windows, terms, now, sources)
+    if as_of_due and (storages := {replica.storage for replica in test.dataset.replicas.all()} - set(LOGGED)):
+        raise UnableToBacktest(
+            f"{test.dataset.full_name} is kept as {min(storages)}, of which there are no snapshots: only tables of "
+            "Iceberg and Delta can be read as they were"
+        )
+    past_windows, rest = find_past(test, windows, terms, now, sources, as_of_due=as_of_due)
     if measure and rest.missing:
         ask_for_missing(rest, now, sources)
     start = max(start, begins_at(test.dataset) or start)

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
+from django.utils.text import capfirst
 
 from alerting.channels import is_addressed
 from alerting.models import Standing
@@ -19,7 +20,7 @@ from assay.queue.claims import finish
 from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome
-from execution_engine.services import request_runs
+from execution_engine.services import UnableToRequest, read_as_of, request_runs
 from incident_manager.intervals import overlap, union
 from incident_manager.models import Ending, EntryKind, Incident, SpoiltWindow
 
@@ -62,8 +63,14 @@ def annotate(
 
 
 @transaction.atomic
-def rerun(incident: Incident, *, author: str, now: datetime) -> list[Run]:
-    """Fresh runs, without their ids, of the windows that are still spoilt: of the newest 400, where there are more."""
+def rerun(incident: Incident, *, author: str, now: datetime, as_of: int | None = None) -> list[Run]:
+    """Fresh runs, without their ids, of the windows that are still spoilt: of the newest 400, where there are more.
+
+    ``as_of``: the id of a run that is done once more, on the snapshots that it has read; it judges nothing. Raises
+    UnableToResolve where it is of another table, or has read none.
+    """
+    if as_of is not None:
+        return _rerun_as_of(incident, as_of, author, now)
     live = Q(data_test__retired_at=None, data_test__revision__isnull=False)
     rows = SpoiltWindow.objects.filter(live, incident=incident, healed_at__isnull=True, data_test__isnull=False)
     total = rows.count()
@@ -72,6 +79,18 @@ def rerun(incident: Incident, *, author: str, now: datetime) -> list[Run]:
     runs = request_runs(requests, reason=RunReason.MANUAL, occasion=f"{author}:{now.isoformat()}", now=now)
     of_all = f", the newest of {total}: run it again for more" if total > len(requests) else ""
     note(incident, "rerun", now=now, actor=author, text=f"{len(runs)} windows{of_all}")
+    return runs
+
+
+def _rerun_as_of(incident: Incident, pk: int, author: str, now: datetime) -> list[Run]:
+    try:
+        as_of = read_as_of(str(pk), incident.dataset)
+    except UnableToRequest as error:
+        raise UnableToResolve(capfirst(f"{error}.")) from None
+    run = Run.objects.select_related("data_test__dataset", "data_test__revision").get(pk=pk)
+    place, occasion = (run.data_test, run.window, now), f"{author}:{now.isoformat()}"
+    runs = request_runs([place], reason=RunReason.BACKTEST, occasion=occasion, now=now, as_of=as_of)
+    note(incident, "rerun", now=now, actor=author, text=f"{run.window.text} as run {pk} has read it")
     return runs
 
 

@@ -444,6 +444,9 @@ class BacktestQuery(Shape):
     severity = serializers.ChoiceField(Severity.choices, required=False)
     sustain = LengthField(required=False)
     grace = LengthField(required=False)
+    as_of_due = serializers.BooleanField(
+        required=False, default=False, help_text="take each window from the snapshot of when it was due"
+    )
 
 
 class Backtests(Api):
@@ -485,6 +488,7 @@ class Backtests(Api):
                 test = draft(query["dataset"], query["assertion"], category=category, severity=query.get("severity"))
         self.check_object_permissions(self.request, test.dataset)
         terms: Any = {"sustain": query.get("sustain"), "grace": query.get("grace"), "measure": measure}
+        terms["as_of_due"] = query["as_of_due"]
         with refusing(UnableToBacktest):
             revised = as_revised(test, query.get("revision"))
             return as_json(backtest(revised, start=start, end=end, now=now, **terms), Veil(now))

@@ -1,5 +1,6 @@
 """Runs, the measurements they asked for, and the metrics that are quarantined."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.text import capfirst
@@ -20,6 +21,7 @@ from execution_engine.services import (
     is_undeclared,
     lift_quarantine,
     partitions_to_run,
+    read_as_of,
     request_all,
     request_run,
 )
@@ -36,6 +38,10 @@ UNSHOWN: dict[str, Any] = {
     **{"value": None, "exact": "", "excess": None, "operands": {}, "findings": {}},
 }
 MOST_TESTS = 500  # of one request
+AS_OF = (
+    "read the snapshots that a run has read, by its id, or those of an instant in ISO 8601; the result enters no "
+    "standing and opens no incident"
+)
 LIVE_TESTS = DataTest.objects.select_related("dataset", "revision").filter(retired_at=None)
 
 
@@ -58,9 +64,9 @@ class RunRow(Row):
     class Meta:
         model = Run
         fields = (
-            "id", "data_test", "dataset", "window", "revision", "reason", "requested_at", "due_at", "measured_at",
-            "evaluated_at", "judged_at", "outcome", "error_reason", "transient", "sentence", "value", "exact",
-            "excess", "operands", "findings",
+            "id", "data_test", "dataset", "window", "revision", "reason", "as_of", "requested_at", "due_at",
+            "measured_at", "evaluated_at", "judged_at", "outcome", "error_reason", "transient", "sentence",
+            "value", "exact", "excess", "operands", "findings", "snapshots",
         )  # fmt: skip
 
     def to_representation(self, instance: Run) -> dict[str, Any]:
@@ -87,6 +93,7 @@ class NewRun(Shape):
     data_test = serializers.PrimaryKeyRelatedField(queryset=LIVE_TESTS)
     window = serializers.CharField(max_length=100)
     key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same run")
+    as_of = serializers.CharField(required=False, max_length=60, help_text=AS_OF)
 
 
 @with_example({"dataset": "raw.trips", "window": "2026-03-09", "tests": ["completeness", "duplicates"]})
@@ -103,6 +110,7 @@ class NewRuns(Shape):
         help_text="names of tests; without them, all tests that judge a partition",
     )
     key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same runs")
+    as_of = serializers.CharField(required=False, max_length=60, help_text=AS_OF)
 
 
 class LeftOut(Shape):
@@ -146,8 +154,12 @@ class Runs(NumberedRows):
                     mend="Name one partition, or send the range and the test's name to POST /api/v1/runs/bulk.",
                 )
         occasion = f"{self.author[:40]}:{body.get('key', now.isoformat())}"
+        as_of = _as_of(body, data_test.dataset)
+        reason = RunReason.BACKTEST if as_of else RunReason.MANUAL
         with self.changing("create", details=body) as change:
-            run = request_run(data_test=data_test, window=window, reason=RunReason.MANUAL, occasion=occasion, now=now)
+            run = request_run(
+                data_test=data_test, window=window, reason=reason, occasion=occasion, now=now, as_of=as_of
+            )
             if run is None:
                 raise conflict(
                     "The window began before the dataset's columns were declared as they are."
@@ -171,14 +183,22 @@ class Runs(NumberedRows):
         self.check_object_permissions(request, dataset)
         window = read_window(dataset, body["window"], where="window")
         occasion = f"{self.author[:40]}:{body.get('key', now.isoformat())}"
+        as_of = _as_of(body, dataset)
         with audited(request, "run.bulk", kind="dataset", key=dataset.full_name, details=body) as change:
             try:
-                requested = request_all(dataset, window, names=body["tests"], occasion=occasion, now=now)
+                requested = request_all(dataset, window, names=body["tests"], occasion=occasion, now=now, as_of=as_of)
             except UnableToRequest as unable:
                 raise Wrong(capfirst(f"{unable}."), where="window") from None
             change.after = {"runs": [run.pk for run in requested.runs]}
         left_out = [{"test": name, "why": why} for name, why in requested.left_out.items()]
         return Response({"runs": self.get_serializer(requested.runs, many=True).data, "left_out": left_out}, status=201)
+
+
+def _as_of(body: Mapping[str, Any], dataset: Dataset) -> dict[str, str] | None:
+    try:
+        return read_as_of(body["as_of"], dataset) if body.get("as_of") else None
+    except UnableToRequest as unable:
+        raise Wrong(capfirst(f"{unable}."), where="as_of") from None
 
 
 class MeasurementRow(Row):
@@ -192,7 +212,7 @@ class MeasurementRow(Row):
         model = Measurement
         fields = (
             "id", "dataset", "datacenter", "window", "metric", "requested_at", "measured_at", "value", "exact",
-            "detail", "failure_reason", "failure_detail", "fingerprint", "state_length",
+            "detail", "failure_reason", "failure_detail", "fingerprint", "snapshot", "state_length",
         )  # fmt: skip
 
     def to_representation(self, instance: Measurement) -> dict[str, Any]:

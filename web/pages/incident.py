@@ -421,6 +421,9 @@ def outlook(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) -> d
     }
 
 
+RERUN = (RunReason.MANUAL, RunReason.BACKTEST)  # by people, on what there is now or on a snapshot of then
+
+
 def _ended_rerun(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) -> dict[str, Any] | None:
     """What came of the runs that were last asked for on this page, once all of them are judged.
 
@@ -430,7 +433,7 @@ def _ended_rerun(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil)
     if rerun is None:
         return None
     tests = {spoilt.row.data_test_id for spoilt in windows if spoilt.row.data_test_id}
-    rows = Run.objects.filter(data_test__in=tests, reason=RunReason.MANUAL, requested_at=rerun.at)
+    rows = Run.objects.filter(data_test__in=tests, reason__in=RERUN, requested_at=rerun.at)
     runs = list(rows.select_related("revision", "data_test__dataset").order_by("-window_start"))
     judged = [run.judged_at for run in runs if run.judged_at is not None]
     if not runs or len(judged) < len(runs):
@@ -487,7 +490,7 @@ def _progress(bad: Sequence[SpoiltShown]) -> dict[str, int] | None:
     runs = Run.objects.filter(
         data_test__in={spoilt.row.data_test_id for spoilt in bad if spoilt.row.data_test_id},
         window_start__in={spoilt.row.window_start for spoilt in bad},
-        reason=RunReason.MANUAL,
+        reason__in=RERUN,
     )
     last = runs.aggregate(last=Max("requested_at"))["last"]
     if last is None:
@@ -594,6 +597,12 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(max_length=10_000)
 
 
+class RerunForm(forms.Form):
+    """A run to do once more on what it has read; without one, all that is bad is run as it is now."""
+
+    as_of = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+
+
 class ForceForm(ReasonForm):
     """Why an incident was a false positive, and how far that reaches."""
 
@@ -606,7 +615,7 @@ ACTIONS: dict[str, tuple[str, type[forms.Form], Callable[..., Any]]] = {
     "annotate": ("annotations", AnnotateForm, services.annotate),
     "acknowledge": ("acknowledge", forms.Form, services.acknowledge),
     "assign": ("assign", AssignForm, services.assign),
-    "rerun": ("rerun", forms.Form, services.rerun),
+    "rerun": ("rerun", RerunForm, services.rerun),
     "force-resolve": ("force_resolve", ForceForm, services.force_resolve),
     "accept": ("accept", ReasonForm, services.accept),
 }

@@ -26,7 +26,7 @@ from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import Veil
-from execution_engine.services import UnableToRequest, last_partitions, request_all
+from execution_engine.services import UnableToRequest, last_partitions, read_as_of, request_all
 
 MANY = 3  # windows from which on the table leaves out what held
 MANY_RUNS = 50  # from which on the wait looks less often
@@ -56,6 +56,12 @@ class Command(Base):
             help="only this test; may be repeated. A test of the whole table runs over all of it",
         )
         parser.add_argument(
+            "--as-of",
+            metavar="RUN|INSTANT",
+            help="read the snapshots that a run has read, by its id, or those of an instant in ISO 8601 (UTC unless it "
+            "says otherwise); the result is told to you alone",
+        )
+        parser.add_argument(
             "--fail-on", choices=FailOn.CHOICES, default="warn", help="from which result on to exit above 0"
         )
         parser.add_argument("--timeout", type=float, default=600, help="seconds to wait for the workers (default 600)")
@@ -73,7 +79,10 @@ class Command(Base):
                 window = (
                     window_from_text(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
                 )
-            requested = request_all(dataset, window, names=options["data_test"], occasion=uuid.uuid4().hex, now=now)
+            as_of = read_as_of(options["as_of"], dataset) if options["as_of"] else None
+            requested = request_all(
+                dataset, window, names=options["data_test"], occasion=uuid.uuid4().hex, now=now, as_of=as_of
+            )
         except (UnableToReadWindow, UnableToRequest) as unable:
             raise UnableToRun(str(unable)) from None
         if not requested.runs:
@@ -96,6 +105,7 @@ class Command(Base):
         )
         rows = [
             {
+                "id": run.pk,
                 "window": run.window.text,
                 "data_test": run.data_test.name,
                 "outcome": run.outcome,
@@ -103,6 +113,7 @@ class Command(Base):
                 "value": run.value,
                 "exact": run.exact or None,
                 "findings": run.findings,
+                "snapshots": run.snapshots,
                 "failing_rows": [sample.text for sample in samples if sample.run == run.pk],
             }
             for run in done
@@ -121,6 +132,9 @@ class Command(Base):
             table.add_row(*cells if is_one else (row["window"], *cells))
         if rows:
             console.print(table)
+        snapshots = {of: name for row in reversed(result["runs"]) for of, name in row["snapshots"].items()}
+        for of, name in snapshots.items():
+            console.print(f"read: {name} of {of}", soft_wrap=True, highlight=False, markup=False)
         for name, text in ((row["data_test"], text) for row in rows for text in row["failing_rows"]):
             console.print(escape(f"{name}: {text}"), soft_wrap=True)
         if not is_one:

@@ -83,7 +83,7 @@ class Command(Base):
         statuses = [row["status"] for row in result["constraints"]]
         counts = ", ".join(f"{statuses.count(status)} {status}" for status in COLORS if status in statuses)
         cost = f"{result['spark_jobs']} Spark jobs, {result['seconds']:.1f} s"
-        read = escape(str(from_json(result["read_by"])))
+        read = "; ".join([escape(str(from_json(result["read_by"]))), *result["snapshots"].values()])
         console.print(f"[bold]{result['status']}[/bold]: {counts}; {cost}; {read}", soft_wrap=True)
         if "failing_rows" in result:
             sample = result["failing_rows"]

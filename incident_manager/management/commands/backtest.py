@@ -52,6 +52,9 @@ class Command(Base):
             "--sustain", type=length, help="fails after so long, such as 4h (default: as the test says)"
         )
         parser.add_argument("--grace", type=length, help="notify after so long (default: as the dataset says)")
+        parser.add_argument(
+            "--as-of-due", action="store_true", help="take each window from the snapshot of when it was due"
+        )
         parser.add_argument("--measure", action="store_true", help="read what was never measured, and wait for it")
         parser.add_argument(
             "--timeout", type=length, default=timedelta(minutes=10), help="wait for them so long (default 10m)"
@@ -67,6 +70,7 @@ class Command(Base):
             "end": end,
             "sustain": options["sustain"],
             "grace": options["grace"],
+            "as_of_due": options["as_of_due"],
             "now": now,
         }
         try:
