@@ -163,14 +163,17 @@ def _snapshot_of(place: LogPlace, state: _State, version: int) -> Snapshot:
     configuration = state.metadata.get("configuration") or {}
     mode = configuration.get("delta.columnMapping.mode", "none")
     fields = json.loads(state.metadata["schemaString"])["fields"]
-    if mode != "none":  # names inside of structs are others in the files
-        fields = [field for field in fields if isinstance(field["type"], str)]
+    if mode == "id":  # names inside of structs may be any in the files
+        fields = [field for field in fields if '"struct"' not in json.dumps(field["type"])]
     physical = {field["name"]: field["name"] if mode == "none" else field["metadata"][_PHYSICAL] for field in fields}
     lower = {own: name.lower() for name, own in physical.items()}
     types = {physical[field["name"]]: field["type"] for field in fields}
     columns = ColumnNames(
         ids={field["name"].lower(): field["metadata"][_FIELD_ID] for field in fields} if mode == "id" else {},
         names={name.lower(): (own,) for name, own in physical.items()} if mode != "id" else {},
+        nested={field["name"].lower(): _arrow_type(field["type"], _PHYSICAL) for field in fields}
+        if mode == "name"
+        else {},
     )
     files = {}
     for add in state.files.values():
@@ -184,18 +187,21 @@ def _snapshot_of(place: LogPlace, state: _State, version: int) -> Snapshot:
     )
 
 
-def _arrow_type(type_: Any) -> pa.DataType:
+def _arrow_type(type_: Any, name: str = "") -> pa.DataType:
+    """The type; fields inside of it have the names that their metadata calls ``name``, or their own."""
     match type_:
         case str() if type_ in _TYPES:
             return _TYPES[type_]
         case str() if match := re.fullmatch(r"decimal\((\d+),\s*(-?\d+)\)", type_):
             return pa.decimal128(int(match[1]), int(match[2]))
         case {"type": "struct", "fields": fields}:
-            return pa.struct([(field["name"], _arrow_type(field["type"])) for field in fields])
+            return pa.struct(
+                [(field["metadata"].get(name, field["name"]), _arrow_type(field["type"], name)) for field in fields]
+            )
         case {"type": "array", "elementType": element}:
-            return pa.list_(_arrow_type(element))
+            return pa.list_(_arrow_type(element, name))
         case {"type": "map", "keyType": key, "valueType": value}:
-            return pa.map_(_arrow_type(key), _arrow_type(value))
+            return pa.map_(_arrow_type(key, name), _arrow_type(value, name))
     raise UnableToReadSnapshot(f"it has a column of the type {type_!r:.100}, which is not read here")
 
 

@@ -44,11 +44,13 @@ class LogPlace:
 class ColumnNames:
     """Where a file has each column of the table, by the column's name in lower case.
 
-    By the field's id in files that have ids; in others by the first of the names that the file has.
+    By the field's id in files that have ids; in others by the first of the names that the file has. ``nested``: types
+    with the names that fields inside of columns have in files, where these may be others.
     """
 
     ids: Mapping[str, int] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    nested: Mapping[str, pa.DataType] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

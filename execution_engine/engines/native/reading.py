@@ -166,7 +166,9 @@ def table_batches(piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
                 if name in piece.folders:
                     columns.append(_constant(piece.folders[name], field.type, count))
                 elif name in own:
-                    columns.append(batch.column(own[name]).cast(field.type))
+                    # a cast finds fields inside of a column by their names, which a view gives anew
+                    in_files = piece.columns.nested.get(name, field.type)
+                    columns.append(batch.column(own[name]).cast(in_files).view(field.type))
                 else:
                     columns.append(pa.nulls(count, field.type))
             yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -6,9 +6,10 @@ Neither pyiceberg nor deltalake writes positions of deleted rows, or other names
 import json
 import struct
 from base64 import b85encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from uuid import UUID
 from zlib import crc32
 
@@ -132,18 +133,29 @@ def write_iceberg(folder: Path) -> Table:
     return Table(name="rides", storage="iceberg", location=f"{folder}/warehouse/raw/rides", partition_column="day")
 
 
-def delete_rows(table: IcebergTable, *, content: DataFileContent = DataFileContent.POSITION_DELETES) -> None:
+def deleted_in(rows: pa.Table) -> list[int]:
+    """The positions of the rows that no reader may see."""
+    people = rows["who" if "who" in rows.column_names else "person"].to_pylist()
+    return [at for at, name in enumerate(people) if name == DELETED]
+
+
+def delete_rows(
+    table: IcebergTable,
+    *,
+    content: DataFileContent = DataFileContent.POSITION_DELETES,
+    find: Callable[[pa.Table], list[int]] = deleted_in,
+) -> None:
     """Write the positions of deleted rows into files of deletes, one for each data file that has some."""
     manifests: list[ManifestFile] = []
     with table.transaction() as transaction:
         producer = _RowDelete(manifests, operation=Operation.APPEND, transaction=transaction, io=table.io)
         for number, task in enumerate(table.scan().plan_files()):
             data = task.file
-            people = pq.read_table(data.file_path.removeprefix("file://")).to_pydict()
-            gone = [at for at, name in enumerate(people.get("who") or people["person"]) if name == DELETED]
+            with table.io.new_input(data.file_path).open() as opened:
+                gone = find(pq.ParquetFile(opened).read())
             place = f"{table.location()}/data/deletes-{number}.parquet"
-            path = Path(place.removeprefix("file://"))
-            pq.write_table(pa.table({"file_path": [data.file_path] * len(gone), "pos": gone}), path)
+            with table.io.new_output(place).create() as created:
+                pq.write_table(pa.table({"file_path": [data.file_path] * len(gone), "pos": gone}), created)
             spec = table.specs()[data.spec_id]
             file = DataFile.from_args(
                 content=content,
@@ -151,7 +163,7 @@ def delete_rows(table: IcebergTable, *, content: DataFileContent = DataFileConte
                 file_format=FileFormat.PARQUET,
                 partition=data.partition,
                 record_count=len(gone),
-                file_size_in_bytes=path.stat().st_size,
+                file_size_in_bytes=len(table.io.new_input(place)),
                 equality_ids=[1] if content == DataFileContent.EQUALITY_DELETES else None,
             )
             file.spec_id = data.spec_id
@@ -198,18 +210,20 @@ def log_actions(folder: Path) -> list[dict[str, Any]]:
 
 def commit_deletes(folder: Path) -> None:
     """Delete rows by vectors: the first in a file, the others in the log."""
-    actions = log_actions(folder)
-    (protocol,) = [action["protocol"] for action in actions if "protocol" in action]
     names = ["deletionVectors", "timestampNtz"]
     features = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": names, "writerFeatures": names}
-    commit: list[dict[str, Any]] = [{"protocol": protocol | features}]
-    for number, add in enumerate(action["add"] for action in actions if "add" in action):
-        people = pq.read_table(folder / add["path"], partitioning=None)["person"].to_pylist()
-        gone = [at for at, name in enumerate(people) if name == DELETED]
+    write_commit(folder, [{"protocol": features}, *vectors_of(folder, deleted_in)])
+
+
+def vectors_of(folder: Path, find: Callable[[pa.Table], list[int]]) -> list[dict[str, Any]]:
+    """The actions that delete rows of all files, each file once in the log."""
+    actions: list[dict[str, Any]] = []
+    for number, add in enumerate(action["add"] for action in log_actions(folder) if "add" in action):
+        gone = find(pq.ParquetFile(folder / unquote(add["path"])).read())
         vector = write_vector(folder, gone) if number == 0 else inline_vector(gone)
-        commit.append({"remove": {"path": add["path"], "dataChange": True, "deletionTimestamp": 1}})
-        commit.append({"add": add | {"deletionVector": vector}})
-    write_commit(folder, commit)
+        actions.append({"remove": {"path": add["path"], "dataChange": True, "deletionTimestamp": 1}})
+        actions.append({"add": add | {"deletionVector": vector}})
+    return actions
 
 
 def write_commit(folder: Path, actions: Sequence[dict[str, Any]]) -> None:

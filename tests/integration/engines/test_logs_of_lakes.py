@@ -34,6 +34,7 @@ from execution_engine.engines.native.local_scan import report_without_spark
 from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import NO_FILES, WHOLE, MeasurementRequest, Part, Table
 from tests.integration.engines import lakes
+from tests.integration.engines.laid import lay_delta
 from tests.integration.engines.trips import metric
 
 
@@ -259,6 +260,13 @@ def test_a_field_inside_of_a_struct_that_was_renamed_is_refused(
         change.rename_column("place.city", "town")
     with pytest.raises(UnableToListFiles, match="the fields inside of place were changed since a file was written"):
         rows_of(table)
+
+
+def test_fields_inside_of_columns_of_delta_are_found_by_the_names_that_files_have(tmp_path: Path) -> None:
+    places = [{"city": "rome", "stops": [{"at": 1}, None]}, None, {"city": None, "stops": None}]
+    rows = pa.table({"id": [1, 2, 3], "place": places})
+    location = lay_delta([rows], rows.schema, [], tmp_path / "delta")
+    assert rows_of(Table(name="t", storage="delta", location=location)) == in_order(rows.to_pylist())
 
 
 def test_files_that_lie_elsewhere_than_the_log_are_refused(
