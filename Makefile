@@ -11,7 +11,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-slices bench-rows bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-lake test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-slices bench-rows bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,7 @@ test-all: test whole ## Run what CI runs: `make test`, then all other tests, and
 whole: test-ready
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
 	$(PYTEST) $(BESIDE) -m whole --durations 20
+	@$(MAKE) --no-print-directory test-lake FILES=tests/integration/engines/test_metrics_against_references.py
 	ASSAY_FUZZ_STORIES=6 $(BIN)/python tests/servers.py $(PYTEST) $(BESIDE) -m django_db tests/integration tests/fuzz $(ON_BOTH)
 
 mariadb: test-ready ## Run all that the database decides on MariaDB, and every story
@@ -47,6 +48,11 @@ mariadb: test-ready ## Run all that the database decides on MariaDB, and every s
 test-cluster: test-ready ## Run the engine's tests on a standalone cluster of Spark: a master and two workers on this machine
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
 	ASSAY_TEST_SPARK=cluster $(PYTEST) $(OF_ENGINE)
+
+test-lake: test-ready ## Run the engine's tests over Iceberg, Delta, a folder of S3 and Iceberg on S3; STORAGES=delta FILES=…
+	@PYTHONPATH=platform:. $(BIN)/python -m tests.java
+	@for storage in $(or $(STORAGES),iceberg delta s3 s3-iceberg); do \
+		echo "over $$storage"; ASSAY_TEST_STORAGE=$$storage $(PYTEST) $(BESIDE) $(or $(FILES),$(OF_ENGINE)) || exit 1; done
 
 test-connect: test-ready ## Run the engine's tests on a Spark Connect server
 	@PYTHONPATH=platform:. $(BIN)/python -m tests.java

@@ -8,18 +8,26 @@ from execution_engine.engines.protocol import SparkOptions
 from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
 
-from .sparks import chosen, leave_out
+from . import sparks, storages
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what is of another Spark than the chosen one."""
-    leave_out(items)
+    """Leave out what is of another Spark, or another storage, than the chosen ones."""
+    sparks.leave_out(items)
+    storages.leave_out(items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _storage() -> Iterator[None]:
+    """The server of the chosen storage, before any Spark that shall know of it."""
+    with storages.running():
+        yield
 
 
 @pytest.fixture(scope="session")
 def spark_options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkOptions]:
     """Classic ``local[2]``, a cluster or Connect, as chosen."""
-    with chosen(tmp_path_factory.mktemp("spark")) as options:
+    with sparks.chosen(tmp_path_factory.mktemp("spark")) as options:
         yield options
 
 

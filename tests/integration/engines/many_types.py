@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from execution_engine.engines.protocol import Table
+from tests.integration.storages import stored
 
 SCHEMA = pa.schema(
     {
@@ -90,4 +91,4 @@ def write(root: Path, parts: Mapping[str, Rows], *, statistics: bool = True) -> 
         folder.mkdir(parents=True, exist_ok=True)
         table = pa.Table.from_pylist(rows, schema=SCHEMA)
         pq.write_table(table, folder / "rows.parquet", write_statistics=statistics, row_group_size=1000)
-    return Table(name="raw.many", storage="parquet", location=str(root), partition_column="part")
+    return stored(Table(name="raw.many", storage="parquet", location=str(root), partition_column="part"))

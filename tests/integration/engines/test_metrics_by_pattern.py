@@ -9,6 +9,7 @@ from execution_engine.engines.protocol import WHOLE, MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.definitions.patterns import NAMED
 from execution_engine.metrics.spec import MetricSpec
+from tests.integration.storages import stored
 from tests.unit.execution_engine.metrics.test_pattern_match import LINES
 
 
@@ -17,7 +18,8 @@ def test_spark_tells_the_examples_apart(spark_engine: SparkEngine, tmp_path: Pat
     pq.write_table(pa.table({"name": names, "sign": signs, "text": texts}), tmp_path / "examples.parquet")
     expected = {(name, sign): float(sign == "+") for name in NAMED for sign in "+-"}
     wanted = [MeasurementRequest(key=f"{name}{sign}", spec=_spec(name, sign)) for name, sign in expected]
-    report = spark_engine.scan(Table(name="raw.examples", storage="parquet", location=str(tmp_path)), WHOLE, wanted)
+    table = stored(Table(name="raw.examples", storage="parquet", location=str(tmp_path)))
+    report = spark_engine.scan(table, WHOLE, wanted)
     assert {key: report.measured["".join(key)].value for key in expected} == expected
 
 

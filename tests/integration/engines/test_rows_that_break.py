@@ -18,6 +18,7 @@ from execution_engine.engines.spark.measures.rows import write_by_spark
 from execution_engine.engines.spark.sources import open_source
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.trips import metric
+from tests.integration.storages import stored
 from tests.zoo.tables import Specimen, chosen, specimens
 
 SPECIMENS = list(specimens(["MASS/Cars93", "AER/CPS1985", *chosen(10, 20261127)]))
@@ -63,7 +64,7 @@ def table_of(specimen: Specimen, folder: Path) -> tuple[Table, pd.DataFrame]:
     whole, middle = pa.Table.from_pandas(frame, preserve_index=False), len(frame) // 2
     for name, part in (("a", whole.slice(0, middle)), ("b", whole.slice(middle))):
         pq.write_table(part, folder / f"{name}.parquet", row_group_size=20, coerce_timestamps="us")
-    return Table(name="zoo", storage="parquet", location=str(folder)), frame
+    return stored(Table(name="zoo", storage="parquet", location=str(folder))), frame
 
 
 @pytest.mark.parametrize("specimen", SPECIMENS, ids=lambda specimen: specimen.name)
@@ -84,7 +85,7 @@ def test_the_rows_are_those_that_pandas_names(specimen: Specimen, writing: Writi
 
 def test_bad_rows_say_where_they_come_from_and_hide_what_is_sensitive(writing: Writing, tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [1, 2, 3], "mail": ["a@b", None, "a@b"]}), tmp_path / "people.parquet")
-    table = Table(name="people", storage="parquet", location=str(tmp_path / "people.parquet"))
+    table = stored(Table(name="people", storage="parquet", location=str(tmp_path / "people.parquet")))
     request = RowsRequest(
         specs=(metric("compliance", arguments=("id < 1",)),),
         bad=mkdtemp(dir=tmp_path),
@@ -110,7 +111,7 @@ def test_bad_rows_say_where_they_come_from_and_hide_what_is_sensitive(writing: W
 def test_a_sensitive_column_of_any_name_is_hidden(writing: Writing, tmp_path: Path, column: str) -> None:
     streets: list[object] = ["Mill Lane"] if column != "place" else [{"street": "Mill Lane"}]
     pq.write_table(pa.table({"id": [1], column: streets}), tmp_path / "people.parquet")
-    table = Table(name="people", storage="parquet", location=str(tmp_path / "people.parquet"))
+    table = stored(Table(name="people", storage="parquet", location=str(tmp_path / "people.parquet")))
     hidden = frozenset({"strasse", "home.street", "place.street"})  # as the catalog folds them
     specs = (metric("compliance", arguments=("id < 1",)),)
     request = RowsRequest(specs=specs, bad=mkdtemp(dir=tmp_path), limit=9, hidden=hidden, hash_key=b"secret")

@@ -18,6 +18,7 @@ from execution_engine.metrics.keys.key_text import Key, encode
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import DAY, failed, measure, measure_one, metric, parquet, write, write_trips
+from tests.integration.storages import stored
 
 KEY = ("a", "b")
 HERE: list[Key] = [("x|y", "z"), ("x", "y|z"), (None, "z"), ("z", None), ("", ""), ("1:a", "é"), ("'\\", "\n")]
@@ -208,7 +209,7 @@ def test_a_sample_of_bytes_that_are_no_text_says_so_or_is_one_of_texts(
     spark_engine: SparkEngine, tmp_path: Path
 ) -> None:
     pq.write_table(pa.table({"a": [b"\xc3\x28\xa0\xa1", b"\xff" * 12, b"text"]}), tmp_path / "a.parquet")
-    table = Table(name="raw.blobs", storage="parquet", location=str(tmp_path))
+    table = stored(Table(name="raw.blobs", storage="parquet", location=str(tmp_path)))
     report = spark_engine.scan(table, WHOLE, [MeasurementRequest(key="n", spec=metric("sample", "a"))])
     found = report.measured["n"]
     assert failed(found).reason is Reason.INVALID

@@ -20,6 +20,7 @@ from execution_engine.metrics.keys.envelope import UnableToReadKeys
 from execution_engine.metrics.keys.filter import KeyFilter
 from execution_engine.outcome import Reason
 from tests.integration.engines.trips import measure_one, metric, write
+from tests.integration.storages import stored
 
 BUILT = "(select build_bloom_filter(id, city) from keys_there)"
 
@@ -102,7 +103,9 @@ def test_an_unsigned_filter_is_refused_where_there_is_a_key(session: SparkSessio
 def test_a_user_s_query_may_compare_two_tables(spark_engine: SparkEngine, tmp_path: Path) -> None:
     for name, ids in (("here", range(1000)), ("there", range(3, 1000))):
         write(tmp_path / name, pa.table({"id": list(ids)}))
-    tables = {name: Table(name=name, storage="parquet", location=str(tmp_path / name)) for name in ("here", "there")}
+    tables = {
+        name: stored(Table(name=name, storage="parquet", location=str(tmp_path / name))) for name in ("here", "there")
+    }
     text = "select count_if(not use_bloom_filter((select build_bloom_filter(id) from there), id)) from here"
     item = MeasurementRequest(key="lost", spec=metric("query", arguments=(text,)), tables=tables)
     found = measure_one(spark_engine, tables["here"], item, keys=None)
@@ -111,7 +114,7 @@ def test_a_user_s_query_may_compare_two_tables(spark_engine: SparkEngine, tmp_pa
 
 def test_a_query_whose_filter_is_none_is_invalid(spark_engine: SparkEngine, tmp_path: Path) -> None:
     write(tmp_path / "here", pa.table({"id": [1, 2]}))
-    table = Table(name="here", storage="parquet", location=str(tmp_path / "here"))
+    table = stored(Table(name="here", storage="parquet", location=str(tmp_path / "here")))
     spec = metric("query", arguments=("select count_if(use_bloom_filter('no filter', id)) from here",))
     found = measure_one(
         spark_engine, table, MeasurementRequest(key="lost", spec=spec, tables={"here": table}), keys=None

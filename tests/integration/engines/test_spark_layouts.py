@@ -10,6 +10,7 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.exact import Number
 from execution_engine.outcome import Failure, Reason
 from tests.integration.engines.trips import DAY, OTHER_DAY, ROWS, arrow, measure, metric, parquet, write, write_trips
+from tests.integration.storages import stored
 
 
 def rows_of(engine: SparkEngine, table: Table, *keys: str) -> Number | Failure | None:
@@ -31,7 +32,7 @@ def test_an_empty_folder_has_no_rows(spark_engine: SparkEngine, tmp_path: Path) 
 def test_a_declared_type_that_spark_does_not_know_is_not_pasted_into_its_sql(
     spark_engine: SparkEngine, tmp_path: Path, declared: str
 ) -> None:
-    table = Table(name="t", storage="parquet", location=str(tmp_path), columns={"id": declared})
+    table = stored(Table(name="t", storage="parquet", location=str(tmp_path), columns={"id": declared}))
     (count,) = measure(spark_engine, table, metric("distinct_count", "id"), keys=None)
     assert (count.value, count.failure) == (0, None)
 

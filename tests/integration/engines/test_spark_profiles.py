@@ -20,6 +20,7 @@ from execution_engine.outcome import Reason
 from execution_engine.profiles.profile import ColumnProfile, TableProfile, ValueKind
 from execution_engine.profiles.stored import from_bytes
 from tests.integration.engines.many_types import SCHEMA, random_rows
+from tests.integration.storages import stored
 
 ROWS = random_rows(3000)
 FRAME = pd.DataFrame(ROWS)
@@ -32,7 +33,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
     for part in range(3):
         rows = pa.Table.from_pylist(ROWS[part * 1000 : (part + 1) * 1000], schema=SCHEMA)
         pq.write_table(rows, folder / f"{part}.parquet")
-    return Table(name="raw.many", storage="parquet", location=str(folder))
+    return stored(Table(name="raw.many", storage="parquet", location=str(folder)))
 
 
 def measured(engine: SparkEngine, table: Table, spec: MetricSpec) -> tuple[Measured, int]:
@@ -128,7 +129,7 @@ def test_of_a_large_table_a_sample_is_profiled_that_is_the_same_each_time(
         half = slice(part * rows // 2, (part + 1) * rows // 2)
         columns = {"hour": turns[half], "late": late[half], "id": np.arange(rows)[half]}
         pq.write_table(pa.table(columns), tmp_path / f"{part}.parquet")
-    table = Table(name="raw.large", storage="parquet", location=str(tmp_path))
+    table = stored(Table(name="raw.large", storage="parquet", location=str(tmp_path)))
     found, jobs = measured(spark_engine, table, MetricSpec(name="profile"))
     assert (found.failure, found.value) == (None, rows)
     assert jobs in (0, 1)  # Connect does not tell
@@ -150,7 +151,7 @@ def test_no_rows_have_a_profile_too_and_no_files_are_no_rows(spark_engine: Spark
     day = tmp_path / "day=2026-01-01"
     day.mkdir()
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), day / "none.parquet")
-    table = Table(name="raw.none", storage="parquet", location=str(tmp_path), partition_column="day")
+    table = stored(Table(name="raw.none", storage="parquet", location=str(tmp_path), partition_column="day"))
     for key in ("2026-01-01", "2026-01-02"):
         report = spark_engine.scan(
             table, Part(keys=(key,)), [MeasurementRequest(key="p", spec=MetricSpec(name="profile"))]
@@ -161,7 +162,7 @@ def test_no_rows_have_a_profile_too_and_no_files_are_no_rows(spark_engine: Spark
 def test_a_file_that_is_cut_off_is_told_by_its_name(spark_engine: SparkEngine, tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": range(10_000)}), tmp_path / "rows.parquet")
     (tmp_path / "rows.parquet").write_bytes((tmp_path / "rows.parquet").read_bytes()[:2000])
-    table = Table(name="raw.cut", storage="parquet", location=str(tmp_path))
+    table = stored(Table(name="raw.cut", storage="parquet", location=str(tmp_path)))
     found, _ = measured(spark_engine, table, MetricSpec(name="profile"))
     assert found.failure is not None
     assert found.failure.reason is Reason.UNREADABLE

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from execution_engine.engines.protocol import Engine, Measured, MeasurementRequest, Part, Table
 from execution_engine.metrics.spec import Literal, MetricSpec
 from execution_engine.outcome import Failure
+from tests.integration.storages import stored
 
 DAY, OTHER_DAY = "2013-01-01", "2013-01-02"
 COLUMNS = ("trip_id", "city", "fare", "riders")
@@ -36,7 +37,7 @@ def write_trips(root: Path) -> Table:
 
 
 def parquet(root: Path, name: str = "raw.trips") -> Table:
-    return Table(name=name, storage="parquet", location=str(root), partition_column="datestr")
+    return stored(Table(name=name, storage="parquet", location=str(root), partition_column="datestr"))
 
 
 def metric(name: str, *columns: str, where: str | None = None, arguments: tuple[Literal, ...] = ()) -> MetricSpec:

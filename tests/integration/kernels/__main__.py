@@ -13,6 +13,7 @@ from execution_engine.engines.protocol import SparkOptions
 from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
 from tests import java
+from tests.integration.storages import FOLDER, STORAGES, running
 from tests.zoo.tables import names, specimens
 
 from .both import judged
@@ -41,21 +42,29 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the number that draws the first table (default: 0)")
     parser.add_argument("--keep", action="store_true", help=f"write {KEPT.name} anew, and ask no more")
     parser.add_argument("--gigabytes", type=float, default=2.1, help="of texts in a row group (default: 2.1)")
+    parser.add_argument("--storage", choices=STORAGES, default=FOLDER, help="of scans (default: folder)")
     given = parser.parse_args()
     vars(kernels)["comes_along"] = lambda *_: False  # the kernels take all that they can
     os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())
+    with running(given.storage):
+        sys.exit(ask(given))
+
+
+def ask(given: argparse.Namespace) -> bool:
+    """Whether anything differs of what was asked for on the command line."""
     memory = OF_TEXTS if given.what == "texts" else ""
     engine = SparkEngine(SparkOptions(master="local[2]", conf=PATIENT, memory=memory))
     session = engine.session
     if given.keep:
-        return keep({seed: judged(session, seed, OF_A_KEPT)[1] for seed in KEPT_TABLES})
+        keep({seed: judged(session, seed, OF_A_KEPT)[1] for seed in KEPT_TABLES})
+        return False
     if given.what == "texts":
-        sys.exit(compare_texts(engine, given.gigabytes))
+        return compare_texts(engine, given.gigabytes)
     if given.what == "zoo":
-        sys.exit(ask_zoo(session, given.first, given.count))
+        return ask_zoo(session, given.first, given.count)
     if given.what == "scans":
-        sys.exit(ask_scans(session, given.first, given.count or 20_000))
-    sys.exit(ask_conditions(session, given.first, given.count or 200_000))
+        return ask_scans(session, given.first, given.count or 20_000, given.storage)
+    return ask_conditions(session, given.first, given.count or 200_000)
 
 
 def ask_conditions(session: SparkSession, first: int, wanted: int) -> bool:
@@ -75,7 +84,7 @@ def ask_conditions(session: SparkSession, first: int, wanted: int) -> bool:
     return bool(total.differing)
 
 
-def ask_scans(session: SparkSession, first: int, wanted: int) -> bool:
+def ask_scans(session: SparkSession, first: int, wanted: int, storage: str = FOLDER) -> bool:
     """Whether any of so many differs in any value, state or reason."""
     total, began = Scans(), time.monotonic()
     for seed in count(first):
@@ -83,7 +92,10 @@ def ask_scans(session: SparkSession, first: int, wanted: int) -> bool:
         reading.FEW_BYTES = PACKED if seed % 2 else FEW_BYTES
         reading.ROWS = ROWS if seed % 3 else FEW_ROWS
         known = len(total.differing)
-        total.add((halved if seed % HALVED == 0 else scanned)(session, seed, SCANS_OF_A_TABLE))
+        if storage == FOLDER and seed % HALVED == 0:
+            total.add(halved(session, seed, SCANS_OF_A_TABLE))
+        else:
+            total.add(scanned(session, seed, SCANS_OF_A_TABLE, storage))
         print(*total.differing[known:], sep="\n", end="\n" if total.differing[known:] else "", flush=True)
         if total.ends["scans of which both read a value"] >= wanted:
             break

@@ -18,6 +18,7 @@ from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import GROUPABLE, METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
+from tests.integration.storages import plain, stored
 
 from .grammar import condition
 from .tables import Drawn, write_drawn
@@ -56,7 +57,8 @@ def scanned(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec], *, n
     options = engine._options
     engine._options = replace(options, native=native)
     try:
-        return engine.scan(table, WHOLE, [MeasurementRequest(key=spec.text, spec=spec) for spec in specs])
+        requests = [MeasurementRequest(key=spec.text, spec=spec) for spec in specs]
+        return engine.scan(table if native else plain(table), WHOLE, requests)
     finally:
         engine._options = options
 
@@ -66,7 +68,7 @@ def judged(engine: SparkEngine, seed: int, folder: Path, count: int) -> Judged:
     draw = Random(seed)
     drawn = write_drawn(draw, folder)
     specs = list(dict.fromkeys(_specs(draw, drawn, count)))
-    table = Table(name="drawn", storage="parquet", location=str(folder))
+    table = stored(Table(name="drawn", storage="parquet", location=str(folder)))
     found = Judged()
     for by in dict.fromkeys(spec.by for spec in specs):
         alike = [spec for spec in specs if spec.by == by]

@@ -14,7 +14,7 @@ from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.states.states import from_bytes, merged
 from tests.integration.engines.alike import alike
 
-from .scans import Scans, gathered_here, magnitudes_of, measured_natively, opened, requests_of
+from .scans import Scans, gathered_here, in_folder, magnitudes_of, measured_natively, opened, requests_of
 from .suites import suite
 from .tables import write_drawn
 
@@ -33,7 +33,8 @@ def halved(session: SparkSession, seed: int, count: int) -> Scans:
             copy2(path, halves[at >= cut])
         if len(paths) == 1:
             return found
-        it, (first, second) = opened(session, whole), (opened(session, half) for half in draw.sample(halves, 2))
+        it = opened(session, in_folder(whole))
+        first, second = (opened(session, in_folder(half)) for half in draw.sample(halves, 2))
         if not it.source.columns == first.source.columns == second.source.columns:
             return found
         specs = {spec.text: spec for _ in range(count) for spec in suite(draw, drawn)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.gathering import Plan, StatisticRequest, measured_of, plan
@@ -23,10 +24,12 @@ from execution_engine.engines.spec_check import sifted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.engines.alike import SUM, alike
+from tests.integration.storages import DELTA, FOLDER, plain, stored
 
 from .suites import suite
 from .tables import Drawn, write_drawn
 
+MOST_KEYS = 12
 BY_TASKS, BY_PLATFORM = 0.05, 0.3  # of the scans: by tasks of Spark's, and as small files are read without Spark
 Magnitudes = Mapping[str, Mapping[str, float]]  # by the key of a measurement, for ``alike``
 
@@ -50,10 +53,14 @@ class Scans:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A drawn table; its footers tell no more than its rows, so that the rest is read."""
+    """A drawn table; its footers tell no more than its rows, so that the rest is read.
+
+    ``plain``: the same rows in a folder, which Spark reads by itself.
+    """
 
     table: Table
     source: SparkSource
+    plain: SparkSource
 
     def sound(self, wanted: Sequence[MeasurementRequest]) -> list[MeasurementRequest]:
         """What can be asked of it; the rest is refused before anything is read."""
@@ -61,39 +68,63 @@ class Opened:
 
     def by_spark(self, wanted: Sequence[MeasurementRequest]) -> Mapping[str, Measured]:
         """All in as few queries as can be; those that fail are halved, so that nothing is asked that is its alone."""
-        return measure_shared(self.source, wanted, native=False).measured
+        return measure_shared(self.plain, wanted, native=False).measured
 
 
-def opened(session: SparkSession, folder: Path) -> Opened:
-    """The table whose files lie in the folder."""
-    table = Table(name="drawn", storage="parquet", location=str(folder))
+def opened(session: SparkSession, table: Table) -> Opened:
+    """A table of files."""
     source = open_source(session, table, WHOLE)
     footers = replace(source.footers, columns={}) if source.footers else None
-    return Opened(table=table, source=replace(source, footers=footers))
+    by_kernels = replace(source, footers=footers)
+    is_plain = plain(table) == table
+    return Opened(
+        table=table,
+        source=by_kernels,
+        plain=by_kernels if is_plain else open_source(session, plain(table), WHOLE),
+    )
 
 
-def scanned(session: SparkSession, seed: int, count: int) -> Scans:
-    """``count`` scans of the table that ``seed`` draws, asked of both."""
+def in_folder(folder: Path, key: str | None = None) -> Table:
+    """The table whose files lie in the folder."""
+    return Table(name="drawn", storage="parquet", location=str(folder), partition_column=key)
+
+
+def scanned(session: SparkSession, seed: int, count: int, storage: str = FOLDER) -> Scans:
+    """``count`` scans of the table that ``seed`` draws, laid into a storage, asked of both."""
     draw = random.Random(seed)
     with TemporaryDirectory() as folder:
         drawn = write_drawn(draw, Path(folder), draw)
-        return asked_of_both(session, Path(folder), draw, drawn, count, f"seed {seed}")
+        table = stored(in_folder(Path(folder), key_of(random.Random(seed), drawn, storage)), storage)
+        return asked_of_both(session, table, draw, drawn, count, f"seed {seed}")
+
+
+def key_of(draw: random.Random, drawn: Drawn, storage: str) -> str | None:
+    """A column by whose values a lake may be cut; of Delta an empty text is null, and deltalake cuts no decimals."""
+    fitting = [
+        name
+        for name in drawn.of("exact", "text", "day", "truth")
+        if len(set(drawn.values[name])) <= MOST_KEYS and "" not in drawn.values[name] and "." not in name
+        if storage != DELTA or not pa.types.is_decimal(drawn.kinds[name].arrow)
+    ]
+    return draw.choice([None, *fitting])
 
 
 def asked_of_both(
-    session: SparkSession, folder: Path, draw: random.Random, drawn: Drawn, count: int, said: str
+    session: SparkSession, table: Table, draw: random.Random, drawn: Drawn, count: int, said: str
 ) -> Scans:
-    """``count`` scans of the files in a folder, of what is drawn; ``said`` stands before what differs."""
-    it, found = opened(session, folder), Scans()
+    """``count`` scans of a table, of what is drawn; ``said`` stands before what differs."""
+    it, found = opened(session, table), Scans()
     if (why := why_not_here(it.source)) is not None:
         found.declined[why.why] += count
         return found
     suites = [it.sound(requests_of(suite(draw, drawn))) for _ in range(count)]
     ours = [_by_kernels(draw, it, wanted, found) for wanted in suites]
     both = {item.key: item for told, wanted in zip(ours, suites, strict=True) for item in wanted if item.key in told}
-    theirs, magnitudes = it.by_spark(list(both.values())), magnitudes_of(it.source, list(both.values()))
+    theirs, magnitudes = it.by_spark(list(both.values())), magnitudes_of(it.plain, list(both.values()))
     for told, wanted in zip(ours, suites, strict=True):
         _compare(found, wanted, told, theirs, magnitudes)
+    if it.plain is not it.source:
+        _compare_by_spark(it, [item for wanted in suites for item in wanted], found)
     found.differing = [f"{said}: {each}" for each in found.differing]
     return found
 
@@ -168,6 +199,21 @@ def magnitudes_of(source: SparkSource, wanted: Sequence[MeasurementRequest]) -> 
 
 def _is_of_floats(source: SparkSource, item: MeasurementRequest) -> bool:
     return source.write.type_of(item.spec.columns[0]) in ("float", "double")
+
+
+def _compare_by_spark(it: Opened, wanted: Sequence[MeasurementRequest], found: Scans) -> None:
+    """What Spark measures of the rows of a lake or store, against what it does of the folder."""
+    items = {
+        item.key: item for item in wanted if item.spec.name != "approx_quantile"
+    }  # which the order of rows decides
+    magnitudes, theirs = magnitudes_of(it.plain, list(items.values())), it.by_spark(list(items.values()))
+    for key, here in measure_shared(it.source, list(items.values()), native=False).measured.items():
+        found.ends["values of Spark in both places"] += 1
+        reasons = [measured.failure and measured.failure.reason for measured in (here, theirs[key])]
+        if reasons[0] != reasons[1] or (  # details of failures hold numbers of Spark's plans
+            reasons[0] is None and not alike(items[key].spec, here, theirs[key], magnitudes.get(key, {}))
+        ):
+            found.differing.append(f"{key}: {here} by Spark there, {theirs[key]} in a folder")
 
 
 def _compare(

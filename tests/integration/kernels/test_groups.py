@@ -15,6 +15,7 @@ from execution_engine.engines.spark.failures import is_connect
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import MAX_GROUPS, GroupValues, too_many_groups
 from tests.integration.engines.trips import metric
+from tests.integration.storages import stored
 
 from .grouped import Judged, difference, judged, scanned
 
@@ -51,7 +52,7 @@ def rides(folder: Path, files: int = 3, rows: int = 2000) -> Table:
             }
         )
         pq.write_table(table, folder / f"{at}.parquet", row_group_size=300)
-    return Table(name="rides", storage="parquet", location=str(folder))
+    return stored(Table(name="rides", storage="parquet", location=str(folder)))
 
 
 def test_all_metrics_of_the_same_groups_share_one_job_with_those_of_all_rows(
@@ -87,7 +88,7 @@ def test_states_are_the_same_bytes_where_no_floats_are_added_up(spark_engine: Sp
 
 def test_groups_above_the_limit_fail_alike(spark_engine: SparkEngine, tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": range(MAX_GROUPS + 1), "n": [1] * (MAX_GROUPS + 1)}), tmp_path / "a.parquet")
-    table = Table(name="rides", storage="parquet", location=str(tmp_path))
+    table = stored(Table(name="rides", storage="parquet", location=str(tmp_path)))
     specs = [by(metric("sum", "n"), "id"), by(metric("uniqueness", "n"), "id")]
     for native in (True, False):
         report = scanned(spark_engine, table, specs, native=native)

@@ -18,6 +18,7 @@ from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from execution_engine.read_by import FallbackKind, ReadBy
+from tests.integration.storages import stored
 
 from .grammar import condition
 from .grouped import scanned, told_otherwise
@@ -55,7 +56,7 @@ def test_kernels_and_spark_count_alike(spark_engine: SparkEngine) -> None:
         with TemporaryDirectory() as folder:
             draw = Random(seed)
             specs = list(dict.fromkeys(drawn_histograms(draw, write_drawn(draw, Path(folder)))))
-            table = Table(name="drawn", storage="parquet", location=folder)
+            table = stored(Table(name="drawn", storage="parquet", location=folder))
             ours, theirs = (scanned(spark_engine, table, specs, native=native) for native in (True, False))
             reports = {
                 spec: report_without_spark(table, [MeasurementRequest(key=spec.text, spec=spec)]) for spec in specs
@@ -91,7 +92,7 @@ def rides(tmp_path: Path) -> Table:
             }
         )
         pq.write_table(table, tmp_path / f"{at}.parquet", row_group_size=200)
-    return Table(name="rides", storage="parquet", location=str(tmp_path))
+    return stored(Table(name="rides", storage="parquet", location=str(tmp_path)))
 
 
 def alike(engine: SparkEngine, table: Table, *specs: MetricSpec) -> ReadBy:
@@ -130,7 +131,7 @@ def test_what_is_no_number_fails_alike(spark_engine: SparkEngine, rides: Table) 
 
 def test_numbers_too_far_apart_for_bins_fail_alike(spark_engine: SparkEngine, tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [-1.7e308, 0.0, 1.7e308]}), tmp_path / "a.parquet")
-    table, spec = Table(name="rides", storage="parquet", location=str(tmp_path)), histogram("x", 2)
+    table, spec = stored(Table(name="rides", storage="parquet", location=str(tmp_path))), histogram("x", 2)
     assert alike(spark_engine, table, spec) == ReadBy(kernels=1)
     failure = scanned(spark_engine, table, [spec], native=True).measured[spec.text].failure
     assert failure is not None

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from execution_engine.engines.native import reading
 from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.sources import open_source
 from tests.fixture_types import Patch
+from tests.integration.storages import DELTA, ICEBERG
 from tests.zoo.tables import OTHERS, chosen, specimens
 
 from .__main__ import FEW_ROWS, PACKED
@@ -34,6 +37,19 @@ def test_scans_measure_by_kernels_what_they_measure_by_spark(
     assert total.differing == []
     assert total.ends["scans of which both read a value"] > 40
     assert total.metrics.total() > 200
+
+
+@pytest.mark.parametrize("storage", [ICEBERG, DELTA])
+def test_scans_of_lakes_measure_what_spark_does_of_a_folder_of_their_rows(
+    spark_engine_without_code: SparkEngine, storage: str
+) -> None:
+    """``python -m tests.integration.kernels scans --storage iceberg`` asks hundreds of them."""
+    total = Scans()
+    for seed in range(2):
+        total.add(scanned(spark_engine_without_code.session, seed, 4, storage))
+    assert total.differing == []
+    assert total.metrics.total() > 30
+    assert total.ends["values of Spark in both places"] > 30
 
 
 def test_states_of_two_halves_one_by_each_are_together_that_of_all(spark_engine_without_code: SparkEngine) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tests.zoo.tables import Specimen
 
-from .scans import Scans, asked_of_both
+from .scans import Scans, asked_of_both, in_folder
 from .tables import ROW, Drawn, Kind
 
 FAMILIES = {
@@ -48,7 +48,7 @@ def scanned_specimen(session: SparkSession, specimen: Specimen, count: int) -> S
         half = len(table) // 2
         pq.write_table(table.slice(0, half), Path(folder) / "a.parquet", row_group_size=max(1, half // 2))
         pq.write_table(table.slice(half), Path(folder) / "b.parquet", use_dictionary=False)
-        return asked_of_both(session, Path(folder), draw, _drawn(specimen, arrays), count, specimen.name)
+        return asked_of_both(session, in_folder(Path(folder)), draw, _drawn(specimen, arrays), count, specimen.name)
 
 
 def _drawn(specimen: Specimen, arrays: dict[str, pa.Array]) -> Drawn:

@@ -13,6 +13,7 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from tests.integration.engines.trips import metric
+from tests.integration.storages import stored
 from tests.integration.verification.shapes_of_files import NAMES, SHAPES, SPECS, damaged, nothing, one_file
 from tests.integration.verification.without_java import verify_without_java
 
@@ -34,7 +35,7 @@ def test_footers_tell_what_spark_finds_in_the_rows(
     shape: Callable[[Path], None], of_rows: SparkEngine, tmp_path: Path
 ) -> None:
     shape(tmp_path)
-    table = Table(name="rides", storage="parquet", location=str(tmp_path))
+    table = stored(Table(name="rides", storage="parquet", location=str(tmp_path)))
     by_footers = {spec.text: each for spec in SPECS if (each := told(table, spec)) is not None}
     wanted = [MeasurementRequest(key=spec.text, spec=spec) for spec in SPECS if spec.text in by_footers]
     by_rows = dict(of_rows.scan(table, WHOLE, wanted).measured) if wanted else {}
@@ -46,7 +47,7 @@ def test_footers_tell_what_spark_finds_in_the_rows(
 
 def test_they_tell_counts_and_the_extremes_of_whole_numbers_and_decimals(tmp_path: Path) -> None:
     one_file(tmp_path)
-    table = Table(name="rides", storage="parquet", location=str(tmp_path))
+    table = stored(Table(name="rides", storage="parquet", location=str(tmp_path)))
     flat = [name for name in NAMES if name not in ("address", "tags", "void", "`item.one`")]
     whole = ["id", "small", "unsigned", *map(written, ("order id", "UPPER", "ключ", "back`tick"))]
     found = {spec.text for spec in SPECS if (one := told(table, spec)) is not None and one.failure is None}
@@ -58,7 +59,7 @@ def test_they_tell_counts_and_the_extremes_of_whole_numbers_and_decimals(tmp_pat
 
 def test_another_storage_and_a_scan_that_needs_one_row_are_left_to_the_engine(tmp_path: Path) -> None:
     one_file(tmp_path)
-    table = Table(name="rides", storage="parquet", location=str(tmp_path))
+    table = stored(Table(name="rides", storage="parquet", location=str(tmp_path)))
     known, unknown = metric("row_count"), metric("mean", "id")
     wanted: list[Any] = [MeasurementRequest(key=spec.text, spec=spec) for spec in (known, unknown)]
     assert report_without_spark(table, wanted[:1], most_bytes=0) is not None

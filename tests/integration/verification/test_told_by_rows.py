@@ -29,6 +29,7 @@ from tests.integration.engines.many_types import frame_of, random_rows, write
 from tests.integration.engines.metric_cases import EXACT
 from tests.integration.engines.references import differences
 from tests.integration.engines.trips import metric
+from tests.integration.storages import plain, stored
 from tests.integration.verification.shapes_of_files import (
     NAMES,
     SHAPES,
@@ -153,7 +154,7 @@ def told(table: Table, spec: MetricSpec, *, keep_state: bool = False) -> Measure
 
 
 def in_folder(folder: Path) -> Table:
-    return Table(name="rides", storage="parquet", location=str(folder))
+    return stored(Table(name="rides", storage="parquet", location=str(folder)))
 
 
 def compared(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> tuple[int, list[str]]:
@@ -161,9 +162,9 @@ def compared(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> 
     here = {spec: each for spec in specs if (each := told(table, spec, keep_state=True)) is not None}
     wanted = [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in here]
     there: dict[str, Measured] = {}
-    magnitudes = magnitudes_in(table.location)
+    magnitudes = magnitudes_in(plain(table).location)
     for at in range(0, len(wanted), AT_ONCE):
-        there |= engine.scan(table, WHOLE, wanted[at : at + AT_ONCE]).measured
+        there |= engine.scan(plain(table), WHOLE, wanted[at : at + AT_ONCE]).measured
     return len(here), [
         f"{spec.text}: {each} and {there[spec.text]}"
         for spec, each in here.items()

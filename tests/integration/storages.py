@@ -1,0 +1,181 @@
+"""Where the tables of the engine's tests lie: ``ASSAY_TEST_STORAGE`` is folder (as it is without), or a lake or store.
+
+Tests write folders of parquet and ask ``stored`` for the table of one: the same rows in the chosen storage.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow.fs import S3FileSystem
+
+from assay.config import config
+from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
+from execution_engine.engines.protocol import WHOLE, Table
+
+FOLDER, ICEBERG, DELTA, S3, S3_ICEBERG = STORAGES = ("folder", "iceberg", "delta", "s3", "s3-iceberg")
+CHOSEN = os.environ.get("ASSAY_TEST_STORAGE", FOLDER)
+LAKES = (ICEBERG, DELTA, S3_ICEBERG)
+EXCLUDED: Sequence[tuple[Sequence[str], str, Sequence[str]]] = (  # where tests do not run, why, how their ids begin
+    (
+        STORAGES,
+        "it writes files of the table again",
+        (
+            "engines/test_incremental.py::test_a_new_partition_is_all",
+            "engines/test_incremental.py::test_a_partition_rewritten_while",
+            "engines/test_incremental.py::test_a_rewritten_partition_costs",
+            "engines/test_incremental.py::test_files_outside_the_folders",
+            "engines/test_spark_layouts.py::test_the_fingerprint_changes",
+        ),
+    ),
+    (STORAGES, "only Spark's own reading counts bytes", ("engines/test_incremental.py::test_no_byte_of_the_history",)),
+    (
+        LAKES,
+        "jobs, and who read, are others where rows were deleted or no file is left",
+        (
+            "engines/test_incremental.py::test_partitions_of_one_shape_share",
+            "engines/test_metrics_against_references.py::test_footers_tell_what",
+            "engines/test_spark_keys_types.py::test_many_rows_of_small_files",
+            "kernels/test_histograms.py::test_ends_that_footers_know",
+            "verification/test_told_by_groups.py::test_groups_are_told_as_spark_tells_them_however_files_are_written[no_r",
+            "verification/test_told_by_groups.py::test_groups_beside_values",
+            "verification/test_told_by_groups.py::test_of_no_rows",
+        ),
+    ),
+    (
+        LAKES,
+        "Spark writes the rows of a lake that break tests",
+        (
+            "engines/test_rows_that_break.py::test_bad_rows_say_where_they_come_from_and_hide_what_is_sensitive[kernels",
+            "engines/test_rows_that_break.py::test_a_sensitive_column_of_any_name_is_hidden[kernels",
+            "engines/test_rows_that_break.py::test_the_rows_are_those_that_pandas_names[kernels",
+        ),
+    ),
+    (
+        LAKES,
+        "a file that is no parquet cannot be laid",
+        (
+            "engines/test_spark_layouts.py::test_a_corrupt_file_is_named",
+            "engines/test_spark_profiles.py::test_a_file_that_is_cut_off",
+            "verification/test_told_by_groups.py::test_groups_are_told_as_spark_tells_them_however_files_are_written[dama",
+        ),
+    ),
+    (
+        (ICEBERG, S3_ICEBERG),
+        "Iceberg has no column item.one beside a field one of item",
+        ("verification/test_both_forms.py::test_checks",),
+    ),
+)
+_numbers = count()
+_places: dict[tuple[str | None, ...], Table] = {}  # what was laid already
+_plain: dict[str, str] = {}  # the folder of each table that was laid
+_owners: list[S3FileSystem] = []
+_temporary: list[TemporaryDirectory[str]] = []  # removed when the process ends
+
+
+@contextmanager
+def running(storage: str = CHOSEN) -> Iterator[None]:
+    """The server of the storage, if it needs one, as the settings name it."""
+    if not storage.startswith(S3):
+        yield
+        return
+    from tests.integration.engines.stored import store
+
+    with store() as owner:
+        _owners.append(owner)
+        yield
+        _owners.remove(owner)
+
+
+def leave_out(items: list[pytest.Item]) -> None:
+    """Skip what needs a folder, and say why; UsageError for a storage that is none."""
+    if CHOSEN not in STORAGES:
+        raise pytest.UsageError(f"ASSAY_TEST_STORAGE={CHOSEN} is none of {', '.join(STORAGES)}")
+    for item in items if CHOSEN != FOLDER else ():
+        place = item.nodeid.removeprefix("tests/integration/")
+        reasons = [why for where, why, starts in EXCLUDED if CHOSEN in where and place.startswith(tuple(starts))]
+        if reasons:
+            item.add_marker(pytest.mark.skip(reason=f"not over {CHOSEN}: {reasons[0]}"))
+
+
+def stored(table: Table, storage: str = CHOSEN) -> Table:
+    """The same rows in the storage, given a folder as it is now; without files it stays a folder."""
+    listing = _listing(table) if storage != FOLDER else None
+    if listing is None or not listing.files:
+        return table
+    laid_already = (table.location, listing.fingerprint, table.partition_column, storage)
+    if laid_already not in _places:
+        folder = _root() / str(next(_numbers))
+        folder.mkdir()
+        lay = _lay_in_store if storage == S3 else _lay_in_lake
+        _places[laid_already] = lay(table, listing, folder, storage)
+    place = _places[laid_already]
+    return replace(table, storage=place.storage, location=place.location)
+
+
+def plain(table: Table) -> Table:
+    """A folder of parquet with just the rows and the types of a table that ``stored`` gave."""
+    return replace(table, storage="parquet", location=_plain.get(table.location, table.location))
+
+
+def _listing(table: Table) -> Listing | None:
+    try:
+        return list_part(table, WHOLE)
+    except UnableToListFiles:
+        return None
+
+
+@cache
+def _root() -> Path:
+    _temporary.append(TemporaryDirectory(prefix="assay-tables-"))
+    return Path(_temporary[0].name)
+
+
+def _lay_in_store(table: Table, listing: Listing, folder: Path, storage: str) -> Table:
+    from tests.integration.engines.stored import put
+
+    place = f"lake/{folder.name}"
+    put(_owners[-1], Path(table.location), place)
+    _plain[f"s3://{place}"] = table.location
+    return replace(table, location=f"s3://{place}")
+
+
+def _lay_in_lake(table: Table, listing: Listing, folder: Path, storage: str) -> Table:
+    from tests.integration.engines.laid import lay_delta, lay_iceberg, storable_rows
+    from tests.integration.engines.stored import SECRET
+
+    lake = DELTA if storage == DELTA else ICEBERG
+    rows = storable_rows(listing, lake=lake)
+    newest = rows[listing.files.index(listing.newest)].schema
+    keys = list(listing.folder_columns)
+    if not keys and all(table.partition_column in part.column_names for part in rows):
+        keys = [str(table.partition_column)]
+    if lake == DELTA:
+        location = lay_delta(rows, newest, keys, folder / "delta")
+    elif storage == ICEBERG:
+        location = lay_iceberg(rows, newest, keys, f"file://{folder}/warehouse", folder, {})
+    else:
+        properties = {"s3.endpoint": config().object_stores[0].endpoint, "s3.region": "us-east-1"}
+        properties |= {"s3.access-key-id": "k", "s3.secret-access-key": SECRET}
+        location = lay_iceberg(rows, newest, keys, f"s3://lake/{folder.name}", folder, properties)
+    location = location.removeprefix("file://")
+    _plain[location] = str(folder / "plain")
+    _write_plain(rows, listing, folder / "plain")
+    return replace(table, storage=lake, location=location)
+
+
+def _write_plain(rows: Sequence[pa.Table], listing: Listing, folder: Path) -> None:
+    """A file for each of the listing's, of which the same is the newest; what folders named is a column."""
+    folder.mkdir()
+    for at, (part, file) in enumerate(zip(rows, listing.files, strict=True)):
+        path = folder / f"{at:06}.parquet"
+        pq.write_table(part, path)
+        os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
