@@ -131,8 +131,8 @@ class Listing:
 
     @cached_property
     def newest(self) -> FileInfo:
-        """The file written last; there must be one."""
-        return max(self.files, key=lambda file: file.mtime_ns)
+        """The file written last, of those of one second, as stores tell it, the last by name; there must be one."""
+        return max(self.files, key=lambda file: (file.mtime_ns, file.path))
 
     @cached_property
     def footer(self) -> pq.FileMetaData:
@@ -506,7 +506,7 @@ def newest_file(table: Table) -> FileInfo | None:
     for name in sorted(_names(root), reverse=True):
         files = _files_below(root, f"{root.path}/{name}")
         if files:
-            return max(files, key=lambda file: file.mtime_ns)
+            return max(files, key=lambda file: (file.mtime_ns, file.path))
     return None
 
 

@@ -248,6 +248,7 @@ class SparkSource:
         tuple  # the columns of each file, or of the table; none where no file is
     )
     reading: Reading = field(default_factory=Reading, compare=False)
+    beside: list["SparkSource"] = field(default_factory=list, compare=False)  # files copied for them stay as long
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -292,7 +293,9 @@ def open_source(session: SparkSession, table: Table, part: Part) -> SparkSource:
 
 def open_beside(source: SparkSource, table: Table) -> SparkSource:
     """Another table, whole, for a metric that reads it beside its own; raises what ``open_source`` does."""
-    return open_source(source.session, table, WHOLE)
+    other = open_source(source.session, table, WHOLE)
+    source.beside.append(other)
+    return other
 
 
 def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> SparkSource:

@@ -153,6 +153,13 @@ def test_spark_measures_in_a_store_what_it_measures_on_disk(
     assert kernels.read_by.spark == 0
 
 
+def test_a_query_reads_tables_of_a_store(owner: S3FileSystem, engine: ChildEngine) -> None:
+    table = trips("s3://lake/trips")
+    spec = MetricSpec(name="query", arguments=("select count(city) from trips where city = 'oslo'",))
+    request = MeasurementRequest(key="oslo", spec=spec, tables={"trips": table})
+    assert values(engine.scan(table, WHOLE, [request])) == {"oslo": (4_000, {})}
+
+
 def test_rows_that_break_are_found_and_written_as_on_disk(
     home: Path, owner: S3FileSystem, engine: ChildEngine, tmp_path: Path
 ) -> None:
