@@ -1,11 +1,12 @@
 """The columns of a parquet file from its footer, as types of Spark's; given a schema, Spark opens it without a job."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache, partial
+from itertools import islice
 from json import loads
 from typing import Any
 from urllib.parse import unquote
@@ -26,7 +27,8 @@ from .stores import store_failure
 
 READABLE = "Assay reads folders of parquet, ORC (.orc), CSV (.csv, .tsv) and JSON (.json, .jsonl) files"
 NANOSECONDS = "bigint of nanoseconds"  # no type of Spark's; the reader turns it into a timestamp
-MOST_FOOTERS = 200  # a third of a millisecond each on a local disk
+MOST_FOOTERS = 200  # that are looked at for columns that differ, or opened where a log tells what else is asked
+MERGED_AT_ONCE = 256
 AT_ONCE = 16  # requests to a store
 
 _SIMPLE = {
@@ -179,25 +181,29 @@ def columns_told(requests: Iterable[StatisticRequest]) -> frozenset[str]:
     return frozenset(statistic.column.lower() for statistic in plain if statistic.column and statistic.gather in _TOLD)
 
 
-def footer_statistics(listing: Listing, names: Collection[str] | None = None) -> FooterStatistics | None:
-    """What the footers of the files tell; None where asking Spark is quicker than reading so many.
+def footer_statistics(listing: Listing, names: Collection[str] | None = None) -> FooterStatistics:
+    """What the footers of the files tell.
 
     ``names``: of these columns alone, in lower case; None for all.
     """
     if listing.snapshot and (logged := logged_statistics(listing, names)):
         return logged
-    if len(listing.files) > MOST_FOOTERS:
-        return None
     read = partial(_statistics_of_file, listing, names=names)
     if listing.root.is_local:
-        return merged_footers(list(map(read, listing.files)))
+        return _merged_by_turns(map(read, listing.files))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return merged_footers(list(pool.map(read, listing.files)))
+        return _merged_by_turns(pool.map(read, listing.files))
+
+
+def _merged_by_turns(footers: Iterator[FooterStatistics]) -> FooterStatistics:
+    """As ``merged_footers``, of which only so many are held at once: of wide files they are large."""
+    turns = iter(lambda: list(islice(footers, MERGED_AT_ONCE)), [])
+    return merged_footers([merged_footers(turn) for turn in turns])
 
 
 def _statistics_of_file(listing: Listing, file: FileInfo, *, names: Collection[str] | None) -> FooterStatistics:
     try:
-        metadata = listing.footer if file is listing.newest else read_footer(listing.root.filesystem, file)
+        metadata = read_footer(listing.root, file)
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
         paths = () if listing.snapshot else (metadata.schema.column(at).path for at in range(metadata.num_columns))
         places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
@@ -217,7 +223,7 @@ def _statistics_of_file(listing: Listing, file: FileInfo, *, names: Collection[s
 def group_rows(root: Root, file: FileInfo) -> tuple[int, ...]:
     """The rows of each row group of a parquet file; raises UnableToListFiles."""
     try:
-        metadata = read_footer(root.filesystem, file)
+        metadata = read_footer(root, file)
     except (pa.ArrowException, OSError) as error:
         raise unreadable(root, file, error) from error
     return tuple(metadata.row_group(at).num_rows for at in range(metadata.num_row_groups))
@@ -227,17 +233,20 @@ def logged_statistics(listing: Listing, names: Collection[str] | None = None) ->
     """What a snapshot's log tells of its files, of which none is opened; None where it does not tell their rows."""
     assert listing.snapshot is not None
     merged = []
+    lower = {name.lower(): written(name).lower() for name in listing.schema.names}
+    if names is not None:
+        lower = {name: written_name for name, written_name in lower.items() if written_name in names}
     for listed in listing.files:
         file, deleted = listing.snapshot.files[listed.path], len(listing.deleted_in(listed))
         if file.rows is None:
             return None
         columns = {
-            written(name).lower(): FooterBounds(
+            lower[name]: FooterBounds(
                 count=file.rows - nulls, least=file.least.get(name), greatest=file.greatest.get(name)
             )
             for name, nulls in file.nulls.items()
             if not deleted  # else there are fewer nulls, and perhaps no row has the bounds
-            if names is None or written(name).lower() in names
+            if name in lower
         }
         merged.append(FooterStatistics(rows=file.rows - deleted, columns=columns))
     return merged_footers(merged)
@@ -310,13 +319,13 @@ def columns_of_files(listing: Listing, storage: str) -> tuple[SeenColumns, ...]:
     seen = []
     for file in newest[: 1 if listing.filtered else MOST_FOOTERS]:
         try:
-            with listing.root.filesystem.open_input_file(file.path) as opened:
-                if storage == "orc":
+            if storage == "orc":
+                with listing.root.filesystem.open_input_file(file.path) as opened:
                     columns = {field.name: _named(field.type) for field in orc.ORCFile(opened).schema}
-                else:
-                    with pq.ParquetFile(opened) as parquet:
-                        int96, fields = _int96(parquet.schema), parquet.schema_arrow
-                        columns = {field.name: _named(field.type, field.name in int96) for field in fields}
+            else:
+                schema = read_footer(listing.root, file).schema
+                int96, fields = _int96(schema), schema.to_arrow_schema()
+                columns = {field.name: _named(field.type, field.name in int96) for field in fields}
         except (pa.ArrowException, OSError) as error:
             raise unreadable(listing.root, file, error) from error
         seen.append(_seen(listing.root, file, columns))

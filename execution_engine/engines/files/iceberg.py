@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo, FileSelector, FileSystem
 
+from .last_used import LastUsed
 from .snapshot import (
     NO_POSITIONS,
     ColumnNames,
@@ -26,13 +27,15 @@ from .snapshot import (
 
 if TYPE_CHECKING:  # a second of imports, for who reads such a table
     from pyiceberg.io import FileIO
-    from pyiceberg.manifest import DataFile, ManifestEntry
+    from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.types import IcebergType
 
 METADATA = re.compile(r"v?(\d+)(-.*)?(\.gz)?\.metadata\.json(\.gz)?")
+MOST_ENTRIES = 20_000  # of manifests that are held: two or three kilobytes each
+MANIFESTS: "LastUsed[tuple[str, int], Sequence[ManifestEntry]]" = LastUsed(MOST_ENTRIES)
 SPARK = "register it in a Spark catalog, and write storage: table"
 
 
@@ -88,13 +91,23 @@ def read_snapshot(place: LogPlace, metadata: "TableMetadata", snapshot_id: int |
         raise UnableToReadSnapshot(f"its column {defaults[0]} has a default for older rows: {SPARK}")
     io = _file_io(place)
     manifests = snapshot.manifests(io) if snapshot else []
-    entries = [entry for manifest in manifests for entry in manifest.fetch_manifest_entry(io)]
+    entries = [entry for manifest in manifests for entry in _entries_of(manifest, io)]
     return Snapshot(
         label=f"Iceberg snapshot {snapshot.snapshot_id}" if snapshot else "Iceberg table without a snapshot",
         schema=pa.schema(list(_fields(schema))),
         columns=_column_names(metadata, schema),
         files={file.path: file for file in _live_files(place, metadata, schema, entries)},
     )
+
+
+def _entries_of(manifest: "ManifestFile", io: "FileIO") -> "Sequence[ManifestEntry]":
+    """The live entries of a manifest, which is never written twice."""
+    key = manifest.manifest_path, manifest.manifest_length
+    entries = MANIFESTS.get(key)
+    if entries is None:
+        entries = manifest.fetch_manifest_entry(io)
+        MANIFESTS.put(key, entries, len(entries))
+    return entries
 
 
 def _file_io(place: LogPlace) -> "FileIO":
@@ -185,16 +198,17 @@ class _Columns:
     place: LogPlace
     names: "Mapping[int, str]"  # in lower case, of columns that are no structs, lists or maps
     types: "Mapping[int, IcebergType]"  # also of columns that were dropped
+    whole: Mapping[int, str]  # the names of those of whole numbers
     specs: "Mapping[int, PartitionSpec]"
 
     @classmethod
     def of(cls, place: LogPlace, metadata: "TableMetadata", schema: "Schema") -> "_Columns":
-        return cls(
-            place=place,
-            names={field.field_id: field.name.lower() for field in schema.fields if field.field_type.is_primitive},
-            types={field.field_id: field.field_type for every in metadata.schemas for field in every.fields},
-            specs=metadata.specs(),
-        )
+        from pyiceberg.types import IntegerType, LongType
+
+        names = {field.field_id: field.name.lower() for field in schema.fields if field.field_type.is_primitive}
+        types = {field.field_id: field.field_type for every in metadata.schemas for field in every.fields}
+        whole = {id_: name for id_, name in names.items() if isinstance(types[id_], IntegerType | LongType)}
+        return cls(place=place, names=names, types=types, whole=whole, specs=metadata.specs())
 
     def live_file(
         self,
@@ -234,14 +248,14 @@ class _Columns:
         )
 
     def _whole_numbers(self, bounds: Mapping[int, bytes] | None) -> dict[str, int]:
-        """The bounds of whole numbers, which alone are exact: texts are cut, and floats hide NaN and the sign of 0."""
-        from pyiceberg.types import IntegerType, LongType
+        """The bounds of whole numbers, which alone are exact: texts are cut, and floats hide NaN and the sign of 0.
 
-        whole = IntegerType, LongType  # a column that was widened has bounds of both lengths
+        A column that was widened has bounds of both lengths.
+        """
         return {
-            self.names[id_]: int.from_bytes(bound, "little", signed=True)
+            self.whole[id_]: int.from_bytes(bound, "little", signed=True)
             for id_, bound in (bounds or {}).items()
-            if id_ in self.names and isinstance(self.types[id_], whole)
+            if id_ in self.whole
         }
 
 

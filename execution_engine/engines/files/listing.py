@@ -5,7 +5,7 @@ import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -23,8 +23,8 @@ from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 from execution_engine.outcome import Failure, Reason
 
 from . import delta, iceberg
+from .open_files import ListedFile, open_parquet
 from .snapshot import NO_POSITIONS, LogPlace, Positions, Snapshot, UnableToReadSnapshot, key_of
-from .sound_footers import sound_footer
 from .stores import UnableToOpenStore, open_file_system, store_failure
 
 if TYPE_CHECKING:  # a second of imports, for who reads such a table
@@ -36,21 +36,20 @@ _LOGS = {"_delta_log": "delta", ".hoodie": "hudi", "metadata": "iceberg"}  # the
 _NAMES = {"delta": "a Delta", "iceberg": "an Iceberg", "hudi": "a Hudi"}
 
 
-def table_format(filesystem: FileSystem, path: str) -> tuple[str, str] | None:
+def table_format(filesystem: FileSystem, path: str, *, only_above: bool = False) -> tuple[str, str] | None:
     """``delta``, ``iceberg`` or ``hudi``, and its folder, where the path is such a table or lies directly in one."""
-    above = path.rpartition("/")[0]
-    folders = [f"{folder}/{log}" for folder in (path, above) if folder for log in _LOGS]
-    for info in filesystem.get_file_info(folders):
-        # many a folder is called ``metadata``, but Iceberg's holds files of one kind
-        if info.type is FileType.Directory and (
-            info.base_name != "metadata"
-            or any(
-                iceberg.METADATA.fullmatch(entry.base_name)
-                for entry in filesystem.get_file_info(FileSelector(info.path))
-            )
-        ):
-            return _LOGS[info.base_name], info.path.rpartition("/")[0]
-    return None
+    folders = filter(None, ["" if only_above else path, path.rpartition("/")[0]])
+    places = ((format_, folder, f"{folder}/{log}") for folder in folders for log, format_ in _LOGS.items())
+    return next(((format_, folder) for format_, folder, log in places if _is_log(filesystem, log)), None)
+
+
+def _is_log(filesystem: FileSystem, path: str) -> bool:
+    """Whether a log lies there; in a store one request tells."""
+    is_usual = path.endswith("/metadata")  # many a folder is called so, but Iceberg's holds files of one kind
+    if isinstance(filesystem, LocalFileSystem) and not (os.path.isdir(path) and is_usual):
+        return os.path.isdir(path)
+    entries = filesystem.get_file_info(FileSelector(path, allow_not_found=True))
+    return any(iceberg.METADATA.fullmatch(entry.base_name) for entry in entries) if is_usual else bool(entries)
 
 
 def _how_to_read(format_: str, location: str, *, is_inside: bool) -> str:
@@ -75,6 +74,9 @@ _KINDS = tuple(
     for kind, endings in (("parquet", "parquet|parq"), ("orc", "orc"), ("csv", "csv|tsv"), ("json", "jsonl?|ndjson"))
 )
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32), 127)}
+
+
+MOST_LOOKS = 8  # files of a store that are looked at one by one
 
 
 class UnableToListFiles(Exception):
@@ -136,8 +138,8 @@ class Listing:
 
     @cached_property
     def footer(self) -> pq.FileMetaData:
-        """That of the newest, a parquet file; of a wide file it is large, and others are not kept."""
-        return read_footer(self.root.filesystem, self.newest)
+        """That of the newest, a parquet file."""
+        return read_footer(self.root, self.newest)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -176,6 +178,22 @@ class Listing:
             ) from error
 
     @property
+    def is_checked_at_once(self) -> bool:
+        """Whether all files are looked at together when they were read: one listing has many of a store."""
+        return not self.root.is_local and self.snapshot is None and len(self.files) > MOST_LOOKS
+
+    def is_unchanged(self) -> bool:
+        """Whether files that are looked at together are those that were listed, as far as the store tells it."""
+        if not self.is_checked_at_once:
+            return True
+        folders = dict.fromkeys(file.path.rpartition("/")[0] for file in self.files)
+        now: set[tuple[str, int, int]] = set()
+        with suppress(OSError):
+            for folder in folders:
+                now.update(map(_state, self.root.filesystem.get_file_info(FileSelector(folder, allow_not_found=True))))
+        return now.issuperset(map(_state, self.files))
+
+    @property
     def fingerprint(self) -> str:
         """Paths, sizes and modification times in one hash; of a snapshot the deleted rows and the columns too."""
         if self.snapshot and self.files:
@@ -186,10 +204,14 @@ class Listing:
         return blake2s("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
-def read_footer(filesystem: FileSystem, file: FileInfo) -> pq.FileMetaData:
+def _state(file: FileInfo) -> tuple[str, int, int]:
+    return file.path, file.size, file.mtime_ns
+
+
+def read_footer(root: Root, file: FileInfo) -> pq.FileMetaData:
     """The footer of a parquet file; raises ArrowInvalid where its numbers of rows cannot be true."""
-    with filesystem.open_input_file(file.path) as opened:
-        return sound_footer(pq.read_metadata(opened), file.size)
+    listed = ListedFile(place=root.place(file.path), size=file.size, mtime_ns=file.mtime_ns)
+    return open_parquet(root.filesystem, file.path, listed).footer
 
 
 def open_root(location: str) -> Root:
@@ -233,8 +255,8 @@ def refusal_of(location: str, storage: str) -> str | None:
         return None
 
 
-def _refusal_in(root: Root, location: str) -> str | None:
-    if not (found := table_format(root.filesystem, root.path)):
+def _refusal_in(root: Root, location: str, *, only_above: bool = False) -> str | None:
+    if not (found := table_format(root.filesystem, root.path, only_above=only_above)):
         return None
     return _how_to_read(found[0], location, is_inside=found[1] != root.path)
 
@@ -245,7 +267,9 @@ def list_part(table: Table, part: Part) -> Listing:
         return _list_live(table, part)
     root = root_of(table)
     try:
-        if refusal := _refusal_in(root, table.location):
+        # where all is listed in a store, the listing shows a log of the folder itself
+        is_shown = part.keys is None and not root.is_local
+        if refusal := _refusal_in(root, table.location, only_above=is_shown):
             raise UnableToListFiles(f"{table.name}: {refusal}")
         if part.keys is None:
             listing = Listing(root=root, files=_files_below(root, root.path))
@@ -521,13 +545,13 @@ def _list_keys(root: Root, table: Table, keys: Sequence[str]) -> Listing:
     start = _start(column)
     distinct = dict.fromkeys(keys)
     usual = [f"{root.path}/{start}{escape_key(key)}" for key in distinct]
-    present = [info.path for info in root.filesystem.get_file_info(usual) if info.type is FileType.Directory]
+    present = _files_by_folder(root, usual)
     if len(present) < len(usual) and any(map(_is_odd, distinct)):
         # writers differ in what they escape: Hive leaves a space as it is, pyarrow does not
         names = (name for name in _names(root) if name.startswith(start) and unquote(name[len(start) :]) in distinct)
-        present = list(dict.fromkeys([*present, *(f"{root.path}/{name}" for name in names)]))
+        present |= _files_by_folder(root, [path for name in names if (path := f"{root.path}/{name}") not in present])
     if present:
-        return Listing(root=root, files=tuple(file for path in sorted(present) for file in _files_below(root, path)))
+        return Listing(root=root, files=tuple(file for _, files in sorted(present.items()) for file in files))
     # no folder of its own at the first level: the partition is missing, lies deeper, or is a column in the files
     if any(name.startswith(start) for name in _names(root)):
         return Listing(root=root, files=())
@@ -559,10 +583,32 @@ def _names(root: Root) -> list[str]:
     return [info.base_name for info in infos if not _is_hidden(info.base_name)]
 
 
+def _files_by_folder(root: Root, paths: Sequence[str]) -> dict[str, tuple[FileInfo, ...]]:
+    """The files of those of the folders that are there, by the paths of these."""
+    if not root.is_local:
+        listed = {path: _plain_files(path, _all_below(root, path)) for path in paths}
+        return {path: files for path, files in listed.items() if files}
+    infos = root.filesystem.get_file_info(paths)
+    return {info.path: _files_below(root, info.path) for info in infos if info.type is FileType.Directory}
+
+
+def _all_below(root: Root, path: str) -> Sequence[FileInfo]:
+    infos: list[FileInfo] = root.filesystem.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
+    return infos
+
+
 def _files_below(root: Root, path: str) -> tuple[FileInfo, ...]:
-    if root.filesystem.get_file_info(path).type is FileType.File:
-        return (root.filesystem.get_file_info(path),)
-    infos = root.filesystem.get_file_info(FileSelector(path, recursive=True))
+    """The files of a folder, or the one file; OSError where there is neither."""
+    infos = [] if root.is_local else _all_below(root, path)  # which is all that a store need be asked
+    if not infos:
+        info = root.filesystem.get_file_info(path)
+        if info.type is FileType.File:
+            return (info,)
+        infos = root.filesystem.get_file_info(FileSelector(path, recursive=True))
+    return _plain_files(path, infos)
+
+
+def _plain_files(path: str, infos: Sequence[FileInfo]) -> tuple[FileInfo, ...]:
     _refuse_tables(path, infos)
     files = [info for info in infos if info.type is FileType.File]
     plain = [info for info in files if not any(map(_is_hidden, filter(None, info.path[len(path) :].split("/"))))]
@@ -570,12 +616,15 @@ def _files_below(root: Root, path: str) -> tuple[FileInfo, ...]:
 
 
 def _refuse_tables(path: str, infos: Sequence[FileInfo]) -> None:
-    """Refuses a folder in which whole tables lie that a log describes, as files in them may count no more."""
+    """Refuses a folder that is, or in which lie, whole tables that a log describes: files in them may count no more."""
     for info in infos:
         folder, _, name = info.path.rpartition("/")
         is_log = folder.endswith("/metadata") and iceberg.METADATA.fullmatch(name)
         format_ = "iceberg" if is_log else _LOGS.get(name) if name != "metadata" else None
-        if format_ and (place := folder.removesuffix("/metadata")) != path:
+        place = folder.removesuffix("/metadata") if is_log else folder
+        if format_ and place == path:
+            raise UnableToListFiles(_how_to_read(format_, "it", is_inside=False))
+        if format_:
             raise UnableToListFiles(
                 f"in it lies {_NAMES[format_]} table, {place.removeprefix(path).strip('/')}: name its folder"
             )

@@ -5,6 +5,7 @@ Every request has a short time, so that a store that is away or refuses is told 
 
 import os
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -166,7 +167,7 @@ def store_failure(location: str, error: Exception) -> Failure | None:
         return None
     kind, text = kind_of_error(str(error)), str(error)
     if kind not in ("away", "bucket", "secret", "key"):
-        probed = _probe(location)
+        probed = " ".join(_probe(location))
         kind, text = kind_of_error(probed) or kind, f"{probed} {text}"
     if kind is None:
         return None
@@ -197,14 +198,14 @@ def kind_of_error(text: str) -> str | None:
     return next((kind for kind, pattern in _KINDS if re.search(pattern, text)), None)
 
 
-def _probe(location: str) -> str:
-    """What the store says where one lists a folder that nobody has."""
-    try:
-        filesystem, path = open_file_system(location)
-        filesystem.get_file_info(FileSelector(f"{path}/{_PROBE}", allow_not_found=False))
-    except (ArrowException, OSError, ValueError) as error:
-        return "" if isinstance(error, FileNotFoundError) else str(error)
-    return ""
+def _probe(location: str) -> Iterator[str]:
+    """What the store says where one lists a folder that nobody has, and where one looks at it: the region, perhaps."""
+    for request in (lambda path: FileSelector(path, allow_not_found=False), str):
+        try:
+            filesystem, path = open_file_system(location)
+            filesystem.get_file_info(request(f"{path}/{_PROBE}"))
+        except (ArrowException, OSError, ValueError) as error:
+            yield "" if isinstance(error, FileNotFoundError) else str(error)
 
 
 def _sentence(kind: str, location: str, text: str) -> str:

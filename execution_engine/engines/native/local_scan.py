@@ -28,7 +28,8 @@ from execution_engine.engines.files.footers import (
     read_columns,
     spark_type_of,
 )
-from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
+from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, read_footer
+from execution_engine.engines.files.snapshot import LiveFile
 from execution_engine.engines.files.stores import is_read_here, is_store
 from execution_engine.engines.gathering import (
     NOTHING,
@@ -60,7 +61,8 @@ from execution_engine.read_by import Left, ReadBy, together
 from . import key_metrics, key_tasks, measure
 from .key_tasks import Take
 from .language import UnableToTell
-from .reading import WHOLE_FILE, Piece, Stored
+from .pruning import Bounds, BoundsOf, may_count
+from .reading import REPLACED, WHOLE_FILE, Piece, Stored, outcomes_in_folders
 from .task import Program, TaskResult, glean
 from .values import family_of
 
@@ -108,7 +110,14 @@ def piece_of(listing: Listing, file: FileInfo, groups: tuple[int, ...]) -> Piece
     folders = {name.lower(): value for name, value in listing.folder_values(file).items()}
     place = listing.root.place(file.path)
     if listing.snapshot is None:
-        return Piece(path=place, groups=groups, size=file.size, mtime_ns=file.mtime_ns, folders=folders)
+        return Piece(
+            path=place,
+            groups=groups,
+            size=file.size,
+            mtime_ns=file.mtime_ns,
+            folders=folders,
+            is_checked_later=listing.is_checked_at_once,
+        )
     deleted = listing.deleted_in(file)
     return Piece(
         path=place,
@@ -119,6 +128,35 @@ def piece_of(listing: Listing, file: FileInfo, groups: tuple[int, ...]) -> Piece
         columns=listing.snapshot.columns,
         deleted=deleted if len(deleted) else None,
     )
+
+
+def pieces_that_count(listing: Listing, program: Program, pieces: Sequence[Piece]) -> list[Piece]:
+    """Those in which a row may count, by the log of the table and by the names of folders."""
+    conditions = program.conditions
+    if not conditions:
+        return list(pieces)
+    live = listing.snapshot.files if listing.snapshot else {}
+    return [
+        piece
+        for piece in pieces
+        if may_count(
+            conditions,
+            _bounds_in_log(live.get(piece.path.removeprefix(listing.root.prefix))),
+            outcomes_in_folders(piece, program.columns),
+        )
+    ]
+
+
+def _bounds_in_log(file: LiveFile | None) -> BoundsOf:
+    """Of the columns of a file, of which some rows may be deleted."""
+
+    def bounds_of(name: str) -> Bounds | None:
+        if file is None or file.rows is None or name not in file.nulls:
+            return None
+        low, high = file.least.get(name), file.greatest.get(name)
+        return Bounds(rows=file.rows, nulls=file.nulls[name], low=low, high=high)
+
+    return bounds_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,17 +179,19 @@ class TableRows:
 
     def glean(self, program: Program) -> list[TaskResult]:
         """What one task finds in all of them; nothing is read for a program that asks for nothing."""
-        asks = program.statistics or program.counted or program.grouped or program.binned
-        return [glean(program, self.pieces)] if asks else [TaskResult()]
+        if not any((program.statistics, program.counted, program.grouped, program.binned, program.take)):
+            return [TaskResult()]
+        result = glean(program, pieces_that_count(self.listing, program, self.pieces))
+        return [result if self.listing.is_unchanged() else TaskResult(failed=REPLACED)]
 
     @cached_property
     def pieces(self) -> list[Piece]:
         """All row groups of all files."""
         pieces = [piece for piece, _ in pieces_of(self.listing, self.footers)]
-        if self.listing.snapshot:
+        if self.listing.snapshot or not self.listing.root.is_local:
             return pieces
-        newest = self.listing.root.place(self.listing.newest.path)
-        return [replace(piece, footer=self.listing.footer) if piece.path == newest else piece for piece in pieces]
+        footers = (read_footer(self.listing.root, file) for file in self.listing.files)
+        return [replace(piece, footer=footer) for piece, footer in zip(pieces, footers, strict=True)]
 
 
 # What is asked, and its answer.
@@ -215,10 +255,10 @@ def _measured(
         return None
     whole = prepared.keys or prepared.histograms  # which ask for more of the columns than is listed
     footers = footer_statistics(listing, None if whole else columns_told(prepared.statistic_requests))
-    rows = TableRows(name=table.name, listing=listing, footers=footers, columns=columns) if footers else None
+    rows = TableRows(name=table.name, listing=listing, footers=footers, columns=columns)
     if not prepared.keys:
         return _shared(rows, requests, prepared, most_bytes)
-    if rows is None or not rows.are_few(most_bytes):
+    if not rows.are_few(most_bytes):
         return None
     if rows.footers.rows:  # nor read keys in vain
         of_footers = footer_values(rows.footers, prepared.statistic_requests)
@@ -235,20 +275,18 @@ def _measured(
 
 
 def _shared(
-    rows: TableRows | None, requests: Sequence[MeasurementRequest], prepared: "_Prepared", most_bytes: int
+    rows: TableRows, requests: Sequence[MeasurementRequest], prepared: "_Prepared", most_bytes: int
 ) -> tuple[dict[str, Measured], ReadBy] | None:
-    """All but metrics of keys; without ``rows`` the footers tell nothing."""
+    """All but metrics of keys."""
     assert prepared.planned is not None
-    statistics: Mapping[StatisticRequest, Value] = (
-        footer_values(rows.footers, prepared.statistic_requests) if rows else {}
-    )
+    statistics: Mapping[StatisticRequest, Value] = footer_values(rows.footers, prepared.statistic_requests)
     counted: Mapping[Keyed, Frequencies] = {}
     others: Mapping[str, Measured] = {}
     read_by = ReadBy(footers=prepared.values)
-    if rows and rows.footers.rows == 0:
+    if rows.footers.rows == 0:
         counted, others = dict.fromkeys(prepared.keyed, Frequencies()), prepared.of_no_rows()
     elif len(statistics) != prepared.values:
-        if rows is None or not rows.are_few(most_bytes) or (answer := _by_kernels(rows, prepared, statistics)) is None:
+        if not rows.are_few(most_bytes) or (answer := _by_kernels(rows, prepared, statistics)) is None:
             return None
         read_by = ReadBy(footers=len(statistics), kernels=prepared.values - len(statistics))
         statistics, counted, others = answer
@@ -440,7 +478,7 @@ class KeysHere:
             return []
         condition = None if where is None else self.write.condition(where)
         program = measure.key_program(columns, condition, take, self.rows.stored)
-        parts = program if isinstance(program, Left) else measure.parts_of([glean(program, self.rows.pieces)])
+        parts = program if isinstance(program, Left) else measure.parts_of(self.rows.glean(program))
         if isinstance(parts, Left):
             raise UnableToTell(parts.why)
         self.taken.append(take)

@@ -1,9 +1,11 @@
-"""What a condition may come to on the rows of a row group, by its footer alone (pure)."""
+"""What a condition may come to on the rows of a file, or of a row group, by what is known without its rows (pure)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
+
+import pyarrow.parquet as pq
 
 from .language import (
     ColumnNode,
@@ -27,11 +29,12 @@ Outcomes = frozenset[bool | None]  # None: NULL
 ANY: Outcomes = frozenset({True, False, None})
 KNOWN: Outcomes = frozenset({True, False})
 NULL: Outcomes = frozenset({None})
+_WHOLE_NUMBERS = {"INT32", "INT64"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What the footer tells of one column: its nulls, and the least and greatest whole number where it has those."""
+    """What is known of a column: its nulls at most, and the least and greatest whole number where it has those."""
 
     rows: int
     nulls: int
@@ -40,21 +43,43 @@ class Bounds:
 
 
 BoundsOf = Callable[[str], Bounds | None]
+Exactly = Callable[[Node], Outcomes | None]  # of a condition on columns that are the same in all rows; None of others
 
 
-def outcomes(node: Node, bounds_of: BoundsOf) -> Outcomes:
+def may_count(conditions: Collection[Node], bounds_of: BoundsOf, exactly: Exactly = lambda _: None) -> bool:
+    """Whether any of the rows may meet any of the conditions."""
+    return any(True in outcomes(node, bounds_of, exactly) for node in conditions)
+
+
+def bounds_of_chunk(chunk: pq.ColumnChunkMetaData, rows: int) -> Bounds | None:
+    """What the footer tells of one column in a row group of so many rows."""
+    statistics = chunk.statistics
+    if statistics is None or not statistics.has_null_count:
+        return None
+    is_whole = chunk.physical_type in _WHOLE_NUMBERS and statistics.has_min_max
+    low, high = (statistics.min, statistics.max) if is_whole else (None, None)
+    is_plain = type(low) is int and type(high) is int  # no date, time or decimal
+    low, high = (low, high) if is_plain else (None, None)
+    return Bounds(rows=rows, nulls=statistics.null_count, low=low, high=high)
+
+
+def outcomes(node: Node, bounds_of: BoundsOf, exactly: Exactly = lambda _: None) -> Outcomes:
     """Everything that the condition may come to on any of the rows; too much rather than too little."""
+    if (exact := exactly(node)) is not None:
+        return exact
     match node:
         case Truth():
             return frozenset({node.value})
         case Surely():
-            return frozenset(outcome is True for outcome in outcomes(node.of, bounds_of))
+            return frozenset(outcome is True for outcome in outcomes(node.of, bounds_of, exactly))
         case Negation():
-            return frozenset(None if outcome is None else not outcome for outcome in outcomes(node.of, bounds_of))
+            return frozenset(
+                None if outcome is None else not outcome for outcome in outcomes(node.of, bounds_of, exactly)
+            )
         case Conjunction():
-            return frozenset(_both(*pair) for pair in _pairs(node, bounds_of))
+            return frozenset(_both(*pair) for pair in _pairs(node, bounds_of, exactly))
         case Disjunction():  # not both are not met
-            pairs = _pairs(node, bounds_of)
+            pairs = _pairs(node, bounds_of, exactly)
             return frozenset(_not(_both(_not(left), _not(right))) for left, right in pairs)
         case IsNull(of=ColumnNode() as column):
             bounds = bounds_of(column.name)
@@ -70,8 +95,11 @@ def outcomes(node: Node, bounds_of: BoundsOf) -> Outcomes:
     return ANY
 
 
-def _pairs(node: Conjunction | Disjunction, bounds_of: BoundsOf) -> list[tuple[bool | None, bool | None]]:
-    return list(product(outcomes(node.left, bounds_of), outcomes(node.right, bounds_of)))
+def _pairs(
+    node: Conjunction | Disjunction, bounds_of: BoundsOf, exactly: Exactly
+) -> list[tuple[bool | None, bool | None]]:
+    left, right = (outcomes(part, bounds_of, exactly) for part in (node.left, node.right))
+    return list(product(left, right))
 
 
 def _both(left: bool | None, right: bool | None) -> bool | None:

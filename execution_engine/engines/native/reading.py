@@ -1,10 +1,12 @@
 """The rows of row groups, batch by batch, each column as Spark reads it; what may be read otherwise is refused."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +17,20 @@ from execution_engine.engines.files.snapshot import ColumnNames, Positions
 from execution_engine.engines.files.sound_footers import sound_footer
 
 from .evaluation import RowBatch
-from .language import UnableToTell
+from .language import Node, UnableToTell, names_in
+from .pruning import ANY, NULL, BoundsOf, Exactly, Outcomes, bounds_of_chunk, may_count
 from .values import Values, of_texts, texts_of, values_of
+
+if TYPE_CHECKING:
+    from execution_engine.engines.files.open_files import OpenFile
 
 ROWS = 1 << 17  # of a batch: its columns fit into the cache of a core, and calls cost little beside them
 MOST_BYTES = 64 * 1024 * 1024  # of a batch, unpacked, by what the footer tells of its columns
 BUFFER = 8 * 1024 * 1024
 LEAST_ROWS = 1 << 6
 PEEK = 1 << 16  # bytes read at once where the dictionary alone is wanted
+PAGE = 1 << 20  # bytes of a page, as most writers have it
+AT_ONCE = 16  # files of a store that are opened at the same time
 _OLD_TIMES = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
 _TEMPORAL = {"date", "timestamp", "timestamp_ntz"}
 FEW_BYTES = 6  # a value of a column whose row group has a dictionary for all of its values takes no more, packed so
@@ -37,6 +45,7 @@ class Stored:
     arrow: pa.DataType
 
 
+REPLACED = "a file was replaced while it was read"
 WHOLE_FILE = (-1,)  # all of its row groups, which were not looked up
 _FIELD_ID = b"PARQUET:field_id"
 
@@ -48,7 +57,7 @@ class Piece:
     ``path`` is one of this machine, or the URL of a file in a store. ``folders``: the values of the columns that the
     names of its folders hold; ``footer``: where it is read already. A file of a snapshot is never written twice:
     ``columns`` says where it has the table's columns, which may be stored in narrower types, and ``deleted`` which rows
-    do not count, by their positions in the file.
+    do not count, by their positions in the file. ``is_checked_later``: who has it read looks whether it was replaced.
     """
 
     path: str
@@ -59,6 +68,7 @@ class Piece:
     footer: pq.FileMetaData | None = None
     columns: ColumnNames | None = None
     deleted: Positions | None = None
+    is_checked_later: bool = False
 
     @property
     def is_in_store(self) -> bool:
@@ -73,20 +83,88 @@ class UnableToReadPiece(Exception):
     """
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """A batch of a file, how many rows it has, and the file's own names of the columns, by these in lower case."""
+
+    batch: pa.RecordBatch
+    count: int
+    own: Mapping[str, str]
+    folders: Mapping[str, str | None]
+
+    @property
+    def layout(self) -> object:
+        """What is alike in batches that can be put together."""
+        return self.batch.schema, self.own, self.folders
+
+
 def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
     """The rows with these columns, by their names in lower case; one that the file has not is null throughout.
 
     UnableToTell where a column is stored otherwise than in the newest file; UnableToReadPiece where the file cannot be
     read, or is not what was listed.
     """
+    return (_row_batch([rows], columns) for rows in _read(piece, columns, ()))
+
+
+def batches_of(
+    pieces: Sequence[Piece], columns: Mapping[str, Stored], conditions: Collection[Node]
+) -> Iterator[RowBatch]:
+    """The same of several pieces in their order; those of small files together, as a batch costs more than its rows.
+
+    Row groups are left out of which footers tell that no row meets any of the conditions, if there are any.
+    """
+    together: list[_Rows] = []
+    count = size = 0
+    for rows in chain.from_iterable(_read(piece, columns, conditions) for piece in _opened_ahead(pieces)):
+        count, size = count + rows.count, size + rows.batch.nbytes
+        if together and (count > ROWS or size > MOST_BYTES or rows.layout != together[0].layout):
+            yield _row_batch(together, columns)
+            together, count, size = [], rows.count, rows.batch.nbytes
+        together.append(rows)
+    if together:
+        yield _row_batch(together, columns)
+
+
+def _row_batch(parts: Sequence[_Rows], columns: Mapping[str, Stored]) -> RowBatch:
+    count, first = sum(part.count for part in parts), parts[0]
+    batch = first.batch
+    if len(parts) > 1 and first.own:
+        table = pa.Table.from_batches([part.batch for part in parts]).unify_dictionaries()
+        (batch,) = table.combine_chunks().to_batches()
+    return RowBatch(rows=count, columns=_columns_of(batch, count, first.own, columns, first.folders))
+
+
+def _opened_ahead(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces; files of a store that follow are opened meanwhile, as each takes its time to answer."""
+    if not any(piece.is_in_store for piece in pieces):
+        yield from pieces
+        return
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for start in range(0, len(pieces), AT_ONCE):
+            window = pieces[start : start + AT_ONCE]
+            for piece, opening in [(piece, pool.submit(_open_stored, piece)) for piece in window]:
+                with suppress(pa.ArrowException, OSError, ValueError):  # who reads it is told
+                    opening.result()
+                yield piece
+
+
+def _read(piece: Piece, columns: Mapping[str, Stored], conditions: Collection[Node]) -> Iterator[_Rows]:
     if not piece.is_in_store:
         _check(piece)
     try:
-        with open_piece(piece) as opened:
-            metadata = piece.footer or sound_footer(pq.read_metadata(opened), opened.size())
+        with open_piece(piece) as (opened, metadata):
             own = _own_names(metadata, columns, piece)
-            numbers = _groups(piece, metadata)
             places = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
+            numbers = _groups(piece, metadata)
+            if conditions:
+                exactly = outcomes_in_folders(piece, columns)
+                own_places = {name: places[own_name] for name, own_name in own.items()}
+                numbers = [
+                    number
+                    for number in numbers
+                    if may_count(conditions, _bounds_in(metadata.row_group(number), own_places), exactly)
+                ]
             groups = [metadata.row_group(number) for number in numbers]
             chunks = {name: [group.column(places[name]) for group in groups] for name in own.values()}
             texts = [name for key, name in own.items() if columns[key].spark == "string"]
@@ -98,7 +176,8 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
                 if columns[key].spark in ("string", "binary") and name not in packed
                 if any(chunk.has_dictionary_page for chunk in chunks[name])
             ]
-            longest = _longest(opened, metadata, numbers, loose)
+            peek = _bytes_to_peek([chunk for name in loose for chunk in chunks[name]]) if piece.is_in_store else PEEK
+            longest = _longest(opened, metadata, numbers, loose, peek)
             every = [chunk for column_chunks in chunks.values() for chunk in column_chunks]
             all_rows = max(sum(group.num_rows for group in groups), 1)
             row_bytes = sum(chunk.total_uncompressed_size for chunk in every) / all_rows + longest
@@ -110,13 +189,36 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
             buffers = {"pre_buffer": True} if piece.is_in_store else {"pre_buffer": False, "buffer_size": buffered}
             options = {"read_dictionary": packed, "coerce_int96_timestamp_unit": "us", **buffers}
             with pq.ParquetFile(opened, metadata=metadata, **options) as parquet:
-                for share in at_once:
+                for share in filter(None, at_once):
                     every_row = parquet.iter_batches(rows, share, list(own.values()), use_threads=False)
                     for batch, count in _living(every_row, piece, metadata, share):
-                        yield RowBatch(rows=count, columns=_columns_of(batch, count, own, columns, piece.folders))
+                        yield _Rows(batch=batch, count=count, own=own, folders=piece.folders)
+            _check(piece)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnableToReadPiece("a file cannot be read") from error
-    _check(piece)
+
+
+def _bounds_in(group: pq.RowGroupMetaData, places: Mapping[str, int]) -> BoundsOf:
+    """What a footer tells of the columns of a row group that lie at these places."""
+    return lambda name: bounds_of_chunk(group.column(places[name]), group.num_rows) if name in places else None
+
+
+def outcomes_in_folders(piece: Piece, columns: Mapping[str, Stored]) -> Exactly:
+    """What a condition comes to that names none but columns which are the same in all rows of a piece."""
+    nothing = pa.RecordBatch.from_arrays([], [])
+    row = RowBatch(rows=1, columns=_columns_of(nothing, 1, {}, columns, piece.folders))
+
+    def exactly(node: Node) -> Outcomes | None:
+        names = set(names_in(node))
+        if not names or not names <= piece.folders.keys():
+            return None
+        try:
+            met = row.met(node)
+        except (UnableToTell, pa.ArrowException):
+            return ANY
+        return NULL if met.null is not None and met.null[0] else frozenset({bool(met.yes[0])})
+
+    return exactly
 
 
 def _packed(chunks: Mapping[str, Sequence[Any]], texts: Sequence[str]) -> list[str]:
@@ -147,8 +249,10 @@ def table_batches(piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """
     assert piece.columns is not None
     options = {"coerce_int96_timestamp_unit": "us", "pre_buffer": piece.is_in_store}
-    with open_piece(piece) as opened, pq.ParquetFile(opened, **options) as parquet:
-        metadata = sound_footer(parquet.metadata, piece.size)
+    with (
+        open_piece(piece) as (opened, metadata),
+        pq.ParquetFile(opened, metadata=metadata, **options) as parquet,
+    ):
         if not _OLD_TIMES.isdisjoint(metadata.metadata or {}):
             raise UnableToTell("a file has times of an old calendar")
         fields = {field.name: field for field in parquet.schema_arrow}
@@ -230,36 +334,39 @@ def _constant(value: str | None, type_: pa.DataType, rows: int) -> pa.Array:
     return pa.nulls(rows, type_) if value is None else pa.repeat(texts_of([value])[0], rows).cast(type_)
 
 
-def open_piece(piece: Piece) -> pa.NativeFile:
-    """The file of a piece; raises what pyarrow does."""
-    if not piece.is_in_store:
-        return pa.OSFile(piece.path)
-    filesystem, path = _file_system(piece.path)
-    return filesystem.open_input_file(path)
+@contextmanager
+def open_piece(piece: Piece) -> Iterator[tuple[pa.NativeFile, pq.FileMetaData]]:
+    """The file of a piece and its footer, for as long as the context lasts; raises what pyarrow does."""
+    if piece.is_in_store:
+        file = _open_stored(piece)
+        yield file.reader, file.footer
+        return
+    with pa.OSFile(piece.path) as opened:
+        yield opened, piece.footer or sound_footer(pq.read_metadata(opened), opened.size())
 
 
-def _file_system(url: str) -> tuple[Any, str]:
-    from execution_engine.engines.files.stores import open_file_system  # tasks far from here, which lack it, open none
+def _open_stored(piece: Piece) -> "OpenFile":
+    # tasks far from here, which lack these, open none
+    from execution_engine.engines.files.open_files import ListedFile, open_parquet
+    from execution_engine.engines.files.stores import open_file_system
 
-    return open_file_system(url)
+    listed = ListedFile(place=piece.path, size=piece.size, mtime_ns=piece.mtime_ns)
+    return open_parquet(*open_file_system(piece.path), listed)
 
 
 def _check(piece: Piece) -> None:
-    if piece.columns is not None:
+    if piece.columns is not None or piece.is_checked_later:
         return
     try:
         if piece.is_in_store:
-            filesystem, path = _file_system(piece.path)
-            info = filesystem.get_file_info(path)
-            # a listing may tell fractions of a second where the object itself does not
-            is_same = (info.size, (info.mtime_ns or 0) // 10**9) == (piece.size, piece.mtime_ns // 10**9)
+            is_same = _open_stored(piece).is_unchanged()
         else:
             status = os.stat(piece.path)
             is_same = (status.st_size, status.st_mtime_ns) == (piece.size, piece.mtime_ns)
     except OSError as error:
         raise UnableToReadPiece("a file cannot be read") from error
     if not is_same:
-        raise UnableToReadPiece("a file was replaced while it was read")
+        raise UnableToReadPiece(REPLACED)
 
 
 def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored], piece: Piece) -> dict[str, str]:
@@ -309,7 +416,17 @@ def _widens(own: pa.DataType, wide: pa.DataType, *, is_int96: bool) -> bool:
     return any(is_own(own) and is_wide(wide) for is_own, is_wide in pairs)
 
 
-def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> int:
+def _bytes_to_peek(chunks: Sequence[Any]) -> int:
+    """With how many bytes one request fetches any of the dictionaries, and a page that follows it."""
+    dictionaries = (
+        chunk.data_page_offset - chunk.dictionary_page_offset for chunk in chunks if chunk.has_dictionary_page
+    )
+    return PAGE + min(PAGE, max(dictionaries, default=0))
+
+
+def _longest(
+    opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str], peek: int
+) -> int:
     """The bytes that a row may have, unpacked, of the dictionaries of these columns: a bit may stand for a long text.
 
     The first row is read with all of the dictionary.
@@ -317,7 +434,7 @@ def _longest(opened: pa.NativeFile, metadata: pq.FileMetaData, groups: Sequence[
     if not names:
         return 0
     bytes_ = dict.fromkeys(names, 0)
-    parquet = pq.ParquetFile(opened, metadata=metadata, read_dictionary=names, pre_buffer=False, buffer_size=PEEK)
+    parquet = pq.ParquetFile(opened, metadata=metadata, read_dictionary=names, pre_buffer=False, buffer_size=peek)
     for group in groups:
         for batch in islice(parquet.iter_batches(1, [group], list(names), use_threads=False), 1):
             for name, column in zip(batch.schema.names, batch.columns, strict=True):

@@ -25,12 +25,11 @@ from .hashing import key_hashes
 from .language import ColumnNode, Node, UnableToTell, compiled, names_in
 from .local_scan import stored_columns
 from .partials import keyless
-from .pruning import Bounds, outcomes
+from .pruning import Bounds, bounds_of_chunk, outcomes
 from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, Stored, UnableToReadPiece, batches, open_piece
 
 MOST_KEYED_ROWS = 50_000_000  # whose keys are held at once, in 400 MB
 MARKS = 1 << 22
-_WHOLE_NUMBERS = {"INT32", "INT64"}
 
 
 def write_without_spark(table: Table, part: Part, request: RowsRequest) -> WrittenRows | None:
@@ -141,9 +140,8 @@ class _Marking:
 
     def _pieces(self) -> Iterator[Piece]:
         for file in self.listing.files:
-            footer = self.listing.footer if file is self.listing.newest else None
             try:
-                footer = footer or read_footer(self.listing.root.filesystem, file)
+                footer = read_footer(self.listing.root, file)
             except (pa.ArrowException, OSError) as error:
                 raise unreadable(self.listing.root, file, error) from error
             folders = {name.lower(): value for name, value in self.listing.folder_values(file).items()}
@@ -259,8 +257,8 @@ class _Marking:
 def _batches_of_group(piece: Piece, group: int, size: int) -> Iterator[pa.RecordBatch]:
     try:
         with (
-            open_piece(piece) as opened,
-            pq.ParquetFile(opened, metadata=piece.footer, pre_buffer=piece.is_in_store) as parquet,
+            open_piece(piece) as (opened, footer),
+            pq.ParquetFile(opened, metadata=footer, pre_buffer=piece.is_in_store) as parquet,
         ):
             yield from parquet.iter_batches(size, [group], use_threads=False)
     except OSError as error:
@@ -285,19 +283,10 @@ def _flag_repeated(hashes: Hashes, ordered: Hashes) -> Flags:
 
 def _bounds(group: pq.RowGroupMetaData) -> dict[str, Bounds]:
     """What the footer of a row group tells of its plain columns."""
-    bounds = {}
-    for at in range(group.num_columns):
-        column = group.column(at)
-        statistics = column.statistics
-        if "." in column.path_in_schema or statistics is None or not statistics.has_null_count:
-            continue
-        is_whole = column.physical_type in _WHOLE_NUMBERS and statistics.has_min_max
-        low, high = (statistics.min, statistics.max) if is_whole else (None, None)
-        is_plain = type(low) is int and type(high) is int  # no date, time or decimal
-        bounds[column.path_in_schema.lower()] = Bounds(
-            rows=group.num_rows,
-            nulls=statistics.null_count,
-            low=low if is_plain else None,
-            high=high if is_plain else None,
-        )
-    return bounds
+    columns = (group.column(at) for at in range(group.num_columns))
+    bounds = {
+        column.path_in_schema.lower(): bounds_of_chunk(column, group.num_rows)
+        for column in columns
+        if "." not in column.path_in_schema
+    }
+    return {name: column_bounds for name, column_bounds in bounds.items() if column_bounds is not None}

@@ -14,9 +14,9 @@ from . import grouped, key_tasks, language, partials, reading
 from .evaluation import RowBatch
 from .grouped import Binned, Gathering, Grouped, GroupsOfTask, counts_in
 from .key_tasks import KeyRows, Take
-from .language import UnableToTell
+from .language import Node, UnableToTell
 from .partials import Counted, Gathered, Keys, Part, Partials, Value, of_batches
-from .reading import Piece, Stored, UnableToReadPiece, batches
+from .reading import Piece, Stored, UnableToReadPiece, batches_of
 from .values import Numbers
 
 
@@ -34,6 +34,13 @@ class Program:
     binned: tuple[Binned, ...] = ()
     take: Take | None = None
     rows: KeyRows | None = None
+
+    @property
+    def conditions(self) -> tuple[Node, ...]:
+        """A row that meets none of these counts nowhere; none where every row counts."""
+        gathered = (*self.statistics, *self.counted, *self.binned, *((self.rows,) if self.rows else ()))
+        wheres = [item.where for item in gathered]
+        return () if self.grouped or None in wheres else tuple(where for where in dict.fromkeys(wheres) if where)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,14 +127,13 @@ def glean(program: Program, pieces: Sequence[Piece]) -> TaskResult:
     groups = list(map(Gathering, program.grouped))
     bins: list[Numbers] = [np.zeros(histogram.bins + 1, dtype=np.int64) for histogram in program.binned]
     try:
-        for piece in pieces:
-            for batch in batches(piece, program.columns):
-                partials_.add(batch)
-                for group in groups:
-                    group.add(batch)
-                bins = [
-                    before + counts_in(histogram, batch) for before, histogram in zip(bins, program.binned, strict=True)
-                ]
+        for batch in batches_of(pieces, program.columns, program.conditions):
+            partials_.add(batch)
+            for group in groups:
+                group.add(batch)
+            bins = [
+                before + counts_in(histogram, batch) for before, histogram in zip(bins, program.binned, strict=True)
+            ]
     except (UnableToReadPiece, UnableToTell) as error:
         return TaskResult(failed=str(error))
     return task_result(partials_, groups=[group.result() for group in groups], bins=bins)
@@ -135,8 +141,7 @@ def glean(program: Program, pieces: Sequence[Piece]) -> TaskResult:
 
 def _batches(program: Program, pieces: Sequence[Piece]) -> Iterator[RowBatch]:
     try:
-        for piece in pieces:
-            yield from batches(piece, program.columns)
+        yield from batches_of(pieces, program.columns, program.conditions)
     except UnableToTell as error:  # of how a file holds a column, rather than of what its rows hold
         raise UnableToReadPiece(str(error)) from error
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
+from assay.catalog.profile import PARQUET
 from execution_engine.engines.files.footers import NANOSECONDS
 from execution_engine.engines.files.listing import UnableToListFiles
 from execution_engine.engines.gathering import Keyed, Plan, StatisticRequest, measured_of, plan
@@ -59,7 +60,7 @@ def scan_shared(
     try:
         for at, unit in enumerate(units if len(units) > 1 else ()):
             with suppress(UnableToListFiles):
-                if unit.table.storage == "parquet":
+                if unit.table.storage in PARQUET:
                     opened.append(Opened(at=at, unit=unit, source=open_source(session(), unit.table, unit.part)))
     except (UnableToFindJava, *SPARK_ERRORS):
         return {}
@@ -91,14 +92,15 @@ def batches(opened: Sequence[Opened]) -> Iterator[list[Opened]]:
     alike: dict[object, list[Opened]] = defaultdict(list)
     for member in opened:
         source, specs = member.source, tuple(item.spec for item in member.unit.requests)
-        if source.files is None or not source.small or source.rows is None or source.rows > BATCHED_ROWS:
+        if source.listing is None or not source.small or source.rows is None or source.rows > BATCHED_ROWS:
             continue
-        if any(type_ == NANOSECONDS for _, type_ in source.files.stored):
+        if source.files and any(type_ == NANOSECONDS for _, type_ in source.files.stored):
             continue
         if any(check_spec(spec, source.kinds, source.name, engine="spark") for spec in specs):
             continue
         if all(METRICS[spec.name].kind in SHARED and METRICS[spec.name].merges(spec) and not spec.by for spec in specs):
-            alike[source.files.kind, specs].append(member)
+            kind = source.files.kind if source.files else tuple(source.columns.items())
+            alike[kind, specs].append(member)
     for group in alike.values():
         batch: list[Opened] = []
         rows = 0
@@ -112,7 +114,7 @@ def batches(opened: Sequence[Opened]) -> Iterator[list[Opened]]:
 
 
 def measure_together(session: SparkSession, batch: Sequence[Opened], *, native: bool = True) -> dict[int, Taken]:
-    """What was taken of each unit, by its number: by the kernels, or all by Spark; Spark's error if the job fails."""
+    """What was taken of units, by their numbers: by the kernels, or all by Spark; Spark's error if the job fails."""
     planned = plan(batch[0].unit.requests, batch[0].source.write)
     every: list[StatisticRequest | Keyed] = [*planned.statistic_requests, *planned.keyed]
     if native:
@@ -120,7 +122,8 @@ def measure_together(session: SparkSession, batch: Sequence[Opened], *, native: 
         results = taken_together(session, sources, planned.statistic_requests, planned.keyed)
     else:
         results = {member.at: Native(left=dict.fromkeys(every, OFF)) for member in batch}
-    if whole := [member for member in batch if not results[member.at].left]:
+    whole = [member for member in batch if not results[member.at].left]
+    if whole or batch[0].source.files is None:  # files of a log or a store are not Spark's to read together
         return {
             member.at: Taken(
                 measured=_measured(batch, member, planned, results[member.at].statistics, results[member.at].counted),

@@ -25,7 +25,7 @@ from execution_engine.engines.files import snapshot, sound_footers
 from execution_engine.engines.files.footers import footer_values
 from execution_engine.engines.files.stores import is_store
 from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
-from execution_engine.engines.native.local_scan import pieces_of, stored_columns
+from execution_engine.engines.native.local_scan import pieces_of, pieces_that_count, stored_columns
 from execution_engine.engines.native.measure import (
     BESIDE,
     FAILED,
@@ -44,7 +44,7 @@ from execution_engine.engines.native.measure import (
     tasks,
     with_groups,
 )
-from execution_engine.engines.native.reading import Piece, Stored
+from execution_engine.engines.native.reading import REPLACED, Piece, Stored
 from execution_engine.engines.native.task import Load, Program, TaskResult, from_bytes, load_results, loads_to_bytes
 from execution_engine.engines.protocol import Measured, MeasurementRequest
 from execution_engine.metrics.keys import bits
@@ -146,9 +146,14 @@ def taken_together(
     loads: list[list[tuple[int, Sequence[Piece]]]] = [[] for _ in range(count)]
     held = 0
     for number, source in sources.items():
-        loads[min(held * count // max(rows, 1), count - 1)].append((number, [piece for piece, _ in pieces_in(source)]))
+        assert source.listing is not None
+        pieces = pieces_that_count(source.listing, draft.program, [piece for piece, _ in pieces_in(source)])
+        loads[min(held * count // max(rows, 1), count - 1)].append((number, pieces))
         held += source.rows or 0
     results = run(session, draft.program, [load for load in loads if load], rows=rows)
+    for number, source in sources.items():
+        if source.listing is not None and not source.listing.is_unchanged():
+            results[number] = [TaskResult(failed=REPLACED)]
     return {number: native_of(draft, (), results.get(number, ())) for number in sources}
 
 
@@ -186,8 +191,12 @@ def _cut(source: SparkSource) -> list[list[Piece]]:
 
 def glean_in_tasks(source: SparkSource, program: Program, cut: Sequence[Sequence[Piece]]) -> list[TaskResult]:
     """What the tasks found; nothing if one failed for a reason that is not one of all jobs."""
+    assert source.listing is not None
+    pieces_of_tasks = [pieces_that_count(source.listing, program, pieces) for pieces in cut]
+    loads = [[(0, pieces)] for pieces in pieces_of_tasks if pieces] or [[(0, [])]]
     try:
-        return run(source.session, program, [[(0, pieces)] for pieces in cut], rows=source.rows)[0]
+        results = run(source.session, program, loads, rows=source.rows)[0]
+        return results if source.listing.is_unchanged() else [TaskResult(failed=REPLACED)]
     except SPARK_ERRORS as error:
         if failure_of(error, source.name).reason in OF_ALL:
             raise

@@ -82,8 +82,8 @@ def failure_of(location: str) -> tuple[Reason, str]:
         (400, "ExpiredToken", "says that the session has expired: renew the token"),
         (301, "PermanentRedirect", "bucket lake lies in another region than us-east-1, in eu-central-1: write region:"),
         (404, "NoSuchBucket", "has no bucket lake: correct the location, or the endpoint"),
-        (503, "SlowDown", "does not serve now (HTTP status 503): see that it runs"),
-        (500, "InternalError", "does not serve now (HTTP status 500): see that it runs"),
+        (503, "SlowDown", "does not serve now (slow down): see that it runs"),
+        (500, "InternalError", "does not serve now (internal failure): see that it runs"),
     ],
 )
 def test_each_answer_of_a_store_is_a_sentence_that_says_how_to_mend_it(
