@@ -239,6 +239,7 @@ def cursor(data_test: DataTest) -> Slot:
 # By people who want to know now: many tests of one dataset, over one window or the past.
 
 MOST_RUNS = 2000  # of one request, whose answer lists them
+TIMELY = "it says when rows are there, and a snapshot of the past does not say that"
 
 
 class UnableToRequest(ValueError):
@@ -282,6 +283,8 @@ def request_all(
     partitions. ``as_of`` is what ``read_as_of`` gives: such runs enter no standing. Raises UnableToRequest.
     """
     tests = _tests_of(dataset, names)
+    timely = [test for test in tests if as_of and test.category == Category.FRESHNESS]
+    tests = [test for test in tests if test not in timely]
     parts = partitions_to_run(dataset, window, now)
     over: dict[DataTest, Sequence[Window]] = dict.fromkeys(tests, parts)
     for test in tests:
@@ -313,7 +316,8 @@ def request_all(
     runs.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
     running = {run.data_test_id for run in runs}
     left_out = {test.name: _why_not(test, own) for test, own in over.items() if test.pk not in running}
-    test_names = {test.name for test in over}
+    left_out |= dict.fromkeys((test.name for test in timely), TIMELY)
+    test_names = {test.name for test in over} | left_out.keys()
     unknown = {name: f"{dataset.full_name} has no live test of this name" for name in names if name not in test_names}
     return RequestedRuns(runs=tuple(runs), left_out=left_out | unknown)
 

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,14 +14,19 @@ from pyiceberg.catalog.sql import SqlCatalog
 from alerting import tasks as alerting
 from alerting.models import Standing
 from assay import clock
+from assay.access import Role
 from assay.config import config
-from assay.models import Dataset
+from assay.models import Category, Dataset, Revision
 from execution_engine import services, storage, tasks
 from execution_engine.engines.protocol import SparkOptions
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Run
 from execution_engine.services import UnableToRequest, read_as_of
+from incident_manager import tasks as incidents
+from incident_manager.models import Incident
+from incident_manager.services import backtest
 from tests import factories
+from tests.integration.web.people import browser, client
 
 pytestmark = pytest.mark.django_db
 MONDAY = factories.day("2026-03-09")
@@ -66,11 +72,15 @@ def trips(lake: str, commit: Callable[[pa.Table], None], tmp_path: Path) -> Data
     return dataset
 
 
+def work() -> None:
+    while tasks.plan() + tasks.scan() + tasks.evaluate() + alerting.judge():
+        pass
+
+
 def run(dataset: Dataset, occasion: str, as_of: str = "") -> Run:
     snapshots = read_as_of(as_of, dataset) if as_of else None
     (asked,) = services.request_all(dataset, MONDAY, occasion=occasion, now=clock.now(), as_of=snapshots).runs
-    while tasks.plan() + tasks.scan() + tasks.evaluate() + alerting.judge():
-        pass
+    work()
     asked.refresh_from_db()
     return asked
 
@@ -91,6 +101,68 @@ def test_a_run_says_what_it_has_read_and_another_may_read_the_same(
     assert run(trips, "4", as_of=str(held.pk)).value == 3
     assert [standing.value for standing in Standing.objects.all()] == [3]  # what was read of then judges nothing
     assert run(trips, "5").value == 3
+
+
+def test_freshness_is_not_asked_of_a_snapshot(trips: Dataset) -> None:
+    test = {"name": "in time", "category": Category.FRESHNESS, "assertion": "freshness(complete=0.99) < 4h"}
+    factories.DataTestFactory.create(dataset=trips, **test)
+    answer = services.request_all(trips, MONDAY, occasion="1", now=clock.now(), as_of={"*": "2026-03-10"})
+    assert [run.data_test.name for run in answer.runs] == ["enough"]
+    assert answer.left_out == {"in time": "it says when rows are there, and a snapshot of the past does not say that"}
+
+
+def test_an_incident_is_run_again_on_the_snapshot_that_broke(
+    trips: Dataset, commit: Callable[[pa.Table], None]
+) -> None:
+    Revision.objects.update(sustain=timedelta(0))
+    broken = run(trips, "1")
+    incidents.handle()
+    incident = Incident.objects.get()
+    pages = browser("oscar", Role.OPERATOR)
+    page = pages.get(f"/incidents/{incident.pk}").content.decode()
+    assert "Run again on this snapshot" in page
+    assert broken.snapshots["raw.trips@sea"] in page
+    commit(MORE)
+    clock.simulate(factories.NOW + factories.HOUR)
+    answer = pages.post(f"/incidents/{incident.pk}/rerun", {"as_of": broken.pk}, follow=True)
+    assert "1 run is on the way" in answer.content.decode()
+    work()
+    again = Run.objects.latest("pk")
+    assert (again.value, again.snapshots, again.reason) == (2, broken.snapshots, "backtest")
+    assert "Run again by oscar: 0 of 1 hold" in pages.get(f"/incidents/{incident.pk}").content.decode()
+    assert (
+        "is none of raw.trips"
+        in pages.post(f"/incidents/{incident.pk}/rerun", {"as_of": 99}, follow=True).content.decode()
+    )
+
+
+def test_the_api_runs_a_test_on_a_snapshot_of_then(trips: Dataset, commit: Callable[[pa.Table], None]) -> None:
+    broken = run(trips, "1")
+    commit(MORE)
+    api, asked = client("oscar", Role.OPERATOR), {"data_test": broken.data_test_id, "window": "2026-03-09"}
+    wrong = api.post("/api/v1/runs", {**asked, "as_of": "soon"}, "json")
+    assert (wrong.status_code, "is no run and no instant" in str(wrong.json())) == (400, True)
+    answer = api.post("/api/v1/runs", {**asked, "as_of": str(broken.pk)}, "json")
+    assert answer.status_code == 201, answer.json()
+    work()
+    row = api.get(f"/api/v1/runs/{answer.json()['id']}").json()
+    assert (row["value"], row["snapshots"], row["outcome"]) == (2, broken.snapshots, "broken")
+
+
+def test_a_backtest_takes_each_window_as_it_was_when_it_was_due(
+    trips: Dataset, commit: Callable[[pa.Table], None]
+) -> None:
+    trips.freshness_sla = datetime.now(UTC) - MONDAY.end  # due between the two commits
+    trips.save()
+    commit(MORE)
+    test = trips.data_tests.get()
+    values = []
+    for as_of_due in (False, True):
+        asked: Any = {"start": MONDAY.start, "end": MONDAY.end, "now": datetime.now(UTC), "as_of_due": as_of_due}
+        backtest(test, measure=True, **asked)
+        work()
+        values += [row.runs[0].value for row in backtest(test, **asked).windows]
+    assert values == [3, 2]
 
 
 def test_a_run_as_of_an_instant_reads_what_was_committed_by_then(
