@@ -4,7 +4,6 @@ What is decided comes first, then what must stay is looked up, then one entry a 
 the stage *prune* goes through all of them, with pauses in which others may have the worker.
 """
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import chain, takewhile
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -39,6 +37,7 @@ from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.registry import METRICS
 from execution_engine.models import AcceptedPast, Ask, Measurement, PartState, Run, Scan, Suspect, Watch
 from execution_engine.outcome import Outcome
+from execution_engine.own_files import old_files, remove_file
 from execution_engine.parts.state_store import STATE, UnableToLoadState, keep_state, state_of
 from execution_engine.planning import schedules
 from execution_engine.planning.catalog_sources import Sources
@@ -212,27 +211,19 @@ class StateFiles:
 
     def batch(self, after: int, keeping: Keeping) -> BatchResult:
         """Remove what is orphaned in the folder behind the first ``after``."""
-        store, removed = config().states, 0
-        folder = store / f"{after:02x}"
-        paths = (path for path in (folder.iterdir() if folder.is_dir() else ()) if _is_untouched(path))
-        orphans = {str(path.relative_to(store)) for path in paths}
+        shard, removed = f"{after:02x}", 0
+        folder = f"{config().states}/{shard}"
+        orphans = {f"{shard}/{name}" for name in old_files(folder, UNTOUCHED)}
         for model in (AcceptedPast, Measurement, PartState):
             named = model._default_manager.filter(state_path__in=orphans)
             orphans -= set(named.values_list("state_path", flat=True))
-        for orphan in orphans:
-            if _is_untouched(store / orphan):  # one that was stored again just now has been touched, and stays
-                (store / orphan).unlink(missing_ok=True)
+        for name in old_files(folder, UNTOUCHED) if orphans else ():
+            if f"{shard}/{name}" in orphans:  # one that was stored again just now has been touched, and stays
+                remove_file(f"{folder}/{name}")
                 removed += 1
         if removed:
             tally(Tallied.PRUNED, self.name, removed)
-        return BatchResult(reached=after + 1, is_end=after + 1 >= FOLDERS or not store.exists(), removed=removed)
-
-
-def _is_untouched(path: Path) -> bool:
-    try:
-        return path.stat().st_mtime < time.time() - UNTOUCHED
-    except FileNotFoundError:
-        return False
+        return BatchResult(reached=after + 1, is_end=after + 1 >= FOLDERS, removed=removed)
 
 
 # Standings and runs: a window whose test has long held goes with all that is known of it.

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -39,13 +38,14 @@ from assay.queue.drain import backlogs, worst_rows
 from assay.queue.flow import STAGES
 from assay.scheduler.beat import scheduler
 from assay.scheduler.sweep import rules
-from assay.stores import Store, store_of
+from assay.stores import Store, is_store, store_of
 from execution_engine.engines.catalogs.locate import fault_of_catalog
 from execution_engine.engines.files.listing import UnableToListFiles, root_of
 from execution_engine.engines.files.stores import fault_of
 from execution_engine.engines.spark.session import UnableToFindJava, find_java
 from execution_engine.models import Scan, Suspect
 from execution_engine.outcome import Reason
+from execution_engine.own_files import write_fault
 from execution_engine.storage import table_of
 
 
@@ -223,7 +223,11 @@ def stores() -> Finding:
         faults = [fault for fault in pool.map(fault_of, named) if fault]
     if faults:
         return ill("stores", "; ".join(faults), "correct ASSAY_STORES (docs/stores.md), or the store")
-    return well("stores", ", ".join(store.prefix for store in named) or "none is named")
+    return well(
+        "stores",
+        ", ".join(f"{store.prefix} (read-only)" if store.read_only else store.prefix for store in named)
+        or "none is named",
+    )
 
 
 def catalogs() -> Finding:
@@ -238,17 +242,18 @@ def catalogs() -> Finding:
 
 def home() -> Finding:
     """Whether the home folder can be written."""
-    return _writable("home", config().home, "set ASSAY_HOME to a folder of yours")
+    return _writable("home", str(config().home), "set ASSAY_HOME to a folder of yours")
 
 
 def states() -> Finding:
-    """Whether the folder of states can be written; that all workers share it, no single machine can tell."""
+    """Whether states can be written; that all workers share their folder, no single machine can tell of a disk."""
     conf = config()
-    if conf.broker_url and conf.state_store is None:
-        own = f"{conf.states.resolve()} is this machine's own, and workers of others do not see it"
-        return ill("states", own, "set ASSAY_STATE_STORE to a folder that all workers share")
-    folder_finding = _writable("states", conf.states, "set ASSAY_STATE_STORE to a folder that can be written")
-    if not folder_finding.is_well or not conf.broker_url:
+    if conf.broker_url and not conf.state_store:
+        own = f"{Path(conf.states).resolve()} is this machine's own, and workers of others do not see it"
+        return ill("states", own, "set ASSAY_STATE_STORE to a folder that all workers share, or a place in a store")
+    mend = "set ASSAY_STATE_STORE to a folder, or a place in a store, that can be written"
+    folder_finding = _writable("states", conf.states, mend)
+    if not folder_finding.is_well or not conf.broker_url or is_store(conf.states):
         return folder_finding
     return well(
         "states", f"{folder_finding.found}; whether all workers share it cannot be seen from here: make sure of it"
@@ -257,7 +262,8 @@ def states() -> Finding:
 
 def disk() -> Finding:
     """Whether there is space left where states and the embedded database lie."""
-    places = [place for place in (config().home, config().states) if place.exists()]
+    folders = (config().home, *(() if is_store(config().states) else (Path(config().states),)))
+    places = [place for place in folders if place.exists()]
     usages = [(place, shutil.disk_usage(place)) for place in places]
     return disk_finding([(place, usage.free, usage.total) for place, usage in usages])
 
@@ -274,14 +280,20 @@ def disk_finding(places: list[tuple[Path, int, int]]) -> Finding:
     return well("disk", f"{min((free for _, free, _ in places), default=0) / 1e9:.1f} GB free")
 
 
-def _writable(check: str, folder: Path, mend: str) -> Finding:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        return ill(check, f"{folder} cannot be written: {error}", mend)
-    return well(check, str(folder.resolve()))
+def row_stores() -> Finding:
+    """Whether rows can be written to each store that is named for them."""
+    named = config().row_stores
+    with ThreadPoolExecutor(max(1, min(len(named), STORES_AT_ONCE))) as pool:
+        faults = [fault for fault in pool.map(write_fault, named.values()) if fault]
+    if faults:
+        return ill("rows", "; ".join(faults), "correct ASSAY_ROW_STORES (docs/failing-rows.md), or the store")
+    return well("rows", ", ".join(f"{name} can be written" for name in named) or "no store of rows is named")
+
+
+def _writable(check: str, folder: str, mend: str) -> Finding:
+    if fault := write_fault(folder):
+        return ill(check, fault, mend)
+    return well(check, f"{folder} can be written" if is_store(folder) else str(Path(folder).resolve()))
 
 
 def reach() -> Finding:
@@ -485,7 +497,7 @@ def idle() -> list[Finding]:
 Check = Callable[[], Finding]
 
 MACHINE_CHECKS: tuple[Check, ...] = (
-    *(java, stores, catalogs, broker, redis, home, states, disk, reach, routes, heartbeat),
+    *(java, stores, catalogs, broker, redis, home, states, row_stores, disk, reach, routes, heartbeat),
 )
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)

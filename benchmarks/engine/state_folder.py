@@ -17,8 +17,8 @@ from uuid import uuid4
 
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState
+from execution_engine.own_files import write_whole
 from execution_engine.parts.incremental import Prints, Rollup
-from execution_engine.parts.state_store import write_whole
 
 MOST_ROLLUPS = 2  # of one metric; each is as large as all its partitions' states
 _ENDING = ".states"

@@ -1,13 +1,13 @@
 """Large states as files named by their checksum; the database keeps path, length and checksum."""
 
 import os
-import tempfile
-from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
 from assay.config import config
+from assay.stores import is_store
+from execution_engine.own_files import read_file, write_file
 
 INLINE_BYTES = 64 * 1024  # states up to here stay in the database
 
@@ -16,36 +16,26 @@ class UnableToLoadState(Exception):
     """The file is gone, or is not what was written."""
 
 
-def store_state(folder: Path, state: bytes) -> tuple[str, str]:
+def store_state(folder: str, state: bytes) -> tuple[str, str]:
     """Write a state, whole or not at all; the same bytes are kept once. Its path below ``folder``, and its SHA-256."""
     checksum = sha256(state).hexdigest()
-    path = folder / checksum[:2] / checksum
-    if path.exists():
+    name = f"{checksum[:2]}/{checksum}"
+    if not is_store(folder) and (path := Path(folder, name)).exists():
         os.utime(path)  # it was orphaned, perhaps, and is not any more
     else:
-        write_whole(path, [state])
-    return f"{checksum[:2]}/{checksum}", checksum
+        write_file(f"{folder}/{name}", state)
+    return name, checksum
 
 
-def load_state(folder: Path, path: str, length: int, checksum: str) -> bytes:
+def load_state(folder: str, path: str, length: int, checksum: str) -> bytes:
     """The bytes of a stored state; raises UnableToLoadState."""
     try:
-        state = (folder / path).read_bytes()
+        state = read_file(f"{folder}/{path}")
     except OSError as error:
         raise UnableToLoadState(f"state {path} cannot be read: {error}") from error
     if len(state) != length or sha256(state).hexdigest() != checksum:
         raise UnableToLoadState(f"state {path} is not the {length} bytes that were written; remove it")
     return state
-
-
-def write_whole(path: Path, content: Iterable[bytes]) -> None:
-    """Write a file of these pieces, whole or not at all, also if others write it at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.writelines(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(file.name, path)
 
 
 # The state that a row has: in the row itself, or in the state store where it is large.

@@ -11,6 +11,7 @@ from assay.catalog.locations import LocationClaim, UnableToUseLocation, find, ov
 from assay.catalog.profile import DatasetProfile, RowsTarget
 from assay.config import config
 from assay.models import DataTest, Scope
+from assay.stores import read_only_fault
 from execution_engine.models import RowsExport, Run, RunReason
 from execution_engine.outcome import Outcome
 
@@ -37,9 +38,12 @@ def location_of(target: RowsTarget) -> str:
     claim = LocationClaim(storage="parquet", location=location, options={}, is_trusted=True)
     try:
         # the roots that the operator allows are of data
-        return find(claim, replace(rules_of(config()), roots=()), os.environ).location
+        place = find(claim, replace(rules_of(config()), roots=()), os.environ).location
     except UnableToUseLocation as error:
         raise UnableToKeepRows(f"the store {name!r} of ASSAY_ROW_STORES cannot be used: {error}") from None
+    if fault := read_only_fault(place, config().object_stores):
+        raise UnableToKeepRows(f"the store {name!r} of ASSAY_ROW_STORES takes no rows: {fault}")
+    return place
 
 
 def check_target(target: RowsTarget, dataset: DatasetProfile) -> None:

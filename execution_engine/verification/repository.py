@@ -17,8 +17,8 @@ from execution_engine.exact import Number, number_of, to_json
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import UnableToReadState, from_bytes
 from execution_engine.outcome import Reason
+from execution_engine.own_files import write_whole
 from execution_engine.parts.incremental import union
-from execution_engine.parts.state_store import write_whole
 
 Tags = tuple[tuple[str, str], ...]
 

@@ -6,25 +6,32 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from hashlib import file_digest
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from assay.config import config
+from assay.stores import is_store, read_only_fault
+from execution_engine.own_files import copy_file, read_file, size_and_checksum, write_file
 from execution_engine.storage import StoredWindow
 
 from .rules import CHECKSUM, Document, UnableToReadDocument, read_document, written
 
-# Files and folders that appear whole or not at all, and are still there after the machine has lost its power.
+# Files and folders that appear whole or not at all, and are still there after the machine has lost its power. A store
+# takes one object at a time, and has no folders: there the object that is written last makes the others count.
 
 STALE_AFTER = 3600.0  # seconds; what a process that died has left is removed by a later one
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(location: str, content: bytes) -> None:
     """The file with this content: a reader sees all of the old one or all of the new one."""
+    if is_store(location):
+        write_file(location, content)
+        return
+    path = Path(location)
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)
     temporary = _temporary(path)
@@ -119,9 +126,11 @@ def pointer_to(text: str, *, dataset: str, partition: str) -> Pointer:
     """The pointer that ``--to`` names, for one window of a dataset; raises UnableToPoint."""
     kind, _, rest = text.partition(":")
     if kind in ("manifest", "signal") and rest:
-        if "://" in rest:
-            raise UnableToPoint(f"{text}: only folders of this machine, or mounted on it, can be written atomically")
-        folder = Path(rest).absolute()
+        if "://" in rest and not is_store(rest):
+            raise UnableToPoint(f"{text}: write a folder of this machine, or a place in a store: s3://BUCKET/FOLDER")
+        if fault := read_only_fault(rest, config().object_stores):
+            raise UnableToPoint(fault)
+        folder = folder_named(rest)
         return Manifest(folder, partition) if kind == "manifest" else Signal(folder, dataset, partition)
     if kind == "sql" and rest.count(":") == 1:
         variable, _, table = rest.partition(":")
@@ -129,29 +138,35 @@ def pointer_to(text: str, *, dataset: str, partition: str) -> Pointer:
     raise UnableToPoint(f"{text!r} is no pointer: write {KINDS}")
 
 
+def folder_named(text: str) -> str:
+    """The folder, or the place in a store, that a command's word names."""
+    return text.rstrip("/") if is_store(text) else str(Path(text).absolute())
+
+
 class Manifest:
     """A JSON file ``_PUBLISHED_<partition>.json`` in a folder; engines do not read it as data."""
 
-    def __init__(self, folder: Path, partition: str) -> None:
-        self.path = folder / f"_PUBLISHED_{quote(partition, safe=' ')}.json"
+    def __init__(self, folder: str, partition: str) -> None:
+        self.file = f"{folder}/_PUBLISHED_{quote(partition, safe=' ')}.json"
 
     def says(self) -> str | None:
         """The checksum of the document in the file."""
         try:
-            return str(read_document(self.path.read_text())[CHECKSUM])
+            return str(read_document(read_file(self.file).decode())[CHECKSUM])
         except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError, UnableToReadDocument):
             return None
 
     def move(self, document: Document) -> None:
         """Replace the file."""
-        replace_file(self.path, written(document).encode())
+        replace_file(self.file, written(document).encode())
 
 
 class Signal:
     """A partition of a table of signals: ``dataset=…/partition=…/signal.parquet``, with one row."""
 
-    def __init__(self, folder: Path, dataset: str, partition: str) -> None:
-        self.path = folder / f"dataset={quote(dataset, safe=' ')}" / f"partition={quote(partition, safe=' ')}"
+    def __init__(self, folder: str, dataset: str, partition: str) -> None:
+        self.folder = f"{folder}/dataset={quote(dataset, safe=' ')}/partition={quote(partition, safe=' ')}"
+        self.file = f"{self.folder}/{SIGNAL_FILE}"
 
     def says(self) -> str | None:
         """The checksum in the row."""
@@ -159,7 +174,11 @@ class Signal:
         from pyarrow.parquet import ParquetFile
 
         try:
-            rows = ParquetFile(self.path / SIGNAL_FILE).read(["document"]).to_pylist()
+            content = read_file(self.file)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            rows = ParquetFile(BytesIO(content)).read(["document"]).to_pylist()
             return str(read_document(rows[0]["document"])[CHECKSUM])
         except (ArrowException, OSError, LookupError, UnableToReadDocument):
             return None
@@ -173,9 +192,10 @@ class Signal:
         file = BytesIO()
         write_table(pyarrow.table({name: [value] for name, value in row.items()}), file)
         content = file.getvalue()
-        create_folder(self.path, {SIGNAL_FILE: lambda path: path.write_bytes(content)})
+        if not is_store(self.folder):
+            create_folder(Path(self.folder), {SIGNAL_FILE: lambda path: path.write_bytes(content)})
         if self.says() != document[CHECKSUM]:
-            replace_file(self.path / SIGNAL_FILE, content)
+            replace_file(self.file, content)
 
 
 SIGNAL_COLUMNS = ("window", "location", "fingerprint", "decided_at", "published_by", "sha256")
@@ -242,34 +262,51 @@ class SqlRow:
 
 # Copies of what was audited, each in a folder of its own that nobody writes again: what a pointer may safely name.
 
+WHOLE = "_WHOLE.json"  # the last object of a version in a store: the files of the version, with their checksums
+
 
 class UnableToCopy(Exception):
     """The audited files cannot be copied; the message says why."""
 
 
-def version_folder(versions: Path, *, dataset: str, partition: str, fingerprint: str) -> Path:
+def version_folder(versions: str, *, dataset: str, partition: str, fingerprint: str) -> str:
     """Where the copy of a window with this fingerprint lies."""
-    return versions / quote(dataset, safe=" ") / quote(partition, safe=" ") / fingerprint
+    return f"{versions}/{quote(dataset, safe=' ')}/{quote(partition, safe=' ')}/{fingerprint}"
 
 
-def copy_version(stored: StoredWindow, folder: Path, *, again: Callable[[], StoredWindow]) -> None:
-    """Copy the files of a window into the folder, which appears whole; one that is there already stays as it is.
+def copy_version(stored: StoredWindow, folder: str, *, again: Callable[[], StoredWindow]) -> list[dict[str, Any]]:
+    """Copy the files of a window into the folder, which counts whole or not at all; one that is there stays as it is.
 
-    ``again`` looks at the window once more: files that were written while they were copied make no version. Raises
-    UnableToCopy.
+    ``again`` looks at the window once more: files that were written while they were copied make no version. Returns
+    the files of the copy, each with its size in bytes and SHA-256: they change no more. Raises UnableToCopy.
     """
-    if "://" in stored.location and not stored.location.startswith("file://"):
+    source = stored.location.rstrip("/") if is_store(stored.location) else stored.location.removeprefix("file://")
+    if "://" in source and not is_store(source):
         raise UnableToCopy(
-            f"{stored.location} is no folder of this machine: only such are copied; publish without --versions"
+            f"{source} is neither a folder of this machine nor in a store: only such are copied; publish without "
+            "--versions"
         )
-    source = Path(stored.location.removeprefix("file://")).absolute()
 
     def demand_unchanged() -> None:
         if again().fingerprint != stored.fingerprint:
             raise UnableToCopy("the data was written while it was copied")
 
-    files = {file.path: partial(_copy, source / file.path) for file in stored.files}
-    create_folder(folder, files, check=demand_unchanged)
+    names = [file.path for file in stored.files]
+    if not is_store(folder):
+        files = {name: partial(_copy, f"{source}/{name}") for name in names}
+        create_folder(Path(folder), files, check=demand_unchanged)
+        return _files_in(folder, names)
+    try:
+        copies: list[dict[str, Any]] = json.loads(read_file(f"{folder}/{WHOLE}"))
+        return copies
+    except FileNotFoundError:
+        pass
+    for name in names:
+        _copy(f"{source}/{name}", f"{folder}/{name}")
+    demand_unchanged()
+    copies = _files_in(folder, names)
+    write_file(f"{folder}/{WHOLE}", json.dumps(copies).encode())
+    return copies
 
 
 def files_of(stored: StoredWindow) -> list[dict[str, Any]]:
@@ -277,18 +314,16 @@ def files_of(stored: StoredWindow) -> list[dict[str, Any]]:
     return [{"path": file.path, "bytes": file.size, "modified_ns": file.modified_ns} for file in stored.files]
 
 
-def files_of_version(stored: StoredWindow, folder: Path) -> list[dict[str, Any]]:
-    """The files of a copy, each with its size and SHA-256: they change no more."""
+def _files_in(folder: str, names: Sequence[str]) -> list[dict[str, Any]]:
     files = []
-    for file in stored.files:
-        with (folder / file.path).open("rb") as content:
-            digest = file_digest(content, "sha256").hexdigest()
-        files.append({"path": file.path, "bytes": (folder / file.path).stat().st_size, "sha256": digest})
+    for name in names:
+        size, checksum = size_and_checksum(f"{folder}/{name}")
+        files.append({"path": name, "bytes": size, "sha256": checksum})
     return files
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: str, target: Path | str) -> None:
     try:
-        shutil.copyfile(source, target)
+        copy_file(source, str(target))
     except FileNotFoundError:
         raise UnableToCopy(f"{source} went away while it was copied: the data is being written") from None

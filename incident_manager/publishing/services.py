@@ -3,11 +3,11 @@
 Every step may be the last one before the process dies, and every step may be done twice.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2s
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -17,8 +17,11 @@ from django.db.models import QuerySet
 from alerting.models import Standing
 from alerting.state import State
 from assay.accounts import RequestOrigin, record
+from assay.catalog.locations import overlap, place_of
 from assay.catalog.selectors import home
+from assay.config import config
 from assay.models import Dataset, DataTest
+from assay.stores import read_only_fault
 from assay.time.windows import UnableToAlign, Window
 from execution_engine.models import Measurement, RunReason
 from execution_engine.runs.shown_results import HIDDEN, Veil
@@ -39,7 +42,7 @@ from incident_manager.quality.rules import (
 )
 from incident_manager.quality.selectors import window_facts
 
-from .pointers import Pointer, UnableToCopy, copy_version, files_of, files_of_version, pointer_to, version_folder
+from .pointers import Pointer, UnableToCopy, copy_version, files_of, folder_named, pointer_to, version_folder
 from .rules import CHECKSUM, AuditedTest, PublishingStep, next_step, refusals, sealed, to_judge
 
 # What is known of a window that is to be published: its hard tests, what each of them read, and what lies there.
@@ -169,7 +172,7 @@ class ToPublish:
     dataset: Dataset
     window: Window
     to: str
-    versions: Path | None = None
+    versions: str | None = None
 
     @property
     def partition(self) -> str:
@@ -256,16 +259,7 @@ def _intend(request: ToPublish, result: PartitionAudit, origin: RequestOrigin, n
     """Write down what is about to be done; what the document names is there already, and nobody knows of it yet."""
     files, location = files_of(result.stored), result.stored.location
     if request.versions is not None:
-        name = request.dataset.full_name
-        parts = {"dataset": name, "partition": request.partition, "fingerprint": result.stored.fingerprint}
-        folder = version_folder(request.versions.absolute(), **parts)
-        real, data = folder.resolve(), Path(location).resolve()
-        if real.is_relative_to(data) or data.is_relative_to(real):
-            raise UnableToPublish(
-                f"{folder} lies in the data's own folder {location}: name another folder for the versions"
-            )
-        copy_version(result.stored, folder, again=lambda: audit(request.dataset, request.window, now=now).stored)
-        files, location = files_of_version(result.stored, folder), str(folder)
+        files, location = _copy(request, result, request.versions, now)
     datacenter = home(request.dataset).datacenter
     document = sealed(
         {
@@ -301,6 +295,24 @@ def _intend(request: ToPublish, result: PartitionAudit, origin: RequestOrigin, n
             )
     except IntegrityError:
         raise UnableToPublish(f"somebody else publishes {request.partition} to {request.to} now: ask again") from None
+
+
+def _copy(request: ToPublish, result: PartitionAudit, versions: str, now: datetime) -> tuple[list[dict[str, Any]], str]:
+    """The files of a version of what was audited, and where it lies; raises UnableToPublish and UnableToCopy."""
+    stored, location = result.stored, result.stored.location
+    folder = version_folder(
+        folder_named(versions),
+        dataset=request.dataset.full_name,
+        partition=request.partition,
+        fingerprint=stored.fingerprint,
+    )
+    if overlap(*(place_of("parquet", place, {}, os.environ) for place in (folder, location))):
+        raise UnableToPublish(
+            f"{folder} lies in the data's own folder {location}: name another folder for the versions"
+        )
+    if fault := read_only_fault(folder, config().object_stores):
+        raise UnableToPublish(fault)
+    return copy_version(stored, folder, again=lambda: audit(request.dataset, request.window, now=now).stored), folder
 
 
 def _finish(row: Publication, origin: RequestOrigin, now: datetime) -> None:

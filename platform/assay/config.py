@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from assay.time.durations import next_time
 
 from .iceberg_catalogs import Catalog, catalogs_as_json, parse_catalogs
-from .stores import Store, parse_stores, stores_as_json
+from .stores import Store, is_store, parse_stores, stores_as_json
 
 LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
 
@@ -79,7 +79,10 @@ class Config(BaseSettings):
     broker_url: str = Field(default="", description="redis://…; empty: no broker, the stages are drained in-process")
     broker_visibility_timeout: int = Field(default=900, description="Seconds before Redis redelivers a message")
     lease_seconds: float = Field(default=60, ge=1, description="How long a worker that died keeps what it had claimed")
-    state_store: Path | None = Field(default=None, description="Folder of large states; empty: inside the home folder")
+    state_store: str = Field(
+        default="",
+        description="Folder of large states, or a place in a store, s3://…; empty: inside the home folder",
+    )
     state_key: SecretStr = Field(
         default=SecretStr(""), description="Signs states that travel between datacenters: the same in all; empty: none"
     )
@@ -275,7 +278,8 @@ class Config(BaseSettings):
         database = [self.database.removeprefix("sqlite:///")] if self.database.startswith("sqlite") else []
         files = [Path(name + end) for name in database for end in ("", "-wal", "-shm", "-journal")]
         folders = [self.home / name for name in ("assay.db", "secret_key", "states", "service", "logs")]
-        return (*files, *folders, self.states, *([self.secrets_dir] if self.secrets_dir else []))
+        states = [] if is_store(self.states) else [Path(self.states)]
+        return (*files, *folders, *states, *([self.secrets_dir] if self.secrets_dir else []))
 
     @property
     def database(self) -> str:
@@ -288,9 +292,17 @@ class Config(BaseSettings):
         return timedelta(seconds=self.jitter_seconds if self.broker_url else 0)
 
     @property
-    def states(self) -> Path:
-        """The folder of states above 64 kB."""
-        return self.state_store or self.home / "states"
+    def states(self) -> str:
+        """Where states above 64 kB are kept: a folder, or a place in a store."""
+        return self.state_store.removeprefix("file://").rstrip("/") or str(self.home / "states")
+
+    @field_validator("state_store")
+    @classmethod
+    def _refuse_other_schemes(cls, location: str) -> str:
+        """A scheme whose files are not written whole, such as hdfs, would leave halves of states behind."""
+        if "://" in location and not is_store(location) and not location.startswith("file://"):
+            raise ValueError(f"{location} is no folder and no place in a store: write a path, or s3://BUCKET/FOLDER")
+        return location
 
     def django_secret_key(self) -> str:
         """The secret key of the environment, else one made once and kept readable by its owner only."""

@@ -13,12 +13,13 @@ from .references import HOW, REFERENCE, parse_entries, read_secret
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "abfss": "abfss", "abfs": "abfss"}
 SECRETS = ("access_key", "secret_key", "session_token", "proxy")  # which the setting only refers to
+_OF_ALL = ("endpoint", "read_only")
 FIELDS_OF = {
     "s3": frozenset(
-        ("endpoint", "region", "access_key", "secret_key", "session_token", "path_style", "proxy", "anonymous")
+        (*_OF_ALL, "region", "access_key", "secret_key", "session_token", "path_style", "proxy", "anonymous")
     ),
-    "gs": frozenset(("endpoint", "anonymous")),
-    "abfss": frozenset(("endpoint", "secret_key")),
+    "gs": frozenset((*_OF_ALL, "anonymous")),
+    "abfss": frozenset((*_OF_ALL, "secret_key")),
 }
 
 
@@ -38,6 +39,7 @@ class Store:
     path_style: bool = True  # of an endpoint of its own; Amazon's has the bucket in the name of the host
     proxy: str = ""
     anonymous: bool = False
+    read_only: bool = False  # Assay writes nothing there, whatever its keys may do
 
     @property
     def scheme(self) -> str:
@@ -56,11 +58,26 @@ class Store:
         return text if is_plain else read_secret(text, f"{self.place} takes its {name}")
 
 
+def is_store(location: str) -> bool:
+    """Whether the location is one of an object store."""
+    return "://" in location and location.partition("://")[0] in SCHEMES
+
+
 def store_of(location: str, stores: Sequence[Store]) -> Store | None:
     """The store with the longest prefix that holds the location; None where none does."""
     place = _normal(location)
     holders = [store for store in stores if _holds(_normal(store.prefix), place)]
     return max(holders, key=lambda store: len(_normal(store.prefix)), default=None)
+
+
+def read_only_fault(location: str, stores: Sequence[Store]) -> str:
+    """Why nothing may be written at a location, where its store is read-only; else empty."""
+    if not is_store(location) or (store := store_of(location, stores)) is None or not store.read_only:
+        return ""
+    return (
+        f"{store.place} is read_only in ASSAY_STORES, so nothing is written to {location}: name a place in another "
+        "store, or give this one read_only: false"
+    )
 
 
 def _holds(prefix: str, place: str) -> bool:

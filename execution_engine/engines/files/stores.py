@@ -15,7 +15,7 @@ from pyarrow import ArrowException
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, SubTreeFileSystem
 
 from assay.references import UnableToReadSecret
-from assay.stores import SCHEMES, SECRETS, Store, store_of
+from assay.stores import SCHEMES, SECRETS, Store, is_store, read_only_fault, store_of
 from execution_engine.outcome import Failure, Reason
 
 CONNECT_SECONDS = 2.0
@@ -27,11 +27,6 @@ _PROBE = "_assay_probe/"  # a folder that nobody has: to list it costs one reque
 
 class UnableToOpenStore(ValueError):
     """No file system serves the location; the sentence says why."""
-
-
-def is_store(location: str) -> bool:
-    """Whether the location is one of an object store."""
-    return location.partition("://")[0] in SCHEMES if "://" in location else False
 
 
 def is_read_here(location: str) -> bool:
@@ -70,6 +65,15 @@ def open_file_system(location: str) -> tuple[FileSystem, str]:
         raise UnableToOpenStore(why if is_said else f"{location} cannot be opened: {why}") from None
 
 
+def open_to_write(location: str) -> tuple[FileSystem, str]:
+    """What ``open_file_system`` opens, where Assay may write; raises UnableToOpenStore for a read-only store."""
+    from assay.config import config
+
+    if fault := read_only_fault(location, config().object_stores):
+        raise UnableToOpenStore(fault)
+    return open_file_system(location)
+
+
 def _store_for(location: str) -> Store:
     """The operator's, or what the machine itself has keys of."""
     from assay.config import config  # with it pydantic, which files of this machine do not need
@@ -99,6 +103,7 @@ def _open(store: Store, secrets: tuple[str, ...]) -> FileSystem:
             connect_timeout=CONNECT_SECONDS,
             request_timeout=REQUEST_SECONDS,
             retry_strategy=AwsStandardS3RetryStrategy(max_attempts=TRIES),
+            allow_delayed_open=True,  # what is small is written by one request
         )
     from pyarrow.fs import GcsFileSystem
 
@@ -151,17 +156,18 @@ _SENTENCES = {
     "key": "{place} does not know the access key: correct what access_key refers to in ASSAY_STORES",
     "secret": "{place} refuses the secret key, which does not fit the access key: correct what secret_key refers to in "
     "ASSAY_STORES",
-    "denied": "{place} does not let {who} read {location}: let these keys list the bucket and read its objects, or "
-    "name others in ASSAY_STORES",
+    "denied": "{place} does not let {who} {verb} {location}: let these keys list the bucket and {verb} its "
+    "objects, or name others in ASSAY_STORES",
     "bucket": "{place} has no {bucket}: correct the location, or the endpoint in ASSAY_STORES",
     "key_missing": "{place} has nothing at {location}: correct the location",
 }
 
 
-def store_failure(location: str, error: Exception) -> Failure | None:
+def store_failure(location: str, error: Exception, verb: str = "read") -> Failure | None:
     """What an error of a file system says of the store that serves the location; None of one that is of no store.
 
     A code that the error lacks is asked for by one request more. The failure is transient where the store is away.
+    ``verb`` is what was tried: to read or to write.
     """
     if not is_store(location) or not isinstance(error, OSError):
         return None
@@ -172,7 +178,7 @@ def store_failure(location: str, error: Exception) -> Failure | None:
     if kind is None:
         return None
     reason = Reason.STORE_UNREACHABLE if kind == "away" else Reason.UNREADABLE
-    return Failure(reason=reason, detail=_sentence(kind, location, text))
+    return Failure(reason=reason, detail=_sentence(kind, location, text, verb))
 
 
 def fault_of(store: Store) -> str:
@@ -208,7 +214,7 @@ def _probe(location: str) -> Iterator[str]:
             yield "" if isinstance(error, FileNotFoundError) else str(error)
 
 
-def _sentence(kind: str, location: str, text: str) -> str:
+def _sentence(kind: str, location: str, text: str, verb: str = "read") -> str:
     store = _store_for(location)
     bucket = location.partition("://")[2].partition("/")[0]
     is_named = bool(store.prefix.partition("://")[2] or store.endpoint)
@@ -218,6 +224,7 @@ def _sentence(kind: str, location: str, text: str) -> str:
     return _SENTENCES[kind].format(
         place=store.place if is_named else f"{_OWNERS[store.scheme]} (no store of ASSAY_STORES holds {location})",
         location=location,
+        verb=verb,
         bucket=f"bucket {bucket}",
         region=store.region or (regions[1] if regions else REGION),
         where=f", in {actual}" if actual else "",

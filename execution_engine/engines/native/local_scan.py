@@ -15,6 +15,7 @@ from pyarrow import ArrowException
 from pyarrow.fs import FileInfo
 
 from assay.catalog.profile import PARQUET
+from assay.stores import is_store
 from execution_engine.engines.column_types import expressions
 from execution_engine.engines.files.footers import (
     MOST_FOOTERS,
@@ -30,7 +31,7 @@ from execution_engine.engines.files.footers import (
 )
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, read_footer
 from execution_engine.engines.files.snapshot import LiveFile
-from execution_engine.engines.files.stores import is_read_here, is_store
+from execution_engine.engines.files.stores import is_read_here
 from execution_engine.engines.gathering import (
     NOTHING,
     Keyed,

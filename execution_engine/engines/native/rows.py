@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assay.stores import is_store
 from execution_engine.engines.column_types import expressions
 from execution_engine.engines.files.footers import assertion_columns, read_columns, unreadable
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part, read_footer
-from execution_engine.engines.files.stores import is_read_here, is_store
+from execution_engine.engines.files.stores import is_read_here
 from execution_engine.engines.protocol import Part, RowsRequest, Table, WrittenRows, none_written
 from execution_engine.engines.row_files import Flags, RowsFile, bad_rows, broken_texts, refuse_columns
 from execution_engine.engines.row_rules import RowRule, row_rules

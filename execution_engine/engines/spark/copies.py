@@ -16,8 +16,8 @@ from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, LocalFileSystem, copy_files
 from pyspark.sql import SparkSession
 
+from assay.stores import is_store
 from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, unable_to_list
-from execution_engine.engines.files.stores import is_store
 from execution_engine.engines.protocol import Table
 
 from .failures import is_connect

@@ -21,9 +21,9 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 import execution_engine.engines.native
+from assay.stores import is_store
 from execution_engine.engines.files import snapshot, sound_footers
 from execution_engine.engines.files.footers import footer_values
-from execution_engine.engines.files.stores import is_store
 from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
 from execution_engine.engines.native.local_scan import pieces_of, pieces_that_count, stored_columns
 from execution_engine.engines.native.measure import (

@@ -1,7 +1,6 @@
 """``assay publish``: move a pointer to data that was audited, and to no other."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -34,7 +33,7 @@ class Command(Base):
         parser.add_argument("--window", help="the partition's key (default: the last one that has ended)")
         parser.add_argument("--to", required=True, metavar="POINTER", help=f"{KINDS}; see docs/publishing.md")
         parser.add_argument(
-            "--versions", type=Path, metavar="FOLDER", help="point to a copy in this folder, which nobody writes again"
+            "--versions", metavar="FOLDER", help="point to a copy in this folder, which nobody writes again"
         )
         parser.add_argument("--wait", type=length, metavar="LENGTH", help="while it is refused, try for so long")
         parser.add_argument("--poll", type=length, metavar="LENGTH", help="try so often (default: after 5 s, … 60 s)")

@@ -238,7 +238,7 @@ def test_elsewhere_a_partition_is_read_as_it_is(tmp_path: Path, case: str) -> No
 def test_a_large_state_lies_in_the_store_and_is_known_no_more_once_it_is_gone(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(config(), "state_store", tmp_path)
+    monkeypatch.setattr(config(), "state_store", str(tmp_path))
     states = PartStates(dataset=DatasetFactory.create(), datacenter="sea")
     small, large = b"s" * INLINE_BYTES, b"l" * (INLINE_BYTES + 1)
     prints = {MONDAY: "f", "2026-03-10": "g"}

@@ -172,13 +172,15 @@ def test_nothing_is_asked_of_a_run_that_holds(people: Dataset, store: Path) -> N
         ("rows", "must be absolute"),
         ("ftp://quality/rows", "no file system is called ftp"),
         ("s3://key:secret@quality/rows", "may hold no password"),
-        (str(config().states.absolute()), "is or holds what is Assay's own"),
+        (str(Path(config().states).absolute()), "is or holds what is Assay's own"),
+        ("s3://kept/rows", "the store s3://kept is read_only"),
     ],
 )
 def test_a_store_that_may_be_none_is_refused(
     people: Dataset, monkeypatch: pytest.MonkeyPatch, root: str, sentence: str
 ) -> None:
     monkeypatch.setenv("ASSAY_ROW_STORES", json.dumps({"quarantine": root}))
+    monkeypatch.setenv("ASSAY_STORES", json.dumps([{"prefix": "s3://kept", "read_only": True}]))
     config.cache_clear()
     with pytest.raises(UnableToWrite, match=f"the store 'quarantine' of ASSAY_ROW_STORES .*{sentence}"):
         keeping(people, table="quarantine")

@@ -319,7 +319,7 @@ def test_what_is_measured_already_is_not_taken_again(loop: Loop, trips: Dataset)
 def test_a_large_state_goes_into_the_store_and_comes_back(
     loop: Loop, trips: Dataset, monkeypatch: Patch, tmp_path: Path, length: int, is_inline: bool
 ) -> None:
-    monkeypatch.setattr(config(), "state_store", tmp_path)
+    monkeypatch.setattr(config(), "state_store", str(tmp_path))
     state = b"x" * length
 
     def answer(self: FakeEngine, table: object, part: object, wanted: Any) -> ScanReport:

@@ -15,7 +15,7 @@ def a_week(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Results are kept for seven days, states for two."""
     monkeypatch.setattr(config(), "run_retention", 7)
     monkeypatch.setattr(config(), "state_retention", 2)
-    monkeypatch.setattr(config(), "state_store", tmp_path)
+    monkeypatch.setattr(config(), "state_store", str(tmp_path))
     clock.simulate(NOW)
     Round.objects.create(name="prune", due_at=NOW)
 

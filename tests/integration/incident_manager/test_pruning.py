@@ -3,6 +3,7 @@
 import os
 import time
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +18,8 @@ from assay.queue.claims import claim, totals
 from assay.queue.flow import stage
 from assay.time.windows import Window
 from execution_engine.models import Ask, Measurement, PartState, Run, Scan, Watch
-from execution_engine.parts.state_store import store_state
+from execution_engine.parts.state_store import UnableToLoadState, load_state, store_state
+from incident_manager import retention
 from incident_manager.models import LookUp, SpoiltWindow
 from incident_manager.retention import HistoryReach, keeping, prune, reaches, read_kept
 from incident_manager.scores.metric_reporter import scores
@@ -34,6 +36,7 @@ from tests.factories import (
     StandingFactory,
     day,
 )
+from tests.integration.engines.stored import store
 from tests.integration.incident_manager.old_rows import OLD, YOUNG, judged, measured
 from tests.integration.rows import waiver
 
@@ -128,9 +131,26 @@ def test_files_of_the_state_store_go_when_no_row_names_them(custom: DataTest) ->
     named, orphan, fresh = (store_state(config().states, text)[0] for text in (b"named", b"orphan", b"fresh"))
     measured(custom.dataset, YOUNG, state_path=named)
     for stored in (named, orphan):
-        os.utime(config().states / stored, (time.time() - 2 * 86400,) * 2)
+        os.utime(Path(config().states, stored), (time.time() - 2 * 86400,) * 2)
     prune()
-    assert [(config().states / each).exists() for each in (named, orphan, fresh)] == [True, False, True]
+    assert [Path(config().states, each).exists() for each in (named, orphan, fresh)] == [True, False, True]
+
+
+def test_states_in_a_store_are_read_back_and_go_when_no_row_names_them(
+    custom: DataTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store():
+        monkeypatch.setattr(config(), "state_store", "s3://lake/states")
+        named, orphan = (store_state("s3://lake/states", text) for text in (b"named", b"orphan"))
+        measured(custom.dataset, YOUNG, state_path=named[0])
+        prune()
+        assert load_state("s3://lake/states", orphan[0], 6, orphan[1]) == b"orphan"  # it may be of an open transaction
+        monkeypatch.setattr(retention, "UNTOUCHED", -60.0)
+        clock.simulate(NOW + DAY)
+        prune()
+        assert load_state("s3://lake/states", named[0], 5, named[1]) == b"named"
+        with pytest.raises(UnableToLoadState, match="cannot be read"):
+            load_state("s3://lake/states", orphan[0], 6, orphan[1])
 
 
 def test_scores_of_a_range_that_is_kept_stay_as_they_were(custom: DataTest) -> None:

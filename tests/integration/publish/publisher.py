@@ -110,7 +110,7 @@ def _publish(home: Path, pointer: str, dies_at: int | None, answer: Any) -> Any:
     dataset = by_name(NAME)
     assert dataset is not None
     window = window_from_text(dataset, KEY)
-    asked = services.ToPublish(dataset=dataset, window=window, to=pointer, versions=home / "versions")
+    asked = services.ToPublish(dataset=dataset, window=window, to=pointer, versions=str(home / "versions"))
     origin = RequestOrigin(actor="zoe", via="test")
     try:
         found = services.publish(asked, origin=origin, now=clock.now)

@@ -3,8 +3,11 @@
 import json
 import os
 import shutil
+from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,13 +18,18 @@ from rest_framework.test import APIClient
 from sqlalchemy import create_engine, text
 
 from assay import clock
+from assay.catalog.selectors import home
 from assay.database.name_keys import name_key
 from assay.models import AuditEntry, Dataset
+from execution_engine import storage
+from execution_engine.engines.child.engine import ChildEngine
+from execution_engine.storage import stored_window
 from incident_manager.models import Publication
 from incident_manager.services import override
 from tests.factories import HOUR, DatasetFactory, DataTestFactory, day
 from tests.fixture_types import Capture, Patch
 from tests.integration.commands.answers import answered, ended
+from tests.integration.engines.stored import put, settings, store
 from tests.integration.story import due
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -75,6 +83,41 @@ def test_what_was_audited_is_published_and_recorded(
     assert [(each["partition"], each["pointer"], each["sha256"]) for each in listed] == [(KEY, to, document["sha256"])]
     client.force_login(admin_user)
     assert to in client.get(f"/datasets/{NAME}?tab=settings").content.decode()
+
+
+@pytest.mark.parametrize("where", ["a folder", "a store"])
+def test_a_store_takes_what_is_published_from_a_folder_and_from_a_store(
+    lake: Path, capsys: Capture, where: str
+) -> None:
+    # a process of Spark opens the stores that were named when it began
+    with store() as owner, closing(ChildEngine()) as engine, storage.using(engine):
+        if where == "a store":
+            put(owner, lake, "lake/fares")
+            Dataset.objects.get().replicas.update(location="s3://lake/fares")
+        pointers = ("manifest:s3://lake/out", "signal:s3://lake/out")
+        # what a process left that died while it copied
+        half = f"lake/versions/{quote(NAME, safe=' ')}/{KEY}/{stored_fingerprint()}/datestr={KEY}/part.parquet"
+        owner.create_dir(half.rpartition("/")[0])
+        with owner.open_output_stream(half) as stream:
+            stream.write(b"half")
+        for to in pointers:
+            code, told, said = publish(capsys, to, "--versions", "s3://lake/versions/")
+            assert (code, said) == (0, ""), told
+        document = json.loads(owner.open_input_file(f"lake/out/_PUBLISHED_{KEY}.json").read())
+        (signal,) = pq.read_table("lake/out/dataset=" + quote(NAME, safe=" "), filesystem=owner).to_pylist()
+        assert json.loads(signal["document"]) == told["document"]
+        assert signal["location"] == document["location"] == f"s3://{half}".rpartition("/datestr=")[0]
+        (file,) = document["files"]
+        copy = owner.open_input_file(f"{document['location'].removeprefix('s3://')}/{file['path']}").read()
+        assert (len(copy), sha256(copy).hexdigest()) == (file["bytes"], file["sha256"])
+        assert pq.read_table(pa.BufferReader(copy)).num_rows == 12
+    code, told, said = publish(capsys, pointers[0])  # the store is gone
+    assert (code, "in ASSAY_STORES" in said) == ((3, True) if where == "a folder" else (1, False))
+
+
+def stored_fingerprint() -> str:
+    dataset = Dataset.objects.get()
+    return stored_window(dataset, home(dataset), MONDAY).fingerprint
 
 
 def test_publishing_twice_is_publishing_once(lake: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -151,7 +194,9 @@ def test_a_hard_test_must_have_read_the_data(lake: Path, tmp_path: Path, capsys:
     ("to", "options", "says"),
     [
         ("out", (), "'out' is no pointer"),
-        ("manifest:s3://bucket/out", (), "only folders of this machine"),
+        ("manifest:hdfs://name/out", (), "or a place in a store: s3://BUCKET/FOLDER"),
+        ("manifest:s3://kept/out", (), "the store s3://kept is read_only in ASSAY_STORES"),
+        ("manifest:OUT", ("--versions", "s3://kept/out"), "the store s3://kept is read_only in ASSAY_STORES"),
         ("sql:NO_SUCH_VARIABLE:signals", (), "NO_SUCH_VARIABLE"),
         ("manifest:OUT", ("--versions", "LAKE/versions"), "lies in the data's own folder"),
         ("manifest:OUT", ("--poll", "1s"), "give --wait"),
@@ -164,7 +209,8 @@ def test_what_cannot_be_done_says_why(
     places = {"OUT": str(lake.parent / "out"), "LAKE": str(lake)}
     for name, place in places.items():
         to, options = to.replace(name, place), tuple(option.replace(name, place) for option in options)
-    code, told, said = publish(capsys, to, *options)
+    with settings(ASSAY_STORES=json.dumps([{"prefix": "s3://kept", "read_only": True}])):
+        code, told, said = publish(capsys, to, *options)
     assert (code, told) == (3, None)
     assert says in said
     assert not os.path.exists(lake.parent / "out")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import redis as redis_client
 from django.db import connection
+from pyarrow.fs import FileSelector
 from pytest_django import DjangoDbBlocker
 
 from alerting.models import Notice
@@ -190,6 +191,24 @@ def test_states_in_a_service_must_lie_where_all_workers_see_them(use: Any, tmp_p
     assert "cannot be seen from here" in doctor.states().found
 
 
+def test_a_store_that_takes_states_and_rows_is_written_to(use: Any) -> None:
+    with store() as owner:
+        (lake,) = config().object_stores
+        use(
+            broker_url="memory://",
+            state_store="s3://lake/states",
+            row_stores='{"bad": "s3://lake/rows"}',
+            stores=stores_as_json([lake, replace(lake, prefix="s3://lake/kept", read_only=True)]),
+        )
+        assert doctor.states() == well("states", "s3://lake/states can be written")
+        assert doctor.row_stores() == well("rows", "bad can be written")
+        assert doctor.stores() == well("stores", "s3://lake, s3://lake/kept (read-only)")
+        assert [file.base_name for file in owner.get_file_info(FileSelector("lake/states"))] == []
+        use(state_store="s3://lake/kept/states", row_stores='{"bad": "s3://sea/rows"}')
+        assert doctor.states().found.startswith(f"the store s3://lake/kept at {lake.endpoint} is read_only")
+        assert "sea" in doctor.row_stores().found
+
+
 def test_a_state_folder_that_cannot_be_written_is_found(use: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     use(state_store=str(tmp_path / "file" / "states"))
@@ -243,7 +262,7 @@ def test_a_heartbeat_that_may_not_be_called_is_found_without_its_path_which_is_a
 @pytest.mark.django_db
 def test_every_ill_finding_says_how_to_mend_it() -> None:
     findings = list(examine())
-    assert len(findings) == len({finding.check for finding in findings}) == 27
+    assert len(findings) == len({finding.check for finding in findings}) == 28
     assert all(bool(finding.mend) != finding.is_well for finding in findings)
 
 

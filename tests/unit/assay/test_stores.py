@@ -7,7 +7,7 @@ import pytest
 
 from assay.config import Config, UnableToReadSettings, config
 from assay.references import UnableToReadSecret
-from assay.stores import Store, environment_of, parse_stores, store_of, stores_as_json
+from assay.stores import Store, environment_of, parse_stores, read_only_fault, store_of, stores_as_json
 
 MINIO = {"prefix": "s3://lake", "endpoint": "http://minio:9000", "access_key": "env:KEY", "secret_key": "env:SECRET"}
 
@@ -25,6 +25,14 @@ def test_the_store_of_a_location_has_the_longest_prefix_that_holds_it() -> None:
     }
     assert {place: store_of(place, (lake, trips, other)) for place in of} == of
     assert store_of("s3://any/where", [Store(prefix="s3://")]) == Store(prefix="s3://")
+
+
+def test_a_read_only_store_refuses_what_lies_in_it_alone() -> None:
+    stores = parse_stores(json.dumps([{"prefix": "s3://lake", "read_only": True}, {"prefix": "s3://lake/out"}]))
+    assert read_only_fault("s3a://lake/states", stores).startswith(
+        "the store s3://lake is read_only in ASSAY_STORES, so nothing is written to s3a://lake/states: name a place in"
+    )
+    assert [read_only_fault(place, stores) for place in ("s3://lake/out/x", "s3://other", "/lake")] == ["", "", ""]
 
 
 def test_stores_are_read_from_json_and_from_a_file_alike(tmp_path: Path) -> None:
@@ -46,7 +54,7 @@ def test_stores_are_read_from_json_and_from_a_file_alike(tmp_path: Path) -> None
         ([MINIO | {"endpoint": "minio:9000"}], "endpoint is no address: write http://HOST:PORT or https://HOST"),
         ([MINIO | {"path_style": "yes"}], "path_style is no true or false"),
         ([{"prefix": "s3://lake", "access_key": "env:KEY"}], "give access_key and secret_key both, or neither"),
-        ([{"prefix": "gs://lake", "region": "eu"}], "gs:// takes no region: it takes anonymous, endpoint"),
+        ([{"prefix": "gs://lake", "region": "eu"}], "gs:// takes no region: it takes anonymous, endpoint, read_only"),
         ([MINIO, MINIO | {"prefix": "s3a://lake/"}], "two stores have the prefix s3://lake: keep one of them"),
         ("nowhere.yaml", "the file nowhere.yaml cannot be read: No such file or directory"),
         ('[{"prefix"', "it is no JSON: .*"),

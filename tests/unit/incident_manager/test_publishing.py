@@ -135,7 +135,7 @@ def test_a_document_that_is_not_whole_is_none() -> None:
 
 def test_a_file_is_replaced_whole_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
     for content in (b"one", b"two"):
-        replace_file(tmp_path / "in" / "a[1]*.json", content)
+        replace_file(str(tmp_path / "in" / "a[1]*.json"), content)
     assert [(path.name, path.read_bytes()) for path in (tmp_path / "in").iterdir()] == [("a[1]*.json", b"two")]
 
 
