@@ -13,6 +13,7 @@ from execution_engine.anomalies.strategies import (
     SimpleThreshold,
 )
 
+from .batches import BatchResult, BatchStates, verify_batch
 from .check import SIZE, Check, metric
 from .constraints import (
     ConstraintStatus,
@@ -29,6 +30,7 @@ from .constraints import (
 )
 from .profile import Profile, UnableToProfile
 from .repository import (
+    DeltaStates,
     FileRepository,
     FolderOfStates,
     InMemoryRepository,
@@ -44,10 +46,13 @@ __all__ = [
     "AbsoluteChange",
     "Adaptive",
     "BatchNormal",
+    "BatchResult",
+    "BatchStates",
     "Check",
     "CheckResult",
     "ConstraintResult",
     "ConstraintStatus",
+    "DeltaStates",
     "FileRepository",
     "FolderOfStates",
     "Histogram",
@@ -77,4 +82,5 @@ __all__ = [
     "between",
     "equal_to",
     "metric",
+    "verify_batch",
 ]

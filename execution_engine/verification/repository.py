@@ -152,12 +152,24 @@ def _confirmed(content: bytes) -> int:
 
 # Metrics of a table that grows by deltas: each delta is read once, its states are kept and added up.
 
-_NO_STATE = "{}: it does not add up over deltas; say Check(…, on='delta'), give the whole table, or take one that does"
+NO_STATE = "{}: it does not add up over deltas; say Check(…, on='delta'), give the whole table, or take one that does"
 _MISSING = (
     "{}: earlier deltas ({}, the last of {:%Y-%m-%d %H:%M} UTC) were verified without it: "
     "verify them again with this check, or say Check(…, on='delta')"
 )
 _AT = "%Y%m%dT%H%M%S.%f"
+
+
+class DeltaStates(Protocol):
+    """What ``Verification.add_up`` takes: ``key`` is the delta, its instant and tags, ``spec`` the metric."""
+
+    def note(self, key: ResultKey) -> None:
+        """Keeps that there was this delta, whatever was measured of it."""
+        ...
+
+    def add_up(self, key: ResultKey, spec: MetricSpec, delta: Measured) -> Measured:
+        """Returns the metric over all deltas up to this one, whose state it keeps; a failure where it has none."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -189,27 +201,26 @@ class FolderOfStates:
         state_stems = {path.name.removesuffix(".state") for path in self._folder(key, spec).glob("*.state")}
         return [datetime.strptime(stem, _AT) for stem in sorted(noted - state_stems) if stem < _stem(key)]
 
+    def add_up(self, key: ResultKey, spec: MetricSpec, delta: Measured) -> Measured:
+        """Returns the metric over all deltas up to this one, whose state it keeps; a failure where it has none."""
+        if delta.failure is not None:
+            return delta
+        if delta.state is None or spec.by:
+            return failed(Reason.INVALID, NO_STATE.format(spec.text))
+        try:
+            parts = [from_bytes(spec, part) for part in [*self.before(key, spec), delta.state]]
+            summed = from_state(spec, union(spec, parts))
+        except UnableToReadState as error:
+            return failed(Reason.INVALID, f"{spec.text}: a state in {self.path} cannot be added: {error}")
+        self.save(key, spec, delta.state)
+        missing = self.missing(key, spec)
+        return failed(Reason.INVALID, _MISSING.format(spec.text, len(missing), missing[-1])) if missing else summed
+
     def _deltas(self, key: ResultKey) -> Path:
         return Path(self.path) / _hash(repr(key.tags)) / "deltas"
 
     def _folder(self, key: ResultKey, spec: MetricSpec) -> Path:
         return Path(self.path) / _hash(repr(key.tags)) / _hash(spec.text)
-
-
-def added_up(states: FolderOfStates, key: ResultKey, spec: MetricSpec, delta: Measured) -> Measured:
-    """The metric over all deltas up to this one, whose state is kept; a failure where the metric does not add up."""
-    if delta.failure is not None:
-        return delta
-    if delta.state is None or spec.by:
-        return failed(Reason.INVALID, _NO_STATE.format(spec.text))
-    try:
-        parts = [from_bytes(spec, part) for part in [*states.before(key, spec), delta.state]]
-        summed = from_state(spec, union(spec, parts))
-    except UnableToReadState as error:
-        return failed(Reason.INVALID, f"{spec.text}: a state in {states.path} cannot be added: {error}")
-    states.save(key, spec, delta.state)
-    missing = states.missing(key, spec)
-    return failed(Reason.INVALID, _MISSING.format(spec.text, len(missing), missing[-1])) if missing else summed
 
 
 def _stem(key: ResultKey) -> str:

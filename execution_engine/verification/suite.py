@@ -37,7 +37,7 @@ from .constraints import (
     value_text,
 )
 from .data import as_tables, name_of, read_failing_rows, scan
-from .repository import FolderOfStates, MetricsRepository, ResultKey, StoredMetrics, added_up, series
+from .repository import DeltaStates, MetricsRepository, ResultKey, StoredMetrics, series
 
 if TYPE_CHECKING:  # it takes longer to import pandas than most checks to run
     import pandas as pd
@@ -224,7 +224,7 @@ class Verification:
     tables: Mapping[str, "DataFrame | Table | str | Path"] = field(default_factory=dict)
     repository: MetricsRepository | None = None
     key: ResultKey | None = None
-    states: FolderOfStates | None = None
+    states: DeltaStates | None = None
 
     def add_check(self, *checks: Check) -> "Verification":
         """Adds one check, or more."""
@@ -238,7 +238,7 @@ class Verification:
         """Reads the metrics of earlier runs, of the same tags as ``key``, and saves those of this run there."""
         return replace(self, repository=repository, key=key)
 
-    def add_up(self, states: FolderOfStates, key: ResultKey) -> "Verification":
+    def add_up(self, states: DeltaStates, key: ResultKey) -> "Verification":
         """Treats the data as a delta, rows that were added to a table: checks are on all deltas up to this one.
 
         A metric that does not add up makes its constraint an ``error`` ([which do](metrics.md#every-metric)).
@@ -259,7 +259,7 @@ class Verification:
             "whole": {
                 request: measured[request]
                 if self.states is None or self.key is None or self._dataset(request) != self.name
-                else added_up(self.states, self.key, request.spec, measured[request])
+                else self.states.add_up(self.key, request.spec, measured[request])
                 for request in dict.fromkeys(requests["whole"])
             },
             "delta": {request: measured[request] if self.states else _NO_DELTA for request in requests["delta"]},

@@ -8,6 +8,7 @@ from assay import clock
 from assay.catalog.profile import ReplicaProfile
 from assay.catalog.services import record_completion
 from assay.models import Dataset
+from assay.time.windows import Granularity
 from execution_engine.models import Run, RunReason, Watch
 from execution_engine.services import request_run
 from incident_manager.reruns import follow_change
@@ -49,6 +50,17 @@ def test_a_partition_rewritten_before_it_is_due_is_not_judged_by_the_early_measu
     early, *_ = runs(VOLUME, "2026-03-09", "trigger")
     assert [(run.outcome, run.value) for run in (early, due)] == [("held", 100), ("broken", 20)]
     assert state(VOLUME, "2026-03-09") == "WARN"
+
+
+def test_each_micro_batch_of_an_hour_that_is_being_filled_is_judged_when_its_job_says_so(scenario: Scenario) -> None:
+    most = custom("raw.rides", "most", "row_count() <= 50")
+    scenario.catalog(dataset("raw.rides", granularity=Granularity.HOUR), custom=[most])
+    for minute, count in ((10, 20), (11, 40), (12, 60), (13, 40)):
+        scenario.land("raw.rides", "2026-03-09-09", count, on=f"2026-03-09 09:{minute}")
+        scenario.complete("raw.rides", "2026-03-09-09")
+    values = [(run.outcome, run.value) for run in runs("raw.rides/most", "2026-03-09-09", "trigger")]
+    assert values == [("held", 20), ("held", 40), ("broken", 60), ("held", 40)]
+    assert state("raw.rides/most", "2026-03-09-09") == "PASS"
 
 
 def test_a_partition_that_holds_early_and_is_not_rewritten_is_not_read_again(scenario: Scenario) -> None:

@@ -326,6 +326,12 @@ True
 # FileRepository.load
 >>> [run.values["row_count()"] for run in repository.load()]
 [10.0]
+# DeltaStates
+>>> deltas: DeltaStates = FolderOfStates(folder / "deltas")
+# DeltaStates.note
+>>> deltas.note(ResultKey.of(date(2026, 3, 10)))
+# DeltaStates.add_up
+>>> result = VerificationSuite().on(rides).add_check(Check().has_size(10)).add_up(deltas, today).run()  # calls both
 # FolderOfStates
 >>> states = FolderOfStates(folder / "states")
 >>> first, second = ResultKey.of(date(2026, 3, 10)), ResultKey.of(date(2026, 3, 11))
@@ -339,6 +345,31 @@ True
 # FolderOfStates.missing
 >>> states.missing(second, SIZE), states.missing(second, metric("mean", "fare"))
 ([], [datetime.datetime(2026, 3, 10, 0, 0)])
+# FolderOfStates.add_up
+>>> result = VerificationSuite().on(rides).add_check(Check().has_size(10)).add_up(states, today).run()  # calls it
+# verify_batch
+>>> check, states = Check().has_size(between(10, 20)), BatchStates(folder / "stream")
+>>> _ = verify_batch(rides, 0, check, states)
+>>> print(verify_batch(rides, 1, check, states))  # rides.writeStream.foreachBatch(…) calls a function with both
+batch 1:
+Success(has_size() on delta, row_count() between 10 and 20)
+in all:
+Success(has_size(), row_count() between 10 and 20)
+>>> verify_batch(rides, 1, check, states).total.metrics  # a batch that comes again counts once
+{'row_count()': 20}
+# BatchStates
+>>> BatchStates("s3://quality/streams/rides").file
+'s3://quality/streams/rides/batches.states'
+# BatchStates.file
+>>> BatchStates("/streams/rides").file
+'/streams/rides/batches.states'
+# BatchResult
+>>> result = verify_batch(rides, 2, check, states)
+>>> result.batch.status.value, result.total.status.value, result.is_replay
+('success', 'error', False)
+# BatchResult.status
+>>> result.status.value
+'error'
 # UnableToAssert
 >>> Check().holds("completness(id) = 1")
 Traceback (most recent call last):

@@ -25,8 +25,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Results": ("VerificationResult", "CheckResult", "ConstraintResult", "Status", "ConstraintStatus", "Level"),
     "Repositories": (
-        *("ResultKey", "StoredMetrics", "MetricsRepository", "InMemoryRepository", "FileRepository", "FolderOfStates"),
+        *("ResultKey", "StoredMetrics", "MetricsRepository", "InMemoryRepository", "FileRepository"),
+        *("DeltaStates", "FolderOfStates"),
     ),
+    "Micro-batches": ("verify_batch", "BatchStates", "BatchResult"),
     "Exceptions": ("UnableToAssert", "UnableToProfile", "UnableToReadRepository"),
 }
 KINDS: Mapping[str, tuple[str, str]] = {  # with the first method of each, in the order of the class
