@@ -1,7 +1,7 @@
 """A catalog of the tables that lie in a folder: what their files say of columns, keys and partitions, as YAML."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from assay.time.windows import Granularity, parse_key
 from execution_engine.engines.catalogs.locate import UnableToAskCatalog, metadata_location, tables_of
 from execution_engine.engines.files.footers import assertion_columns, read_columns, spark_type_of
 from execution_engine.engines.files.listing import (
+    HoldsTables,
     Listing,
     UnableToListFiles,
     kind_of,
@@ -85,9 +86,10 @@ def read_folder(folder: str, *, owner: str, tier: int, datacenter: str, base: Pa
     """
     fields = {"owner": owner, "tier": tier}
     if folder.startswith(CATALOGS):
-        names = tables_of(folder)
         catalog = f"{CATALOGS}{split_name(folder)[0]}"
-        return _catalog_of([f"{catalog}/{name}" for name in names], None, base, fields, datacenter)
+        names = [name.rpartition(".") for name in tables_of(folder)]
+        of_catalog = [(own, name, f"{catalog}/{own}{dot}{name}") for own, dot, name in names]
+        return _catalog_of(of_catalog, base, fields, datacenter)
     root = open_root(folder)
     try:
         infos = root.filesystem.get_file_info(FileSelector(root.path))
@@ -97,19 +99,23 @@ def read_folder(folder: str, *, owner: str, tier: int, datacenter: str, base: Pa
     folders = [info for info in below if info.type is FileType.Directory]
     is_table = folders and all("=" in info.base_name if info in folders else kind_of(info.base_name) for info in below)
     namespace = "files" if is_table else _name(root.path)
-    places = (root.place(path) for path in ([root.path] if is_table else [info.path for info in below]))
-    return _catalog_of(places, namespace, base, fields, datacenter)
+    paths = [root.path] if is_table else [info.path for info in below]
+    places = [(namespace, _name(path), root.place(path)) for path in paths]
+    return _catalog_of(places, base, fields, datacenter)
 
 
 def _catalog_of(
-    places: Iterable[str], namespace: str | None, base: Path, fields: dict[str, Any], datacenter: str
+    places: Sequence[tuple[str, str, str]], base: Path, fields: dict[str, Any], datacenter: str
 ) -> FolderCatalog:
-    """The tables at these places; those of a catalog have namespaces of their own."""
-    tables, left_out = [], []
-    for place in places:
-        own, _, name = _name(place).rpartition(".") if namespace is None else (namespace, "", _name(place))
+    """The tables at these places, each with its namespace and name, and those in the folders of a warehouse."""
+    tables, left_out, pending = [], [], list(places)
+    while pending:
+        namespace, name, place = pending.pop(0)
         try:
-            table = _described(place, own, name, base, fields, datacenter)
+            table = _described(place, namespace, name, base, fields, datacenter)
+        except HoldsTables:  # the folders of a warehouse are namespaces
+            pending += [(name, _name(below), below) for below in _folders_in(place)]
+            continue
         except (UnableToListFiles, UnableToAskCatalog, pa.ArrowException, OSError) as error:
             left_out.append(f"{name}: {str(error).splitlines()[0]}")
             continue
@@ -117,7 +123,13 @@ def _catalog_of(
             left_out.append(f"{name}: it has no files of parquet, ORC, CSV or JSON, and no log of Iceberg or Delta")
         else:
             tables.append(table)
-    return FolderCatalog(tables=tuple(tables), left_out=tuple(left_out))
+    return FolderCatalog(tables=tuple(sorted(tables, key=lambda table: table.name)), left_out=tuple(left_out))
+
+
+def _folders_in(place: str) -> list[str]:
+    root = open_root(place)
+    infos = root.filesystem.get_file_info(FileSelector(root.path))
+    return [root.place(info.path) for info in infos if info.type is FileType.Directory]
 
 
 def _name(path: str) -> str:
@@ -185,16 +197,20 @@ def _word(name: str) -> str:
 def _partition(table: Table, listing: Listing) -> tuple[dict[str, str] | None, Listing, list[str]]:
     """How the table is cut, the files of its newest partition or the newest file, and why it is not cut."""
     folders = listing.partition_columns
+    if listing.snapshot:  # such as at_day, the day of a time
+        columns = {name.lower() for name in folders}
+        folders += tuple(name for name in listing.snapshot.partition_fields if name not in columns)
     note = "no folders such as day=2026-01-31 name partitions, so it is tested as a whole"
-    if len(folders) > 1:
+    if len(folders) > 1 and not listing.snapshot:
         note = f"{' and '.join(folders)} are folders in folders, which are no partitions here"
     elif folders:
-        cut = replace(table, partition_column=folders[0])
-        keys = list_partitions(cut) or ()
-        if keys and (partition := partition_of(folders[0], keys)):
-            parts = (list_part(cut, Part(keys=(key,))) for key in sorted(keys, reverse=True))  # the newest may be empty
-            return partition, next(part for part in parts if part.files), []
-        note = f"folders of {folders[0]} name no time, so it is tested as a whole"
+        for column in folders:
+            cut = replace(table, partition_column=column)
+            keys = list_partitions(cut) or ()
+            if keys and (partition := partition_of(column, keys)):
+                parts = (list_part(cut, Part(keys=(key,))) for key in sorted(keys, reverse=True))
+                return partition, next(part for part in parts if part.files), []  # the newest may be empty
+        note = f"partitions by {' and '.join(folders)} name no time, so it is tested as a whole"
     return None, replace(listing, files=(listing.newest,)), [note]
 
 

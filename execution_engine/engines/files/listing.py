@@ -87,6 +87,10 @@ class UnableToListFiles(Exception):
         super().__init__(str(self.failure))
 
 
+class HoldsTables(UnableToListFiles):
+    """In the folder lie tables that a log describes, each in a folder of its own."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Root:
     """The folder of a table: as pyarrow opens it, and the prefix that makes its paths URLs again."""
@@ -625,7 +629,7 @@ def _refuse_tables(path: str, infos: Sequence[FileInfo]) -> None:
         if format_ and place == path:
             raise UnableToListFiles(_how_to_read(format_, "it", is_inside=False))
         if format_:
-            raise UnableToListFiles(
+            raise HoldsTables(
                 f"in it lies {_NAMES[format_]} table, {place.removeprefix(path).strip('/')}: name its folder"
             )
 

@@ -89,6 +89,12 @@ class Snapshot:
     columns: ColumnNames
     files: Mapping[str, LiveFile]
 
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        """The partition fields, and columns, of which every file holds rows of one key alone, in lower case."""
+        names = dict.fromkeys(name for file in self.files.values() for name in file.keys)
+        return tuple(name for name in names if self.is_partitioned_by(name))
+
     def is_partitioned_by(self, column: str) -> bool:
         """Whether every file holds rows of one key of this column or partition field alone."""
         return all(column.lower() in file.keys for file in self.files.values())

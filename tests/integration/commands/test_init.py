@@ -1,6 +1,7 @@
 """``assay init``: the catalog of a folder, as its files say, and what follows from it."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import BucketTransform, DayTransform
+from pyiceberg.typedef import Record
+from pyiceberg.types import LongType, NestedField, TimestampType
 
 from assay.catalog.yaml.provider import load
 from assay.command_line.cli import run as run_command
@@ -39,6 +47,8 @@ def lake(tmp_path: Path) -> Path:
     (tmp_path / "hudi/.hoodie").mkdir(parents=True)
     rows = pa.table({"day": ["2026-03-01", "2026-03-02"], "ride_id": [1, 2]})
     write_deltalake(str(tmp_path / "rides"), rows, partition_by=["day"])
+    write_deltalake(str(tmp_path / "warehouse/ops/shifts"), pa.table({"shift_id": [1, 2]}))
+    write_deltalake(str(tmp_path / "warehouse/hr/people"), pa.table({"id": [1, 2]}))
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/read.me").write_text("no table")
     return tmp_path
@@ -47,7 +57,11 @@ def lake(tmp_path: Path) -> Path:
 def test_each_table_of_a_folder_is_in_the_catalog_with_what_its_files_say(lake: Path, capsys: Capture) -> None:
     code, result = answer(capsys, "init", str(lake), "--owner", "ann@example.com")
     assert code == ExitCode.HELD, result
-    cities, orders, rides, trips = load(lake / "catalog.yaml").datasets
+    people, shifts, *others = sorted(
+        load(lake / "catalog.yaml").datasets, key=lambda table: table.namespace == lake.name
+    )
+    assert [table.full_name for table in (people, shifts)] == ["hr.people", "ops.shifts"]
+    cities, orders, rides, trips = others
     assert trips.partition is not None
     assert (trips.primary_key, trips.partition.column, trips.partition.first) == (("trip_id",), "day", "2026-03-01")
     assert {column.name: column.type for column in trips.columns} == {
@@ -61,6 +75,34 @@ def test_each_table_of_a_folder_is_in_the_catalog_with_what_its_files_say(lake: 
     assert rides.partition is not None
     assert (rides.replicas[0].storage, rides.primary_key, rides.partition.column) == ("delta", ("ride_id",), "day")
     assert [line.partition(":")[0] for line in result["left_out"]] == ["hudi", "notes"]
+
+
+def test_a_table_of_iceberg_is_cut_by_the_day_of_its_times(tmp_path: Path, capsys: Capture) -> None:
+    catalog = SqlCatalog("shop", uri=f"sqlite:///{tmp_path}/shop.db", warehouse=f"file://{tmp_path}/lake")
+    catalog.create_namespace("shop")
+    schema = Schema(NestedField(1, "visit_id", LongType()), NestedField(2, "at", TimestampType()))
+    by = [PartitionField(1, 1000, BucketTransform(4), "bucket"), PartitionField(2, 1001, DayTransform(), "at_day")]
+    table = catalog.create_table("shop.visits", schema=schema, partition_spec=PartitionSpec(*by))
+    for day in (2, 1):  # pyiceberg by itself writes no table that is cut so
+        file = tmp_path / f"lake/shop/visits/data/{day}.parquet"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        at = datetime(2026, 3, day)
+        pq.write_table(pa.Table.from_arrays([[day], [at]], schema=table.schema().as_arrow()), file)
+        content = DataFile.from_args(
+            content=DataFileContent.DATA, file_format=FileFormat.PARQUET, file_path=file.as_uri(), record_count=1,
+            file_size_in_bytes=file.stat().st_size, partition=Record(3, (at - datetime(1970, 1, 1)).days),
+        )  # fmt: skip
+        with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
+            append.append_data_file(content)
+    code, result = answer(capsys, "init", str(tmp_path / "lake"))
+    assert (code, result["left_out"]) == (ExitCode.HELD, [])
+    (visits,) = load(tmp_path / "lake/catalog.yaml").datasets
+    assert visits.partition is not None
+    assert (visits.full_name, visits.partition.column, visits.partition.first) == (
+        "shop.visits",
+        "at_day",
+        "2026-03-01",
+    )
 
 
 def test_a_catalog_that_is_there_is_not_written_anew(lake: Path, capsys: Capture) -> None:
