@@ -19,6 +19,7 @@ class FallbackKind(StrEnum):
 
     OFF = "off"
     TABLE = "table"
+    EXECUTORS = "executors"
     UNKNOWN = "unknown"
     COLUMN = "column"
     ROWS = "rows"
@@ -31,6 +32,7 @@ FORMER_KINDS = frozenset({"statistic", "expression", "groups", "compound"})  # o
 MEANINGS: Mapping[FallbackKind, str] = {
     FallbackKind.OFF: "`ASSAY_SPARK_NATIVE` is false",
     FallbackKind.TABLE: "the data is no set of whole parquet files of this machine, or has too many footers to read",
+    FallbackKind.EXECUTORS: "the Python of the cluster's executors lacks what kernels need, or reaches no store",
     FallbackKind.UNKNOWN: "kernels do not know its statistic, there or of each group, its condition or its queries",
     FallbackKind.COLUMN: "a column is of a type, or is stored in a way, that kernels do not read so",
     FallbackKind.ROWS: "the rows hold something of which Spark alone knows what it means there",

@@ -44,6 +44,7 @@ def engine_of_storage(storage: str) -> Engine:
     spark = SparkOptions(
         master=settings.spark_master,
         remote=settings.spark_remote or None,
+        conf=settings.spark_settings,
         native=settings.spark_native,
         in_process_bytes=settings.spark_in_process_bytes,
     )

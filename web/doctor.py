@@ -5,12 +5,14 @@ It changes nothing.
 
 import os
 import shutil
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
@@ -36,16 +38,19 @@ from assay.models import Dataset, Pull, Replica
 from assay.queue.claims import LONGEST_LEASE, leased, pending, unleased
 from assay.queue.drain import backlogs, worst_rows
 from assay.queue.flow import STAGES
+from assay.references import UnableToReadSecret
 from assay.scheduler.beat import scheduler
 from assay.scheduler.sweep import rules
+from assay.spark_conf import resolve_secrets
 from assay.stores import Store, is_store, store_of
 from execution_engine.engines.catalogs.locate import fault_of_catalog
 from execution_engine.engines.files.listing import UnableToListFiles, root_of
 from execution_engine.engines.files.stores import fault_of
-from execution_engine.engines.spark.session import UnableToFindJava, find_java
+from execution_engine.engines.spark.session import CONNECT_PORT, CONNECT_SECONDS, UnableToFindJava, find_java
 from execution_engine.models import Scan, Suspect
 from execution_engine.outcome import Reason
 from execution_engine.own_files import write_fault
+from execution_engine.read_by import FallbackKind
 from execution_engine.storage import table_of
 
 
@@ -202,6 +207,7 @@ def skew_finding(theirs: datetime, ours: datetime) -> Finding:
 
 
 STORES_AT_ONCE = 8
+MASTER_PORT = 7077  # Spark's default
 LEAST_FREE = 1 << 30  # bytes
 LEAST_SHARE = 0.05  # of the disk
 
@@ -214,6 +220,25 @@ def java() -> Finding:
         return well("java", str(find_java(os.environ)))
     except UnableToFindJava as error:
         return ill("java", "none that Spark runs on", str(error))
+
+
+def cluster() -> Finding:
+    """Whether a cluster's master or a Connect server takes connections, and what its settings refer to is there."""
+    conf = config()
+    place = conf.spark_remote or conf.spark_master
+    try:
+        resolve_secrets(conf.spark_settings)
+        if place.startswith(("spark://", "sc://")):
+            master = urlsplit(place.split(";", 1)[0].split(",", 1)[0])
+            port = master.port or (CONNECT_PORT if conf.spark_remote else MASTER_PORT)
+            socket.create_connection((master.hostname or "localhost", port), CONNECT_SECONDS).close()
+            return well("cluster", f"{master.scheme}://{master.hostname}:{port} takes connections")
+    except UnableToReadSecret as error:
+        return ill("cluster", str(error), "correct ASSAY_SPARK_CONF (docs/clusters.md)")
+    except (OSError, ValueError) as error:
+        name = "ASSAY_SPARK_REMOTE" if conf.spark_remote else "ASSAY_SPARK_MASTER"
+        return ill("cluster", f"no Spark answers where {name} leads: {error}", f"start it, or correct {name}")
+    return well("cluster", "none: Spark runs on this machine" if place.startswith("local") else "not looked at")
 
 
 def stores() -> Finding:
@@ -379,6 +404,8 @@ def wrong_redis_settings(redis_settings: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 MOST_NAMED = 3
+MOST_SCANS = 1000  # that are looked at
+MOST_SCANS = 1000  # that are looked at
 LONGEST_WAIT = timedelta(minutes=10)
 SOON_TAKEN = timedelta(minutes=1)  # a scan that a worker is there for
 LOST_AFTER = timedelta(minutes=5)  # a lease that ended so long ago, and nobody took the row
@@ -482,6 +509,27 @@ def quarantined() -> Finding:
     return ill("quarantine", f"{count} no longer measured, such as {named}", mend)
 
 
+def executors() -> Finding:
+    """Whether the newest scan of some dataset could not have its kernels on the executors of the cluster."""
+    scans = Scan.objects.filter(ended_at__gte=clock.now() - timedelta(days=1)).order_by("-ended_at")[:MOST_SCANS]
+    newest: dict[int, Mapping[str, Any]] = {}
+    for dataset, read_by in scans.values_list("dataset_id", "read_by"):
+        newest.setdefault(dataset, read_by)
+    left = [
+        (dataset, item["why"])
+        for dataset, by in newest.items()
+        for item in by.get("left", ())
+        if item["kind"] == FallbackKind.EXECUTORS
+    ]
+    if not left:
+        return well("executors", "no scan of the last day was slow for want of them")
+    reasons = "; ".join(dict.fromkeys(why for _, why in left))
+    text = f"Spark read what kernels could not, of {len({dataset for dataset, _ in left})} datasets: {reasons}"
+    return ill(
+        "executors", text, "give executors what they lack (docs/clusters.md): such scans cost several times as much"
+    )
+
+
 def _leased(how: Q) -> str:
     """The stages with pending rows that are leased so, with their number."""
     now = clock.now()
@@ -497,13 +545,13 @@ def idle() -> list[Finding]:
 Check = Callable[[], Finding]
 
 MACHINE_CHECKS: tuple[Check, ...] = (
-    *(java, stores, catalogs, broker, redis, home, states, row_stores, disk, reach, routes, heartbeat),
+    *(java, cluster, stores, catalogs, broker, redis, home, states, row_stores, disk, reach, routes, heartbeat),
 )
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
 TABLE_CHECKS: tuple[Check, ...] = (
     *(catalog, pulled, replicas, scheduling, failing, waiting),
-    *(datacenters, engines, leases, notices, quarantined),
+    *(datacenters, engines, leases, notices, quarantined, executors),
 )
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from time import monotonic
 from typing import Any
 
@@ -41,6 +42,7 @@ from execution_engine.parts.state_store import STATE, keep_state
 from execution_engine.planning.planner import hash_of
 from execution_engine.planning.schedules import KINDS, Bounds, at_bound
 from execution_engine.quarantine import ends_before, note_ends
+from execution_engine.read_by import FallbackKind
 from execution_engine.selectors import keeping_states
 from execution_engine.watch import note_fingerprints
 
@@ -204,6 +206,14 @@ def close_scans(ended: Sequence[ScanReading]) -> None:
                     tally(Tallied.VALUES, reader, values)
             for kind, values in reading.read_by.left_by_kind.items():
                 tally(Tallied.VALUES_LEFT, kind, values)
+    for why in {left.why for reading in ended for left in reading.read_by.left if left.kind is FallbackKind.EXECUTORS}:
+        _warn_of_executors(why)
+
+
+@cache
+def _warn_of_executors(why: str) -> None:
+    """Once in a process: what costs each scan several times as much is no silence."""
+    log.warning("kernels are left to Spark", why=why)
 
 
 def wake(measured: Collection[int], now: datetime, datasets: Mapping[int, Dataset]) -> None:

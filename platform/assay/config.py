@@ -1,5 +1,6 @@
 """Settings from the environment: every ``ASSAY_…`` variable, its type and its default, in one place."""
 
+import json
 import os
 import re
 import secrets
@@ -17,6 +18,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from assay.time.durations import next_time
 
 from .iceberg_catalogs import Catalog, catalogs_as_json, parse_catalogs
+from .spark_conf import parse_conf
 from .stores import Store, is_store, parse_stores, stores_as_json
 
 LOCATION_PREFIX = "ASSAY_LOCATION_"  # variables of this name hold locations, and nothing else of ours
@@ -106,6 +108,11 @@ class Config(BaseSettings):
     )
     spark_master: str = Field(default="local[2]", description="Spark master URL for a classic session")
     spark_remote: str = Field(default="", description="Spark Connect URL (sc://…); wins over the master")
+    spark_conf: str = Field(
+        default="",
+        description='Settings of Spark\'s own, as JSON or the path of a YAML file: {"spark.executor.memory": "2g", '
+        '"spark.jars": "…"}; secrets as env:NAME or file:/PATH (docs/clusters.md)',
+    )
     spark_isolation: Literal["child", "none"] = Field(
         default="child", description="Spark in a process of its own that can be killed, or (for tests only) in ours"
     )
@@ -248,6 +255,16 @@ class Config(BaseSettings):
     def _read_stores(cls, text: str) -> str:
         """As JSON from now on, which the processes that Assay starts can read wherever they run."""
         return stores_as_json(parse_stores(text)) if text.strip() else ""
+
+    @field_validator("spark_conf")
+    @classmethod
+    def _read_spark_conf(cls, text: str) -> str:
+        return json.dumps(parse_conf(text)) if text.strip() else ""
+
+    @property
+    def spark_settings(self) -> dict[str, str]:
+        """The settings of Spark's own, with references in place of secrets."""
+        return parse_conf(self.spark_conf)
 
     @property
     def object_stores(self) -> tuple[Store, ...]:

@@ -21,6 +21,7 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from assay.config import config
+from assay.spark_conf import variables_of
 from assay.stores import environment_of
 from execution_engine.engines.protocol import Limits, SparkOptions, bytes_of
 from execution_engine.outcome import Failure, Reason
@@ -227,7 +228,8 @@ class Child:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "execution_engine.engines.child.main", str(theirs.fileno())],
             env=child_environment(os.environ, options.limits.variables, self._scratch)
-            | environment_of(config().object_stores, os.environ),
+            | environment_of(config().object_stores, os.environ)
+            | {name: os.environ[name] for name in variables_of(options.spark.conf) if name in os.environ},
             stdin=subprocess.DEVNULL,
             # Java's own words before it reads a setting, and what anything there prints
             stdout=2 if options.limits.shows_log else subprocess.DEVNULL,

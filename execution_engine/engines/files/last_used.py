@@ -16,6 +16,10 @@ class LastUsed(Generic[K, V]):
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._most, self._weight, self._lock = most, 0, Lock()
 
+    def __reduce__(self) -> tuple[type["LastUsed[K, V]"], tuple[int]]:
+        """None of the values goes along to another process."""
+        return type(self), (self._most,)
+
     def get(self, key: K) -> V | None:
         """The value, if it is held."""
         with self._lock:

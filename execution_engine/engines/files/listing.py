@@ -104,6 +104,10 @@ class Root:
         """Whether it lies on a disk of this machine."""
         return self.prefix == "file://"
 
+    def open_store(self) -> FileSystem | None:
+        """The store that it lies in, with the keys of now; None where it lies on a disk."""
+        return None if self.is_local else open_root(self.url(self.path)).filesystem
+
     def url(self, path: str) -> str:
         """The path as Spark takes it."""
         return self.prefix + path

@@ -173,12 +173,27 @@ def store_failure(location: str, error: Exception, verb: str = "read") -> Failur
         return None
     kind, text = kind_of_error(str(error)), str(error)
     if kind not in ("away", "bucket", "secret", "key"):
-        probed = " ".join(_probe(location))
+        probed = probe(location)
         kind, text = kind_of_error(probed) or kind, f"{probed} {text}"
     if kind is None:
         return None
     reason = Reason.STORE_UNREACHABLE if kind == "away" else Reason.UNREADABLE
     return Failure(reason=reason, detail=_sentence(kind, location, text, verb))
+
+
+def failure_in_tasks(location: str, text: str) -> Failure | None:
+    """What an error means that a store gave to tasks, after this process had listed the location; None of a file's.
+
+    What may have changed since, such as keys that expire, is transient.
+    """
+    kind = kind_of_error(text)
+    if kind == "expired" or "HTTP status 400" in text:  # to HEAD a store does not say which
+        place = _store_for(location).place
+        detail = (
+            f"{place} refused keys that have expired while its files were read; it is tried again with those of then"
+        )
+        return Failure(reason=Reason.STORE_UNREACHABLE, detail=detail)
+    return None if kind in (None, "key_missing") else store_failure(location, OSError(text))
 
 
 def fault_of(store: Store) -> str:
@@ -204,6 +219,17 @@ def kind_of_error(text: str) -> str | None:
     return next((kind for kind, pattern in _KINDS if re.search(pattern, text)), None)
 
 
+def code_of_error(text: str) -> str:
+    """What the store answered, in a few words that name no place."""
+    own = re.search(r"HTTP status \d+", text) or re.search(r"AWS Error (\w+)", text)
+    return own[own.lastindex or 0].replace("_", " ").lower().replace("http", "HTTP") if own else "no answer"
+
+
+def probe(location: str) -> str:
+    """What the store says of a folder that nobody has; nothing where it answers."""
+    return " ".join(filter(None, _probe(location)))
+
+
 def _probe(location: str) -> Iterator[str]:
     """What the store says where one lists a folder that nobody has, and where one looks at it: the region, perhaps."""
     for request in (lambda path: FileSelector(path, allow_not_found=False), str):
@@ -219,7 +245,6 @@ def _sentence(kind: str, location: str, text: str, verb: str = "read") -> str:
     bucket = location.partition("://")[2].partition("/")[0]
     is_named = bool(store.prefix.partition("://")[2] or store.endpoint)
     regions = _REGION.search(text)
-    own = re.search(r"HTTP status \d+", text) or re.search(r"AWS Error (\w+)", text)
     actual = regions[2] if regions else match[1] if (match := _EXPECTED.search(text)) else ""
     return _SENTENCES[kind].format(
         place=store.place if is_named else f"{_OWNERS[store.scheme]} (no store of ASSAY_STORES holds {location})",
@@ -233,5 +258,5 @@ def _sentence(kind: str, location: str, text: str, verb: str = "read") -> str:
         else "nobody without keys"
         if store.anonymous
         else "the machine's own keys",
-        code=own[own.lastindex or 0].replace("_", " ").lower().replace("http", "HTTP") if own else "no answer",
+        code=code_of_error(text),
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import ArrowException
-from pyarrow.fs import FileInfo
+from pyarrow.fs import FileInfo, FileSystem
 
 from assay.catalog.profile import PARQUET
 from assay.stores import is_store
@@ -96,39 +96,33 @@ LARGE = 64 * 1024 * 1024  # bytes of a file of a snapshot whose row groups tasks
 
 def pieces_of(listing: Listing, footers: FooterStatistics) -> Iterator[tuple[Piece, Sequence[int]]]:
     """Each file with the row groups that have rows, and how many; small files of a snapshot whole, and not opened."""
+    store = listing.root.open_store()
     for file in listing.files:
         rows = listing.snapshot.files[file.path].rows if listing.snapshot else None
         if rows is not None and (file.size < LARGE or len(listing.files) > MOST_FOOTERS):
-            yield piece_of(listing, file, WHOLE_FILE), [rows]
+            yield piece_of(listing, file, WHOLE_FILE, store), [rows]
             continue
         counts = footers.groups.get(file.path) or group_rows(listing.root, file)
         groups = tuple(at for at, count in enumerate(counts) if count)
-        yield piece_of(listing, file, groups), [counts[at] for at in groups]
+        yield piece_of(listing, file, groups, store), [counts[at] for at in groups]
 
 
-def piece_of(listing: Listing, file: FileInfo, groups: tuple[int, ...]) -> Piece:
-    """Some row groups of one of the files."""
+def piece_of(listing: Listing, file: FileInfo, groups: tuple[int, ...], store: FileSystem | None) -> Piece:
+    """Some row groups of one of the files, which lie in this store if in any."""
     folders = {name.lower(): value for name, value in listing.folder_values(file).items()}
-    place = listing.root.place(file.path)
-    if listing.snapshot is None:
-        return Piece(
-            path=place,
-            groups=groups,
-            size=file.size,
-            mtime_ns=file.mtime_ns,
-            folders=folders,
-            is_checked_later=listing.is_checked_at_once,
-        )
-    deleted = listing.deleted_in(file)
-    return Piece(
-        path=place,
+    piece = Piece(
+        path=listing.root.place(file.path),
+        filesystem=store,
+        prefix=listing.root.prefix,
         groups=groups,
         size=file.size,
         mtime_ns=file.mtime_ns,
         folders=folders,
-        columns=listing.snapshot.columns,
-        deleted=deleted if len(deleted) else None,
     )
+    if listing.snapshot is None:
+        return replace(piece, is_checked_later=listing.is_checked_at_once)
+    deleted = listing.deleted_in(file)
+    return replace(piece, columns=listing.snapshot.columns, deleted=deleted if len(deleted) else None)
 
 
 def pieces_that_count(listing: Listing, program: Program, pieces: Sequence[Piece]) -> list[Piece]:

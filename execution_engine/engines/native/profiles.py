@@ -67,7 +67,7 @@ def _batches_in(table: Table, listing: Listing, file: FileInfo) -> Batches:
     root = listing.root
     if listing.snapshot:
         yield _nothing(listing.schema)
-        yield from table_batches(piece_of(listing, file, WHOLE_FILE), listing.schema)
+        yield from table_batches(piece_of(listing, file, WHOLE_FILE, root.open_store()), listing.schema)
         return
     match table.storage:
         case "parquet":

@@ -6,13 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow.fs import FileSystem
 
+from execution_engine.engines.files.open_files import ListedFile, OpenFile, open_parquet
 from execution_engine.engines.files.snapshot import ColumnNames, Positions
 from execution_engine.engines.files.sound_footers import sound_footer
 
@@ -20,9 +22,6 @@ from .evaluation import RowBatch
 from .language import Node, UnableToTell, names_in
 from .pruning import ANY, NULL, BoundsOf, Exactly, Outcomes, bounds_of_chunk, may_count
 from .values import Values, of_texts, texts_of, values_of
-
-if TYPE_CHECKING:
-    from execution_engine.engines.files.open_files import OpenFile
 
 ROWS = 1 << 17  # of a batch: its columns fit into the cache of a core, and calls cost little beside them
 MOST_BYTES = 64 * 1024 * 1024  # of a batch, unpacked, by what the footer tells of its columns
@@ -54,10 +53,11 @@ _FIELD_ID = b"PARQUET:field_id"
 class Piece:
     """Some row groups of one file, which had this size and time of writing when it was listed.
 
-    ``path`` is one of this machine, or the URL of a file in a store. ``folders``: the values of the columns that the
-    names of its folders hold; ``footer``: where it is read already. A file of a snapshot is never written twice:
-    ``columns`` says where it has the table's columns, which may be stored in narrower types, and ``deleted`` which rows
-    do not count, by their positions in the file. ``is_checked_later``: who has it read looks whether it was replaced.
+    ``path`` is one of this machine, or the URL of a file in a store, whose ``filesystem`` goes along with its keys to
+    where it is read, and has the path behind the ``prefix``. ``folders``: the values of the columns that the names of
+    its folders hold; ``footer``: where it is read already. A file of a snapshot is never written twice: ``columns``
+    says where it has the table's columns, which may be stored in narrower types, and ``deleted`` which rows do not
+    count, by their positions in the file. ``is_checked_later``: who has it read looks whether it was replaced.
     """
 
     path: str
@@ -66,6 +66,8 @@ class Piece:
     mtime_ns: int
     folders: Mapping[str, str | None] = field(default_factory=dict)
     footer: pq.FileMetaData | None = None
+    filesystem: FileSystem | None = None
+    prefix: str = ""
     columns: ColumnNames | None = None
     deleted: Positions | None = None
     is_checked_later: bool = False
@@ -73,14 +75,19 @@ class Piece:
     @property
     def is_in_store(self) -> bool:
         """Whether it is read over the network."""
-        return "://" in self.path
+        return self.filesystem is not None
 
 
 class UnableToReadPiece(Exception):
     """The file is not what was listed, or cannot be read; Spark must say what is wrong with it.
 
-    It names neither the file nor the error: the reason is kept with the scan, and a location may be a secret.
+    Its text names neither the file nor the error: it is kept with the scan, and a location may be a secret.
+    ``of_store``: what the store of the file said.
     """
+
+    def __init__(self, text: str, of_store: str = "") -> None:
+        super().__init__(text)
+        self.of_store = of_store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +202,7 @@ def _read(piece: Piece, columns: Mapping[str, Stored], conditions: Collection[No
                         yield _Rows(batch=batch, count=count, own=own, folders=piece.folders)
             _check(piece)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise UnableToReadPiece("a file cannot be read") from error
+        raise unable_to_read(piece, error) from error
 
 
 def _bounds_in(group: pq.RowGroupMetaData, places: Mapping[str, int]) -> BoundsOf:
@@ -345,13 +352,16 @@ def open_piece(piece: Piece) -> Iterator[tuple[pa.NativeFile, pq.FileMetaData]]:
         yield opened, piece.footer or sound_footer(pq.read_metadata(opened), opened.size())
 
 
-def _open_stored(piece: Piece) -> "OpenFile":
-    # tasks far from here, which lack these, open none
-    from execution_engine.engines.files.open_files import ListedFile, open_parquet
-    from execution_engine.engines.files.stores import open_file_system
-
+def _open_stored(piece: Piece) -> OpenFile:
+    assert piece.filesystem is not None
     listed = ListedFile(place=piece.path, size=piece.size, mtime_ns=piece.mtime_ns)
-    return open_parquet(*open_file_system(piece.path), listed)
+    return open_parquet(piece.filesystem, piece.path.removeprefix(piece.prefix), listed)
+
+
+def unable_to_read(piece: Piece, error: Exception) -> UnableToReadPiece:
+    """What an error under a piece is to its reader; to be raised from the error."""
+    is_of_store = piece.is_in_store and isinstance(error, OSError)
+    return UnableToReadPiece("a file cannot be read", str(error) if is_of_store else "")
 
 
 def _check(piece: Piece) -> None:
@@ -364,7 +374,7 @@ def _check(piece: Piece) -> None:
             status = os.stat(piece.path)
             is_same = (status.st_size, status.st_mtime_ns) == (piece.size, piece.mtime_ns)
     except OSError as error:
-        raise UnableToReadPiece("a file cannot be read") from error
+        raise unable_to_read(piece, error) from error
     if not is_same:
         raise UnableToReadPiece(REPLACED)
 

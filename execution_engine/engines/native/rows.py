@@ -27,7 +27,7 @@ from .language import ColumnNode, Node, UnableToTell, compiled, names_in
 from .local_scan import stored_columns
 from .partials import keyless
 from .pruning import Bounds, bounds_of_chunk, outcomes
-from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, Stored, UnableToReadPiece, batches, open_piece
+from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, Stored, UnableToReadPiece, batches, open_piece, unable_to_read
 
 MOST_KEYED_ROWS = 50_000_000  # whose keys are held at once, in 400 MB
 MARKS = 1 << 22
@@ -140,6 +140,7 @@ class _Marking:
         return schema
 
     def _pieces(self) -> Iterator[Piece]:
+        store = self.listing.root.open_store()
         for file in self.listing.files:
             try:
                 footer = read_footer(self.listing.root, file)
@@ -149,6 +150,8 @@ class _Marking:
             groups = tuple(at for at in range(footer.num_row_groups) if footer.row_group(at).num_rows)
             yield Piece(
                 path=self.listing.root.place(file.path),
+                filesystem=store,
+                prefix=self.listing.root.prefix,
                 groups=groups,
                 size=file.size,
                 mtime_ns=file.mtime_ns,
@@ -263,7 +266,7 @@ def _batches_of_group(piece: Piece, group: int, size: int) -> Iterator[pa.Record
         ):
             yield from parquet.iter_batches(size, [group], use_threads=False)
     except OSError as error:
-        raise UnableToReadPiece("a file cannot be read") from error
+        raise unable_to_read(piece, error) from error
 
 
 def _repeated_in(parts: Sequence[Hashes]) -> Hashes:

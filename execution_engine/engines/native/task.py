@@ -47,7 +47,8 @@ class Program:
 class TaskResult:
     """What a task found: the values of its batches by the places of what was asked, the keys by those of their sets.
 
-    ``unable``: why Spark must answer one, statistics first and groupings behind them; ``failed``: why all of them.
+    ``unable``: why Spark must answer one, statistics first and groupings behind them; ``failed``: why all of them, and
+    ``of_store``: what the store of a file said.
     ``groups`` of each way to group, and ``bins``, the counts of bins, are in the order of the program's.
     """
 
@@ -55,6 +56,7 @@ class TaskResult:
     keys: Mapping[int, Keys] = field(default_factory=dict)
     unable: Mapping[int, str] = field(default_factory=dict)
     failed: str = ""
+    of_store: str = ""
     groups: Sequence[GroupsOfTask] = ()
     bins: Sequence[Numbers] = ()
     taken: Any = None  # as the program's ``take`` gives it
@@ -120,7 +122,7 @@ def glean(program: Program, pieces: Sequence[Piece]) -> TaskResult:
         try:
             return TaskResult(taken=program.take.gather(program.rows, _batches(program, pieces)))
         except UnableToReadPiece as error:
-            return TaskResult(failed=str(error))
+            return TaskResult(failed=str(error), of_store=error.of_store)
         except UnableToTell as error:
             return TaskResult(unable={0: str(error)})
     partials_ = Partials(statistics=program.statistics, counted=program.counted)
@@ -135,7 +137,7 @@ def glean(program: Program, pieces: Sequence[Piece]) -> TaskResult:
                 before + counts_in(histogram, batch) for before, histogram in zip(bins, program.binned, strict=True)
             ]
     except (UnableToReadPiece, UnableToTell) as error:
-        return TaskResult(failed=str(error))
+        return TaskResult(failed=str(error), of_store=getattr(error, "of_store", ""))
     return task_result(partials_, groups=[group.result() for group in groups], bins=bins)
 
 

@@ -70,7 +70,7 @@ def scan_shared(
         try:
             with counting_jobs(session(), f"scan of {len(batch)} tables or windows") as count:
                 taken = measure_together(session(), batch, native=native)
-        except SPARK_ERRORS:
+        except (UnableToListFiles, *SPARK_ERRORS):
             continue
         seconds = (monotonic() - started) / len(batch)
         jobs = count.jobs  # of the first

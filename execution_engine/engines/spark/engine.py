@@ -38,6 +38,7 @@ from execution_engine.outcome import Failure, Reason
 from execution_engine.read_by import NO_VALUES, ReadBy, together
 
 from .batch import scan_shared
+from .executors import fault_of_tasks
 from .failures import SPARK_ERRORS, counting_jobs, failure_of
 from .scan import measure
 from .session import UnableToFindJava, start_session, use_java
@@ -62,6 +63,8 @@ class SparkEngine(ListedFiles):
                 if self._options.is_local:
                     use_java()
                 self._session = start_session(self._options)
+                if self._options.native:
+                    fault_of_tasks(self._session)  # the time until executors are there is that of the start
             return self._session
 
     def scan(self, table: Table, part: Part, requests: Sequence[MeasurementRequest]) -> ScanReport:

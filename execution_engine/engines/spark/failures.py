@@ -19,10 +19,13 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.files.listing import kind_of
+from execution_engine.engines.files.stores import kind_of_error
 from execution_engine.outcome import Failure, Reason
 
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
 
+_NO_FILE_SYSTEM = re.compile(r"No FileSystem for scheme \"?([\w+.-]+)")
+_OF_STORE = re.compile(r"OSError: (When [^\n]{1,200} in bucket[^\n]{0,200})")
 _FILE = re.compile(r"error while reading file (\S+?)\.? ")
 _BY_CONDITION = (
     ("UNRESOLVED_COLUMN", Reason.UNKNOWN_COLUMN),
@@ -49,6 +52,7 @@ _BY_TEXT = (
     ("spark.driver.maxResultSize", Reason.OUT_OF_MEMORY),
     ("FAILED_READ_FILE", Reason.UNREADABLE),
     ("does not exist", Reason.UNREADABLE),
+    ("No FileSystem for scheme", Reason.UNREADABLE),
 )
 OF_ALL = frozenset(
     {Reason.UNREADABLE, Reason.ENGINE_UNREACHABLE, Reason.TIMEOUT}
@@ -77,7 +81,12 @@ _TYPE = re.compile(r'[\w"<>,:() ]{1,60}')
 def failure_of(error: Exception, where: str) -> Failure:
     """The failure behind an error of Spark's; ``where`` names the table or the metric."""
     text = " ".join(str(error).split("\nJVM stacktrace", 1)[0].split())
-    if (file := _FILE.search(text)) is not None:
+    if (scheme := _NO_FILE_SYSTEM.search(text)) is not None:
+        description = (
+            "only Spark's SQL knows what it asks, or the executors do not read it, and this Spark has no file system "
+            f"for {scheme[1]}://: name the jars of the store in ASSAY_SPARK_CONF (docs/clusters.md)"
+        )
+    elif (file := _FILE.search(text)) is not None:
         # in place of what Spark says of a file, which shows the record of a CSV or JSON file, and no way to mend it
         description, kind = f"{file[1]} cannot be read: it is cut or damaged; write it again", kind_of(file[1])
         if kind in ("csv", "json"):
@@ -98,6 +107,11 @@ def failure_of(error: Exception, where: str) -> Failure:
     by_condition = (reason for start, reason in _BY_CONDITION if condition.startswith(start))
     by_text = (reason for part, reason in _BY_TEXT if part in text)
     reason = next(by_condition, None) or next(by_text, Reason.QUERY_FAILED)
+    of_store = _OF_STORE.search(text)  # of rows that tasks read by Arrow
+    if of_store and kind_of_error(of_store[1]) in ("away", "expired"):
+        return Failure(
+            reason=Reason.STORE_UNREACHABLE, detail=f"{where}: its store did not serve a task; it is tried again"
+        )
     if isinstance(error, Py4JNetworkError | ConnectionError):
         reason = Reason.ENGINE_UNREACHABLE
     return Failure(reason=reason, detail=f"{where}: {description}")

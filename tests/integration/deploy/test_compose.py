@@ -20,7 +20,8 @@ from gunicorn.config import Config as GunicornConfig
 from assay.celery import app, queue_name
 from assay.config import Config
 from assay.queue.flow import stage
-from execution_engine.engines.spark.session import CONNECT_PORT, CONSISTENT, SAFE
+from assay.spark_conf import CONSISTENT, SAFE
+from execution_engine.engines.spark.session import CONNECT_PORT
 from tests.integration.deploy.described import DEPLOY, compose, ours, secrets_of, services
 
 SETTINGS = {f"ASSAY_{name.upper()}" for name in Config.model_fields}

@@ -134,7 +134,7 @@ def test_alerts_speak_of_labels_that_their_result_has(alert: Alert) -> None:
 
 
 def test_alerts_have_names_of_their_own() -> None:
-    assert len({alert.alert for alert in ALERTS}) == len(ALERTS) == 8
+    assert len({alert.alert for alert in ALERTS}) == len(ALERTS) == 9
 
 
 def test_the_jobs_that_rules_name_are_scraped_from_services_that_listen() -> None:

@@ -5,7 +5,8 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from execution_engine.engines.spark.session import SAFE, use_java
+from assay.spark_conf import SAFE
+from execution_engine.engines.spark.session import use_java
 
 
 def serve(port: str) -> None:

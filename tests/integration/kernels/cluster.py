@@ -36,7 +36,7 @@ import sys
 class Blocked:
     def find_spec(self, name, *rest):
         if name.split(".")[0] in %r:
-            raise ImportError(name)
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Blocked())
 """
@@ -48,9 +48,10 @@ class UnableToStartCluster(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """``master``: its URL; ``workers``: the processes of the two."""
+    """``master``: its URL; ``workers``: the processes of the two, whose logs, and executors' too, are in ``folder``."""
 
     master: str
+    folder: Path
     workers: tuple[subprocess.Popen[bytes], ...]
 
     def executors(self) -> list[int]:
@@ -78,7 +79,7 @@ def cluster(folder: Path, cores: int = 1, memory: str = "1g") -> Iterator[Cluste
             workers.append(stack.enter_context(_running(folder, log, "worker.Worker", *anywhere, *own)))
         for at in range(2):
             _told(folder / f"worker-{at}.log", _REGISTERED)
-        yield Cluster(master=master, workers=tuple(workers))
+        yield Cluster(master=master, folder=folder, workers=tuple(workers))
 
 
 def of_a_driver(folder: Path, memory: str, *missing: str) -> dict[str, str]:

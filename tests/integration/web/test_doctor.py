@@ -1,5 +1,6 @@
 """What the doctor finds in sick set-ups, and how each is mended."""
 
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -21,6 +22,7 @@ from assay.models import Beat, Replica
 from assay.scheduler.beat import beat
 from assay.stores import stores_as_json
 from execution_engine.models import Scan
+from execution_engine.read_by import FallbackKind, Left, ReadBy
 from tests.e2e.set_ups import default_database
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, NoticeFactory
 from tests.integration.alerting.receivers import mail_server
@@ -52,6 +54,38 @@ def test_each_object_store_is_tried(use: Any) -> None:
             f"ASSAY_STORES; the store s3://lake at {lake.endpoint} takes its secret_key from GONE, which is not set: "
             "set it where the workers and this command run"
         )
+
+
+def test_a_cluster_that_does_not_answer_and_a_secret_of_its_settings_that_is_not_there_are_told_of(use: Any) -> None:
+    assert doctor.cluster() == well("cluster", "none: Spark runs on this machine")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = f"127.0.0.1:{server.getsockname()[1]}"
+        use(spark_master=f"spark://{place},spare:7077")
+        assert doctor.cluster() == well("cluster", f"spark://{place} takes connections")
+    assert "correct ASSAY_SPARK_MASTER" in doctor.cluster().mend
+    use(spark_remote=f"sc://{place}/;token=hush")
+    found = doctor.cluster()
+    assert "correct ASSAY_SPARK_REMOTE" in found.mend
+    assert "hush" not in str(found)
+    use(spark_conf='{"spark.hadoop.fs.s3a.secret.key": "env:GONE"}')
+    assert doctor.cluster().found.startswith(
+        "ASSAY_SPARK_CONF takes spark.hadoop.fs.s3a.secret.key from GONE, which is"
+    )
+
+
+@pytest.mark.django_db
+def test_executors_that_lack_what_kernels_need_are_told_of_until_a_scan_had_them() -> None:
+    clock.simulate(NOW)
+    why = "the executors' Python has no pyarrow"
+    poor = ReadBy(left=(Left(kind=FallbackKind.EXECUTORS, why=why, values=3),)).to_json()
+    day = {"window_start": NOW - DAY, "window_end": NOW, "created_at": NOW}
+    trips, zones = DatasetFactory.create(name="trips"), DatasetFactory.create(name="zones")
+    for dataset in (trips, zones):
+        Scan.objects.create(dataset=dataset, ended_at=NOW - HOUR, read_by=poor, **day)
+    assert doctor.executors().found == f"Spark read what kernels could not, of 2 datasets: {why}"
+    for dataset in (trips, zones):
+        Scan.objects.create(dataset=dataset, ended_at=NOW, read_by=ReadBy(kernels=3).to_json(), **day)
+    assert doctor.executors().is_well
 
 
 @pytest.mark.django_db
@@ -262,7 +296,7 @@ def test_a_heartbeat_that_may_not_be_called_is_found_without_its_path_which_is_a
 @pytest.mark.django_db
 def test_every_ill_finding_says_how_to_mend_it() -> None:
     findings = list(examine())
-    assert len(findings) == len({finding.check for finding in findings}) == 28
+    assert len(findings) == len({finding.check for finding in findings}) == 30
     assert all(bool(finding.mend) != finding.is_well for finding in findings)
 
 
