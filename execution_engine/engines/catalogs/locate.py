@@ -120,8 +120,10 @@ def _rows(catalog: Catalog, **values: str) -> list[dict[str, Any]]:
 
 def _as_table(catalog: Catalog) -> Table:
     """The database as errors and connections know it, by the name that messages give it."""
-    label = catalog.uri if REFERENCE.fullmatch(catalog.uri) else ""
-    return Table(name=catalog.place, storage="sql", location=catalog.value("uri"), location_label=label)
+    is_secret = REFERENCE.fullmatch(catalog.uri) is not None
+    name = f"the catalog {catalog.name}" if is_secret else catalog.place  # which tells the uri
+    label = catalog.uri if is_secret else ""
+    return Table(name=name, storage="sql", location=catalog.value("uri"), location_label=label)
 
 
 # The other catalogs, by pyiceberg. Of those that keep the place alone, pyiceberg would read the file at once, with what
@@ -170,15 +172,15 @@ def _opened(catalog: Catalog, items: tuple[tuple[str, str], ...], _process: int)
 
 # What is wrong with a catalog, as a sentence.
 
-_away: dict[Catalog, tuple[float, UnableToAskCatalog]] = {}  # until when it is not asked, and why
+_away: dict[Catalog, tuple[float, str]] = {}  # until when it is not asked, and why
 
 
 @contextmanager
 def _asking(catalog: Catalog, table: str) -> Iterator[None]:
     """Errors of a catalog become UnableToAskCatalog; one that is away is not asked again for a while."""
-    until, away = _away.get(catalog, (0.0, None))
-    if away and monotonic() < until:
-        raise away
+    until, why = _away.get(catalog, (0.0, ""))
+    if monotonic() < until:
+        raise UnableToAskCatalog(why, Reason.STORE_UNREACHABLE)
     try:
         yield
     except UnableToUseLocation:
@@ -188,7 +190,7 @@ def _asking(catalog: Catalog, table: str) -> Iterator[None]:
     except Exception as error:
         failure = _failure_of(catalog, table, error)
         if failure.is_away:
-            _away[catalog] = monotonic() + AWAY_SECONDS, failure
+            _away[catalog] = monotonic() + AWAY_SECONDS, str(failure)
         raise failure from error
 
 
@@ -217,7 +219,8 @@ def _failure_of(catalog: Catalog, table: str, error: Exception) -> UnableToAskCa
                 "in ASSAY_CATALOGS"
             )
         failure = error.failure if isinstance(error, UnableToOpenSource) else failure_of(error, _as_table(catalog))
-        return UnableToAskCatalog(failure.detail, failure.reason)
+        mend = "see that it runs and is reached from here, and that its uri is right in ASSAY_CATALOGS"
+        return UnableToAskCatalog(f"{failure.detail}: {mend}", failure.reason)
     if isinstance(error, ModuleNotFoundError):
         extra = _EXTRAS.get(catalog.type, error.name or "")
         return UnableToAskCatalog(f"{catalog.place} needs the package {extra}: pip install {extra}")

@@ -255,7 +255,7 @@ def _positions(place: LogPlace, vector: Mapping[str, Any]) -> Positions:
         body = _from_z85(text)
     else:
         path = _path_of(place, text) if kind == "p" else _path_of_uuid(place, text)
-        with place.filesystem.open_input_file(path) as opened:
+        with place.filesystem.open_input_file(place.path_in_log(place.prefix + path)) as opened:
             opened.seek(vector.get("offset") or 0)
             (size,) = struct.unpack(">I", opened.read(4))
             body = opened.read(size)

@@ -116,7 +116,7 @@ def _file_io(place: LogPlace) -> "FileIO":
 
     class OneFileSystem(PyArrowFileIO):
         def new_input(self, location: str) -> PyArrowFile:
-            return PyArrowFile(location, place.path_of(location), place.filesystem)
+            return PyArrowFile(location, place.path_in_log(location), place.filesystem)
 
     return OneFileSystem()
 
@@ -264,7 +264,7 @@ def read_deletes(place: LogPlace, file: "DataFile") -> dict[str, Positions]:
     from pyiceberg.manifest import FileFormat
     from pyiceberg.table.puffin import PuffinFile
 
-    with place.filesystem.open_input_file(place.path_of(file.file_path)) as opened:
+    with place.filesystem.open_input_file(place.path_in_log(file.file_path)) as opened:
         if file.file_format == FileFormat.PARQUET:
             table = pq.read_table(opened, columns=["file_path", "pos"])
             paths = table.column("file_path").unique().to_pylist()

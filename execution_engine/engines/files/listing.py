@@ -24,7 +24,7 @@ from execution_engine.outcome import Failure, Reason
 
 from . import delta, iceberg
 from .open_files import ListedFile, open_parquet
-from .snapshot import NO_POSITIONS, LogPlace, Positions, Snapshot, UnableToReadSnapshot, key_of
+from .snapshot import NO_POSITIONS, LogPlace, Positions, Snapshot, UnableToReadSnapshot, key_of, lies_in
 from .stores import UnableToOpenStore, open_file_system, store_failure
 
 if TYPE_CHECKING:  # a second of imports, for who reads such a table
@@ -322,8 +322,8 @@ def read_snapshot(table: Table) -> Snapshot:
             raise UnableToReadSnapshot(f"the option snapshot is {wanted!r}: write a number, as the table's log has it")
         snapshot = None if wanted is None else int(wanted)
         if table.storage == "delta":
-            return _delta_snapshot(table.location, delta.read_log(root.filesystem, root.path).stamp, snapshot)
-        return _iceberg_snapshot(table.location, *_metadata_file(root), snapshot)
+            return _delta_snapshot(_place_of_log(table), delta.read_log(root.filesystem, root.path).stamp, snapshot)
+        return _iceberg_snapshot(_place_of_log(table), *_metadata_file(root), snapshot)
 
 
 def pin_snapshot(table: Table, as_of: str = "") -> tuple[Table, str]:
@@ -337,12 +337,12 @@ def pin_snapshot(table: Table, as_of: str = "") -> tuple[Table, str]:
         return table, read_snapshot(table).label
     at = datetime.fromisoformat(as_of) if as_of else None
     with _reading_log(table) as root:
-        place = _log_place(table.location)
+        place = _place_of_log(table)
         if table.storage == "delta":
             newest = delta.read_log(root.filesystem, root.path).newest
             pinned: int | None = newest if at is None else delta.version_at(place, at)
         else:
-            metadata = _iceberg_metadata(table.location, *_metadata_file(root))
+            metadata = _iceberg_metadata(place, *_metadata_file(root))
             pinned = metadata.current_snapshot_id if at is None else iceberg.snapshot_at(metadata, at)
     if pinned is not None and (at is not None or "snapshot" not in table.options):
         table = replace(table, options={**table.options, "snapshot": str(pinned)})
@@ -371,18 +371,18 @@ def _reading_log(table: Table) -> Iterator[Root]:
 
 
 @lru_cache(maxsize=8)
-def _delta_snapshot(location: str, stamp: str, version: int | None) -> Snapshot:
-    return delta.read_snapshot(_log_place(location), version)
+def _delta_snapshot(place: LogPlace, stamp: str, version: int | None) -> Snapshot:
+    return delta.read_snapshot(place, version)
 
 
 @lru_cache(maxsize=8)
-def _iceberg_snapshot(location: str, path: str, stamp: str, snapshot_id: int | None) -> Snapshot:
-    return iceberg.read_snapshot(_log_place(location), _iceberg_metadata(location, path, stamp), snapshot_id)
+def _iceberg_snapshot(place: LogPlace, path: str, stamp: str, snapshot_id: int | None) -> Snapshot:
+    return iceberg.read_snapshot(place, _iceberg_metadata(place, path, stamp), snapshot_id)
 
 
 @lru_cache(maxsize=8)
-def _iceberg_metadata(location: str, path: str, stamp: str) -> "TableMetadata":  # the file may be written anew
-    return iceberg.read_metadata(_log_place(location), path)
+def _iceberg_metadata(place: LogPlace, path: str, stamp: str) -> "TableMetadata":  # the file may be written anew
+    return iceberg.read_metadata(place, path)
 
 
 def _metadata_file(root: Root) -> tuple[str, str]:
@@ -390,9 +390,11 @@ def _metadata_file(root: Root) -> tuple[str, str]:
     return file.path, f"{file.mtime_ns} {file.size}"
 
 
-def _log_place(location: str) -> LogPlace:
-    root = open_root(location)
-    return LogPlace(filesystem=root.filesystem, path=root.path, prefix=root.prefix)
+def _place_of_log(table: Table) -> LogPlace:
+    root = open_root(table.location)
+    return LogPlace(
+        filesystem=root.filesystem, path=root.path, prefix=root.prefix, within=table.within, never=table.never
+    )
 
 
 def root_of(table: Table) -> Root:
@@ -411,7 +413,7 @@ def _refuse_links(table: Table, listing: Listing) -> None:
     A link into the table's own folder would give rows of it once more.
     """
     if not isinstance(listing.root.filesystem, LocalFileSystem):
-        if table.within and (outside := next((url for url in listing.urls if not _lies_in(url, table.within)), "")):
+        if table.within and (outside := next((url for url in listing.urls if not lies_in(url, table.within)), "")):
             raise UnableToListFiles(
                 f"{table.name}: its log names {outside:.200}, which lies out of its folder: only a table of a catalog "
                 "file may have files elsewhere"
@@ -422,20 +424,16 @@ def _refuse_links(table: Table, listing: Listing) -> None:
     links = (file.path for file in listing.files if os.path.islink(file.path))
     for path in (*folders, *links):
         real, inside = os.path.realpath(path), path[len(listing.root.path) :].lstrip("/")
-        if not listing.snapshot and inside and real != f"{root.rstrip('/')}/{inside}" and _lies_in(real, (root,)):
+        if not listing.snapshot and inside and real != f"{root.rstrip('/')}/{inside}" and lies_in(real, (root,)):
             raise UnableToListFiles(
                 f"{table.name}: a link among its files, {inside:.200}, leads into its own folder: remove it, or rows "
                 "would count twice"
             )
-        if _lies_in(real, table.never) or (table.within and not _lies_in(real, table.within)):
+        if lies_in(real, table.never) or (table.within and not lies_in(real, table.within)):
             raise UnableToListFiles(
                 f"{table.name}: a link among its files leads out of its folder: put the files there themselves, "
                 "or add where it leads to ASSAY_ALLOWED_ROOTS"
             )
-
-
-def _lies_in(path: str, folders: Sequence[str]) -> bool:
-    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
 def read_fingerprint(table: Table, part: Part) -> str | None:

@@ -1,5 +1,6 @@
 """A table that a log describes, as Iceberg's and Delta's, at one snapshot: its columns and the files that count."""
 
+import os
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +25,16 @@ class UnableToReadSnapshot(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class LogPlace:
-    """Where a log lies: the file system, the folder of the table in it, and the prefix that makes its paths URLs."""
+    """Where a log lies: the file system, the folder of the table in it, and the prefix that makes its paths URLs.
 
-    filesystem: FileSystem
+    What it names of itself may lie in the folders ``within``, anywhere where that is empty, and never in ``never``.
+    """
+
+    filesystem: FileSystem = field(compare=False)
     path: str
     prefix: str
+    within: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
 
     def path_of(self, location: str) -> str:
         """The path of a URL, or path, as a log writes it; raises UnableToReadSnapshot where it leads elsewhere."""
@@ -38,6 +44,19 @@ class LogPlace:
         if prefix == "file://" and "://" not in url:
             return url.removeprefix("file:")
         raise UnableToReadSnapshot(f"it has files at {location:.200}, which is another place than that of its log")
+
+    def path_in_log(self, location: str) -> str:
+        """The same of what the log reads itself, as manifests and deletes; it may not lead out of the table either."""
+        path = self.path_of(location)
+        place = os.path.realpath(path) if self.prefix == "file://" else self.prefix + path
+        if lies_in(place, self.never) or (self.within and not lies_in(place, self.within)):
+            raise UnableToReadSnapshot(f"its log leads to {location:.200}, out of its folder: put its files there")
+        return path
+
+
+def lies_in(path: str, folders: Sequence[str]) -> bool:
+    """Whether a path, or URL, is one of the folders, or below one."""
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,6 +102,28 @@ def test_a_catalog_in_glue_gives_the_place_that_its_table_has(lake: SqlCatalog) 
             assert "has raw.csv as a table of another kind" in sentence_of("iceberg://aws/raw.csv")
 
 
+@pytest.mark.whole
+def test_a_catalog_in_postgresql_is_read_by_the_driver_that_there_is(tmp_path: Path) -> None:
+    with servers.postgresql() as server:
+        catalog = SqlCatalog("mart", uri=server.url, warehouse=f"file://{tmp_path}/warehouse")
+        catalog.create_namespace("raw")
+        place = catalog.create_table("raw.trips", schema=pa.schema({"id": pa.int64()})).metadata_location
+        url = server.url.replace("+psycopg", "")
+        entries = [
+            {"name": "mart", "type": "sql", "uri": "env:MART_URL"},
+            {"name": "stranger", "type": "sql", "uri": "env:STRANGER_URL"},
+            {"name": "other", "type": "sql", "uri": url.replace("/lake", "/postgres")},
+        ]
+        stranger = url.replace("assay@", "nobody:secret@")
+        with settings(ASSAY_CATALOGS=json.dumps(entries), MART_URL=url, STRANGER_URL=stranger):
+            assert metadata_location("iceberg://mart/raw.trips") == place
+            assert tables_of("iceberg://mart") == ["raw.trips"]
+            assert "the catalog stranger at env:STRANGER_URL: " in sentence_of("iceberg://stranger/raw.trips")
+            assert "is a database in which iceberg_tables is not there" in sentence_of("iceberg://other/raw.trips")
+    with settings(ASSAY_CATALOGS=json.dumps(entries), MART_URL=url, STRANGER_URL=stranger):
+        assert "no server answers there: see that it runs" in sentence_of("iceberg://mart/raw.trips")
+
+
 def sentence_of(location: str) -> str:
     """What is said of a location, and that it is said in time."""
     started = monotonic()
@@ -121,7 +143,7 @@ def sentence_of(location: str) -> str:
         ("iceberg://lake/raw", "names no table: write iceberg://lake/namespace.table"),
         ("iceberg://other/raw.trips", "no catalog of ASSAY_CATALOGS is called other: it names db, lake, away"),
         ("iceberg://lake/../raw", "'iceberg://lake/../raw' is no table of a catalog: write iceberg://CATALOG/"),
-        ("iceberg://empty/raw.trips", "there is no file /dev/null"),
+        ("iceberg://empty/raw.trips", "there is no file /dev/null: see that it runs"),
         ("iceberg://away/raw.trips", r"the catalog away at http://127.0.0.1:9 does not answer \(Connection refused\)"),
         ("iceberg://hive/raw.trips", "the catalog hive at thrift://127.0.0.1:9 needs the package thrift: pip install"),
     ],

@@ -294,3 +294,21 @@ def test_a_bitmap_of_deleted_rows_has_the_positions_that_pyiceberg_reads(tmp_pat
     vectors = deletion_vectors_from_puffin_file(PuffinFile(puffin))
     assert deleted == {vector.referenced_data_file: vector.to_vector().to_pylist() for vector in vectors}
     assert deleted == {"file:///a.parquet": positions}
+
+
+def test_what_a_log_reads_of_itself_may_not_lie_out_of_the_folders_that_are_allowed(
+    new_iceberg: Callable[[pa.Table], tuple[IcebergTable, Table]], tmp_path: Path
+) -> None:
+    iceberg, table = new_iceberg(pa.table({"id": [1]}))
+    snapshot = iceberg.current_snapshot()
+    assert snapshot is not None
+    (tmp_path / "elsewhere").mkdir()
+    outside = tmp_path / "elsewhere" / "list.avro"
+    shutil.copy(snapshot.manifest_list.removeprefix("file://"), outside)
+    metadata = Path(iceberg.metadata_location.removeprefix("file://"))
+    metadata.write_text(metadata.read_text().replace(snapshot.manifest_list, f"file://{outside}"))
+    assert list_part(table, WHOLE).files
+    for guarded in (replace(table, within=(table.location,)), replace(table, never=(str(outside.parent),))):
+        with pytest.raises(UnableToListFiles, match=r"its log leads to file:///.*list\.avro, out of its folder"):
+            list_part(guarded, WHOLE)
+    assert list_part(replace(table, within=(table.location, str(outside.parent))), WHOLE).files
