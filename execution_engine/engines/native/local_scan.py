@@ -218,7 +218,8 @@ def _report(
         return None
     try:
         listing = list_part(table, part)
-        if not listing.files or listing.filtered or (is_small and listing.size >= most_bytes):
+        has_files = bool(listing.files or listing.snapshot)
+        if not has_files or listing.filtered or (is_small and listing.size >= most_bytes):
             return None
         answer = _measured(table, listing, requests, most_bytes)
     except UnableToListFiles as error:

@@ -46,9 +46,8 @@ def _read(listing: Listing, path: str) -> pa.Table:
 def _cast(rows: pa.Table, types: Mapping[str, pa.Field], lake: str) -> pa.Table:
     own = [field for field in rows.schema if field.name.lower() in types]
     fields = [types[field.name.lower()].with_type(storable(field.type, lake)) for field in own]
-    return rows.select([field.name for field in own]).cast(
-        pa.schema(fields), safe=False
-    )  # nanoseconds are cut to microseconds
+    named = rows.select([field.name for field in own]).rename_columns([field.name for field in fields])
+    return named.cast(pa.schema(fields), safe=False)  # nanoseconds are cut to microseconds
 
 
 def storable(type_: pa.DataType, lake: str) -> pa.DataType:

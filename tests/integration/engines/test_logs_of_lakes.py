@@ -262,6 +262,16 @@ def test_a_field_inside_of_a_struct_that_was_renamed_is_refused(
         rows_of(table)
 
 
+def test_a_table_without_rows_is_measured_without_spark(
+    new_iceberg: Callable[[pa.Table], tuple[IcebergTable, Table]],
+) -> None:
+    _, table = new_iceberg(pa.table({"id": pa.array([], pa.int64())}))
+    specs = metric("row_count"), metric("mean", "id"), metric("uniqueness", "id")
+    report = report_without_spark(table, [MeasurementRequest(key=spec.text, spec=spec) for spec in specs])
+    assert report is not None
+    assert [report.measured[spec.text].value for spec in specs] == [0, None, None]
+
+
 def test_fields_inside_of_columns_of_delta_are_found_by_the_names_that_files_have(tmp_path: Path) -> None:
     places = [{"city": "rome", "stops": [{"at": 1}, None]}, None, {"city": None, "stops": None}]
     rows = pa.table({"id": [1, 2, 3], "place": places})

@@ -27,7 +27,7 @@ from .zoo import scanned_specimen
 FEW_BYTES, PACKED = reading.FEW_BYTES, 1 << 30  # of every other table all texts that are packed are read so
 ROWS, FEW_ROWS = reading.ROWS, 23  # of a batch: of every third table few, so that batches are put together
 OF_A_TABLE = 500  # conditions
-SCANS_OF_A_TABLE, SCANS_OF_A_SPECIMEN = 60, 4
+SCANS_OF_A_TABLE, SCANS_OF_A_LAKE, SCANS_OF_A_SPECIMEN = 60, 12, 4
 PATIENT = {"spark.network.timeout": "10h", "spark.executor.heartbeatInterval": "1h"}  # the machine may sleep meanwhile
 GENERATED, GUARDED = 3, 10  # of so many tables one is asked of generated code, and one under conditions from the guard
 OF_TEXTS = "8g"  # without it Java dies of gigabytes of plain pages, which the kernels read in half a gigabyte
@@ -95,7 +95,7 @@ def ask_scans(session: SparkSession, first: int, wanted: int, storage: str = FOL
         if storage == FOLDER and seed % HALVED == 0:
             total.add(halved(session, seed, SCANS_OF_A_TABLE))
         else:
-            total.add(scanned(session, seed, SCANS_OF_A_TABLE, storage))
+            total.add(scanned(session, seed, SCANS_OF_A_TABLE if storage == FOLDER else SCANS_OF_A_LAKE, storage))
         print(*total.differing[known:], sep="\n", end="\n" if total.differing[known:] else "", flush=True)
         if total.ends["scans of which both read a value"] >= wanted:
             break
