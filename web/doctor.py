@@ -1,6 +1,6 @@
 """What can be wrong with a set-up: one small check each, its finding, and how to mend it.
 
-It changes nothing.
+It changes nothing: what it writes where Assay keeps files, to see that it can, it removes again.
 """
 
 import os

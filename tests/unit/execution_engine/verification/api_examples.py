@@ -272,7 +272,7 @@ Failure(is_complete(city), completeness(city) = 1, 0.9)
 ['= 10', '= 1']
 # VerificationResult.to_dict
 >>> list(result.to_dict())
-['table', 'status', 'constraints', 'metrics', 'spark_jobs', 'read_by', 'seconds']
+['table', 'status', 'constraints', 'metrics', 'spark_jobs', 'read_by', 'seconds', 'snapshots']
 # VerificationResult.to_json
 >>> result.to_json()[:24]
 '{\n  "table": "rides",\n  '
