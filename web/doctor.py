@@ -524,7 +524,8 @@ def executors() -> Finding:
     if not left:
         return well("executors", "no scan of the last day was slow for want of them")
     reasons = "; ".join(dict.fromkeys(why for _, why in left))
-    text = f"Spark read what kernels could not, of {len({dataset for dataset, _ in left})} datasets: {reasons}"
+    count = len({dataset for dataset, _ in left})
+    text = f"Spark read what kernels could not, of {count} dataset{'' if count == 1 else 's'}: {reasons}"
     return ill(
         "executors", text, "give executors what they lack (docs/clusters.md): such scans cost several times as much"
     )

@@ -1,9 +1,11 @@
 """What the errors of a cluster's tasks say of its executors and of the store that they read."""
 
 import pytest
+from pyspark.errors import PythonException
 
 from execution_engine.engines.files.stores import failure_in_tasks
 from execution_engine.engines.spark.executors import fault_in
+from execution_engine.engines.spark.failures import failure_of
 from execution_engine.outcome import Reason
 
 
@@ -45,3 +47,21 @@ def test_what_executors_lack_is_named(text: str, sentence: str) -> None:
 def test_what_a_store_says_in_mid_scan_is_transient_unless_it_stays(text: str, reason: Reason | None) -> None:
     failure = failure_in_tasks("s3://lake/trips", text)
     assert (failure and failure.reason) is reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "sentence"),
+    [
+        (
+            "OSError: When reading information for key 'pay/a' in bucket 'lake': AWS Error SLOW_DOWN during HeadObject",
+            Reason.STORE_UNREACHABLE,
+            "trips: its store did not serve a task; it is tried again",
+        ),
+        ('No FileSystem for scheme "s3"', Reason.UNREADABLE, "this Spark has no file system for s3://: name the jars"),
+    ],
+)
+def test_what_spark_could_not_read_of_a_store_is_told_of(text: str, reason: Reason, sentence: str) -> None:
+    failure = failure_of(PythonException(text), "trips")
+    assert failure.reason is reason
+    assert sentence in failure.detail
+    assert "pay/a" not in failure.detail
