@@ -100,8 +100,8 @@ def _tick_text(value: float, digits: int, scale: float, unit: Unit) -> str:
     if unit is Unit.LENGTH:
         return length_text(value)
     end = " %" if unit is Unit.SHARE else _LETTERS[scale]
-    if abs(value) >= 1e15 or digits > 6:
-        return f"{value:.3g}{end if unit is Unit.SHARE else ''}"
+    if abs(value) >= 1e15 or digits > 6:  # eleven digits tell all ticks apart, as no axis is closer than that
+        return f"{value:.11g}{end if unit is Unit.SHARE else ''}"
     return f"{value / scale + 0.0:,.{digits}f}{end}" if value or unit is Unit.SHARE else "0"
 
 

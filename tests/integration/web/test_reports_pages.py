@@ -215,6 +215,13 @@ def test_a_confirmed_report_blocks_offers_the_missing_test_and_is_fixed(pages: C
     assert f"Report {row.pk} is fixed: this needs one" in sent(pages, f"/reports/{row.pk}/fix")
 
 
+def test_an_incident_that_no_test_has_a_word_on_names_its_dataset_once(pages: Client, trips: Dataset) -> None:
+    incident = reported(trips).incident
+    assert incident is not None
+    head = text_of(pages, f"/incidents/{incident.pk}").partition('id="head"')[2].partition("<dl")[0]
+    assert head.count("</a>") == head.count("raw.<wbr>trips") == 1
+
+
 def test_a_rejection_needs_its_reason(pages: Client, trips: Dataset) -> None:
     row = reported(trips)
     assert "Reason: This field is required" in sent(pages, f"/reports/{row.pk}/reject")
