@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LOCKS = ROOT / "deploy" / "locks"
-WAREHOUSES = ("trino", "snowflake", "bigquery")
+WAREHOUSES = ("trino", "bigquery")
 EXTRAS = {
     "run": (),
     "dev": ("dev",),

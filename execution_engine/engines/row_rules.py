@@ -1,8 +1,9 @@
 """Which rows break a metric: a condition that a row meets, or a key that other rows have too (pure)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from execution_engine.guard import UnableToAllow
 from execution_engine.metrics.definition import Keys
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.registry import METRICS
@@ -10,7 +11,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 
 from .gathering import Keyed, condition_of
-from .spec_check import Kinds, check_spec, settled
+from .spec_check import Kinds, check_spec, conditions_of, settled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,13 @@ class RowRule:
 
 
 def row_rules(
-    specs: Sequence[MetricSpec], columns: Mapping[str, str], kinds: Kinds, name: str, write: Expressions
+    specs: Sequence[MetricSpec],
+    columns: Collection[str],
+    kinds: Kinds,
+    name: str,
+    write: Expressions,
+    *,
+    engine: str = "spark",
 ) -> tuple[list[RowRule], dict[str, Failure]]:
     """The rules of those metrics that single rows break, and by their texts why the others have none."""
     rules: list[RowRule] = []
@@ -37,7 +44,13 @@ def row_rules(
     for spec in dict.fromkeys(specs):
         own = settled(spec, columns)
         definition = METRICS.get(spec.name)
-        if (failure := check_spec(own, kinds, name, engine="spark")) is not None:
+        try:
+            failure = check_spec(own, kinds, name, engine=engine)
+            for text in () if failure else conditions_of(own):
+                write.condition(text)
+        except UnableToAllow as error:
+            failure = error.failure
+        if failure is not None:
             failures[spec.text] = failure
         elif definition is None or not definition.is_of_rows:
             detail = f"{spec.text} is of all rows together: no single row breaks it"

@@ -19,6 +19,7 @@ from .nodes import EXPRESSION, PLAIN, QUERY, SESSION_WORDS, check_names, check_n
 from .postgresql import write_postgresql
 from .refusal import MAX_CONDITION, MAX_QUERY, Refusal, UnableToAllow
 from .sql_tree import TWO_WAYS, MariaDB, Plain, Rule, judge, parse_one, read_again, write
+from .warehouses import WAREHOUSES, write_warehouse
 
 # Columns whose names are words of SQL: those that, between backticks, would make a refused text an allowed one.
 
@@ -221,6 +222,8 @@ class Condition:
             spark_tree = sqlglot.parse_one(plain, dialect="spark")
             if dialect == "postgres":
                 return write_postgresql(spark_tree, types or {})
+            if dialect in WAREHOUSES:
+                return write_warehouse(spark_tree, dialect, types or {})
             judge(spark_tree, (_check_indexes,), plain)
             return spark_tree.sql(
                 dialect=_DIALECTS.get(dialect, dialect), comments=False, unsupported_level=ErrorLevel.RAISE

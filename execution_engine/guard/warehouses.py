@@ -1,6 +1,6 @@
-"""A condition of Spark's in the SQL of Trino, Snowflake or BigQuery: true for the same rows as in Spark, or refused.
+"""A condition of Spark's in the SQL of Trino or BigQuery: true for the same rows as in Spark, or refused.
 
-Few things mean the same in all of them. Refused by name are quotients (by zero, of whole numbers), patterns (other
+Few things mean the same in both. Refused by name are quotients (by zero, of whole numbers), patterns (other
 notations), the case of letters (other scripts), trims (other blanks), casts (other texts), the greatest of values with
 a null, and instants (other zones).
 """
@@ -18,7 +18,7 @@ from .refusal import Refusal, UnableToAllow, names, safe_excerpt
 ALLOWED = names(
     """
     Abs Add And Between Boolean Case Cast Coalesce Column DataType EQ GT GTE Identifier If In Is LT LTE Length Like
-    Literal Mod Mul NEQ Neg Not Null NullSafeEQ NullSafeNEQ Nullif Or Paren StartsWith Sub Substring TryCast Tuple
+    Literal Mod Mul NEQ Neg Not Null NullSafeEQ NullSafeNEQ Nullif Or Paren StartsWith Sub Substring TryCast
     """
 )
 WORDS = {  # of those who write conditions, for what sqlglot calls otherwise
@@ -39,8 +39,7 @@ class Warehouse:
 
 WAREHOUSES: Mapping[str, Warehouse] = MappingProxyType(
     {
-        "trino": Warehouse(title="Trino", infinite="if(is_nan({0}), infinity(), cast({0} as double))"),
-        "snowflake": Warehouse(title="Snowflake", infinite="{0}"),  # where a NaN is what it is in Spark
+        "trino": Warehouse(title="Trino", infinite="if(is_nan({0}), cast('Infinity' as double), cast({0} as double))"),
         "bigquery": Warehouse(
             title="BigQuery",
             infinite="if(is_nan({0}), cast('inf' as float64), {0})",

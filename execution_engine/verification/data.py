@@ -29,7 +29,7 @@ from execution_engine.engines.registry import engine_for
 from execution_engine.metrics.spec import MetricSpec
 
 VARIABLE = "env:"
-_DATABASE = re.compile(rf"{VARIABLE}\w+$|(sqlite|mysql|mariadb|postgresql)(\+\w+)?://")
+_DATABASE = re.compile(rf"{VARIABLE}\w+$|(sqlite|mysql|mariadb|postgresql|trino|bigquery)(\+\w+)?://")
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,6 +1,6 @@
 """What databases do otherwise than each other, in one table; all else is said to them alike.
 
-The statements for Trino, Snowflake and BigQuery are checked as texts (``tests/integration/engines/test_warehouses.py``)
+The statements for Trino and BigQuery are checked as texts (``tests/integration/engines/test_warehouses.py``)
 and were not tried on a server.
 """
 
@@ -73,26 +73,17 @@ DIALECTS: Mapping[str, SqlDialect] = MappingProxyType(
         ),
         "trino": SqlDialect(
             extra="trino",
-            connect={"request_timeout": 6 * CONNECT_SECONDS, "timezone": "UTC"},
+            connect={
+                "request_timeout": 6 * CONNECT_SECONDS,
+                "timezone": "UTC",
+                "legacy_prepared_statements": False,
+                "max_attempts": 1,
+            },
             has_savepoints=False,
             compares_own_types=True,
             is_nan="is_nan({})",
             text_key="to_hex(md5(to_utf8(cast({} as varchar))))",
             rank="to_hex(md5(to_utf8(concat_ws(',', {}))))",
-        ),
-        "snowflake": SqlDialect(
-            extra="snowflake",
-            session=(
-                "alter session set timezone = 'UTC'",
-                "alter session set statement_timeout_in_seconds = {deadline_seconds:.0f}",
-            ),
-            connect={"login_timeout": CONNECT_SECONDS},
-            has_savepoints=False,
-            compares_own_types=True,
-            literals=False,
-            is_nan="{} = 'NaN'",
-            text_key="md5(cast({} as varchar))",
-            rank="md5(concat_ws(',', {}))",
         ),
         "bigquery": SqlDialect(
             extra="bigquery",

@@ -9,7 +9,20 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, create_engine, event, func, inspect, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    case,
+    create_engine,
+    event,
+    func,
+    inspect,
+    literal_column,
+    not_,
+    or_,
+    select,
+)
 from sqlalchemy.engine import Engine as Database
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -33,37 +46,26 @@ from execution_engine.engines.protocol import (
 )
 from execution_engine.engines.spec_check import check_spec, conditions_of, settled
 from execution_engine.guard import UnableToAllow
-from execution_engine.metrics.definition import DATABASE, NOTE, ColumnKind, Keys, MetricKind
+from execution_engine.metrics.definition import DATABASE, NOTE, ColumnKind, MetricKind
 from execution_engine.metrics.definitions.sample import DEFAULT_SIZE, MAX_SIZE, Sample, bottom_keys, hash_of
 from execution_engine.metrics.definitions.schema import SeenColumns
 from execution_engine.metrics.definitions.uniqueness import KEEP
 from execution_engine.metrics.keys.key_text import Key, as_text
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
-from execution_engine.metrics.states.statistics import Value
+from execution_engine.metrics.states.statistics import Summary, Value
 from execution_engine.outcome import Failure, Reason
 
+from .dialects import dialect_of
+from .failing import failing_rows
 from .failures import failure_of
-from .source import MYSQL, POSTGRESQL, SqlSource, UnableToOpenSource, keys_present, open_source, types_of
+from .source import SqlSource, UnableToOpenSource, keys_present, open_source, types_of
 
-CONNECT_SECONDS = 5
 OUR_TABLES = ("assay_auditentry", "django_migrations")
 SEND_NO_FILES: dict[str, dict[str, object]] = {
     "mysqldb": {"local_infile": 0},
     "pymysql": {"local_infile": False},
     "mysqlconnector": {"allow_local_infile": False},
-}
-# Of each session: it only reads, all of a scan in one snapshot; an instant is shown, compared and sampled as UTC,
-# whatever zone the server is in; and in PostgreSQL a backslash in a text is a letter.
-READ_ONLY_IN_UTC = {
-    "mysql": ("set time_zone = '+00:00'", "set session transaction read only"),
-    POSTGRESQL: (
-        "set timezone = 'UTC'",
-        "set default_transaction_read_only = on",
-        "set default_transaction_isolation = 'repeatable read'",
-        "set standard_conforming_strings = on",
-        "set statement_timeout = '{deadline_seconds:g}s'",
-    ),
 }
 
 
@@ -96,9 +98,15 @@ class SqlEngine:
         return tuple(self.scan(unit.table, unit.part, unit.requests) for unit in units)
 
     def failing_rows(self, table: Table, part: Part, specs: Sequence[MetricSpec], limit: int) -> FailingRows:
-        """None: rows are sampled in the lake only."""
-        detail = f"{table.name} lies outside the lake; rows are sampled in the lake only"
-        return none_failing(specs, Failure(reason=Reason.INVALID, detail=detail))
+        """A sample, in one statement."""
+        try:
+            with self._database(table).connect() as connection:
+                _refuse_our_own(connection, table)
+                return failing_rows(open_source(connection, table, part), specs, limit)
+        except UnableToOpenSource as error:
+            return none_failing(specs, error.failure)
+        except SQLAlchemyError as error:
+            return none_failing(specs, failure_of(error, table))
 
     def write_rows(self, table: Table, part: Part, request: RowsRequest) -> WrittenRows:
         """None: rows are written in the lake only."""
@@ -168,21 +176,25 @@ def open_database(table: Table, deadline_seconds: float) -> Database:
         # SQLite has no hash function of its own to draw samples by
         event.listen(database, "connect", lambda new, _: new.create_function(RANK, -1, rank, deterministic=True))
         return database
-    if url.drivername == POSTGRESQL:
-        url = url.set(drivername="postgresql+psycopg")
+    dialect = dialect_of(url.get_backend_name())
+    if dialect.driver and url.drivername == url.get_backend_name():
+        url = url.set(drivername=dialect.driver)
     try:
-        arguments = {"connect_timeout": CONNECT_SECONDS} | SEND_NO_FILES.get(url.get_dialect().driver, {})
+        arguments = {**dialect.connect, **SEND_NO_FILES.get(url.get_dialect().driver, {})}
         database = create_engine(url, pool_pre_ping=True, connect_args=arguments)
-    except (ArgumentError, ImportError, ValueError) as error:
-        detail = f"no driver opens {url.drivername}://: {type(error).__name__}"
+    except (ArgumentError, ImportError) as error:
+        mend = f": pip install 'assay[{dialect.extra}]'" if dialect.extra else ""
+        detail = f"no driver opens {url.drivername}:// ({type(error).__name__}){mend}"
         raise UnableToOpenSource(table, detail) from None
-    family = "mysql" if url.get_backend_name() in MYSQL else url.get_backend_name()
+    except Exception as error:  # of the driver's own, such as of credentials that it does not find on this machine
+        detail = f"its driver cannot open {url.drivername}:// here ({type(error).__name__}): see to URL and credentials"
+        raise UnableToOpenSource(table, detail) from None
 
     @event.listens_for(database, "connect")
     def set_up(connection: Any, _: object) -> None:
         cursor = connection.cursor()
-        for statement in READ_ONLY_IN_UTC.get(family, ()):
-            cursor.execute(statement.format(deadline_seconds=deadline_seconds))
+        for statement in dialect.in_session(deadline_seconds):
+            cursor.execute(statement)
         cursor.close()
         connection.commit()  # or PostgreSQL would take all back with the transaction
 
@@ -196,7 +208,7 @@ def _refuse_our_own(connection: Connection, table: Table) -> None:
         raise UnableToOpenSource(table, "its location leads to a database of Assay's own: name another")
 
 
-# The metrics in portable SQL: aggregates in one select, distinct counts and samples in one each.
+# The metrics in portable SQL: aggregates in one select, counts of keys and samples in one each.
 
 
 def measure(source: SqlSource, requests: Sequence[MeasurementRequest]) -> dict[str, Measured]:
@@ -219,7 +231,7 @@ def measure(source: SqlSource, requests: Sequence[MeasurementRequest]) -> dict[s
             results[item.key] = of_no_data(item)
         else:
             try:
-                with source.connection.begin_nested():
+                with source.trial():
                     results[item.key] = definition.function_for(DATABASE)(source, item)
             except SQLAlchemyError as error:
                 results[item.key] = Measured(failure=failure_of(error, source.table))
@@ -238,7 +250,7 @@ def _gather(source: SqlSource, requests: Sequence[StatisticRequest]) -> dict[Sta
         of = of if where is None else f"case when {where} then {of} end"
         aggregates.append(f"{request.statistic.gather.value}({of})")
     try:
-        with source.connection.begin_nested():  # PostgreSQL answers nothing after an error, but for what is outside it
+        with source.trial():
             row = source.connection.execute(source.select(aggregates)).one()
     except SQLAlchemyError as error:
         failure = failure_of(error, source.table)
@@ -250,15 +262,25 @@ def _gather(source: SqlSource, requests: Sequence[StatisticRequest]) -> dict[Sta
 
 
 def count_keys(source: SqlSource, item: MeasurementRequest) -> Measured:
-    """Distinct keys. Counted outside the DISTINCT: count(distinct a, b) would leave rows with nulls out."""
-    names = [source.quote(name) for name in item.spec.columns]
-    rows = source.select(names, item.spec.where)
-    if METRICS[item.spec.name].counts is Keys.WHOLE:
-        joint = " or " if item.spec.option("nulls") == KEEP else " and "
-        rows = rows.where(literal_column(f"({joint.join(f'{name} is not null' for name in names)})"))
-    keys = rows.distinct().subquery()
-    value = source.connection.execute(select(func.count()).select_from(keys)).scalar_one()
-    return Measured(value=float(value))
+    """How often keys occur, in one statement; grouped, as count(distinct a, b) would leave rows with nulls out."""
+    spec, definition = item.spec, METRICS[item.spec.name]
+    names: list[ColumnElement[Any]] = [literal_column(source.quote(name)) for name in spec.columns]
+    keys = source.select([*map(str, names), "count(*)"], spec.where).group_by(*names).subquery()
+    *parts, rows = keys.c
+    has_null = (and_ if spec.option("nulls") == KEEP else or_)(*(part.is_(None) for part in parts))
+    counts = [
+        func.sum(case((not_(has_null), rows))),
+        func.count(case((not_(has_null), 1))),
+        func.count(case((and_(not_(has_null), rows == 1), 1))),
+        func.count(case((has_null, 1))),
+        func.sum(case((has_null, rows))),
+    ]
+    fields = ("rows", "distinct", "single", "distinct_with_nulls", "rows_with_nulls")
+    values = (int(count or 0) for count in source.connection.execute(select(*counts)).one())
+    summaries = (Summary(**dict(zip(fields, values, strict=True))),)
+    assert definition.from_summaries
+    detail = definition.detail_of_keys(spec, summaries) if definition.detail_of_keys else {}
+    return Measured(value=definition.from_summaries(spec, summaries), detail=detail)
 
 
 def find_drift(source: SqlSource, item: MeasurementRequest) -> Measured:
@@ -318,7 +340,7 @@ def _lowest_keys(source: SqlSource, item: MeasurementRequest, rank_sql: str, siz
 def _edge(source: SqlSource, share: float) -> bytes | str:
     """Where the lowest share of all ranks ends."""
     first = int(share * 2**32).to_bytes(4)
-    return first if source.connection.dialect.name in ("sqlite", POSTGRESQL) else first.hex()
+    return first if source.dialect.rank_is_binary else first.hex()
 
 
 def draw_of(item: MeasurementRequest) -> str:
@@ -328,21 +350,18 @@ def draw_of(item: MeasurementRequest) -> str:
 
 def rank_of(source: SqlSource, columns: Sequence[str], draw: str) -> str | None:
     """SQL for the hash of a key in a draw, the same in every session; None where no such function is known."""
-    dialect, names = source.connection.dialect.name, [source.quote(name) for name in columns]
-    if dialect == "sqlite":
+    dialect, names = source.dialect, [source.quote(name) for name in columns]
+    if source.connection.dialect.name == "sqlite":
         return f"{RANK}('{draw}', {', '.join(names)})"
-    if dialect == POSTGRESQL:
-        values = ", ".join(f"coalesce(md5(cast({name} as text)), '-')" for name in names)
-        return f"decode(md5(concat_ws(',', '{draw}', {values})), 'hex')"
-    if dialect not in MYSQL:
+    if not dialect.rank:
         return None
     kinds = {name.lower(): kind for name, kind in source.columns.items()}
-    texts = [
-        f"cast({name} as char)" if kinds.get(column.lower()) is ColumnKind.NUMERIC else f"hex({name})"
-        for name, column in zip(names, columns, strict=True)
-    ]  # in hexadecimal, as a text has other bytes in another session's character set
-    whole = ", ".join(f"coalesce({text}, '-')" for text in texts)
-    return f"md5(concat_ws(',', '{draw}', {whole}))"
+    keys = [
+        (dialect.number_key if kinds.get(column.lower()) is ColumnKind.NUMERIC else "") or dialect.text_key
+        for column in columns
+    ]
+    values = [f"coalesce({key.format(name)}, '-')" for key, name in zip(keys, names, strict=True)]
+    return dialect.rank.format(", ".join([f"'{draw}'", *values]))
 
 
 def rank(*values: Any) -> bytes:

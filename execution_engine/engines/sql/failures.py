@@ -18,18 +18,21 @@ LOCKED, DEADLOCK = (
 )
 LATE = "it was stopped at the deadline; make it cheaper (a narrower where), or raise ASSAY_SCAN_DEADLINE_SECONDS"
 
-# By the numbers of MySQL and MariaDB, and by the states of PostgreSQL
+# By the numbers of MySQL and MariaDB, the states of PostgreSQL, Trino's names and BigQuery's HTTP
 _UNREADABLE = {
     1044: NO_ENTRY, 1045: REFUSED, 1049: NO_DATABASE, 1142: NO_RIGHT, 1146: NO_TABLE,
     "28P01": REFUSED, "28000": REFUSED, "3D000": NO_DATABASE, "no entry": NO_ENTRY, "42501": NO_RIGHT,
-    "42P01": NO_TABLE,
+    "42P01": NO_TABLE, 403: NO_RIGHT, 404: NO_TABLE,
+    "TABLE_NOT_FOUND": NO_TABLE, "SCHEMA_NOT_FOUND": NO_TABLE, "CATALOG_NOT_FOUND": NO_DATABASE,
+    "PERMISSION_DENIED": NO_RIGHT,
 }  # fmt: skip
 _TRANSIENT = {
     1040: BUSY, 1205: LOCKED, 1213: DEADLOCK, 2002: AWAY, 2003: AWAY, 2005: NO_NAME, 2006: GONE,
     2013: GONE, "no name": NO_NAME, "no server": AWAY,
     "53300": BUSY, "55P03": LOCKED, "40P01": DEADLOCK, "40001": DEADLOCK, "57P01": GONE, "57P02": GONE,
-    "57P03": UNREADY, "57P05": GONE,
+    "57P03": UNREADY, "57P05": GONE, 429: BUSY, 503: GONE, "TrinoConnectionError": AWAY,
 }  # fmt: skip
+_LATE = frozenset({"57014", "EXCEEDED_TIME_LIMIT"})
 _ABOUT_NAMES = frozenset({1054, 1064, 1305})  # unknown column, syntax, unknown function: words of the test alone
 # PostgreSQL tells no state of a connection that it refuses, but says why
 _OF_CONNECTIONS = (
@@ -61,12 +64,13 @@ def _judge(error: SQLAlchemyError) -> tuple[Reason, str]:
         return Reason.UNREADABLE, f"{_UNREADABLE[code]}{shown}"
     if code in _TRANSIENT:
         return Reason.ENGINE_UNREACHABLE, f"{_TRANSIENT[code]}{shown}"
-    if code == "57014":
+    if code in _LATE:
         return Reason.TIMEOUT, LATE
     is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
     reason = Reason.ENGINE_UNREACHABLE if is_lost or code == "database is locked" else Reason.QUERY_FAILED
-    if str(code).startswith("42"):  # of a name, a type or the syntax: its first sentence alone quotes no row
-        return reason, " ".join(str(getattr(getattr(original, "diag", None), "message_primary", "")).split())[:500]
+    sentence = getattr(getattr(original, "diag", None), "message_primary", "")
+    if sentence and str(code).startswith("42"):  # of a name, a type or the syntax: this alone quotes no row
+        return reason, " ".join(str(sentence).split())[:500]
     if type(original).__module__ == "sqlite3" or code in _ABOUT_NAMES:
         return reason, " ".join(str(original or "").split())[:500]
     state = f" {code}" if isinstance(code, int) or re.fullmatch("[0-9A-Z]{5}", str(code)) else ""
@@ -77,9 +81,13 @@ def _code(original: BaseException | None) -> int | str | None:
     """The number or the state of what the driver raised, or its first argument."""
     if original is None:
         return None
-    if state := getattr(original, "sqlstate", None) or getattr(original, "pgcode", None):
-        return str(state)
+    for name in ("sqlstate", "pgcode", "error_name"):
+        if state := getattr(original, name, None):
+            return str(state)
     if type(original).__module__.startswith("psycopg") and type(original).__name__ == "OperationalError":
         return next(code for pattern, code in _OF_CONNECTIONS if re.search(pattern, str(original)))
+    if type(original).__name__ in _TRANSIENT:
+        return type(original).__name__
     code = original.args[0] if original.args else None
+    code = getattr(code, "code", code)  # BigQuery's driver wraps what the service answered
     return code if isinstance(code, int | str) else None

@@ -1,7 +1,7 @@
 """A part of a database table, and selects over it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -42,6 +42,7 @@ from sqlalchemy.types import (
     Text,
     TypeEngine,
 )
+from sqlglot import exp
 
 from assay.time.stored_times import TICKS, StoredTimes
 from assay.time.windows import UnableToPartition, Window
@@ -52,9 +53,9 @@ from execution_engine.metrics.expressions import Expressions, path_of, written
 from execution_engine.metrics.keys.key_text import as_text
 from execution_engine.outcome import Failure, Reason
 
-# A column of times that a table is cut by: the bare column against bound values, so that its index serves.
+from .dialects import MYSQL, SqlDialect, dialect_of
 
-MYSQL, POSTGRESQL = frozenset({"mysql", "mariadb"}), "postgresql"
+# A column of times that a table is cut by: the bare column against bound values, so that its index serves.
 
 Condition = ColumnElement[bool]
 Value = datetime | date | int | str
@@ -214,8 +215,8 @@ def condition_of(connection: Connection, table_: Table, part: Part, types: Types
 
 
 def _equals_a_key(connection: Connection, name: str, type_: TypeEngine[Any], keys: Sequence[str]) -> Condition:
-    """The rows whose value is one of the keys. PostgreSQL compares it with values of its own type alone."""
-    if connection.dialect.name != POSTGRESQL:
+    """The rows whose value is one of the keys."""
+    if not dialect_of(connection.dialect.name).compares_own_types:
         return column(name).in_(keys)
     read = next((read for kind, read in KEYS_OF_TYPES if isinstance(type_, kind)), None)
     if read is None:
@@ -258,9 +259,6 @@ def _partition_type(table_: Table, types: Types) -> TypeEngine[Any]:
     return type_
 
 
-_SQLGLOT = {"mariadb": "mysql", "postgresql": "postgres", "mssql": "tsql"}  # others have the same name
-
-
 @dataclass(frozen=True, kw_only=True)
 class SqlSource:
     """What a scan reads."""
@@ -273,6 +271,15 @@ class SqlSource:
     types: Mapping[str, str | None]  # as the database names them; None of one that it does not tell
     collations: Mapping[str, str]  # what stands behind a text so that it is compared by its bytes, by the same names
     floats: Mapping[str, str]  # Spark's name of the type of each column that may hold a NaN, by the name in lower case
+
+    @property
+    def dialect(self) -> SqlDialect:
+        """What its database does otherwise."""
+        return dialect_of(self.connection.dialect.name)
+
+    def trial(self) -> AbstractContextManager[object]:
+        """What may fail by itself: after an error, PostgreSQL answers nothing but what is outside of it."""
+        return self.connection.begin_nested() if self.dialect.has_savepoints else nullcontext()
 
     @property
     def quote(self) -> Callable[[str], str]:
@@ -291,14 +298,20 @@ class SqlSource:
     def write(self) -> Expressions:
         """Writes SQL over a row."""
         dialect = self.connection.dialect
-        name = _SQLGLOT.get(dialect.name, dialect.name)
+        name = self.dialect.sqlglot or dialect.name
+
+        def text(value: str) -> str:
+            if self.dialect.literals:
+                return str(literal(value).compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
+            return exp.Literal.string(value).sql(dialect=name)
+
         return Expressions(
             quote=self.quote,
             collation=lambda column: self.collations.get(column.lower(), ""),
-            is_nan=lambda quoted: f"{quoted} = 'NaN'",
+            is_nan=self.dialect.is_nan.format,
             type_of=lambda column: self.floats.get(column.lower()),
             translate=lambda condition: read_condition(condition).into(name, self.types),
-            text=lambda text: str(literal(text).compile(dialect=dialect, compile_kwargs={"literal_binds": True})),
+            text=text,
         )
 
     def select(self, expressions: Sequence[str], where: str | None = None) -> Select[Any]:
@@ -312,7 +325,11 @@ class SqlSource:
 
 def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
     """The part; SQLAlchemy's error if the table is not there, UnableToOpenSource if its column is not as told."""
-    types = types_of(connection, table)
+    return source_of(connection, table, part, types_of(connection, table))
+
+
+def source_of(connection: Connection, table: Table, part: Part, types: Types) -> SqlSource:
+    """The part of a table with columns of these types; UnableToOpenSource as above."""
     condition = condition_of(connection, table, part, types)
     columns: dict[str, ColumnKind | None] = {}
     for name, type_ in types.items():
@@ -325,16 +342,16 @@ def open_source(connection: Connection, table: Table, part: Part) -> SqlSource:
         is_number = issubclass(python_type, int | float | Decimal) and python_type is not bool
         is_text = issubclass(python_type, str)
         columns[written(name)] = ColumnKind.NUMERIC if is_number else ColumnKind.TEXT if is_text else None
-    is_postgresql = connection.dialect.name == POSTGRESQL
+    dialect = dialect_of(connection.dialect.name)
     collations = {
-        written(name).lower(): ' COLLATE "C"'
+        written(name).lower(): dialect.collation
         for name, type_ in types.items()
-        if is_postgresql and isinstance(type_, String) and not isinstance(type_, Enum)
+        if dialect.collation and isinstance(type_, String) and not isinstance(type_, Enum)
     }
     floats = {
         written(name).lower(): "float" if isinstance(type_, REAL) else "double"
         for name, type_ in types.items()
-        if is_postgresql and isinstance(type_, Float)  # others hold no NaN
+        if dialect.is_nan and isinstance(type_, Float)
     }
     named = {name: type_name(type_, connection.dialect) for name, type_ in types.items()}
     return SqlSource(

@@ -58,7 +58,7 @@ def _of_keys(
             if skips and (nulls := spec.option("nulls", "skip")) not in NULLS
             else None
         ),
-        taken_by={DATABASE: "execution_engine.engines.sql.engine:count_keys"} if counts else {},
+        taken_by={DATABASE: "execution_engine.engines.sql.engine:count_keys"},
         counts=counts,
         repeats_break=counts is not Keys.WHOLE,
         sums_bound=counts is not None,

@@ -109,6 +109,47 @@ def test_every_metric_agrees_with_sqlite(engine: SqlEngine, table: Table) -> Non
     assert [one.value for one in measured] == pytest.approx(expected)
 
 
+def test_keys_that_repeat_are_counted_and_their_rows_named_as_in_the_lake(
+    engine: SqlEngine, table: Table, spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    lake = write_trips(tmp_path / "lake")
+    keep = (("nulls", "keep"),)
+    specs = [
+        MetricSpec(name=name, columns=columns, options=options, where=where)
+        for name in ("uniqueness", "distinctness", "unique_value_ratio", "count_distinct")
+        for columns, options in ((("trip_id",), ()), (("city", "riders"), ()), (("city", "riders"), keep))
+        for where in (None, "fare > 4")
+    ]
+    here, there = measure(engine, table, *specs), measure(spark_engine, lake, *specs)
+    assert [(one.value, one.detail, one.failure) for one in here] == [(one.value, one.detail, None) for one in there]
+    rules = [
+        MetricSpec(name="uniqueness", columns=("trip_id",)),
+        MetricSpec(name="uniqueness", columns=("city",), where="fare > 4"),
+        MetricSpec(name="distinct_count", columns=("city", "riders")),
+        MetricSpec(name="completeness", columns=("fare",)),
+        MetricSpec(name="compliance", arguments=("fare < 10",), where="city = 'oslo'"),
+        MetricSpec(name="mean", columns=("fare",)),
+    ]
+    broken = []
+    for reader, of in ((engine, table), (spark_engine, lake)):
+        sample = reader.failing_rows(of, Part(keys=(DAY,)), rules, 100)
+        at = [[name.lower() for name in sample.columns].index(name) for name in COLUMNS]
+        rows = sorted((tuple(str(row.values[i]) for i in at), row.breaks) for row in sample.rows)
+        broken.append((rows, sample.failures))
+    assert broken[0] == broken[1]
+    rows, failures = broken[0]
+    assert {text for _, breaks in rows for text in breaks} == {rules[at].text for at in (0, 1, 3, 4)}
+    assert list(failures) == ["mean(fare)"]
+
+
+def test_a_rule_that_fails_takes_no_row_of_others_along(engine: SqlEngine, table: Table) -> None:
+    rules = [metric("completeness", "fare"), metric("compliance", arguments=("cast(city as int) > 1",))]
+    sample = engine.failing_rows(table, Part(keys=(DAY,)), rules, 100)
+    by_server = "postgresql" in table.location  # the others take a text for a number
+    assert len(sample.failures) == (1 if by_server else 0)
+    assert {breaks for row in sample.rows for breaks in row.breaks} >= {"completeness(fare)"}
+
+
 def test_partitions_are_those_of_the_column(engine: SqlEngine, table: Table) -> None:
     assert engine.partitions(table) == (DAY, OTHER_DAY)
     values = [

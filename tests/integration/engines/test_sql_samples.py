@@ -12,7 +12,7 @@ from scipy import stats
 from sqlalchemy import create_engine, make_url, text
 
 from execution_engine.engines.protocol import WHOLE, Measured, MeasurementRequest, Table
-from execution_engine.engines.sql import engine as engine_module
+from execution_engine.engines.sql import dialects
 from execution_engine.engines.sql.engine import SqlEngine, draw_of
 from execution_engine.metrics.definition import NOTE
 from execution_engine.metrics.definitions.sample import Sample, bottom_keys
@@ -184,7 +184,8 @@ def test_only_rows_that_meet_the_condition_are_drawn(engine: SqlEngine, url: str
 def test_a_database_that_is_not_known_to_hash_sends_its_keys_and_the_measurement_says_so(
     engine: SqlEngine, urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_module, "MYSQL", frozenset())  # no third database can be run here
+    no_hash = replace(dialects.DIALECTS["mysql"], rank="")  # as no other database can be run here
+    monkeypatch.setattr(dialects, "DIALECTS", {"mysql": no_hash})
     table = fill(urls["mariadb"], [{"order_id": at} for at in range(2000)])
     taken = take(engine, table, "order_id", n=50)
     draw = draw_of(MeasurementRequest(key="n", spec=MetricSpec(name="sample")))

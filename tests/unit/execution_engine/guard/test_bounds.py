@@ -102,7 +102,7 @@ def test_a_condition_goes_into_the_dialect_of_another_database(dialect: str, sql
 
 
 def test_a_column_called_user_is_no_word_of_another_database() -> None:
-    assert read_condition("user = 'x'").into("trino") == "\"user\" = 'x'"
+    assert read_condition("user = 'x'").into("presto") == "\"user\" = 'x'"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_column_called_user_is_no_word_of_another_database() -> None:
     ],
 )
 def test_an_index_is_that_of_the_same_element_in_another_database(text: str, sql: str) -> None:
-    assert read_condition(text).into("trino") == sql
+    assert read_condition(text).into("presto") == sql
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_index_is_that_of_the_same_element_in_another_database(text: str, sql
 def test_an_index_that_may_mean_another_element_there_is_refused(text: str, column: int) -> None:
     what = "an index that is computed or negative means another element in another database"
     with pytest.raises(UnableToAllow, match=re.escape(f"column {column}: {what}; write it as a number or a text")):
-        read_condition(text).into("trino")
+        read_condition(text).into("presto")
 
 
 def test_what_another_database_has_not_is_refused_and_not_only_logged() -> None:
