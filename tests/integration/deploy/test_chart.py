@@ -25,6 +25,7 @@ from tests.integration.deploy.described import secrets_of as secrets_of_service
 from tests.integration.deploy.described import services
 
 OLDEST, NEWEST = "1.29", "1.37"  # of Kubernetes
+STATES = {"ASSAY_STATE_STORE": "s3://quality/states"}
 SECONDS = {"30s": 30, "1m": 60, "2m": 120}
 MORE_CHANNELS = {
     f"assay_{name}" for name in ("slack_token", "pagerduty_keys", "teams_urls", "apprise_urls", "openlineage_key")
@@ -33,17 +34,17 @@ IN_FULL: dict[str, Any] = {
     "image": {"repository": "registry.example.com/assay", "tag": "7", "pullSecrets": [{"name": "registry"}]},
     "storeSecret": "lake-keys",
     "settings": {
+        **STATES,
         "ASSAY_PUBLIC_URL": "https://assay.example.com:8443/",
         "ASSAY_ALLOWED_HOSTS": ["assay.example.com"],
         "ASSAY_BODY_BYTES": 12_345_678,
+        "ASSAY_SPARK_CONF": {"spark.executor.instances": 4, "spark.kubernetes.namespace": "assay"},
         "ASSAY_RATES": {"gate": "6000/m"},
         "ASSAY_STORES": [{"prefix": "s3://lake", "endpoint": "http://minio:9000", "region": "eu"}],
         "ASSAY_WEBHOOK_PRIVATE": True,
     },
     "files": {"catalog.yaml": "datasets: []\n"},
-    "spark": {"spark.executor.instances": 4, "spark.kubernetes.namespace": "assay"},
     "sparkExecutors": True,
-    "states": {"storageClass": "shared"},
     "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/assay"}},
     "ingress": {"enabled": True, "className": "nginx", "annotations": {"a/b": "c"}, "tlsSecret": "assay-tls"},
 }
@@ -57,7 +58,7 @@ def helm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def plain(helm: Path) -> list[Manifest]:
     """As the chart's own values have it."""
-    return render(helm, {})
+    return render(helm, {"settings": STATES})
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,8 @@ def full(helm: Path) -> list[Manifest]:
 
 
 def test_helm_finds_nothing_wrong_in_it(helm: Path) -> None:
-    subprocess.run([helm, "lint", "--strict", CHART], check=True, capture_output=True)
+    states = [f"--set=settings.{name}={value}" for name, value in STATES.items()]
+    subprocess.run([helm, "lint", "--strict", CHART, *states], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
@@ -100,7 +102,7 @@ def test_a_pod_is_nobody_special_and_writes_only_to_its_volumes(name: str, full:
     assert pod["securityContext"]["runAsUser"] == 10001
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
     mounts = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
-    assert mounts <= {"/scratch", "/states"}
+    assert mounts == {"/scratch"}
     variables = environment_of(full, name)
     assert {variables["ASSAY_HOME"], variables["TMPDIR"]} == {"/scratch"}
 
@@ -129,17 +131,20 @@ def test_settings_arrive_as_they_were_written(name: str, full: list[Manifest], m
     read = Config()
     assert (read.body_bytes, read.rates, read.webhook_private) == (12_345_678, {"gate": "6000/m"}, True)
     assert [(store.prefix, store.region) for store in read.object_stores] == [("s3://lake", "eu")]
-    assert read.allowed_hosts == ["assay.example.com"]
+    assert read.spark_settings == {"spark.executor.instances": "4", "spark.kubernetes.namespace": "assay"}
+    assert (read.allowed_hosts, read.states) == (["assay.example.com"], "s3://quality/states")
 
 
 @pytest.mark.parametrize(
     ("values", "name"),
     [
-        ({"settings": {"ASSAY_SECRET_KEY": "x"}}, "ASSAY_SECRET_KEY"),
-        ({"settings": {"ASSAY_SPARK_MASTERS": "x"}}, "ASSAY_SPARK_MASTERS"),
-        ({"setting": {}}, "setting"),
-        ({"settings": {"ASSAY_PUBLIC_URL": "assay.example.com"}}, "ASSAY_PUBLIC_URL"),
-        ({"scanners": [{"datacenter": "Sea Side", "replicas": 1, "resources": {}}]}, "datacenter"),
+        ({}, "ASSAY_STATE_STORE"),
+        ({"settings": {"ASSAY_STATE_STORE": "/states"}}, "ASSAY_STATE_STORE"),
+        ({"settings": STATES | {"ASSAY_SECRET_KEY": "x"}}, "ASSAY_SECRET_KEY"),
+        ({"settings": STATES | {"ASSAY_SPARK_MASTERS": "x"}}, "ASSAY_SPARK_MASTERS"),
+        ({"settings": STATES, "setting": {}}, "setting"),
+        ({"settings": STATES | {"ASSAY_PUBLIC_URL": "assay.example.com"}}, "ASSAY_PUBLIC_URL"),
+        ({"settings": STATES, "scanners": [{"datacenter": "Sea Side", "replicas": 1, "resources": {}}]}, "datacenter"),
     ],
 )
 def test_values_that_mean_nothing_are_refused_by_name(helm: Path, values: dict[str, Any], name: str) -> None:

@@ -44,7 +44,6 @@ def places_of(folder: Path, manifests: list[Manifest], port: int) -> dict[str, s
         "/run/secrets/stores": str(folder / "stores"),
         "/etc/assay": str(folder / "etc"),
         "/scratch": str(folder / "scratch"),
-        "/states": str(folder / "states"),
     }
 
 
