@@ -18,7 +18,7 @@ from assay.access import Role
 from assay.config import config
 from assay.models import Category, Dataset, Revision
 from execution_engine import services, storage, tasks
-from execution_engine.engines.protocol import SparkOptions
+from execution_engine.engines.protocol import ScanReport, SparkOptions
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Run
 from execution_engine.services import UnableToRequest, read_as_of
@@ -101,6 +101,22 @@ def test_a_run_says_what_it_has_read_and_another_may_read_the_same(
     assert run(trips, "4", as_of=str(held.pk)).value == 3
     assert [standing.value for standing in Standing.objects.all()] == [3]  # what was read of then judges nothing
     assert run(trips, "5").value == 3
+
+
+def test_what_is_committed_while_a_run_reads_is_of_the_next_run(
+    trips: Dataset, commit: Callable[[pa.Table], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scan_late(engine: SparkEngine, *asked: Any) -> ScanReport:
+        commit(MORE)
+        return scan(engine, *asked)
+
+    scan = SparkEngine.scan
+    monkeypatch.setattr(SparkEngine, "scan", scan_late)
+    first = run(trips, "1")
+    monkeypatch.setattr(SparkEngine, "scan", scan)
+    second = run(trips, "2")
+    assert (first.value, second.value) == (2, 3)
+    assert first.snapshots != second.snapshots
 
 
 def test_freshness_is_not_asked_of_a_snapshot(trips: Dataset) -> None:
