@@ -22,7 +22,7 @@ from benchmarks.engine.machine import machine
 from benchmarks.engine.report import DOCS, between_markers
 from benchmarks.engine.suite import suite
 from execution_engine.engines.files.iceberg import MANIFESTS
-from execution_engine.engines.files.listing import _iceberg_snapshot, read_written_at
+from execution_engine.engines.files.listing import _format_in_store, _iceberg_snapshot, read_written_at
 from execution_engine.engines.files.open_files import OPEN_FILES
 from execution_engine.engines.native.local_scan import report_without_spark
 from execution_engine.engines.protocol import WHOLE, MeasurementRequest, ScanReport, SparkOptions, Table
@@ -84,6 +84,7 @@ class Bench:
                     OPEN_FILES.clear()
                     MANIFESTS.clear()
                     _iceberg_snapshot.cache_clear()
+                    _format_in_store.cache_clear()
                 self.server.counts()
                 before = self._seconds()
                 results[name] = call()
@@ -174,7 +175,7 @@ def _files(bench: Bench, options: argparse.Namespace, place: Path) -> Iterator[F
     owner = tables.owner_of(bench.server)
     for where in ("here", "in a store"):
         calls = {}
-        for files in (1, options.files):
+        for files in dict.fromkeys((1, max(1, options.files // 10), options.files)):
             folder = tables.trips_in_files(options.rows, files)
             at = str(folder)
             if where != "here":

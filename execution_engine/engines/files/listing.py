@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from hashlib import blake2s
+from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -36,11 +37,29 @@ _LOGS = {"_delta_log": "delta", ".hoodie": "hudi", "metadata": "iceberg"}  # the
 _NAMES = {"delta": "a Delta", "iceberg": "an Iceberg", "hudi": "a Hudi"}
 
 
-def table_format(filesystem: FileSystem, path: str, *, only_above: bool = False) -> tuple[str, str] | None:
-    """``delta``, ``iceberg`` or ``hudi``, and its folder, where the path is such a table or lies directly in one."""
-    folders = filter(None, ["" if only_above else path, path.rpartition("/")[0]])
-    places = ((format_, folder, f"{folder}/{log}") for folder in folders for log, format_ in _LOGS.items())
-    return next(((format_, folder) for format_, folder, log in places if _is_log(filesystem, log)), None)
+def table_format(root: "Root", *, only_above: bool = False) -> tuple[str, str] | None:
+    """``delta``, ``iceberg`` or ``hudi``, and its folder, where the path is such a table or lies directly in one.
+
+    What lies above in a store is asked once a minute: there many tables may be.
+    """
+    above = root.path.rpartition("/")[0]
+    if not only_above and (format_ := _format_of(root.filesystem, root.path)):
+        return format_, root.path
+    if root.is_local:
+        format_ = _format_of(root.filesystem, above) if above else None
+    else:
+        format_ = _format_in_store(root.url(above), int(monotonic() // ABOVE_SECONDS)) if above else None
+    return (format_, above) if format_ else None
+
+
+@lru_cache(maxsize=1024)
+def _format_in_store(location: str, _period: int) -> str | None:
+    root = open_root(location)
+    return _format_of(root.filesystem, root.path)
+
+
+def _format_of(filesystem: FileSystem, folder: str) -> str | None:
+    return next((format_ for log, format_ in _LOGS.items() if _is_log(filesystem, f"{folder}/{log}")), None)
 
 
 def _is_log(filesystem: FileSystem, path: str) -> bool:
@@ -76,6 +95,7 @@ _KINDS = tuple(
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^") | {chr(code) for code in (*range(1, 32), 127)}
 
 
+ABOVE_SECONDS = 60.0
 MOST_LOOKS = 8  # files of a store that are looked at one by one
 
 
@@ -245,7 +265,7 @@ def kind_of_folder(location: str) -> str | None:
         return kind
     try:
         root = open_root(location)
-        if (found := table_format(root.filesystem, root.path)) and found[1] == root.path and found[0] in LOGGED:
+        if (found := table_format(root)) and found[1] == root.path and found[0] in LOGGED:
             return found[0]
         names = [file.base_name for file in _files_below(root, root.path)]
     except (UnableToListFiles, ArrowException, OSError):
@@ -264,7 +284,7 @@ def refusal_of(location: str, storage: str) -> str | None:
 
 
 def _refusal_in(root: Root, location: str, *, only_above: bool = False) -> str | None:
-    if not (found := table_format(root.filesystem, root.path, only_above=only_above)):
+    if not (found := table_format(root, only_above=only_above)):
         return None
     return _how_to_read(found[0], location, is_inside=found[1] != root.path)
 
@@ -480,7 +500,7 @@ def list_partitions(table: Table) -> tuple[str, ...] | None:
     root = root_of(table)
     start = _start(column)
     try:
-        names = [] if table_format(root.filesystem, root.path) else _names(root)
+        names = [] if table_format(root) else _names(root)
         if names and not any(name.startswith(start) for name in names):  # they may lie below folders of another key
             files = _files_below(root, root.path)
             names = [part for file in files for part in file.path[len(root.path) :].split("/")[:-1]]

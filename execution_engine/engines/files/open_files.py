@@ -16,7 +16,7 @@ from .last_used import LastUsed
 from .sound_footers import sound_footer
 
 MOST_BYTES = 128 * 1024 * 1024  # of footers, as they are stored, and of small files of stores
-WHOLE_BYTES = 128 * 1024  # of a file of a store that one request fetches: as many are read for a footer, about
+WHOLE_BYTES = 512 * 1024  # of a file of a store that one request fetches: others would cost as much as these
 
 
 @dataclass(frozen=True, kw_only=True)

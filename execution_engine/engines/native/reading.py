@@ -92,10 +92,11 @@ class UnableToReadPiece(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """A batch of a file, how many rows it has, and the file's own names of the columns, by these in lower case."""
+    """A batch of a file with its rows and bytes, and the file's own names of the columns, by these in lower case."""
 
     batch: pa.RecordBatch
     count: int
+    size: float
     own: Mapping[str, str]
     folders: Mapping[str, str | None]
 
@@ -122,12 +123,12 @@ def batches_of(
     Row groups are left out of which footers tell that no row meets any of the conditions, if there are any.
     """
     together: list[_Rows] = []
-    count = size = 0
+    count, size = 0, 0.0
     for rows in chain.from_iterable(_read(piece, columns, conditions) for piece in _opened_ahead(pieces)):
-        count, size = count + rows.count, size + rows.batch.nbytes
+        count, size = count + rows.count, size + rows.size
         if together and (count > ROWS or size > MOST_BYTES or rows.layout != together[0].layout):
             yield _row_batch(together, columns)
-            together, count, size = [], rows.count, rows.batch.nbytes
+            together, count, size = [], rows.count, rows.size
         together.append(rows)
     if together:
         yield _row_batch(together, columns)
@@ -199,7 +200,7 @@ def _read(piece: Piece, columns: Mapping[str, Stored], conditions: Collection[No
                 for share in filter(None, at_once):
                     every_row = parquet.iter_batches(rows, share, list(own.values()), use_threads=False)
                     for batch, count in _living(every_row, piece, metadata, share):
-                        yield _Rows(batch=batch, count=count, own=own, folders=piece.folders)
+                        yield _Rows(batch=batch, count=count, size=count * row_bytes, own=own, folders=piece.folders)
             _check(piece)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unable_to_read(piece, error) from error

