@@ -23,6 +23,7 @@ from execution_engine import storage
 from execution_engine.engines.child.engine import ChildEngine
 from tests import servers
 from tests.e2e.newcomer import empty_home
+from tests.e2e.scenario import notices
 from tests.fixture_types import Capture
 from tests.integration.engines.stored import stores
 
@@ -102,9 +103,12 @@ def test_a_broken_snapshot_is_caught_named_and_healed_by_the_next_commit(table: 
     incident = page.get("/incidents/1").content.decode()
     assert f"50 % of the rows are duplicates on {DAY}" in incident
     assert f"read Iceberg snapshot {table.metadata.current_snapshot_id}" in incident
+    clock.simulate(now := datetime.now(UTC))
+    advance(now + timedelta(minutes=16))
+    assert notices("opened") == [("ann@shop.example", "")]
     table.overwrite(orders(DAY), overwrite_filter=f"day = '{DAY}'")
-    clock.simulate(datetime.now(UTC))
-    advance(datetime.now(UTC) + timedelta(minutes=6))
+    advance(now + timedelta(minutes=22))
+    assert notices("recovered") == [("ann@shop.example", "")]
     type_next("gate")
     assert next(commands, None) is None
     assert "resolved" in page.get("/incidents/1").content.decode()
