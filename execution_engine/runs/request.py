@@ -286,16 +286,7 @@ def request_all(
     timely = [test for test in tests if as_of and test.category == Category.FRESHNESS]
     tests = [test for test in tests if test not in timely]
     parts = partitions_to_run(dataset, window, now)
-    over: dict[DataTest, Sequence[Window]] = dict.fromkeys(tests, parts)
-    for test in tests:
-        if test.scope == Scope.TABLE and test.dataset.partitioning is not None:
-            whole = whole_window(test, now)  # all of it that is due, as one
-            over[test] = (whole,) if whole else ()
-    if (number := sum(map(len, over.values()))) > MOST_RUNS:
-        raise UnableToRequest(
-            f"{window.text} has {len(parts)} partitions, which makes {number} runs: one request has at most "
-            f"{MOST_RUNS}. Ask for it in parts."
-        )
+    over = _windows_of(tests, window, parts, now)
     # partition by partition, so that the newest are claimed first
     live = [test for test in over if is_live(test)]
     whole_tables = [(test, own, now) for test in live for own in over[test] if over[test] is not parts]
@@ -320,6 +311,23 @@ def request_all(
     test_names = {test.name for test in over} | left_out.keys()
     unknown = {name: f"{dataset.full_name} has no live test of this name" for name in names if name not in test_names}
     return RequestedRuns(runs=tuple(runs), left_out=left_out | unknown)
+
+
+def _windows_of(
+    tests: Sequence[DataTest], window: Window, parts: Sequence[Window], now: datetime
+) -> dict[DataTest, Sequence[Window]]:
+    """What each test runs over: these parts of the window, or all of its table; raises UnableToRequest for too many."""
+    over: dict[DataTest, Sequence[Window]] = dict.fromkeys(tests, parts)
+    for test in tests:
+        if test.scope == Scope.TABLE and test.dataset.partitioning is not None:
+            whole = whole_window(test, now)  # all of it that is due, as one
+            over[test] = (whole,) if whole else ()
+    if (number := sum(map(len, over.values()))) > MOST_RUNS:
+        raise UnableToRequest(
+            f"{window.text} has {len(parts)} partitions, which makes {number} runs: one request has at most "
+            f"{MOST_RUNS}. Ask for it in parts."
+        )
+    return over
 
 
 def read_as_of(text: str, dataset: Dataset) -> dict[str, str]:

@@ -3,7 +3,8 @@
 import sys
 import uuid
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -19,14 +20,14 @@ from assay.command_line.command import UnableToRun, wait_for
 from assay.command_line.exit_codes import ExitCode, FailOn
 from assay.config import config
 from assay.database.statements import in_parts
-from assay.models import Severity
+from assay.models import Dataset, Severity
 from assay.queue.drain import drain
-from assay.time.windows import UnableToReadWindow
+from assay.time.windows import UnableToReadWindow, Window
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import Veil
-from execution_engine.services import UnableToRequest, last_partitions, read_as_of, request_all
+from execution_engine.services import RequestedRuns, UnableToRequest, last_partitions, read_as_of, request_all
 
 MANY = 3  # windows from which on the table leaves out what held
 MANY_RUNS = 50  # from which on the wait looks less often
@@ -68,29 +69,7 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Every run with its outcome."""
-        now = clock.now()
-        dataset = by_name(options["dataset"])
-        if dataset is None:
-            raise UnableToRun(f"the catalog has no dataset {options['dataset']!r}; `assay sync` reads it")
-        try:
-            if options["last"] is not None:
-                window = last_partitions(dataset, options["last"], now)
-            else:
-                window = (
-                    window_from_text(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
-                )
-            as_of = read_as_of(options["as_of"], dataset) if options["as_of"] else None
-            requested = request_all(
-                dataset, window, names=options["data_test"], occasion=uuid.uuid4().hex, now=now, as_of=as_of
-            )
-        except (UnableToReadWindow, UnableToRequest) as unable:
-            raise UnableToRun(str(unable)) from None
-        if not requested.runs:
-            reasons = "; ".join(f"{name}: {why}" for name, why in requested.left_out.items())
-            raise UnableToRun(
-                f"{dataset.full_name} has no test to run over {window.text}{': ' if reasons else ''}{reasons}. "
-                "`assay plan` tells its tests"
-            )
+        dataset, window, requested = _request(options, clock.now())
         runs = [run.pk for run in requested.runs]
         if len(runs) >= MANY_RUNS:
             print(f"assay: {len(runs)} runs, the newest partition first", file=sys.stderr, flush=True)
@@ -141,6 +120,31 @@ class Command(Base):
             counts = Counter(row["outcome"] for row in result["runs"])
             text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
             console.print(f"{len(result['runs'])} runs over {len(windows)} partitions: {text}")
+
+
+def _request(options: Mapping[str, Any], now: datetime) -> tuple[Dataset, Window, RequestedRuns]:
+    """The runs that the options ask for; raises UnableToRun where there are none."""
+    dataset = by_name(options["dataset"])
+    if dataset is None:
+        raise UnableToRun(f"the catalog has no dataset {options['dataset']!r}; `assay sync` reads it")
+    try:
+        if options["last"] is not None:
+            window = last_partitions(dataset, options["last"], now)
+        else:
+            window = window_from_text(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
+        as_of = read_as_of(options["as_of"], dataset) if options["as_of"] else None
+        requested = request_all(
+            dataset, window, names=options["data_test"], occasion=uuid.uuid4().hex, now=now, as_of=as_of
+        )
+    except (UnableToReadWindow, UnableToRequest) as unable:
+        raise UnableToRun(str(unable)) from None
+    if not requested.runs:
+        reasons = "; ".join(f"{name}: {why}" for name, why in requested.left_out.items())
+        raise UnableToRun(
+            f"{dataset.full_name} has no test to run over {window.text}{': ' if reasons else ''}{reasons}. "
+            "`assay plan` tells its tests"
+        )
+    return dataset, window, requested
 
 
 def _await(runs: list[int], timeout: float) -> None:
