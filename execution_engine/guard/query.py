@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError, TokenError
+from sqlglot.errors import ErrorLevel, TokenError, UnsupportedError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from execution_engine.metrics.expressions import path_of
@@ -17,8 +17,8 @@ from .functions import IN_CONDITIONS, IN_QUERIES, check_functions, check_growth,
 from .joins import check_joins, check_names_of_ctes, check_places, check_reads, name_of, places_of
 from .nodes import EXPRESSION, PLAIN, QUERY, SESSION_WORDS, check_names, check_nodes
 from .postgresql import write_postgresql
-from .refusal import MAX_CONDITION, MAX_QUERY, Refusal, UnableToAllow
-from .sql_tree import TWO_WAYS, MariaDB, Plain, Rule, judge, parse_one, read_again, write
+from .refusal import MAX_CONDITION, MAX_QUERY, Refusal, UnableToAllow, safe_excerpt
+from .sql_tree import TWO_WAYS, MariaDB, Plain, Rule, judge, parse_one, read_again, unreadable, write
 from .warehouses import WAREHOUSES, write_warehouse
 
 # Columns whose names are words of SQL: those that, between backticks, would make a refused text an allowed one.
@@ -228,9 +228,13 @@ class Condition:
             return spark_tree.sql(
                 dialect=_DIALECTS.get(dialect, dialect), comments=False, unsupported_level=ErrorLevel.RAISE
             )
-        except (SqlglotError, RecursionError):
-            refusal = Refusal(what=f"{dialect} has no such expression", mend="write it more plainly")
-            raise UnableToAllow(refusal, plain) from None
+        except UnableToAllow:
+            raise
+        except UnsupportedError as error:
+            what = f"{dialect} has no such expression: {safe_excerpt(str(error).splitlines()[0])}"
+            raise UnableToAllow(Refusal(what=what, mend="write it more plainly"), plain) from None
+        except Exception as error:  # sqlglot raises AttributeError and the like for arguments that are missing
+            raise UnableToAllow(unreadable(error, plain), plain) from None
 
 
 def _check_indexes(tree: exp.Expr) -> Refusal | None:

@@ -194,7 +194,7 @@ def parse_one(text: str, limit: int, *, before: str = "", after: str = "") -> ex
     except UnableToAllow:
         raise
     except Exception as error:  # a parser of hostile texts has faults of its own: IndexError, AttributeError …
-        raise UnableToAllow(_unreadable(error, whole), whole, skipped=len(before)) from None
+        raise UnableToAllow(unreadable(error, whole), whole, skipped=len(before)) from None
     return trees[0] if len(trees) == 1 else None
 
 
@@ -216,7 +216,7 @@ def statements(text: str, *, dialect: str | type[Dialect] = "spark", most_words:
     except UnableToTakeText:
         raise
     except Exception as error:  # as above
-        raise UnableToAllow(_unreadable(error, text), text) from None
+        raise UnableToAllow(unreadable(error, text), text) from None
 
 
 def judge(tree: exp.Expr, rules: Sequence[Rule], text: str, *, skipped: int = 0) -> None:
@@ -257,7 +257,8 @@ def _lost_word(words: Sequence[Token], written: Sequence[Token]) -> Token | None
     return None
 
 
-def _unreadable(error: Exception, text: str) -> Refusal:
+def unreadable(error: Exception, text: str) -> Refusal:
+    """Why a parser could not read a text, in words of ours."""
     if isinstance(error, RecursionError):
         return Refusal(what="it is nested too deep", mend="name the inner parts in a WITH")
     if isinstance(error, TokenError):

@@ -129,5 +129,19 @@ def test_an_index_that_may_mean_another_element_there_is_refused(text: str, colu
 
 
 def test_what_another_database_has_not_is_refused_and_not_only_logged() -> None:
-    with pytest.raises(UnableToAllow, match=r"^mysql has no such expression; write it more plainly$"):
+    says = "mysql has no such expression: Arrays are not supported by MySQL; write it more plainly"
+    with pytest.raises(UnableToAllow, match=f"^{says}$"):
         read_condition("array(fare)[0] > 1").into("mysql")
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "why"),
+    [
+        *(("abs(n, 1) = 1", dialect, "number of provided arguments (2)") for dialect in ("postgres", "mysql", "trino")),
+        ("abs() = 1", "postgres", "something is missing"),
+        ("year() = 1", "postgres", "something is missing"),
+    ],
+)
+def test_arguments_too_many_or_too_few_for_another_database_are_named(text: str, dialect: str, why: str) -> None:
+    with pytest.raises(UnableToAllow, match=re.escape(why)):
+        read_condition(text).into(dialect)
