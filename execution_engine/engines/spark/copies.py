@@ -32,9 +32,14 @@ def runs_here(session: SparkSession) -> bool:
 
 
 def needs_copy(session: SparkSession, listing: Listing) -> bool:
-    """Whether the files lie in a store that this Spark cannot open."""
+    """Whether the files lie in a store that this Spark, which runs here, cannot open."""
+    return runs_here(session) and is_closed_to(session, listing)
+
+
+def is_closed_to(session: SparkSession, listing: Listing) -> bool:
+    """Whether the files lie in a store for which the session has no file system; a server does not say it."""
     url = listing.root.url(listing.root.path)
-    if not is_store(url) or not runs_here(session):
+    if not is_store(url) or is_connect(session):
         return False
     context = session.sparkContext
     try:

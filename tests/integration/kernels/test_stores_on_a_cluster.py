@@ -168,6 +168,20 @@ def test_kernels_on_executors_read_stores_and_lakes_and_no_key_shows(
     assert [text for text in said if SECRET in text or KEY_ID in text] == []
 
 
+def test_what_only_spark_knows_of_a_store_that_it_cannot_open_fails_alone(
+    engine_of: Callable[..., ChildEngine], proxy: Proxy, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"number": [0.25, 0.75]}), tmp_path / "few.parquet")
+    put(proxy.owner, tmp_path / "few.parquet", "lake/few/few.parquet")
+    sparks = metric("row_count", where="hash(number) > 0")
+    requests = [MeasurementRequest(key=spec.text, spec=spec) for spec in (SPECS[0], sparks)]
+    measured = engine_of().scan(replace(TABLE, location="s3://lake/few"), WHOLE, requests).measured
+    assert measured[SPECS[0].text].value == 1.0
+    failure = measured[sparks.text].failure
+    assert failure is not None
+    assert "has no file system for s3://: name the jars" in failure.detail
+
+
 def test_kernels_on_a_connect_server_read_stores_and_no_key_shows(
     proxy: Proxy, numbers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
