@@ -19,7 +19,7 @@ _OF_CONNECTIONS = {"connection", "transfer-encoding", "content-length"}
 
 @dataclass
 class Proxy:
-    """``at`` is called with the number of each request, from 1 on, before it is sent on.
+    """``at`` is called with the number of each request, from 1 on, before it is sent on; ``request`` is what it asks.
 
     ``owner`` writes to the store itself; ``key_ids`` are those that requests were signed with.
     """
@@ -28,6 +28,7 @@ class Proxy:
     owner: S3FileSystem
     at: Callable[[int], Answer] = field(default=lambda _: None)
     seen: int = 0
+    request: str = ""  # its method, path and range
     key_ids: set[str] = field(default_factory=set)
 
     def begin(self, at: Callable[[int], Answer] = lambda _: None) -> None:
@@ -46,6 +47,7 @@ def before(store: str, owner: S3FileSystem) -> Iterator[Proxy]:
         def forward(self) -> None:
             with lock:
                 proxy.seen += 1
+                proxy.request = f"{self.command} {self.path} {self.headers.get('Range', '')}"
                 proxy.key_ids |= set(_KEY_ID.findall(self.headers.get("Authorization", "")))
                 answer = proxy.at(proxy.seen)
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
