@@ -87,12 +87,12 @@ def test_a_folder_in_which_such_a_table_lies_is_not_read_as_files(capsys: Captur
     assert (code, message.endswith(f"in it lies {format_} table, orders: name its folder")) == (ExitCode.UNABLE, True)
 
 
-def test_a_catalog_is_not_made_of_a_folder_in_which_such_a_table_lies(capsys: Capture) -> None:
+def test_a_catalog_leaves_out_a_table_below_a_namespace_whose_log_is_damaged(capsys: Capture) -> None:
     write_files("orders", LOGS["a Delta"])
     Path("lake/shop").mkdir(parents=True)
     Path("orders").rename("lake/shop/orders")
     assert run_command(["init", "lake"]) == ExitCode.UNABLE
-    assert "in it lies a Delta table, orders: name its folder" in capsys.readouterr().err
+    assert "its log has no metadata: it is damaged" in capsys.readouterr().err
 
 
 def test_a_folder_called_metadata_makes_no_table_of_another_format(capsys: Capture) -> None:
