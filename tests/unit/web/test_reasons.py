@@ -40,8 +40,8 @@ def test_what_is_only_noted_takes_no_incident() -> None:
 @pytest.mark.parametrize(
     ("text", "german"),
     [
-        (UNTESTED, "ungetestet: es endete, bevor es den Test gab, oder wird nicht mehr aufbewahrt"),
-        (UNDECLARED, "ungetestet: es begann, bevor die Spalten so deklariert waren"),
+        (UNTESTED, "ungetestet: die Partition endete, bevor es den Test gab, oder wird nicht mehr aufbewahrt"),
+        (UNDECLARED, "ungetestet: die Partition begann, bevor die Spalten so deklariert waren"),
         (NOT_JUDGED, "noch nicht beurteilt"),
         ("freshness is broken (WARN): no incident yet", "Aktualität ist verletzt (WARN): noch kein Vorfall"),
         ("duplicates incident 7 is open", "Vorfall 7 (Duplikate) ist offen"),

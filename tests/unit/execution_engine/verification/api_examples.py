@@ -356,7 +356,7 @@ Success(has_size() on delta, row_count() between 10 and 20)
 in all:
 Success(has_size(), row_count() between 10 and 20)
 >>> verify_batch(rides, 1, check, states).total.metrics  # a batch that comes again counts once
-{'row_count()': 20}
+{'row_count()': 20.0}
 # BatchStates
 >>> BatchStates("s3://quality/streams/rides").file
 's3://quality/streams/rides/batches.states'

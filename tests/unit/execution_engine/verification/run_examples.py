@@ -14,7 +14,10 @@ from tests.unit.execution_engine.verification.api_examples import EXAMPLES
 from tests.unit.execution_engine.verification.api_page import of
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-READ_DATA = ("Verification", "VerificationResult")  # their examples need a DataFrame
+READ_DATA = (  # their examples need a DataFrame
+    *("Verification", "VerificationResult", "DeltaStates", "FolderOfStates"),
+    *("verify_batch", "BatchStates", "BatchResult"),
+)
 NAMES: Mapping[str, Any] = {name: getattr(verification, name) for name in verification.__all__} | {
     "Bound": Bound,
     "UTC": UTC,
