@@ -86,11 +86,11 @@ def verify_batch(
     batch n stands at n seconds after 1970. Raises UnableToReadRepository where the file of ``states`` is damaged, and
     OSError where it cannot be read or written; then the batch does not count.
     """
-    given = [checks] if isinstance(checks, Check) else list(checks)
+    every_check = [checks] if isinstance(checks, Check) else list(checks)
     key, sums = ResultKey(at=datetime.fromtimestamp(batch_id, UTC)), _read(states, batch_id)
     verification = VerificationSuite(engine=engine).on(frame, name)
-    verification = verification.add_check(*(replace(check, on="delta") for check in given))
-    verification = verification.add_check(*(check for check in given if check.on == "whole"))
+    verification = verification.add_check(*(replace(check, on="delta") for check in every_check))
+    verification = verification.add_check(*(check for check in every_check if check.on == "whole"))
     if repository is not None:
         verification = verification.use_repository(repository, key)
     result = verification.add_up(sums, key).run()

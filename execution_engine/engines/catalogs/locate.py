@@ -77,8 +77,8 @@ def _named(location: str) -> tuple[Catalog, str]:
         raise UnableToAskCatalog(str(error)) from None
     catalogs = {catalog.name: catalog for catalog in config().iceberg_catalogs}
     if name not in catalogs:
-        known = f"it names {', '.join(catalogs)}" if catalogs else "it names none"
-        raise UnableToAskCatalog(f"no catalog of ASSAY_CATALOGS is called {name}: {known}")
+        names = f"it names {', '.join(catalogs)}" if catalogs else "it names none"
+        raise UnableToAskCatalog(f"no catalog of ASSAY_CATALOGS is called {name}: {names}")
     return catalogs[name], table
 
 

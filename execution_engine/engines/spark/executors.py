@@ -72,21 +72,22 @@ def _ask(session: SparkSession, root: Root | None) -> str:
         import numpy  # noqa: F401  whether it can be
 
         for batch in batches:
-            said = ""
+            answer = ""
             try:
                 if store is not None:
                     store.get_file_info(path)
             except OSError as error:
-                said = str(error)
-            yield pa.RecordBatch.from_pydict({"said": [said] * batch.num_rows})
+                answer = str(error)
+            yield pa.RecordBatch.from_pydict({"answer": [answer] * batch.num_rows})
 
     try:
-        said = session.range(0, TASKS, 1, TASKS).mapInArrow(work, "said string").toArrow().column("said").to_pylist()
+        frame = session.range(0, TASKS, 1, TASKS).mapInArrow(work, "answer string")
+        answers = frame.toArrow().column("answer").to_pylist()
     except SPARK_ERRORS as error:
         if failure_of(error, "Spark").reason in OF_ALL:
             raise
         return fault_in(str(error))
-    text = next(filter(None, said), "")
+    text = next(filter(None, answers), "")
     if not text or root is None:
         return ""
     location = root.url(root.path)

@@ -215,8 +215,8 @@ def glean_in_tasks(source: SparkSource, program: Program, cut: Sequence[Sequence
         if failure_of(error, source.name).reason in OF_ALL:
             raise
         return []
-    for said in filter(None, (result.of_store for result in results)):
-        if failure := failure_in_tasks(source.listing.root.url(source.listing.root.path), said):
+    for text in filter(None, (result.of_store for result in results)):
+        if failure := failure_in_tasks(source.listing.root.url(source.listing.root.path), text):
             raise UnableToListFiles(f"{source.name}: {failure.detail}", failure.reason)
     return results if source.listing.is_unchanged() else [TaskResult(failed=REPLACED)]
 
