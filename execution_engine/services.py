@@ -30,6 +30,7 @@ from execution_engine.runs.request import request_all as request_all
 from execution_engine.runs.request import request_run as request_run
 from execution_engine.runs.request import request_runs as request_runs
 from execution_engine.runs.request import schedule_tests as schedule_tests
+from execution_engine.runs.request import snapshot_objection as snapshot_objection
 from execution_engine.runs.request import whole_window as whole_window
 from execution_engine.scans.run_scan import scan_pending as scan_pending
 

@@ -6,12 +6,12 @@ It changes nothing: what it writes where Assay keeps files, to see that it can, 
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from django.db import DatabaseError, connection
@@ -207,6 +207,7 @@ def skew_finding(theirs: datetime, ours: datetime) -> Finding:
 
 
 STORES_AT_ONCE = 8
+T = TypeVar("T")
 MASTER_PORT = 7077  # Spark's default
 LEAST_FREE = 1 << 30  # bytes
 LEAST_SHARE = 0.05  # of the disk
@@ -244,9 +245,7 @@ def cluster() -> Finding:
 def stores() -> Finding:
     """Whether each object store that the settings name answers to the keys that they refer to."""
     named = config().object_stores
-    with ThreadPoolExecutor(max(1, min(len(named), STORES_AT_ONCE))) as pool:
-        faults = [fault for fault in pool.map(fault_of, named) if fault]
-    if faults:
+    if faults := _faults_of(named, fault_of):
         return ill("stores", "; ".join(faults), "correct ASSAY_STORES (docs/stores.md), or the store")
     return well(
         "stores",
@@ -258,11 +257,15 @@ def stores() -> Finding:
 def catalogs() -> Finding:
     """Whether each catalog that the settings name answers to the credential that they refer to."""
     named = config().iceberg_catalogs
-    with ThreadPoolExecutor(max(1, min(len(named), STORES_AT_ONCE))) as pool:
-        faults = [fault for fault in pool.map(fault_of_catalog, named) if fault]
-    if faults:
+    if faults := _faults_of(named, fault_of_catalog):
         return ill("catalogs", "; ".join(faults), "correct ASSAY_CATALOGS (docs/stores.md), or the catalog")
     return well("catalogs", ", ".join(catalog.name for catalog in named) or "none is named")
+
+
+def _faults_of(places: Collection[T], look: Callable[[T], str]) -> list[str]:
+    """What is wrong with places over the network, each looked at beside the others."""
+    with ThreadPoolExecutor(max(1, min(len(places), STORES_AT_ONCE))) as pool:
+        return [fault for fault in pool.map(look, places) if fault]
 
 
 def home() -> Finding:
@@ -308,9 +311,7 @@ def disk_finding(places: list[tuple[Path, int, int]]) -> Finding:
 def row_stores() -> Finding:
     """Whether rows can be written to each store that is named for them."""
     named = config().row_stores
-    with ThreadPoolExecutor(max(1, min(len(named), STORES_AT_ONCE))) as pool:
-        faults = [fault for fault in pool.map(write_fault, named.values()) if fault]
-    if faults:
+    if faults := _faults_of(named.values(), write_fault):
         return ill("rows", "; ".join(faults), "correct ASSAY_ROW_STORES (docs/failing-rows.md), or the store")
     return well("rows", ", ".join(f"{name} can be written" for name in named) or "no store of rows is named")
 
@@ -404,7 +405,6 @@ def wrong_redis_settings(redis_settings: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 MOST_NAMED = 3
-MOST_SCANS = 1000  # that are looked at
 MOST_SCANS = 1000  # that are looked at
 LONGEST_WAIT = timedelta(minutes=10)
 SOON_TAKEN = timedelta(minutes=1)  # a scan that a worker is there for

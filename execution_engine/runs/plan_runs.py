@@ -20,6 +20,7 @@ from execution_engine.planning.planner import Planner, UnableToPlan, Want
 from execution_engine.planning.schedules import is_made_up_for
 from execution_engine.scans.ask import ask, flatten
 
+from .request import TIMELY
 from .shown_results import objection_to
 
 log = structlog.get_logger(__name__)
@@ -103,8 +104,7 @@ def _wants(run: Run, accept_from: datetime | None, sources: Sources) -> dict[str
     objection = objection_to(test_operands, run.data_test.dataset.full_name, sources)
     timely = [operand.text for operand in test_operands if METRICS[metric_of(operand).spec.name].waits_for_sla]
     if run.as_of and timely:
-        detail = f"{timely[0]} says when rows are there, and a snapshot of the past does not say that"
-        return Failure(reason=Reason.INVALID, detail=detail)
+        return Failure(reason=Reason.INVALID, detail=f"{timely[0]} {TIMELY}")
     if objection is not None:  # readers and sensitive columns may be others than when the test was written
         return Failure(reason=Reason.INVALID, detail=objection)
     try:

@@ -239,7 +239,7 @@ def cursor(data_test: DataTest) -> Slot:
 # By people who want to know now: many tests of one dataset, over one window or the past.
 
 MOST_RUNS = 2000  # of one request, whose answer lists them
-TIMELY = "it says when rows are there, and a snapshot of the past does not say that"
+TIMELY = "says when rows are there, and a snapshot of the past does not say that"
 
 
 class UnableToRequest(ValueError):
@@ -307,7 +307,7 @@ def request_all(
     runs.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
     running = {run.data_test_id for run in runs}
     left_out = {test.name: _why_not(test, own) for test, own in over.items() if test.pk not in running}
-    left_out |= dict.fromkeys((test.name for test in timely), TIMELY)
+    left_out |= dict.fromkeys((test.name for test in timely), f"it {TIMELY}")
     test_names = {test.name for test in over} | left_out.keys()
     unknown = {name: f"{dataset.full_name} has no live test of this name" for name in names if name not in test_names}
     return RequestedRuns(runs=tuple(runs), left_out=left_out | unknown)
@@ -346,13 +346,20 @@ def read_as_of(text: str, dataset: Dataset) -> dict[str, str]:
         instant = datetime.fromisoformat(text)
     except ValueError:
         raise UnableToRequest(f"{text[:60]!r} is no run and no instant: write its id, or 2026-11-01T12:00") from None
-    replicas = dataset.replicas.all()
-    if not all(replica.storage in LOGGED for replica in replicas):
-        raise UnableToRequest(
-            f"{dataset.full_name} is kept as {replicas[0].storage}, of which there are no snapshots: only tables of "
-            "Iceberg and Delta can be read as they were"
-        )
+    if objection := snapshot_objection(dataset):
+        raise UnableToRequest(objection)
     return {"*": (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).isoformat()}
+
+
+def snapshot_objection(dataset: Dataset) -> str:
+    """Why a dataset cannot be read as it was at an instant; empty where it can."""
+    others = {replica.storage for replica in dataset.replicas.all()} - set(LOGGED)
+    if not others:
+        return ""
+    return (
+        f"{dataset.full_name} is kept as {min(others)}, of which there are no snapshots: only tables of Iceberg and "
+        "Delta can be read as they were"
+    )
 
 
 def partitions_to_run(dataset: Dataset, window: Window, now: datetime) -> Sequence[Window]:

@@ -12,7 +12,6 @@ from alerting.inhibition.rules import AlertAction, EffectTerms, Spot, Trouble, d
 from alerting.inhibition.selectors import closure, size_of_run
 from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
 from alerting.verdicts.evidence import seen
-from assay.catalog.profile import LOGGED
 from assay.catalog.selectors import begins_at, slas, upstream_map
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Scope, Severity
 from assay.time.durations import format_duration
@@ -34,6 +33,7 @@ from execution_engine.runs.past_results import (
 )
 from execution_engine.runs.shown_results import Veil
 from execution_engine.selectors import period
+from execution_engine.services import snapshot_objection
 from incident_manager.incidents.lifecycle import ENDED, REAL, How
 from incident_manager.intervals import START, Intervals, union
 from incident_manager.models import CONFIRMED, EntryKind, Incident, Resolution, SpoiltWindow
@@ -285,11 +285,8 @@ def backtest(
         grace=slas(test.dataset).grace if grace is None else grace,
         settles=test.category == Category.FRESHNESS,
     )
-    if as_of_due and (storages := {replica.storage for replica in test.dataset.replicas.all()} - set(LOGGED)):
-        raise UnableToBacktest(
-            f"{test.dataset.full_name} is kept as {min(storages)}, of which there are no snapshots: only tables of "
-            "Iceberg and Delta can be read as they were"
-        )
+    if as_of_due and (objection := snapshot_objection(test.dataset)):
+        raise UnableToBacktest(objection)
     past_windows, rest = find_past(test, windows, terms, now, sources, as_of_due=as_of_due)
     if measure and rest.missing:
         ask_for_missing(rest, now, sources)

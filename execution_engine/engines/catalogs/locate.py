@@ -161,9 +161,8 @@ def _open(catalog: Catalog) -> "PyIcebergCatalog":
     return _opened(catalog, tuple(values.items()), os.getpid())
 
 
-@lru_cache(
-    maxsize=32
-)  # connections are kept, within a process; other secrets, as where they were replaced, open another
+# Connections are kept, within a process; other secrets, as where they were replaced, open another.
+@lru_cache(maxsize=32)
 def _opened(catalog: Catalog, items: tuple[tuple[str, str], ...], _process: int) -> "PyIcebergCatalog":
     from . import clients  # with it pyiceberg
 

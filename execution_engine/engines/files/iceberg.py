@@ -91,7 +91,7 @@ def read_snapshot(place: LogPlace, metadata: "TableMetadata", snapshot_id: int |
         raise UnableToReadSnapshot(f"its column {defaults[0]} has a default for older rows: {SPARK}")
     io = _file_io(place)
     manifests = snapshot.manifests(io) if snapshot else []
-    entries = [entry for manifest in manifests for entry in _entries_of(manifest, io)]
+    entries = [entry for manifest in manifests for entry in _entries_of(place, manifest, io)]
     return Snapshot(
         label=f"Iceberg snapshot {snapshot.snapshot_id}" if snapshot else "Iceberg table without a snapshot",
         schema=pa.schema(list(_fields(schema))),
@@ -100,8 +100,9 @@ def read_snapshot(place: LogPlace, metadata: "TableMetadata", snapshot_id: int |
     )
 
 
-def _entries_of(manifest: "ManifestFile", io: "FileIO") -> "Sequence[ManifestEntry]":
-    """The live entries of a manifest, which is never written twice."""
+def _entries_of(place: LogPlace, manifest: "ManifestFile", io: "FileIO") -> "Sequence[ManifestEntry]":
+    """The live entries of a manifest, which is never written twice; another table may have had it read."""
+    place.path_in_log(manifest.manifest_path)
     key = manifest.manifest_path, manifest.manifest_length
     entries = MANIFESTS.get(key)
     if entries is None:

@@ -48,7 +48,7 @@ def _sample(source: SqlSource, rules: Sequence[RowRule], limit: int, wrong: dict
     width = len(names)
     rows = tuple(
         FailingRow(
-            values=tuple(_shown(value) for value in row[:width]),
+            values=tuple(_text_of(value) for value in row[:width]),
             breaks=tuple(rule.text for rule, flag in zip(rules, row[width:], strict=True) if flag),
         )
         for row in results
@@ -56,7 +56,7 @@ def _sample(source: SqlSource, rules: Sequence[RowRule], limit: int, wrong: dict
     return FailingRows(columns=columns, rows=rows, failures=wrong)
 
 
-def _shown(value: object) -> str | None:
+def _text_of(value: object) -> str | None:
     text = as_text(value)
     return None if text is None else text[:MOST_CHARACTERS]
 

@@ -322,3 +322,6 @@ def test_what_a_log_reads_of_itself_may_not_lie_out_of_the_folders_that_are_allo
         with pytest.raises(UnableToListFiles, match=r"its log leads to file:///.*list\.avro, out of its folder"):
             list_part(guarded, WHOLE)
     assert list_part(replace(table, within=(table.location, str(outside.parent))), WHOLE).files
+    manifest = snapshot.manifests(iceberg.io)[0].manifest_path.removeprefix("file://")  # which was read above
+    with pytest.raises(UnableToListFiles, match="out of its folder"):
+        list_part(replace(table, never=(manifest,)), WHOLE)

@@ -209,6 +209,8 @@ def test_what_names_no_snapshot_is_refused(trips: Dataset) -> None:
     for text, why in (("99", "run 99 is none of raw.trips"), ("soon", "'soon' is no run and no instant")):
         with pytest.raises(UnableToRequest, match=why):
             read_as_of(text, trips)
-    trips.replicas.update(storage="parquet")
+    trips.replicas.create(
+        datacenter="phx", storage="parquet", location="/data", position=1
+    )  # beside one that has snapshots
     with pytest.raises(UnableToRequest, match=r"raw\.trips is kept as parquet, of which there are no snapshots"):
         read_as_of("2026-03-09T12:00", trips)
