@@ -82,6 +82,7 @@ class SourceTelling:
     tables: tuple[TableTelling, ...] = ()
     lineage: tuple[LineageProfile, ...] = ()
     custom: tuple[CustomProfile, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences for people, on what it says that cannot be used
 
 
 class UnableToReadSource(Exception):

@@ -151,14 +151,14 @@ def _exchange(wire: socket.socket, request: h11.Request, body: bytes, deadline: 
         if read > MOST_BYTES:
             raise UnableToCall(f"more than {MOST_BYTES} bytes before an answer")
     headers = {name.decode().lower(): value.decode("latin-1") for name, value in event.headers}
-    reply = b""
+    reply = bytearray()  # a document of a provider may be large
     while len(reply) < most:
         part_of_body = http.next_event()
         if part_of_body is h11.NEED_DATA:
             wire.settimeout(deadline.left())
-            http.receive_data(wire.recv(8192))
+            http.receive_data(wire.recv(65536))
         elif isinstance(part_of_body, h11.Data):
-            reply += bytes(part_of_body.data)
+            reply += part_of_body.data
         else:  # its end
             break
-    return HttpAnswer(status=event.status_code, headers=headers, body=reply[:most])
+    return HttpAnswer(status=event.status_code, headers=headers, body=bytes(reply[:most]))

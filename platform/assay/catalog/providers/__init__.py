@@ -8,6 +8,8 @@ from typing import Any
 
 from assay.catalog.tellings import SourceTelling
 
+from . import dbt
+
 Reader = Callable[[Mapping[str, Any]], SourceTelling]  # of an entry; raises UnableToReadSource
 
-KINDS: Mapping[str, Reader] = {}
+KINDS: Mapping[str, Reader] = {"dbt": dbt.read}

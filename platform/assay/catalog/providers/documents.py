@@ -1,0 +1,85 @@
+"""The documents of a source: JSON of files and of addresses, read whole or not at all."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.catalog.tellings import UnableToReadSource
+from assay.edge.destination import UnableToCall, rules_for
+from assay.edge.outbound import ask
+
+SECONDS = 60.0  # for one answer
+MOST_BYTES = 256 * 1024 * 1024  # of one document
+HTTP = ("http://", "https://")
+
+
+def read_document(place: str, headers: Mapping[str, str] | None = None, *, is_optional: bool = False) -> Any:
+    """The JSON that a file or an address holds; raises UnableToReadSource. None where an optional one is not there."""
+    body = _answer(place, headers or {}) if place.startswith(HTTP) else _content(place)
+    if body is None:
+        if is_optional:
+            return None
+        raise UnableToReadSource(f"there is no {place}: correct the entry, or let its source write it")
+    return parse(body, place)
+
+
+def parse(body: bytes, place: str) -> Any:
+    """The content of a JSON document; raises UnableToReadSource."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise UnableToReadSource(
+            f"{place} is no whole JSON document ({len(body)} bytes): let its source write it again"
+        ) from None
+
+
+def mapping(value: object, what: str) -> Mapping[str, Any]:
+    """The value itself, where it is an object of JSON; raises UnableToReadSource."""
+    if not isinstance(value, Mapping):
+        raise UnableToReadSource(f"{what} is {_kind(value)}, not an object: see that its source answers in full")
+    return value
+
+
+def mappings(value: object, what: str) -> list[Mapping[str, Any]]:
+    """The value itself, where it is a list of objects; raises UnableToReadSource."""
+    if not isinstance(value, list):
+        raise UnableToReadSource(f"{what} is {_kind(value)}, not a list: see that its source answers in full")
+    return [mapping(item, f"{what}[{index}]") for index, item in enumerate(value)]
+
+
+def text_at(item: Mapping[str, Any], key: str, what: str) -> str:
+    """A text that must be there; raises UnableToReadSource."""
+    value = item.get(key)
+    if not isinstance(value, str) or not value:
+        raise UnableToReadSource(f"{what} has no {key}: see that its source answers in full")
+    return value
+
+
+def _kind(value: object) -> str:
+    return "missing" if value is None else type(value).__name__
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnableToReadSource(f"{path} cannot be read ({error.strerror}): let this user read it") from None
+
+
+def _answer(url: str, headers: Mapping[str, str]) -> bytes | None:
+    rules = rules_for(url, permits_private=True)  # only the operator names addresses here
+    try:
+        answer = ask("GET", url, rules=rules, headers=headers, seconds=SECONDS, most=MOST_BYTES)
+    except UnableToCall as error:
+        raise UnableToReadSource(
+            f"{url} does not answer ({error}): see that it runs and is reached from here"
+        ) from None
+    if answer.status == 404:
+        return None
+    if answer.status != 200:
+        hint = "correct its token" if answer.status in (401, 403) else "see what it says there"
+        raise UnableToReadSource(f"{url} answers {answer.status}: {hint}")
+    return answer.body

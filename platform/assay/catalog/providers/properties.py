@@ -1,0 +1,76 @@
+"""Properties ``assay.…`` of a table, by which its owners say in their own catalog what Assay should know (pure)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from assay.catalog.profile import SLAS, PartitionProfile
+from assay.catalog.yaml.parts import DatasetPart, PartitionPart, SlaPart
+
+PREFIX = "assay."
+NAMES = (
+    *("owner", "team", "tier", "description", "primary_key", "tags", "sustain", "grace", "severity", "catch_up"),
+    *("retention", "allow_empty", "novelty", "inferred_schema"),
+)
+LISTS = frozenset({"primary_key", "tags"})  # which may be one text, with commas
+_FIELDS = {name: DatasetPart.model_fields[name] for name in NAMES} | {name: SlaPart.model_fields[name] for name in SLAS}
+_ADAPTERS: dict[str, TypeAdapter[Any]] = {
+    **{name: TypeAdapter(field.rebuild_annotation()) for name, field in _FIELDS.items()},
+    "partition": TypeAdapter(PartitionPart),
+}
+
+
+def fields_of(properties: Mapping[str, Any], place: str) -> tuple[dict[str, Any], list[str]]:
+    """The fields of a telling that properties say, and a sentence for each that says nothing usable.
+
+    ``assay.tier: 1``, or the same nested, ``assay: {tier: 1}``; values may be texts. Others are left alone.
+    """
+    values: dict[str, Any] = {}
+    for name, value in _flat(properties):
+        part, _, key = name.partition(".")
+        if key:
+            values.setdefault(part, {})[key] = value
+        else:
+            values[part] = value
+    fields: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, value in values.items():
+        if name not in _ADAPTERS:
+            notes.append(f"{place}: {PREFIX}{name} is no property here; there are {', '.join(sorted(_ADAPTERS))}")
+            continue
+        if name in LISTS and isinstance(value, str):
+            value = [item.strip() for item in value.split(",") if item.strip()]
+        try:
+            read = _ADAPTERS[name].validate_python(value)
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            path = ".".join(map(str, (name, *wrong["loc"])))
+            notes.append(f"{place}: {PREFIX}{path} is {wrong['input']!r:.60}: {wrong['msg']}; it is left out")
+            continue
+        is_partition = isinstance(read, PartitionPart)
+        fields[name] = (
+            PartitionProfile(**dict(read)) if is_partition else tuple(read) if isinstance(read, list) else read
+        )
+    return fields, notes
+
+
+def _flat(properties: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The properties of ours without their prefix, a nested one by its path."""
+    for name, value in properties.items():
+        if name == PREFIX.rstrip(".") and isinstance(value, Mapping):
+            for inner, part in value.items():
+                if inner == "partition" and isinstance(part, Mapping):
+                    yield from ((f"{inner}.{key}", text) for key, text in part.items())
+                else:
+                    yield str(inner), part
+        elif isinstance(name, str) and name.startswith(PREFIX):
+            yield name.removeprefix(PREFIX), value
+
+
+def tag_of(text: str) -> str:
+    """A tag as Assay writes them, from one of another source: lower case, and a dash for what no tag may hold."""
+    letters = [
+        letter if letter.isascii() and (letter.isalnum() or letter in "_.:-") else "-" for letter in text.lower()
+    ]
+    return "".join(letters).lstrip("_.:-")[:40]

@@ -1,0 +1,204 @@
+"""A dbt project's tables, as dbt 1.11 wrote a shop with DuckDB (what no reader takes was cut out of its documents)."""
+
+import copy
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.catalog.profile import Column, ReplicaProfile
+from assay.catalog.providers import dbt
+from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
+from assay.time.windows import Granularity
+
+DOCUMENTS = {
+    name: json.loads((Path(__file__).parent / "documents" / f"dbt_{name}.json").read_text())
+    for name in ("manifest", "catalog", "sources")
+}
+ENTRY = {"target": "/shop/target", "location": "postgresql://reader@host/{database}"}
+ORDERS = "model.shop.orders"
+
+
+def shop(entry: dict[str, Any] | None = None, **documents: Any) -> SourceTelling:
+    """What the shop's documents say, some of them as they are given."""
+    return dbt.parse({**ENTRY, **(entry or {})}, **{**copy.deepcopy(DOCUMENTS), **documents})
+
+
+def manifest_with(key: str, **values: Any) -> Any:
+    """The manifest in which a node has these values."""
+    manifest = copy.deepcopy(DOCUMENTS["manifest"])
+    section = "sources" if key.startswith("source.") else "nodes"
+    manifest[section][key] = {**manifest[section].get(key, {}), **values}
+    return manifest
+
+
+def table(telling: SourceTelling, name: str) -> TableTelling:
+    return next(table for table in telling.tables if table.full_name == name)
+
+
+def test_a_model_says_its_owner_its_description_and_what_its_meta_say() -> None:
+    orders = table(shop(), "main_mart.orders")
+    assert (orders.owner, orders.team, orders.tier) == ("ann@example.com", "finance", 0)
+    assert (orders.description, orders.freshness) == ("One row per valid order.", timedelta(hours=4))
+    assert orders.partition is not None
+    assert (orders.partition.column, orders.partition.granularity) == ("day", Granularity.DAY)
+
+
+def test_a_model_without_an_owner_is_its_groups() -> None:
+    customers = table(shop(), "main_mart.customers")
+    assert (customers.owner, customers.team, customers.tier) == ("finance@example.com", "finance", 1)
+
+
+def test_columns_are_those_of_the_database_in_their_order() -> None:
+    columns = table(shop(), "main_mart.orders").columns or ()
+    assert [(column.name, column.type) for column in columns][:3] == [
+        ("order_id", "INTEGER"),
+        ("customer_id", "INTEGER"),
+        ("status", "VARCHAR"),
+    ]
+
+
+def test_without_a_catalog_only_a_contract_names_all_columns() -> None:
+    told = shop(catalog=None)
+    assert len(table(told, "main_mart.orders").columns or ()) == 5
+    assert table(told, "main_mart.customers").columns is None
+
+
+def test_a_column_that_is_marked_as_sensitive_is_named_without_a_catalog_too() -> None:
+    manifest = manifest_with(
+        "model.shop.customers", columns={"name": {"name": "name", "config": {"meta": {"sensitive": True}}}}
+    )
+    marked = (Column(name="name", type="", sensitive=True),)
+    assert table(shop(manifest=manifest, catalog=None), "main_mart.customers").columns == marked
+
+
+def test_a_key_is_that_of_a_constraint_or_a_column_that_is_tested_as_unique_and_not_null() -> None:
+    told = shop()
+    assert table(told, "main_mart.orders").primary_key == ("order_id",)
+    assert table(told, "main_mart.customers").primary_key == ("customer_id",)
+    assert table(told, "main_staging.stg_orders").primary_key is None
+
+
+def test_a_key_that_only_warns_is_none() -> None:
+    test = "test.shop.unique_customers_customer_id.c5af1ff4b1"
+    assert (
+        table(shop(manifest=manifest_with(test, config={"severity": "WARN"})), "main_mart.customers").primary_key
+        is None
+    )
+
+
+def test_the_key_by_which_dbt_merges_rows_is_one() -> None:
+    manifest = manifest_with("model.shop.stg_orders", config={"materialized": "incremental", "unique_key": "order_id"})
+    assert table(shop(manifest=manifest), "main_staging.stg_orders").primary_key == ("order_id",)
+    assert table(shop(), "snapshots.orders_history").primary_key == ("dbt_scd_id",)
+
+
+def test_a_source_is_as_fresh_as_dbt_asks_and_is_one_with_the_seed_that_fills_it() -> None:
+    orders = [table for table in shop().tables if table.full_name == "main.raw_orders"]
+    assert [(table.owner, table.freshness) for table in orders] == [("app-team@example.com", timedelta(days=1))]
+
+
+def test_the_criteria_of_the_last_check_of_freshness_count_where_the_manifest_has_none() -> None:
+    source = "source.shop.app.orders"
+    assert table(shop(manifest=manifest_with(source, freshness=None)), "main.raw_orders").freshness == timedelta(days=1)
+
+
+def test_exposures_and_tags_are_tags() -> None:
+    assert table(shop(), "main_mart.orders").tags == ("money", "exposure:weekly_revenue")
+
+
+def test_lineage_passes_through_what_lies_nowhere() -> None:
+    edges = {(edge.upstream, edge.downstream) for edge in shop().lineage}
+    assert ("main_staging.stg_orders", "main_mart.orders") in edges  # through the ephemeral int_valid
+    in_lake = {(edge.upstream, edge.downstream) for edge in shop({"location": "/lake/{schema}/{table}"}).lineage}
+    assert in_lake == {
+        ("main.raw_orders", "main_mart.orders"),  # through the view stg_orders too
+        ("main.raw_orders", "snapshots.orders_history"),
+        ("main.raw_customers", "main_mart.customers"),
+        ("main_mart.orders", "main_mart.customers"),
+    }
+
+
+def test_generic_tests_are_assertions() -> None:
+    assert {(test.dataset, test.assertion, test.severity) for test in shop().custom} == {
+        ("main_mart.orders", "completeness(customer_id) = 1", "soft"),
+        ("main_mart.orders", "referential_integrity(customer_id, 'main_mart.customers') = 1", "hard"),
+        (
+            "main_mart.orders",
+            "compliance(\"`status` is null or `status` in ('placed', 'shipped')\", where=\"amount > 1\") = 1",
+            "hard",
+        ),
+        ("main_mart.customers", "completeness(customer_id) = 1", "hard"),
+        ("main.raw_customers", "completeness(id) = 1", "hard"),
+        ("main.raw_orders", "completeness(id) = 1", "hard"),
+        ("main.raw_orders", "compliance(\"`status` is null or `status` in ('placed', 'returned')\") = 1", "hard"),
+    }
+
+
+@pytest.mark.parametrize("version", range(7, 13))
+def test_manifests_of_six_versions_are_read(version: int) -> None:
+    manifest = copy.deepcopy(DOCUMENTS["manifest"])
+    manifest["metadata"]["dbt_schema_version"] = f"https://schemas.getdbt.com/dbt/manifest/v{version}.json"
+    if version < 9:  # which do not attach tests
+        for node in manifest["nodes"].values():
+            node.pop("attached_node", None)
+    assert shop(manifest=manifest) == shop()
+
+
+def test_a_file_that_dbt_duckdb_writes_lies_where_the_model_says() -> None:
+    config = {"materialized": "external", "location": "lake/orders.parquet"}
+    at = "/shop/lake/orders.parquet"
+    replicas = table(shop(manifest=manifest_with(ORDERS, config=config)), "main_mart.orders").replicas
+    assert replicas == (ReplicaProfile(datacenter="local", storage="parquet", location=at),)
+
+
+def test_what_cannot_be_taken_is_said() -> None:
+    test = "test.shop.unique_customers_customer_id.c5af1ff4b1"
+    manifest = manifest_with(
+        test, test_metadata={"name": "recent", "namespace": "shop", "kwargs": {"model": "'customers'"}}
+    )
+    told = shop(manifest=manifest)
+    assert told.notes == (
+        "main_mart.customers: the dbt test unique_customers_customer_id is not taken: shop.recent has no equal",
+    )
+    manifest = manifest_with(ORDERS, config={"meta": {"assay": {"tier": 9}}})
+    assert "assay.tier is 9" in shop(manifest=manifest).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("documents", "sentence"),
+    [
+        ({"manifest": []}, "manifest.json is list, not an object"),
+        ({"manifest": DOCUMENTS["catalog"]}, "manifest.json is no manifest of dbt"),
+        ({"manifest": {**DOCUMENTS["manifest"], "nodes": None}}, "nodes of manifest.json is missing"),
+        ({"manifest": {**DOCUMENTS["manifest"], "nodes": {}, "sources": {}}}, "names no table"),
+        ({"catalog": {**DOCUMENTS["catalog"], "errors": ["no such schema"]}}, "catalog.json was not written whole"),
+        ({"catalog": {"metadata": DOCUMENTS["catalog"]["metadata"]}}, "nodes of catalog.json is missing"),
+        ({"sources": {**DOCUMENTS["sources"], "results": "none"}}, "results of sources.json is str, not a list"),
+    ],
+)
+def test_garbage_and_half_answers_are_refused(documents: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UnableToReadSource, match=sentence):
+        shop(**documents)
+
+
+def test_a_manifest_of_a_later_version_is_refused() -> None:
+    metadata = {
+        **DOCUMENTS["manifest"]["metadata"],
+        "dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v99.json",
+    }
+    with pytest.raises(UnableToReadSource, match="of version 99, and 7 to 12 are understood"):
+        shop(manifest={**DOCUMENTS["manifest"], "metadata": metadata})
+
+
+def test_a_folder_is_read_with_the_documents_that_it_has(tmp_path: Path) -> None:
+    with pytest.raises(UnableToReadSource, match=r"there is no .*manifest.json"):
+        dbt.read({**ENTRY, "target": str(tmp_path)})
+    (tmp_path / "manifest.json").write_text(json.dumps(DOCUMENTS["manifest"]))
+    told = dbt.read({**ENTRY, "target": str(tmp_path)})
+    assert table(told, "main_mart.customers").columns is None
+    (tmp_path / "catalog.json").write_text('{"metadata": ')
+    with pytest.raises(UnableToReadSource, match=r"catalog.json is no whole JSON document \(13 bytes\)"):
+        dbt.read({**ENTRY, "target": str(tmp_path)})
