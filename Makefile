@@ -11,7 +11,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-lake test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-slices bench-rows bench-lake bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-lake test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-vitals bench-slices bench-rows bench-lake bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ bench-drift: dev-ready ## Measure how often drift of 500 columns raises a false 
 
 bench-series: dev-ready ## Measure what anomaly() finds in real daily series by default, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.series --docs
+
+bench-vitals: dev-ready ## Measure how often vital signs of tables are wrong, and what they find, into docs/benchmarks.md
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.vitals --docs
 
 bench-novelty: dev-ready ## Measure who finds errors in real tables without a rule, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.novelty --docs
