@@ -4,7 +4,7 @@ Tests write folders of parquet and ask ``stored`` for the table of one: the same
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -19,7 +19,7 @@ from pyarrow.fs import S3FileSystem
 
 from assay.config import config
 from execution_engine.engines.files.listing import Listing, UnableToListFiles, list_part
-from execution_engine.engines.protocol import WHOLE, Table
+from execution_engine.engines.protocol import WHOLE, Measured, Table
 
 FOLDER, ICEBERG, DELTA, S3, S3_ICEBERG = STORAGES = ("folder", "iceberg", "delta", "s3", "s3-iceberg")
 CHOSEN = os.environ.get("ASSAY_TEST_STORAGE", FOLDER)
@@ -152,6 +152,16 @@ def stored(table: Table, storage: str = CHOSEN) -> Table:
 def plain(table: Table) -> Table:
     """A folder of parquet with just the rows and the types of a table that ``stored`` gave."""
     return replace(table, storage="parquet", location=_plain.get(table.location, table.location))
+
+
+def without_places(measured: Mapping[str, Measured]) -> dict[str, Measured]:
+    """What was measured, with no more of failures than their reasons where ``plain`` lies elsewhere than ``stored``."""
+    if CHOSEN == FOLDER:
+        return dict(measured)
+    return {
+        key: replace(item, failure=replace(item.failure, detail="")) if item.failure else item
+        for key, item in measured.items()
+    }
 
 
 def _listing(table: Table) -> Listing | None:

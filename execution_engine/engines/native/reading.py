@@ -90,6 +90,10 @@ class UnableToReadPiece(Exception):
         self.of_store = of_store
 
 
+class UnableToReadFile(Exception):
+    """A file that Spark's SQL asks for cannot be read; the text names it as Spark's own errors do."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
     """A batch of a file with its rows and bytes, and the file's own names of the columns, by these in lower case."""
@@ -250,12 +254,27 @@ def empty_batch(columns: Mapping[str, Stored]) -> RowBatch:
     return RowBatch(rows=0, columns=_columns_of(nothing, 0, {}, columns, {}))
 
 
-def table_batches(piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a file of a snapshot in the columns of its table, with structs, lists and maps.
+def batches_for_spark(piece: Piece, schema: pa.Schema, as_read: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """What ``table_batches`` gives, for Spark's SQL in a task; a file that was replaced gives UnableToReadPiece.
 
-    Raises UnableToTell for a column that the file has in another way, ArrowException and OSError.
+    Raises UnableToTell, and UnableToReadFile from what pyarrow raises.
     """
-    assert piece.columns is not None
+    if not piece.is_in_store:
+        _check(piece)
+    try:
+        yield from table_batches(piece, schema, as_read)
+    except (pa.ArrowException, OSError) as error:
+        raise UnableToReadFile(f"FAILED_READ_FILE: error while reading file {piece.path} ") from error
+    _check(piece)
+
+
+def table_batches(piece: Piece, schema: pa.Schema, as_read: pa.Schema | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of a file in the columns of its table, with structs, lists and maps, cast to the types ``as_read``.
+
+    ``schema``: as the table has them, a folder in its newest file. Raises UnableToTell for a column that the file has
+    in another way, ArrowException and OSError.
+    """
+    as_read = as_read or schema
     options = {"coerce_int96_timestamp_unit": "us", "pre_buffer": piece.is_in_store}
     with (
         open_piece(piece) as (opened, metadata),
@@ -263,27 +282,69 @@ def table_batches(piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     ):
         if not _OLD_TIMES.isdisjoint(metadata.metadata or {}):
             raise UnableToTell("a file has times of an old calendar")
-        fields = {field.name: field for field in parquet.schema_arrow}
-        own = names_in_file(parquet.schema_arrow, piece.columns)
-        for field in schema:
-            name = own.get(field.name.lower())
-            if name is not None and pa.types.is_nested(field.type) and _inner_ids(fields[name]) != _inner_ids(field):
-                raise UnableToTell(f"the fields inside of {field.name} were changed since a file was written")
+        if piece.columns is None:
+            own = _alike_names(parquet.schema_arrow, schema, piece.folders)
+        else:
+            own = names_in_file(parquet.schema_arrow, piece.columns)
+            _refuse_inner_changes(parquet.schema_arrow, schema, own)
+        nested = piece.columns.nested if piece.columns else {}
         numbers = _groups(piece, metadata)
         every_row = parquet.iter_batches(ROWS, numbers, sorted(own.values()), use_threads=False)
         for batch, count in _living(every_row, piece, metadata, numbers):
             columns = []
-            for field in schema:
+            for field, type_ in zip(schema, as_read.types, strict=True):
                 name = field.name.lower()
                 if name in piece.folders:
-                    columns.append(_constant(piece.folders[name], field.type, count))
-                elif name in own:
-                    # a cast finds fields inside of a column by their names, which a view gives anew
-                    in_files = piece.columns.nested.get(name, field.type)
-                    columns.append(batch.column(own[name]).cast(in_files).view(field.type))
+                    columns.append(_constant(piece.folders[name], type_, count))
+                elif name not in own:
+                    columns.append(pa.nulls(count, type_))
+                elif piece.columns is None:
+                    columns.append(batch.column(own[name]).cast(type_, safe=False))  # nanoseconds are cut
                 else:
-                    columns.append(pa.nulls(count, field.type))
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                    # a cast finds fields inside of a column by their names, which a view gives anew
+                    in_files = nested.get(name, field.type)
+                    columns.append(batch.column(own[name]).cast(in_files).view(field.type).cast(type_))
+            yield pa.RecordBatch.from_arrays(columns, schema=as_read)
+
+
+def _alike_names(schema: pa.Schema, table: pa.Schema, folders: Mapping[str, str | None]) -> dict[str, str]:
+    """A file's own names of the columns of its folder, by these in lower case; raises UnableToTell."""
+    own: dict[str, str] = {}
+    columns = {column.name.lower(): column for column in table}
+    for own_name, type_ in zip(schema.names, schema.types, strict=True):
+        name = own_name.lower()
+        if name not in columns or name in folders:
+            continue
+        if name in own:
+            raise UnableToTell(f"{own_name} is written in several ways")
+        if not _fits(type_, columns[name].type):
+            raise UnableToTell(f"{own_name} has several types")
+        own[name] = own_name
+    return own
+
+
+def _fits(own: pa.DataType, wide: pa.DataType) -> bool:
+    """Whether each value of a file's type is one of the table's type, which may have more fields."""
+    types = pa.types
+    if own == wide:
+        return True
+    if types.is_struct(own) and types.is_struct(wide):
+        parts, fields = ({field.name: field.type for field in type_} for type_ in (own, wide))
+        shared = parts.keys() & fields.keys()
+        is_plain = len(shared) == len({name.lower() for name in parts} & {name.lower() for name in fields})
+        return bool(shared) and is_plain and all(_fits(parts[name], fields[name]) for name in shared)
+    if types.is_list(own) and types.is_list(wide):
+        return _fits(own.value_type, wide.value_type)
+    if types.is_map(own) and types.is_map(wide):
+        return _fits(own.key_type, wide.key_type) and _fits(own.item_type, wide.item_type)
+    return _widens(own, wide, is_int96=False)
+
+
+def _refuse_inner_changes(schema: pa.Schema, table: pa.Schema, own: Mapping[str, str]) -> None:
+    for column in table:
+        name = own.get(column.name.lower())
+        if name and pa.types.is_nested(column.type) and _inner_ids(schema.field(name)) != _inner_ids(column):
+            raise UnableToTell(f"the fields inside of {column.name} were changed since a file was written")
 
 
 def names_in_file(schema: pa.Schema, columns: ColumnNames) -> dict[str, str]:
@@ -418,9 +479,9 @@ def _widens(own: pa.DataType, wide: pa.DataType, *, is_int96: bool) -> bool:
         return is_int96 or (own.unit in ("us", "ms") and (own.tz is None) == (wide.tz is None))
     if types.is_decimal(own) and types.is_decimal(wide):
         return bool(own.scale == wide.scale and own.precision <= wide.precision)
+    if any(is_of(own) and is_of(wide) for is_of in (types.is_signed_integer, types.is_floating)):
+        return bool(own.bit_width <= wide.bit_width)
     pairs = (
-        (types.is_signed_integer, types.is_signed_integer),
-        (types.is_floating, types.is_floating),
         (types.is_large_string, types.is_string),
         (types.is_large_binary, types.is_binary),
     )

@@ -1,7 +1,7 @@
-"""Files of a store for a Spark that has no file system of its scheme: copied to this machine while they are read.
+"""Files of a store, other than parquet, for a Spark of this machine that has no file system of the store's scheme.
 
-Kernels read the store themselves; only what they leave to Spark's SQL needs the copy. A Spark that has the jars of the
-store reads it itself, as one on a cluster must.
+They are copied to its disk while they are read. A Spark that has the jars of the store reads them itself, as one on a
+cluster must.
 """
 
 import shutil
@@ -29,11 +29,6 @@ LARGEST_SHARE = 0.5  # of the free disk
 def runs_here(session: SparkSession) -> bool:
     """Whether the tasks of the session run on this machine, with the environment of this process."""
     return not is_connect(session) and str(session.sparkContext.master).startswith("local")
-
-
-def needs_copy(session: SparkSession, listing: Listing) -> bool:
-    """Whether the files lie in a store that this Spark, which runs here, cannot open."""
-    return runs_here(session) and is_closed_to(session, listing)
 
 
 def is_closed_to(session: SparkSession, listing: Listing) -> bool:
@@ -72,7 +67,7 @@ def _copy_files(table: Table, listing: Listing, folder: Path) -> tuple[FileInfo,
     if listing.size > LARGEST_SHARE * shutil.disk_usage(folder).free:
         raise UnableToListFiles(
             f"{table.name}: Spark has no file system for {table.place}, and its files are too large to be copied to "
-            f"{folder.parent}: give Spark the jars of the store, or ask for what kernels read (docs/stores.md)"
+            f"{folder.parent}: give Spark the jars of the store, or write parquet (docs/stores.md)"
         )
     filesystem, disk = listing.root.filesystem, LocalFileSystem()
 

@@ -19,13 +19,15 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from execution_engine.engines.files.listing import kind_of
-from execution_engine.engines.files.stores import kind_of_error
+from execution_engine.engines.files.stores import code_of_error, kind_of_error
+from execution_engine.engines.native.reading import REPLACED
 from execution_engine.outcome import Failure, Reason
 
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
 
 _NO_FILE_SYSTEM = re.compile(r"No FileSystem for scheme \"?([\w+.-]+)")
 _OF_STORE = re.compile(r"OSError: (When [^\n]{1,200} in bucket[^\n]{0,200})")
+_UNLIKE = re.compile(r"UnableToTell: (.{1,200}?)'?(?: at |$)")
 _FILE = re.compile(r"error while reading file (\S+?)\.? ")
 _BY_CONDITION = (
     ("UNRESOLVED_COLUMN", Reason.UNKNOWN_COLUMN),
@@ -52,6 +54,8 @@ _BY_TEXT = (
     ("spark.driver.maxResultSize", Reason.OUT_OF_MEMORY),
     ("FAILED_READ_FILE", Reason.UNREADABLE),
     ("does not exist", Reason.UNREADABLE),
+    ("UnableToTell", Reason.UNREADABLE),
+    (REPLACED, Reason.UNREADABLE),
     ("No FileSystem for scheme", Reason.UNREADABLE),
 )
 OF_ALL = frozenset(
@@ -83,19 +87,21 @@ def failure_of(error: Exception, where: str) -> Failure:
     text = " ".join(str(error).split("\nJVM stacktrace", 1)[0].split())
     if (scheme := _NO_FILE_SYSTEM.search(text)) is not None:
         description = (
-            "only Spark's SQL knows what it asks, or the executors do not read it, and this Spark has no file system "
-            f"for {scheme[1]}://: name the jars of the store in ASSAY_SPARK_CONF (docs/clusters.md)"
+            f"other files than parquet need a file system of Spark, which has none for {scheme[1]}://: name the "
+            "jars of the store in ASSAY_SPARK_CONF (docs/clusters.md)"
         )
+    elif (unlike := _UNLIKE.search(text)) is not None:
+        description = f"Spark's SQL asks for rows that tasks read by Arrow, and {unlike[1]}: write its files alike"
     elif (file := _FILE.search(text)) is not None:
         # in place of what Spark says of a file, which shows the record of a CSV or JSON file, and no way to mend it
-        description, kind = f"{file[1]} cannot be read: it is cut or damaged; write it again", kind_of(file[1])
-        if kind in ("csv", "json"):
-            lines = "multiLine: 'true' if its texts hold line breaks" + (", or " if kind == "json" else ", ")
-            quotes = "" if kind == "json" else "escape: '\"' if quotes within quotes are doubled, or "
+        description, format_ = f"{file[1]} cannot be read: it is cut or damaged; write it again", kind_of(file[1])
+        if format_ in ("csv", "json"):
+            lines = "multiLine: 'true' if its texts hold line breaks" + (", or " if format_ == "json" else ", ")
+            quotes = "" if format_ == "json" else "escape: '\"' if quotes within quotes are doubled, or "
             description = (
-                f"{file[1]} cannot be read as {kind}: a record or the header does not fit the columns; mend the file, "
-                f"declare its columns with other types, or give an option: {lines}{quotes}mode: PERMISSIVE, which "
-                "takes what does not fit as missing"
+                f"{file[1]} cannot be read as {format_}: a record or the header does not fit the columns; mend the "
+                f"file, declare its columns with other types, or give an option: {lines}{quotes}mode: PERMISSIVE, "
+                "which takes what does not fit as missing"
             )
     else:
         description = _redact_error(error, text)
@@ -108,10 +114,13 @@ def failure_of(error: Exception, where: str) -> Failure:
     by_text = (reason for part, reason in _BY_TEXT if part in text)
     reason = next(by_condition, None) or next(by_text, Reason.QUERY_FAILED)
     of_store = _OF_STORE.search(text)  # of rows that tasks read by Arrow
-    if of_store and kind_of_error(of_store[1]) in ("away", "expired"):
-        return Failure(
-            reason=Reason.STORE_UNREACHABLE, detail=f"{where}: its store did not serve a task; it is tried again"
-        )
+    kind = kind_of_error(of_store[1]) if of_store else None
+    if kind in ("away", "expired"):
+        detail = f"{where}: its store did not serve a task; it is tried again"
+        return Failure(reason=Reason.STORE_UNREACHABLE, detail=detail)
+    if of_store and kind not in (None, "key_missing"):
+        detail = f"{where}: its store does not let a task read ({code_of_error(of_store[1])})"
+        return Failure(reason=Reason.UNREADABLE, detail=detail)
     if isinstance(error, Py4JNetworkError | ConnectionError):
         reason = Reason.ENGINE_UNREACHABLE
     return Failure(reason=reason, detail=f"{where}: {description}")

@@ -53,7 +53,6 @@ from execution_engine.metrics.keys import bits
 from execution_engine.metrics.states import hll
 from execution_engine.read_by import FallbackKind, Left
 
-from .copies import is_closed_to, runs_here
 from .executors import fault_of_tasks
 from .failures import OF_ALL, SPARK_ERRORS, action, failure_of
 from .sources import SparkSource
@@ -83,14 +82,8 @@ def why_not_here(source: SparkSource) -> Left | None:
 
 
 def comes_along(source: SparkSource, left: Collection[Request]) -> bool:
-    """Whether Spark gathers what the kernels know along with what is left to it, in its one job for small files.
-
-    Not of a store that a cluster's Spark cannot open: there what is left fails, and nothing else shall.
-    """
-    listing, session = source.listing, source.session
-    if not source.small or not left or listing is None or listing.snapshot or runs_here(session):
-        return source.small and bool(left)
-    return not is_closed_to(session, listing)
+    """Whether Spark gathers what the kernels know along with what is left to it, in its one job for small files."""
+    return source.small and bool(left)
 
 
 def taken_natively(

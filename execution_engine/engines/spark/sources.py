@@ -44,7 +44,7 @@ from execution_engine.metrics.expressions import Expressions
 from execution_engine.outcome import Reason
 from execution_engine.read_by import Left
 
-from .copies import copy_of, needs_copy
+from .copies import copy_of, is_closed_to, runs_here
 from .failures import SPARK_ERRORS, is_connect
 from .live_rows import live_frame
 
@@ -299,7 +299,9 @@ def open_beside(source: SparkSource, table: Table) -> SparkSource:
 
 
 def _open_files(session: SparkSession, table: Table, part: Part, listing: Listing) -> SparkSource:
-    is_copied = needs_copy(session, listing)
+    is_closed = is_closed_to(session, listing)
+    is_by_arrow = listing.snapshot is not None or (is_closed and table.storage in PARQUET)
+    is_copied = is_closed and not is_by_arrow and runs_here(session)
 
     @cache
     def copied() -> Listing:
@@ -313,7 +315,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     tells = table.storage in PARQUET and not listing.filtered
 
     def open_() -> DataFrame:
-        if listing.snapshot:
+        if is_by_arrow:
             frame = live_frame(session, listing, stored)
         else:
             files = _files_of(table, copied(), stored)
@@ -343,7 +345,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         small=small,
         fingerprint=listing.fingerprint,
         footers=footer_statistics(listing) if tells else None,
-        files=_files_of(table, listing, stored) if tells and not is_copied and not listing.snapshot else None,
+        files=_files_of(table, listing, stored) if tells and not is_by_arrow else None,
         listing=listing if tells else None,
         places=places,
     )

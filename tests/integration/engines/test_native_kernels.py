@@ -28,7 +28,7 @@ from execution_engine.read_by import FallbackKind
 from tests.integration.engines.alike import alike, magnitudes_in
 from tests.integration.engines.drawn_files import columns, metrics, write_drawn
 from tests.integration.engines.trips import metric
-from tests.integration.storages import plain, stored
+from tests.integration.storages import plain, stored, without_places
 from tests.integration.verification.shapes_of_files import SHAPES, SPECS
 
 pytestmark = pytest.mark.usefixtures("kernels_always_pay")
@@ -82,7 +82,7 @@ def _scanned(
     options = engine._options
     engine._options = replace(options, native=native)
     try:
-        return dict(engine.scan(table if native else plain(table), WHOLE, wanted).measured)
+        return without_places(engine.scan(table if native else plain(table), WHOLE, wanted).measured)
     finally:
         engine._options = options
 

@@ -168,18 +168,26 @@ def test_kernels_on_executors_read_stores_and_lakes_and_no_key_shows(
     assert [text for text in said if SECRET in text or KEY_ID in text] == []
 
 
-def test_what_only_spark_knows_of_a_store_that_it_cannot_open_fails_alone(
+def test_what_only_spark_knows_of_parquet_in_a_store_needs_no_jars_and_other_files_do(
     engine_of: Callable[..., ChildEngine], proxy: Proxy, tmp_path: Path
 ) -> None:
     pq.write_table(pa.table({"number": [0.25, 0.75]}), tmp_path / "few.parquet")
     put(proxy.owner, tmp_path / "few.parquet", "lake/few/few.parquet")
     sparks = metric("row_count", where="hash(number) > 0")
+    (tmp_path / "few.csv").write_text("number\n0.25\n")
+    put(proxy.owner, tmp_path / "few.csv", "lake/text/few.csv")
     requests = [MeasurementRequest(key=spec.text, spec=spec) for spec in (SPECS[0], sparks)]
-    measured = engine_of().scan(replace(TABLE, location="s3://lake/few"), WHOLE, requests).measured
-    assert measured[SPECS[0].text].value == 1.0
-    failure = measured[sparks.text].failure
+    engine = engine_of()
+    every = engine.scan(replace(TABLE, location="s3://lake/numbers"), WHOLE, requests)
+    assert (every.read_by.kernels, every.read_by.spark) == (1, 1)
+    few = engine.scan(replace(TABLE, location="s3://lake/few"), WHOLE, requests).measured
+    assert few[SPECS[0].text].value == 1.0
+    assert [of.failure for report in (every.measured, few) for of in report.values()] == [None] * 4
+    assert 0 < (every.measured[sparks.text].value or 0) < FILES * ROWS
+    text = engine.scan(replace(TABLE, storage="csv", location="s3://lake/text"), WHOLE, requests[1:]).measured
+    failure = text[sparks.text].failure
     assert failure is not None
-    assert "has no file system for s3://: name the jars" in failure.detail
+    assert "which has none for s3://: name the jars" in failure.detail
 
 
 def test_kernels_on_a_connect_server_read_stores_and_no_key_shows(

@@ -57,7 +57,18 @@ def test_what_a_store_says_in_mid_scan_is_transient_unless_it_stays(text: str, r
             Reason.STORE_UNREACHABLE,
             "trips: its store did not serve a task; it is tried again",
         ),
-        ('No FileSystem for scheme "s3"', Reason.UNREADABLE, "this Spark has no file system for s3://: name the jars"),
+        (
+            "OSError: When reading information for key 'pay/a' in bucket 'lake': AWS Error ACCESS_DENIED",
+            Reason.UNREADABLE,
+            "trips: its store does not let a task read (access denied)",
+        ),
+        ('No FileSystem for scheme "s3"', Reason.UNREADABLE, "a file system of Spark, which has none for s3://"),
+        (
+            "UnableToTell: fare has several types'",
+            Reason.UNREADABLE,
+            "and fare has several types: write its files alike",
+        ),
+        ("UnableToReadPiece: a file was replaced while it was read", Reason.UNREADABLE, "trips: "),
     ],
 )
 def test_what_spark_could_not_read_of_a_store_is_told_of(text: str, reason: Reason, sentence: str) -> None:
