@@ -14,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from execution_engine.engines.column_types import measure_drift
+from execution_engine.engines.files.commits import read_commits
 from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
 from execution_engine.engines.native.profiles import measured_profile
 from execution_engine.engines.protocol import (
+    CommitLog,
     FailingRows,
     Measured,
     MeasurementRequest,
@@ -101,6 +103,9 @@ class FakeEngine:
 
     def written_at(self, table: Table, part: Part) -> datetime | None:
         return read_written_at(table, part)
+
+    def commits(self, table: Table, mark: str, now: datetime) -> CommitLog:
+        return read_commits(table, mark, now)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         return tuple(sorted(self.tables[table.location]))

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from execution_engine.engines.files.commits import read_commits
 from execution_engine.engines.files.listing import read_fingerprints_by_key, read_written_at
 from execution_engine.engines.protocol import (
+    CommitLog,
     FailingRows,
     Measured,
     MeasurementRequest,
@@ -71,6 +73,10 @@ class StubEngine:
     def written_at(self, table: Table, part: Part) -> datetime | None:
         """By the modification times of the files."""
         return read_written_at(table, part)
+
+    def commits(self, table: Table, mark: str, now: datetime) -> CommitLog:
+        """By the modification times of the files."""
+        return read_commits(table, mark, now)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """None by name, so that no row lies outside of them."""

@@ -14,6 +14,7 @@ from assay.time.windows import Window
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Failure, Reason
 from execution_engine.read_by import NO_VALUES, ReadBy
+from execution_engine.vitals.commits import Commit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +131,18 @@ class FailingRows:
     failures: Mapping[str, Failure] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CommitLog:
+    """The commits of a table that are newer than a mark, the oldest first, and the mark behind them.
+
+    ``fault`` says why there are none where the storage tells of none, or its log cannot be read; the mark is as it was.
+    """
+
+    commits: tuple[Commit, ...] = ()
+    mark: str = ""
+    fault: str = ""
+
+
 BROKEN = "assay_broken"  # the column of texts that says which metrics a row breaks
 ROWS_FILE = "rows.parquet"
 
@@ -197,6 +210,12 @@ class Engine(Protocol):
 
     def written_at(self, table: Table, part: Part) -> datetime | None:
         """When the newest file of the part was written; None where nothing says it."""
+
+    def commits(self, table: Table, mark: str, now: datetime) -> CommitLog:
+        """What was committed since the mark of an earlier log, read from metadata alone; all that is kept without one.
+
+        A storage that only counts what was changed has one commit at ``now`` for all that came since the mark.
+        """
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted, ``HIVE_NULL`` that of null; None where there are none or they cannot be read."""

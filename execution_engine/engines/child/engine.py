@@ -8,7 +8,8 @@ from time import monotonic
 from typing import Any
 
 from assay.catalog.profile import FILES
-from execution_engine.engines.files.listing import ListedFiles, UnableToListFiles, list_partitions
+from execution_engine.engines.files.commits import ListedFiles
+from execution_engine.engines.files.listing import UnableToListFiles, list_partitions
 from execution_engine.engines.protocol import (
     CallAnswer,
     FailingRows,

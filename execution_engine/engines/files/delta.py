@@ -6,7 +6,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
@@ -14,6 +14,8 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem
+
+from execution_engine.vitals.commits import MOST_COMMITS, Commit
 
 from .snapshot import ColumnNames, LiveFile, LogPlace, Positions, Snapshot, UnableToReadSnapshot, positions_in
 
@@ -36,6 +38,12 @@ _TYPES = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
+}
+_ROWS = re.compile(r'"numRecords"\s*:\s*(\d+)')
+_OWN_FIGURES = {  # the rows that an operation has added, and removed; writers differ in case and underscores
+    "MERGE": (("numtargetrowsinserted", "numtargetrowsupdated"), ("numtargetrowsdeleted",)),
+    "UPDATE": (("numupdatedrows",), ()),
+    "DELETE": ((), ("numdeletedrows",)),
 }
 _WHOLE = ("long", "integer", "short", "byte")  # of which statistics are exact: times are cut, and so are texts
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -87,12 +95,60 @@ def version_at(place: LogPlace, instant: datetime) -> int:
 
 def _committed_ms(place: LogPlace, log: Log, version: int) -> float:
     """When a version was committed, as its writer says, or else its file."""
-    path = log.commits[version]
+    return _written_ms(place, log.commits[version], _info_of(_read_commit(place, log.commits[version])))
+
+
+def _read_commit(place: LogPlace, path: str) -> list[dict[str, Any]]:
     with place.filesystem.open_input_stream(path) as commit:
-        actions = (json.loads(line) for line in commit.read().splitlines() if line.strip())
-        info: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+        return [json.loads(line) for line in commit.read().splitlines() if line.strip()]
+
+
+def _info_of(actions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    return next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+
+
+def _written_ms(place: LogPlace, path: str, info: Mapping[str, Any]) -> float:
     written = info.get("inCommitTimestamp") or info.get("timestamp")
     return float(written) if written else place.filesystem.get_file_info(path).mtime_ns / 1e6
+
+
+def commits_of(place: LogPlace, log: Log, after: int) -> list[Commit]:
+    """The versions behind one that changed rows, the oldest first; raises OSError, and ValueError for damaged ones."""
+    versions = [version for version in sorted(log.commits) if version > after][-MOST_COMMITS:]
+    commits = (_commit_of(place, log.commits[version]) for version in versions)
+    return [commit for commit in commits if commit is not None]
+
+
+def _commit_of(place: LogPlace, path: str) -> Commit | None:
+    """What one version did, by its own figures where its files hold rows that it only wrote again."""
+    actions = _read_commit(place, path)
+    adds = [add for action in actions if (add := action.get("add")) and add.get("dataChange", True)]
+    removes = [remove for action in actions if (remove := action.get("remove")) and remove.get("dataChange", True)]
+    if not adds and not removes:
+        return None
+    info = _info_of(actions)
+    operation = info.get("operation")
+    figures = {name.replace("_", "").lower(): count for name, count in (info.get("operationMetrics") or {}).items()}
+    if operation in _OWN_FIGURES:
+        added, removed = (
+            sum(int(figures.get(name, 0)) for name in names) if figures else None for names in _OWN_FIGURES[operation]
+        )
+    else:
+        added, removed = _rows_of(adds), _rows_of(removes)
+    return Commit(
+        at=datetime.fromtimestamp(_written_ms(place, path, info) / 1000, UTC),
+        rows_added=added,
+        rows_removed=removed,
+        files_added=len(adds),
+        files_removed=len(removes),
+        bytes_added=sum(add["size"] for add in adds),
+    )
+
+
+def _rows_of(files: Sequence[Mapping[str, Any]]) -> int | None:
+    """The rows in files, as far as their statistics say it of all."""
+    counts = [_ROWS.search(file.get("stats") or "") for file in files]
+    return None if None in counts else sum(int(match[1]) for match in counts if match)
 
 
 def read_snapshot(place: LogPlace, version: int | None = None) -> Snapshot:

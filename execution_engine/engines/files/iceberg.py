@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo, FileSelector, FileSystem
+
+from execution_engine.vitals.commits import Commit
 
 from .last_used import LastUsed
 from .snapshot import (
@@ -73,6 +75,35 @@ def snapshot_at(metadata: "TableMetadata", instant: datetime) -> int:
     if not committed:
         raise UnableToReadSnapshot(f"it has no snapshot of {instant:%Y-%m-%d %H:%M} UTC, or has it no more")
     return committed[-1].snapshot_id
+
+
+def commits_of(metadata: "TableMetadata", after_ms: int) -> list[Commit]:
+    """The snapshots that were current ones and changed rows, later than an instant; the oldest first."""
+    current_ids = {entry.snapshot_id for entry in metadata.snapshot_log}
+    snapshots = sorted(metadata.snapshots, key=lambda snapshot: snapshot.timestamp_ms)
+    return [
+        _commit_of(snapshot.timestamp_ms, dict(snapshot.summary.additional_properties if snapshot.summary else {}))
+        for snapshot in snapshots
+        if snapshot.timestamp_ms > after_ms
+        and snapshot.snapshot_id in current_ids
+        and not (snapshot.summary and snapshot.summary.operation.value == "replace")
+    ]
+
+
+def _commit_of(committed_ms: int, summary: Mapping[str, str]) -> Commit:
+    """What the summary of a snapshot says; what it leaves out is 0 where it says anything of that kind."""
+
+    def total(*names: str) -> int | None:
+        return sum(int(summary.get(name, 0)) for name in names) if summary else None
+
+    return Commit(
+        at=datetime.fromtimestamp(committed_ms / 1000, UTC),
+        rows_added=total("added-records"),
+        rows_removed=total("deleted-records", "added-position-deletes", "added-equality-deletes"),
+        files_added=total("added-data-files"),
+        files_removed=total("deleted-data-files"),
+        bytes_added=total("added-files-size"),
+    )
 
 
 def read_snapshot(place: LogPlace, metadata: "TableMetadata", snapshot_id: int | None = None) -> Snapshot:

@@ -336,14 +336,14 @@ def _list_live(table: Table, part: Part) -> Listing:
 
 def read_snapshot(table: Table) -> Snapshot:
     """The snapshot that the options name, or the newest, of a table that a log describes; raises UnableToListFiles."""
-    with _reading_log(table) as root:
+    with reading_log(table) as root:
         wanted = table.options.get("snapshot")
         if wanted is not None and not wanted.isdecimal():
             raise UnableToReadSnapshot(f"the option snapshot is {wanted!r}: write a number, as the table's log has it")
         snapshot = None if wanted is None else int(wanted)
         if table.storage == "delta":
-            return _delta_snapshot(_place_of_log(table), delta.read_log(root.filesystem, root.path).stamp, snapshot)
-        return _iceberg_snapshot(_place_of_log(table), *_metadata_file(root), snapshot)
+            return _delta_snapshot(place_of_log(table), delta.read_log(root.filesystem, root.path).stamp, snapshot)
+        return _iceberg_snapshot(place_of_log(table), *metadata_file(root), snapshot)
 
 
 def pin_snapshot(table: Table, as_of: str = "") -> tuple[Table, str]:
@@ -356,13 +356,13 @@ def pin_snapshot(table: Table, as_of: str = "") -> tuple[Table, str]:
         table = replace(table, options={**table.options, "snapshot": as_of})
         return table, read_snapshot(table).label
     at = datetime.fromisoformat(as_of) if as_of else None
-    with _reading_log(table) as root:
-        place = _place_of_log(table)
+    with reading_log(table) as root:
+        place = place_of_log(table)
         if table.storage == "delta":
             newest = delta.read_log(root.filesystem, root.path).newest
             pinned: int | None = newest if at is None else delta.version_at(place, at)
         else:
-            metadata = _iceberg_metadata(place, *_metadata_file(root))
+            metadata = iceberg_metadata(place, *metadata_file(root))
             pinned = metadata.current_snapshot_id if at is None else iceberg.snapshot_at(metadata, at)
     if pinned is not None and (at is not None or "snapshot" not in table.options):
         table = replace(table, options={**table.options, "snapshot": str(pinned)})
@@ -370,7 +370,7 @@ def pin_snapshot(table: Table, as_of: str = "") -> tuple[Table, str]:
 
 
 @contextmanager
-def _reading_log(table: Table) -> Iterator[Root]:
+def reading_log(table: Table) -> Iterator[Root]:
     """The root of a table; what goes wrong with its log becomes UnableToListFiles."""
     root = root_of(table)
     try:
@@ -397,20 +397,20 @@ def _delta_snapshot(place: LogPlace, stamp: str, version: int | None) -> Snapsho
 
 @lru_cache(maxsize=8)
 def _iceberg_snapshot(place: LogPlace, path: str, stamp: str, snapshot_id: int | None) -> Snapshot:
-    return iceberg.read_snapshot(place, _iceberg_metadata(place, path, stamp), snapshot_id)
+    return iceberg.read_snapshot(place, iceberg_metadata(place, path, stamp), snapshot_id)
 
 
 @lru_cache(maxsize=8)
-def _iceberg_metadata(place: LogPlace, path: str, stamp: str) -> "TableMetadata":  # the file may be written anew
+def iceberg_metadata(place: LogPlace, path: str, stamp: str) -> "TableMetadata":  # the file may be written anew
     return iceberg.read_metadata(place, path)
 
 
-def _metadata_file(root: Root) -> tuple[str, str]:
+def metadata_file(root: Root) -> tuple[str, str]:
     file = iceberg.metadata_file(root.filesystem, root.path)
     return file.path, f"{file.mtime_ns} {file.size}"
 
 
-def _place_of_log(table: Table) -> LogPlace:
+def place_of_log(table: Table) -> LogPlace:
     root = open_root(table.location)
     return LogPlace(
         filesystem=root.filesystem, path=root.path, prefix=root.prefix, within=table.within, never=table.never
@@ -539,15 +539,6 @@ def _files_by_key(table: Table, part: Part) -> tuple[Listing, dict[str, list[Fil
             return None
         files[unquote(folder[len(start) :])].append(file)
     return listing, files
-
-
-class ListedFiles:
-    """What an engine of files answers by listing them."""
-
-    fingerprint = staticmethod(read_fingerprint)
-    fingerprints = staticmethod(read_fingerprints)
-    fingerprints_by_key = staticmethod(read_fingerprints_by_key)
-    written_at = staticmethod(read_written_at)
 
 
 def newest_file(table: Table) -> FileInfo | None:

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from assay.catalog.profile import FILES
 from execution_engine.engines.column_types import quote
-from execution_engine.engines.files.listing import ListedFiles, UnableToListFiles, list_partitions
+from execution_engine.engines.files.commits import ListedFiles
+from execution_engine.engines.files.listing import UnableToListFiles, list_partitions
 from execution_engine.engines.native.local_scan import report_of_small_part
 from execution_engine.engines.native.profiles import profiles_told
 from execution_engine.engines.native.rows import write_without_spark

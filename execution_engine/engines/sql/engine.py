@@ -31,6 +31,7 @@ from sqlalchemy.pool import NullPool
 from execution_engine.engines.column_types import measure_drift
 from execution_engine.engines.gathering import StatisticRequest, measured_of, of_no_data, plan
 from execution_engine.engines.protocol import (
+    CommitLog,
     FailingRows,
     Limits,
     Measured,
@@ -56,6 +57,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Summary, Value
 from execution_engine.outcome import Failure, Reason
 
+from .commits import read_commits
 from .dialects import dialect_of
 from .failing import failing_rows
 from .failures import failure_of
@@ -128,6 +130,17 @@ class SqlEngine:
     def written_at(self, table: Table, part: Part) -> datetime | None:
         """None: a database does not say when its rows were written."""
         return None
+
+    def commits(self, table: Table, mark: str, now: datetime) -> CommitLog:
+        """By the statistics of the server; why it has none otherwise."""
+        try:
+            with self._database(table).connect() as connection:
+                _refuse_our_own(connection, table)
+                return read_commits(connection, table, mark, now)
+        except UnableToOpenSource as error:
+            return CommitLog(mark=mark, fault=error.failure.detail)
+        except SQLAlchemyError as error:
+            return CommitLog(mark=mark, fault=failure_of(error, table).detail)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: values of the partition column, or of the partitions that its times fall into.
