@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import yaml
 from pyarrow.fs import FileSelector, FileType
 
+from assay.catalog.partitions import partition_of
 from assay.catalog.profile import PARQUET
 from assay.iceberg_catalogs import CATALOGS, split_name
-from assay.time.windows import Granularity, parse_key
 from execution_engine.engines.catalogs.locate import UnableToAskCatalog, metadata_location, tables_of
 from execution_engine.engines.files.footers import assertion_columns, read_columns, spark_type_of
 from execution_engine.engines.files.listing import (
@@ -35,17 +35,6 @@ from execution_engine.engines.files.listing import (
 from execution_engine.engines.native.profiles import batches_of
 from execution_engine.engines.protocol import WHOLE, Part, Table
 
-KEY_FORMATS = (
-    (Granularity.DAY, "%Y-%m-%d"),
-    (Granularity.DAY, "%Y%m%d"),
-    (Granularity.DAY, "%Y_%m_%d"),
-    (Granularity.HOUR, "%Y-%m-%d-%H"),
-    (Granularity.HOUR, "%Y-%m-%dT%H"),
-    (Granularity.HOUR, "%Y%m%d%H"),
-    (Granularity.MONTH, "%Y-%m"),
-    (Granularity.MONTH, "%Y%m"),
-    (Granularity.WEEK, "%G-W%V"),
-)
 DOUBLED_QUOTE = b'""'
 MOST_BYTES = 1 << 20  # of a CSV file that are looked at for doubled quotes
 MOST_ROWS = 1_000_000  # in which a key must be unique to be taken for one
@@ -136,16 +125,13 @@ def _name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def partition_of(column: str, keys: Sequence[str]) -> dict[str, str] | None:
-    """How keys name partitions: by the first known format that reads each and writes it again; None where none does."""
-    for granularity, key_format in KEY_FORMATS:
-        with suppress(ValueError):
-            starts = [parse_key(key, key_format) for key in keys]
-            if all(start.strftime(key_format) == key for start, key in zip(starts, keys, strict=True)):
-                partition = {"column": column, "granularity": granularity.value, "first": min(keys)}
-                is_usual = key_format == granularity.default_key_format
-                return partition if is_usual else {**partition, "key_format": key_format}
-    return None
+def partition_entry(column: str, keys: Sequence[str]) -> dict[str, str] | None:
+    """How keys name partitions, as a catalog file has it; None where they name no times."""
+    partition = partition_of(column, keys)
+    if partition is None:
+        return None
+    entry = {"column": column, "granularity": partition.granularity.value, "first": min(keys)}
+    return {**entry, "key_format": partition.key_format} if partition.key_format else entry
 
 
 def _described(
@@ -207,7 +193,7 @@ def _partition(table: Table, listing: Listing) -> tuple[dict[str, str] | None, L
         for column in folders:
             cut = replace(table, partition_column=column)
             keys = list_partitions(cut) or ()
-            if keys and (partition := partition_of(column, keys)):
+            if keys and (partition := partition_entry(column, keys)):
                 parts = (list_part(cut, Part(keys=(key,))) for key in sorted(keys, reverse=True))
                 return partition, next(part for part in parts if part.files), []  # the newest may be empty
         note = f"partitions by {' and '.join(folders)} name no time, so it is tested as a whole"

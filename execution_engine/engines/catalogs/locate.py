@@ -43,6 +43,21 @@ def metadata_location(location: str) -> str:
         raise UnableToAskCatalog(f"{location} names no table: write {CATALOGS}{catalog.name}/namespace.table")
     with _asking(catalog, table):
         metadata = _location_in_database(catalog, table) if catalog.type == "sql" else _location_in(catalog, table)
+    return _checked(catalog, table, metadata)
+
+
+def metadata_locations(location: str) -> dict[str, str]:
+    """The same of all tables of a catalog in a database, by name, in one query; empty for catalogs of other types."""
+    catalog, namespace = _named(location)
+    if catalog.type != "sql":
+        return {}
+    with _asking(catalog, namespace):
+        rows = [row for row in _rows(catalog) if row.get("iceberg_type") != "VIEW"]
+    places = {f"{row['table_namespace']}.{row['table_name']}": str(row["metadata_location"]) for row in rows}
+    return {name: _checked(catalog, name, place) for name, place in places.items()}
+
+
+def _checked(catalog: Catalog, table: str, metadata: str) -> str:
     metadata = re.sub("^file:/(?!/)", "/", metadata)  # as Hadoop writes it
     if not METADATA.fullmatch(metadata.rpartition("/")[2]):
         raise UnableToAskCatalog(f"{catalog.place} says of {table} that it lies at {metadata!r:.200}, no metadata file")

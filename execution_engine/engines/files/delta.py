@@ -155,6 +155,49 @@ def read_snapshot(place: LogPlace, version: int | None = None) -> Snapshot:
     """The table at a version, at its newest without one; raises UnableToReadSnapshot, ArrowException and OSError."""
     log = read_log(place.filesystem, place.path)
     version = log.newest if version is None else version
+    state = _state_at(place, log, version)
+    _refuse_unknown(state.protocol)
+    return _snapshot_of(place, state, version)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What a log says of its table, whoever can read its files; keys of partitions as the log writes them."""
+
+    description: str
+    properties: Mapping[str, str]
+    columns: Mapping[str, pa.DataType | None]  # None: of a type that is not read here
+    keys: Mapping[str, Sequence[str]]  # of the partition columns, in their order
+
+
+def describe(place: LogPlace) -> Description:
+    """The newest version of a table in words; raises UnableToReadSnapshot, ArrowException and OSError."""
+    log = read_log(place.filesystem, place.path)
+    state = _state_at(place, log, log.newest)
+    columns: dict[str, pa.DataType | None] = {}
+    physical: dict[str, str] = {}
+    for field_ in json.loads(state.metadata["schemaString"])["fields"]:
+        name = field_["name"]
+        physical[name] = field_["metadata"].get(_PHYSICAL, name)
+        try:
+            columns[name] = _arrow_type(field_["type"])
+        except UnableToReadSnapshot:
+            columns[name] = None
+    values = [add.get("partitionValues") or {} for add in state.files.values()]
+    keys = {
+        name: sorted({str(value) for own in values if (value := own.get(physical.get(name, name)))})
+        for name in state.metadata.get("partitionColumns") or ()
+    }
+    return Description(
+        description=state.metadata.get("description") or "",
+        properties=state.metadata.get("configuration") or {},
+        columns=columns,
+        keys=keys,
+    )
+
+
+def _state_at(place: LogPlace, log: Log, version: int) -> "_State":
+    """All that the log says up to a version."""
     if version > log.newest:
         raise UnableToReadSnapshot(f"its log has no version {version}: the newest is {log.newest}")
     state = _State()
@@ -170,8 +213,7 @@ def read_snapshot(place: LogPlace, version: int | None = None) -> Snapshot:
             state.apply(json.loads(line, parse_float=str) for line in commit.read().splitlines() if line.strip())
     if not state.metadata:
         raise UnableToReadSnapshot("its log has no metadata: it is damaged")
-    _refuse_unknown(state.protocol)
-    return _snapshot_of(place, state, version)
+    return state
 
 
 @dataclass(kw_only=True)

@@ -131,6 +131,39 @@ def read_snapshot(place: LogPlace, metadata: "TableMetadata", snapshot_id: int |
     )
 
 
+def arrow_schema(metadata: "TableMetadata") -> pa.Schema:
+    """The current columns of a table."""
+    return pa.schema(list(_fields(metadata.schema())))
+
+
+def partition_bounds(place: LogPlace, metadata: "TableMetadata") -> dict[str, tuple[str, ...]]:
+    """The least and the greatest keys that manifests name, of each partition field of texts or whole numbers.
+
+    One small file is read, and none where there are no such fields. Raises OSError, and ValueError for a damaged one.
+    """
+    from pyiceberg.conversions import from_bytes
+    from pyiceberg.transforms import IdentityTransform
+    from pyiceberg.types import IntegerType, LongType, StringType
+
+    spec, types = metadata.spec(), {field.field_id: field.field_type for field in metadata.schema().fields}
+    cut = {
+        at: (field.name, type_)
+        for at, field in enumerate(spec.fields)
+        if isinstance(field.transform, IdentityTransform)
+        and isinstance(type_ := types.get(field.source_id), StringType | IntegerType | LongType)
+    }
+    snapshot = metadata.current_snapshot() if cut else None
+    bounds: dict[str, set[str]] = {name: set() for name, _ in cut.values()}
+    for manifest in snapshot.manifests(_file_io(place)) if snapshot else ():
+        if manifest.partition_spec_id != spec.spec_id:
+            continue
+        for at, (name, type_) in cut.items():
+            summary = (manifest.partitions or [])[at]
+            texts = (summary.lower_bound, summary.upper_bound)
+            bounds[name] |= {str(from_bytes(type_, bound)) for bound in texts if bound is not None}
+    return {name: tuple(sorted(keys)) for name, keys in bounds.items()}
+
+
 def _entries_of(place: LogPlace, manifest: "ManifestFile", io: "FileIO") -> "Sequence[ManifestEntry]":
     """The live entries of a manifest, which is never written twice; another table may have had it read."""
     place.path_in_log(manifest.manifest_path)

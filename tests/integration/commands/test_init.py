@@ -20,7 +20,7 @@ from pyiceberg.types import LongType, NestedField, TimestampType
 from assay.catalog.yaml.provider import load
 from assay.command_line.cli import run as run_command
 from assay.command_line.exit_codes import ExitCode
-from execution_engine.file_catalog import partition_of
+from execution_engine.file_catalog import partition_entry
 from tests.fixture_types import Capture
 
 
@@ -132,7 +132,7 @@ def test_a_folder_without_tables_is_refused(lake: Path, capsys: Capture, folder:
     ],
 )
 def test_partitions_are_known_by_their_keys(keys: list[str], expected: dict[str, str] | None) -> None:
-    assert partition_of("day", keys) == (None if expected is None else {"column": "day", **expected})
+    assert partition_entry("day", keys) == (None if expected is None else {"column": "day", **expected})
 
 
 @pytest.mark.django_db(transaction=True)

@@ -20,7 +20,7 @@ from . import places
 from .dbt_tests import UnableToTranslate, translate
 from .documents import mapping, mappings, read_document
 from .entries import bearer, check_keys
-from .places import TableSteps, dataset_name, one_of_each, replica_of
+from .places import TableSteps, name_tables, one_of_each, replica_of
 from .properties import fields_of, tag_of
 
 KEYS = places.KEYS | {"target": True, "project": False, "token": False}
@@ -81,13 +81,16 @@ class Project:
 
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
-        """The namespace and name of each table that a dataset may be called by."""
-        named = ((key, dataset_name(self.entry, steps)) for key, steps in self.steps.items())
-        return {key: name for key, name in named if name is not None}
+        """The namespace and name of the dataset of each table that the entry selects."""
+        names, _ = self._named
+        return {key: names[steps] for key, steps in self.steps.items() if steps in names}
+
+    @cached_property
+    def _named(self) -> tuple[dict[TableSteps, tuple[str, str]], list[str]]:
+        return name_tables(self.entry, self.steps.values())
 
     def telling(self) -> SourceTelling:
         """All that is known of the project."""
-        notes = [f"{self.steps[key]}: no dataset can be called so" for key in self.steps if key not in self.names]
         read = {key: self._table(key) for key in self.names}
         tables, doubled = one_of_each((self.steps[key], table) for key, (table, _) in read.items())
         custom, of_tests = self._custom({key: table.primary_key or () for key, (table, _) in read.items()})
@@ -96,7 +99,7 @@ class Project:
             tables=tables,
             lineage=tuple(dict.fromkeys(self._lineage())),
             custom=tuple(custom),
-            notes=(*notes, *of_tables, *doubled, *of_tests),
+            notes=(*self._named[1], *of_tables, *doubled, *of_tests),
         )
 
     def _lies_somewhere(self, node: Node, steps: TableSteps) -> bool:
@@ -258,7 +261,7 @@ class Project:
     def _lineage(self) -> Iterator[LineageProfile]:
         for key in self.names:
             for upstream in self._upstreams(key):
-                if upstream != key:
+                if upstream != key and upstream in self.names:
                     yield LineageProfile(upstream=".".join(self.names[upstream]), downstream=".".join(self.names[key]))
 
     def _upstreams(self, key: str) -> list[str]:
@@ -270,7 +273,7 @@ class Project:
             if parent in seen:
                 continue
             seen.add(parent)
-            if parent in self.names:
+            if parent in self.steps:
                 found[parent] = None
             else:
                 waiting += _parents(self.nodes.get(parent, {}))

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any
 
 from assay.catalog.tellings import UnableToReadSource
 from assay.references import REFERENCE, UnableToReadSecret, read_secret
 
-COMMON = ("name", "kind", "every", "defaults")  # which entries of every kind have
+COMMON = ("name", "kind", "every", "defaults", "names", "except")  # which entries of every kind have
 DATACENTER, TIME_ZONE = "local", "UTC"
 
 
@@ -22,6 +23,19 @@ def check_keys(entry: Mapping[str, Any], keys: Mapping[str, bool]) -> None:
     for name, is_required in keys.items():
         if is_required and not entry.get(name):
             raise UnableToReadSource(f"its entry has no {name}: add it in ASSAY_PROVIDERS")
+
+
+def is_selected(entry: Mapping[str, Any], full_name: str) -> bool:
+    """Whether a dataset fits a glob of ``names``, where there are any, and none of ``except``; case does not matter."""
+    names, excluded = (_globs(entry, key) for key in ("names", "except"))
+    key = full_name.lower()
+    is_named = not names or any(fnmatchcase(key, glob) for glob in names)
+    return is_named and not any(fnmatchcase(key, glob) for glob in excluded)
+
+
+def _globs(entry: Mapping[str, Any], key: str) -> list[str]:
+    globs = entry.get(key) or []
+    return [str(glob).lower() for glob in ([globs] if isinstance(globs, str) else globs)]
 
 
 def datacenter(entry: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from assay.catalog.tellings import TableTelling, UnableToReadSource
 from assay.catalog.yaml.parts import FullName
 from assay.iceberg_catalogs import CATALOGS
 
-from .entries import datacenter
+from .entries import datacenter, is_selected
 
 KEYS = {"location": False, "storage": False, "dataset": False}  # of entries; True: required
 DATASET = "{schema}.{table}"  # what a table is called where the entry does not say
@@ -34,14 +34,24 @@ class TableSteps:
         return ".".join(step for step in (self.database, self.schema, self.table) if step)
 
 
-def dataset_name(entry: Mapping[str, Any], steps: TableSteps) -> tuple[str, str] | None:
-    """The namespace and name of a table's dataset; None where its steps hold what no dataset's name may hold."""
-    name = _filled(str(entry.get("dataset", DATASET)), steps, "dataset")
-    try:
-        namespace, _, name = _FULL_NAME.validate_python(name).rpartition(".")
-    except ValidationError:
-        return None
-    return namespace, name
+def name_tables(
+    entry: Mapping[str, Any], tables: Iterable[TableSteps]
+) -> tuple[dict[TableSteps, tuple[str, str]], list[str]]:
+    """The namespace and name of the dataset of each table that the entry selects.
+
+    Beside it a sentence for each table whose steps hold what the name of no dataset may hold.
+    """
+    names: dict[TableSteps, tuple[str, str]] = {}
+    notes = []
+    for steps in tables:
+        name = _filled(str(entry.get("dataset", DATASET)), steps, "dataset")
+        try:
+            if is_selected(entry, _FULL_NAME.validate_python(name)):
+                namespace, _, short = name.rpartition(".")
+                names[steps] = namespace, short
+        except ValidationError:
+            notes.append(f"{steps} is left out: no dataset can be called {name}; write another dataset: in the entry")
+    return names, notes
 
 
 def replica_of(entry: Mapping[str, Any], steps: TableSteps) -> ReplicaProfile | None:

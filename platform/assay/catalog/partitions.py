@@ -1,0 +1,47 @@
+"""How a table is cut into partitions, by the keys that are there or by the type of its partition column (pure)."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from assay.time.windows import Granularity, parse_key
+
+from .profile import PartitionProfile
+
+KEY_FORMATS = (
+    (Granularity.DAY, "%Y-%m-%d"),
+    (Granularity.DAY, "%Y%m%d"),
+    (Granularity.DAY, "%Y_%m_%d"),
+    (Granularity.HOUR, "%Y-%m-%d-%H"),
+    (Granularity.HOUR, "%Y-%m-%dT%H"),
+    (Granularity.HOUR, "%Y%m%d%H"),
+    (Granularity.MONTH, "%Y-%m"),
+    (Granularity.MONTH, "%Y%m"),
+    (Granularity.WEEK, "%G-W%V"),
+)
+
+
+def partition_of(column: str, keys: Sequence[str], *, time_zone: str = "UTC") -> PartitionProfile | None:
+    """How keys name partitions: by the first format that reads each and writes it again; None where none does."""
+    for granularity, key_format in KEY_FORMATS if keys else ():
+        with suppress(ValueError):
+            starts = [parse_key(key, key_format) for key in keys]
+            if all(start.strftime(key_format) == key for start, key in zip(starts, keys, strict=True)):
+                return PartitionProfile(
+                    column=column,
+                    granularity=granularity,
+                    time_zone=time_zone,
+                    key_format="" if key_format == granularity.default_key_format else key_format,
+                )
+    return None
+
+
+def first_partition(
+    types: Mapping[str, str], keys: Mapping[str, Sequence[str]], *, time_zone: str = "UTC"
+) -> PartitionProfile | None:
+    """The first of the partition columns (name → type) that names times: by its keys, or as it is of dates."""
+    for column, type_ in types.items():
+        if type_.lower() == "date":
+            return PartitionProfile(column=column, granularity=Granularity.DAY, time_zone=time_zone)
+        if partition := partition_of(column, keys.get(column, ()), time_zone=time_zone):
+            return partition
+    return None
