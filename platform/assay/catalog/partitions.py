@@ -20,9 +20,15 @@ KEY_FORMATS = (
 )
 
 
-def partition_of(column: str, keys: Sequence[str], *, time_zone: str = "UTC") -> PartitionProfile | None:
+def partition_of(
+    column: str,
+    keys: Sequence[str],
+    *,
+    time_zone: str = "UTC",
+    formats: Sequence[tuple[Granularity, str]] = KEY_FORMATS,
+) -> PartitionProfile | None:
     """How keys name partitions: by the first format that reads each and writes it again; None where none does."""
-    for granularity, key_format in KEY_FORMATS if keys else ():
+    for granularity, key_format in formats if keys else ():
         with suppress(ValueError):
             starts = [parse_key(key, key_format) for key in keys]
             if all(start.strftime(key_format) == key for start, key in zip(starts, keys, strict=True)):

@@ -8,8 +8,14 @@ from typing import Any
 
 from assay.catalog.tellings import SourceTelling
 
-from . import dbt
+from . import datahub, dbt, elasticsearch, openmetadata, unity
 
 Reader = Callable[[Mapping[str, Any]], SourceTelling]  # of an entry; raises UnableToReadSource
 
-KINDS: Mapping[str, Reader] = {"dbt": dbt.read}
+KINDS: Mapping[str, Reader] = {
+    "datahub": datahub.read,
+    "dbt": dbt.read,
+    "elasticsearch": elasticsearch.read,
+    "openmetadata": openmetadata.read,
+    "unity": unity.read,
+}

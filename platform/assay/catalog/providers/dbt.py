@@ -18,7 +18,7 @@ from assay.catalog.tiers import Severity
 
 from . import places
 from .dbt_tests import UnableToTranslate, translate
-from .documents import mapping, mappings, read_document
+from .documents import documented, mapping, mappings, read_document
 from .entries import bearer, check_keys
 from .places import TableSteps, name_tables, one_of_each, replica_of
 from .properties import fields_of, tag_of
@@ -43,6 +43,7 @@ def read(entry: Mapping[str, Any]) -> SourceTelling:
     return parse(entry, **documents)
 
 
+@documented
 def parse(entry: Mapping[str, Any], manifest: Any, catalog: Any = None, sources: Any = None) -> SourceTelling:
     """What the documents say; raises UnableToReadSource where one is none, or is half of one."""
     project = Project(

@@ -1,17 +1,20 @@
 """The documents of a source: JSON of files and of addresses, read whole or not at all."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
+from urllib.parse import urlencode
 
-from assay.catalog.tellings import UnableToReadSource
+from assay.catalog.tellings import SourceTelling, UnableToReadSource
 from assay.edge.destination import UnableToCall, rules_for
 from assay.edge.outbound import ask
 
 SECONDS = 60.0  # for one answer
 MOST_BYTES = 256 * 1024 * 1024  # of one document
 HTTP = ("http://", "https://")
+Documents = ParamSpec("Documents")
 
 
 def read_document(place: str, headers: Mapping[str, str] | None = None, *, is_optional: bool = False) -> Any:
@@ -22,6 +25,51 @@ def read_document(place: str, headers: Mapping[str, str] | None = None, *, is_op
             return None
         raise UnableToReadSource(f"there is no {place}: correct the entry, or let its source write it")
     return parse(body, place)
+
+
+def read_pages(
+    url: str,
+    headers: Mapping[str, str],
+    parameters: Mapping[str, str],
+    *,
+    items: str,
+    cursor: str,
+    next_page: Callable[[Mapping[str, Any]], object],
+) -> list[Mapping[str, Any]]:
+    """The ``items`` of all pages of an address, which takes the ``cursor`` that ``next_page`` finds in the page before.
+
+    Raises UnableToReadSource, also where one page leads to another again.
+    """
+    read: list[Mapping[str, Any]] = []
+    cursors: set[str] = set()
+    following: object = ""
+    while True:
+        own = {**parameters, cursor: str(following)} if following else dict(parameters)
+        place = f"{url}{'&' if '?' in url else '?'}{urlencode(own)}" if own else url
+        page = mapping(read_document(place, headers), f"the answer of {url}")
+        read += mappings(page.get(items), f"{items} of {url}")
+        following = next_page(page)
+        if not following:
+            return read
+        if str(following) in cursors:
+            raise UnableToReadSource(f"{url} gives the same page again: see what it says there")
+        cursors.add(str(following))
+
+
+def documented(parse: Callable[Documents, SourceTelling]) -> Callable[Documents, SourceTelling]:
+    """A parser that raises UnableToReadSource wherever a document has another shape than it knows."""
+
+    @wraps(parse)
+    def read(*documents: Documents.args, **named: Documents.kwargs) -> SourceTelling:
+        try:
+            return parse(*documents, **named)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise UnableToReadSource(
+                f"its answer has another shape than is documented ({type(error).__name__}: {error!s:.200}): see that "
+                "its source answers in full"
+            ) from error
+
+    return read
 
 
 def parse(body: bytes, place: str) -> Any:
