@@ -261,6 +261,24 @@ class Watch(Windowed, Claimable):
         return f"watch {self.dataset_id}@{self.datacenter} {self.window.text}"
 
 
+class BlastRadius(models.Model):
+    """What stands on a dataset, and what it stands on, through any number of steps; none for one without edges."""
+
+    dataset = models.OneToOneField(Dataset, models.CASCADE, related_name="blast_radius")
+    downstreams = models.PositiveIntegerField(db_index=True)
+    by_tier = models.JSONField()  # how many of them are of each tier, from 0 on
+    roots = models.PositiveIntegerField()  # datasets without an upstream that it stands on
+    depth = models.PositiveIntegerField()  # the most steps from a root
+
+    def __str__(self) -> str:
+        return f"{self.downstreams} on {self.dataset_id}"
+
+    @property
+    def important(self) -> int:
+        """How many of the downstreams are of tier 0 or 1."""
+        return sum(self.by_tier[:2])
+
+
 class Exclusion(Windowed):
     """A window whose measurements enter no history: ``holder`` found it spoilt, and has not taken that back."""
 

@@ -51,3 +51,11 @@ def write_rows(datacenter: str | None = None, **_: object) -> int:
     from execution_engine.rows.exports import write_pending_rows  # with it pyarrow, for which no gate should wait
 
     return write_pending_rows(datacenter)
+
+
+@shared_task(name="execution_engine.tasks.lineage", ignore_result=True)
+def lineage(**_: object) -> int:
+    """Count what stands on each dataset, once a day."""
+    from execution_engine.lineage.trace import trace_lineage  # with it scipy, for which no gate should wait
+
+    return trace_lineage()

@@ -155,6 +155,17 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='BlastRadius',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('downstreams', models.PositiveIntegerField(db_index=True)),
+                ('by_tier', models.JSONField()),
+                ('roots', models.PositiveIntegerField()),
+                ('depth', models.PositiveIntegerField()),
+                ('dataset', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='blast_radius', to='assay.dataset')),
+            ],
+        ),
+        migrations.CreateModel(
             name='AcceptedPast',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

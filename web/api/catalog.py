@@ -28,6 +28,7 @@ from assay.catalog.yaml.profiles import YamlParts, business_metric, cross_check,
 from assay.database.name_keys import name_key
 from assay.models import Dataset, Replica
 from execution_engine.freshness.rules import WindowEvidence
+from execution_engine.models import BlastRadius
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.services import as_json
 from incident_manager.scores.metric_reporter import data_qualities
@@ -378,11 +379,21 @@ class Edge(serializers.Serializer[Any]):
     )
 
 
+class Reach(serializers.Serializer[Any]):
+    """What stands on a dataset, and what it stands on, through any number of steps."""
+
+    downstreams = serializers.IntegerField()
+    by_tier = serializers.ListField(child=serializers.IntegerField(), help_text="downstreams of tier 0, 1 …")
+    roots = serializers.IntegerField(help_text="datasets without an upstream that it stands on")
+    depth = serializers.IntegerField(help_text="the most steps from a root")
+
+
 class LineageGraph(serializers.Serializer[Any]):
     """The lineage around one dataset."""
 
     datasets = LineageDataset(many=True)
     edges = Edge(many=True)
+    blast_radius = Reach(allow_null=True, help_text="as counted once a day; null before, and without edges")
 
 
 class HeardEvent(serializers.Serializer[Any]):
@@ -408,14 +419,16 @@ class Lineage(Api):
 
         ``hops`` is negative upstream.
         """
-        graph = lineage(self.read_query(LineageQuery)["dataset"], now=clock.now())
+        dataset = self.read_query(LineageQuery)["dataset"]
+        graph = lineage(dataset, now=clock.now())
         names = {node.id: node.name for node in graph.nodes}
         datasets = [{"name": n.name, "tier": n.tier, "status": n.status, "hops": n.column} for n in graph.nodes]
         edges = [
             {"upstream": names[upstream], "downstream": names[downstream], "one_to_one": is_one_to_one, "keys": keys}
             for upstream, downstream, is_one_to_one, keys in graph.edges
         ]
-        return Response({"datasets": datasets, "edges": edges})
+        reach = BlastRadius.objects.filter(dataset=dataset).values(*Reach().fields).first()
+        return Response({"datasets": datasets, "edges": edges, "blast_radius": reach})
 
     @extend_schema(request=dict[str, Any], responses={201: HeardEvent})
     def post(self, request: Request) -> Response:

@@ -33,7 +33,7 @@ from assay.models import Category, Dataset, LineageEdge
 from assay.time.windows import keys_of
 from execution_engine.language.past import EXPECTED, NOVEL
 from execution_engine.language.serialise import from_json
-from execution_engine.models import Run, RunReason
+from execution_engine.models import BlastRadius, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import Veil
@@ -402,7 +402,7 @@ def people_for(incident: Incident) -> list[str]:
 def outlook(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) -> dict[str, Any]:
     """Who reads the data, and what comes next: a test at an instant, runs on their way, or a person's word.
 
-    In five statements. ``every``: after how many seconds the page looks again.
+    In six statements. ``every``: after how many seconds the page looks again.
     """
     downstreams = LineageEdge.objects.filter(upstream=incident.dataset_id).values("downstream")
     readers = Dataset.objects.filter(pk__in=downstreams).values_list("full_name", flat=True).order_by("full_name")
@@ -413,6 +413,7 @@ def outlook(incident: Incident, windows: Sequence[SpoiltShown], veil: Veil) -> d
     return {
         "readers": names[:MOST_READERS],
         "more_readers": max(0, len(names) - MOST_READERS),
+        "reach": BlastRadius.objects.filter(dataset=incident.dataset_id, downstreams__gt=len(names)).first(),
         "next_at": min(checks, default=None) if is_open else None,
         "waits_for_owner": is_open and incident.kind == EntryKind.REPORTED,
         "progress": progress,

@@ -72,6 +72,9 @@ STAGES = (
         furthest=DAY,
     ),
     Stage(
+        name="lineage", table="assay.Round", due="due_at", cadence="0 3 * * *", task="execution_engine.tasks.lineage"
+    ),
+    Stage(
         name="schedule",
         table="assay.DataTest",
         due="next_due_at",

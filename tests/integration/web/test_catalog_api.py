@@ -13,6 +13,7 @@ from openlineage.client.uuid import generate_new_uuid
 from rest_framework.test import APIClient
 
 from assay.models import DataChange, Dataset, LineageEdge
+from execution_engine.models import BlastRadius
 from tests.factories import DatasetFactory, LineageEdgeFactory, day
 
 TRIPS: dict[str, Any] = {
@@ -69,6 +70,10 @@ def test_the_graph_of_a_dataset_counts_hops(api: APIClient) -> None:
         edge.downstream.full_name: 0,
     }
     assert (body["edges"][0]["one_to_one"], body["edges"][0]["keys"]) == (True, {"id": "order_id"})
+    assert body["blast_radius"] is None
+    reach = {"downstreams": 1, "by_tier": [0, 1], "roots": 0, "depth": 0}
+    BlastRadius.objects.create(dataset=edge.upstream, **reach)
+    assert api.get("/api/v1/lineage", {"dataset": edge.upstream.full_name}).json()["blast_radius"] == reach
 
 
 def _event() -> RunEvent:
