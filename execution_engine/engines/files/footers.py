@@ -206,7 +206,12 @@ def _statistics_of_file(listing: Listing, file: FileInfo, *, names: Collection[s
         metadata = read_footer(listing.root, file)
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
         paths = () if listing.snapshot else (metadata.schema.column(at).path for at in range(metadata.num_columns))
-        places = [(at, written(path).lower()) for at, path in enumerate(paths) if "." not in path]
+        others = _columns_of_other_types(listing, file, metadata)
+        places = [
+            (at, written(path).lower())
+            for at, path in enumerate(paths)
+            if "." not in path and path.lower() not in others
+        ]
         columns = {
             name: bounds
             for at, name in places
@@ -218,6 +223,17 @@ def _statistics_of_file(listing: Listing, file: FileInfo, *, names: Collection[s
     rows = tuple(group.num_rows for group in groups)
     living = metadata.num_rows - len(listing.deleted_in(file))
     return FooterStatistics(rows=living, columns=columns, groups={file.path: rows})
+
+
+def _columns_of_other_types(listing: Listing, file: FileInfo, metadata: pq.FileMetaData) -> set[str]:
+    """The columns of a file, in lower case, that the catalog has in another type, or the same of all of its rows."""
+    if listing.entry is None:
+        return set()
+    types_by_name = {field.name.lower(): field.type for field in listing.schema}
+    own = [(field.name.lower(), field.type) for field in metadata.schema.to_arrow_schema()]
+    counts = Counter(name for name, _ in own)
+    others = {name for name, type_ in own if types_by_name.get(name) != type_ or counts[name] > 1}
+    return others | {name.lower() for name in listing.entry.values[file.path]}
 
 
 def group_rows(root: Root, file: FileInfo) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ import os
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -138,16 +138,26 @@ class Root:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CatalogEntry:
+    """What a catalog says of files: the table's columns, its partitions' among them, and their values by path."""
+
+    schema: pa.Schema
+    values: Mapping[str, Mapping[str, str | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Listing:
     """The files of one part, in the order of their paths. ``filtered``: the partition is a column inside the files.
 
-    ``snapshot``: of which table they are the live files, where a log says that; all else is what files themselves say.
+    ``snapshot``: of which table they are the live files, where a log says that, and ``entry`` where a catalog says it;
+    all else is what files themselves say.
     """
 
     root: Root
     files: tuple[FileInfo, ...]
     filtered: bool = False
     snapshot: Snapshot | None = None
+    entry: CatalogEntry | None = None
 
     @cached_property
     def size(self) -> int:
@@ -171,13 +181,15 @@ class Listing:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Of the snapshot, else of the newest, a parquet file."""
+        """Of the catalog or the snapshot, else of the newest, a parquet file."""
+        if self.entry:
+            return self.entry.schema
         return self.snapshot.schema if self.snapshot else self.footer.schema.to_arrow_schema()
 
     @property
     def folder_columns(self) -> tuple[str, ...]:
         """The columns that the folders' names hold, beside those inside: ``datestr`` of ``datestr=2013-01-01/``."""
-        if self.snapshot:
+        if self.snapshot or self.entry:
             return ()
         return tuple(self.folder_values(self.files[0])) if self.files else ()
 
@@ -189,7 +201,9 @@ class Listing:
         return tuple(name for name in self.schema.names if self.files and self.snapshot.is_partitioned_by(name))
 
     def folder_values(self, file: FileInfo) -> dict[str, str | None]:
-        """The values of the columns that the folders of one file name, or that its snapshot says of all of its rows."""
+        """The values of the columns that the folders of one file name, or that log or catalog says of all its rows."""
+        if self.entry:
+            return dict(self.entry.values[file.path])
         if self.snapshot:
             return dict(self.snapshot.files[file.path].values)
         inside = file.path[len(self.root.path) :].split("/")[:-1]
@@ -227,6 +241,9 @@ class Listing:
         if self.snapshot and self.files:
             live = [self.snapshot.files[file.path] for file in self.files]
             lines = [str(self.snapshot.schema), *(f"{file.path}\0{file.size}\0{file.deletes}" for file in live)]
+        elif self.entry:
+            states = ((*_state(file), sorted(self.entry.values[file.path].items())) for file in self.files)
+            lines = [str(self.entry.schema), *(f"{path}\0{size}\0{ns}\0{key}" for path, size, ns, key in states)]
         else:
             lines = [f"{file.path[len(self.root.path) :]}\0{file.size}\0{file.mtime_ns}" for file in self.files]
         return blake2s("\n".join(lines).encode(), digest_size=16).hexdigest()
@@ -303,7 +320,7 @@ def list_part(table: Table, part: Part) -> Listing:
             listing = Listing(root=root, files=_files_below(root, root.path))
         else:
             listing = _list_keys(root, table, part.keys)
-        _refuse_links(table, listing)
+        refuse_links(table, listing)
         return listing
     except (ArrowException, OSError) as error:
         raise unable_to_list(table, error) from error
@@ -330,7 +347,7 @@ def _list_live(table: Table, part: Part) -> Listing:
     files = (FileInfo(file.path, FileType.File, mtime_ns=file.written_ns, size=file.size) for file in live)
     in_order = tuple(sorted(files, key=lambda file: file.path))
     listing = Listing(root=root_of(table), files=in_order, filtered=is_filtered, snapshot=snapshot)
-    _refuse_links(table, listing)
+    refuse_links(table, listing)
     return listing
 
 
@@ -427,7 +444,7 @@ def root_of(table: Table) -> Root:
         raise UnableToListFiles(f"{table.name}: {table.place} names no file system that can be opened") from None
 
 
-def _refuse_links(table: Table, listing: Listing) -> None:
+def refuse_links(table: Table, listing: Listing) -> None:
     """Refuses links among the files that lead to places which those who write the files cannot, or should not, read.
 
     A link into the table's own folder would give rows of it once more.
@@ -597,7 +614,7 @@ def escape_key(key: str) -> str:
 
 def _names(root: Root) -> list[str]:
     infos = root.filesystem.get_file_info(FileSelector(root.path))
-    return [info.base_name for info in infos if not _is_hidden(info.base_name)]
+    return [info.base_name for info in infos if not is_hidden(info.base_name)]
 
 
 def _files_by_folder(root: Root, paths: Sequence[str]) -> dict[str, tuple[FileInfo, ...]]:
@@ -628,7 +645,7 @@ def _files_below(root: Root, path: str) -> tuple[FileInfo, ...]:
 def _plain_files(path: str, infos: Sequence[FileInfo]) -> tuple[FileInfo, ...]:
     _refuse_tables(path, infos)
     files = [info for info in infos if info.type is FileType.File]
-    plain = [info for info in files if not any(map(_is_hidden, filter(None, info.path[len(path) :].split("/"))))]
+    plain = [info for info in files if not any(map(is_hidden, filter(None, info.path[len(path) :].split("/"))))]
     return tuple(sorted(plain, key=lambda info: info.path))
 
 
@@ -647,6 +664,6 @@ def _refuse_tables(path: str, infos: Sequence[FileInfo]) -> None:
             )
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
     """Spark's own rule, so that both see the same files: ``_SUCCESS``, ``.x.crc``, ``_temporary/``."""
     return (name[0] in "._" and "=" not in name) or name.endswith("._COPYING_")

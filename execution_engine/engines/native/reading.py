@@ -31,6 +31,8 @@ PEEK = 1 << 16  # bytes read at once where the dictionary alone is wanted
 PAGE = 1 << 20  # bytes of a page, as most writers have it
 AT_ONCE = 16  # files of a store that are opened at the same time
 _OLD_TIMES = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+_SPARK = b"org.apache.spark.version"  # which writes the days of INT96 as everybody counts them now
+INSTANT = pa.timestamp("us", tz="UTC")
 _TEMPORAL = {"date", "timestamp", "timestamp_ntz"}
 FEW_BYTES = 6  # a value of a column whose row group has a dictionary for all of its values takes no more, packed so
 SHORT = 2 * 1024 * 1024  # bytes of a column in a row group, of which making a dictionary costs little
@@ -462,7 +464,8 @@ def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored], piece: 
             continue
         if name.lower() in names:
             raise UnableToTell(f"{name} is written in several ways")
-        if schema.field(at).type != column.arrow or name in int96:
+        is_instant = name in int96 and column.arrow == INSTANT and _SPARK in (metadata.metadata or {})
+        if not is_instant and (schema.field(at).type != column.arrow or name in int96):
             raise UnableToTell(f"{name} has several types, or one of an old writer")
         if old and column.spark in _TEMPORAL:
             raise UnableToTell(f"{name} is of an old calendar")

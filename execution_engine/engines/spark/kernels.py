@@ -70,6 +70,8 @@ Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 def why_not_here(source: SparkSource) -> Left | None:
     """Why a source as a whole is Spark's to read; None where the kernels may."""
+    if source.fallback:
+        return source.fallback
     if source.listing is None or source.footers is None:
         return Left(kind=FallbackKind.TABLE, why="it is no set of whole parquet files whose footers are read")
     root = source.listing.root

@@ -14,7 +14,6 @@ from uuid import uuid4
 from pyarrow.fs import LocalFileSystem
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from assay.catalog.profile import PARQUET
 from execution_engine.engines.column_types import (
@@ -42,10 +41,12 @@ from execution_engine.metrics.definition import ColumnKind
 from execution_engine.metrics.definitions.schema import SeenColumns, compare, parse_columns
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.outcome import Reason
-from execution_engine.read_by import Left
+from execution_engine.read_by import FallbackKind, Left
 
+from .catalog_tables import LeftToSpark, list_table, read_table
 from .copies import copy_of, is_closed_to, runs_here
 from .failures import SPARK_ERRORS, is_connect
+from .frame_types import types_in
 from .live_rows import live_frame
 
 # The columns of files that are not parquet: what their headers and values tell, and what the catalog declares.
@@ -117,22 +118,6 @@ def read_as(reader: DataFrameReader, storage: str, urls: Sequence[str]) -> DataF
 def without_glob(url: str) -> str:
     """The URL for Spark, which would take some characters of a name for patterns."""
     return "".join(f"\\{char}" if char in "{}[]*?\\" else char for char in url)
-
-
-def types_in(frame: DataFrame) -> dict[str, str]:
-    """The columns and their types, as ``DataFrame.dtypes`` but for names of fields, which stand in backticks."""
-    return {field.name: _text(field.dataType) for field in frame.schema.fields}
-
-
-def _text(type_: DataType) -> str:
-    match type_:
-        case StructType():
-            return f"struct<{','.join(f'{quote(member.name)}:{_text(member.dataType)}' for member in type_.fields)}>"
-        case ArrayType():
-            return f"array<{_text(type_.elementType)}>"
-        case MapType():
-            return f"map<{_text(type_.keyType)},{_text(type_.valueType)}>"
-    return type_.simpleString()
 
 
 # The files behind a frame that reads them as they are: what the kernels may read in its place.
@@ -248,6 +233,7 @@ class SparkSource:
         tuple  # the columns of each file, or of the table; none where no file is
     )
     reading: Reading = field(default_factory=Reading, compare=False)
+    fallback: Left | None = None  # why all of it is Spark's to read
     beside: list["SparkSource"] = field(default_factory=list, compare=False)  # files copied for them stay as long
 
     @cached_property
@@ -273,22 +259,59 @@ class SparkSource:
 
 def open_source(session: SparkSession, table: Table, part: Part) -> SparkSource:
     """The part; UnableToListFiles or Spark's own error if it cannot be opened."""
-    if table.storage != "table":
-        listing = list_part(table, part)
-        return _open_files(session, table, part, listing) if listing.files else _open_nothing(session, table, listing)
-    frame = session.table(table.location)
-    columns = types_in(frame)
-    if part.keys is not None:
-        frame = frame.where(_part_condition(table, columns, part.keys))
+    if table.storage == "table":
+        return _open_of_catalog(session, table, part)
+    listing = list_part(table, part)
+    return _open_files(session, table, part, listing) if listing.files else _open_nothing(session, table, listing)
+
+
+def _open_of_catalog(session: SparkSession, table: Table, part: Part) -> SparkSource:
+    """A table of Spark's catalog: its files where the catalog tells them, else what Spark reads."""
+    listing, footers, fallback = None, None, None
+    try:
+        entry = read_table(session, table.location)
+        if logged := entry.logged(table):
+            return _open_logged(session, table, logged, part)
+        listing = list_table(session, table, entry, part)
+        columns = dict(entry.columns)
+        session.catalog.refreshTable(table.location)  # else Spark reads the files that it has listed before
+        with suppress(UnableToListFiles):
+            footers = footer_statistics(listing)
+    except LeftToSpark as error:
+        fallback = Left(kind=FallbackKind.TABLE, why=str(error))
+        columns = types_in(session.table(table.location))
+    condition = _part_condition(table, columns, part.keys) if part.keys is not None else None
+    small = listing is not None and listing.size < SMALL_BYTES and not is_closed_to(session, listing)
+
+    def open_() -> DataFrame:
+        frame = session.table(table.location)
+        if condition is not None:
+            frame = frame.where(condition)
+        return frame.coalesce(1) if small else frame
+
     return SparkSource(
         session=session,
         name=table.name,
-        open=lambda: frame,
+        open=open_,
         columns=with_fields(columns),
-        small=False,
-        fingerprint=None,
+        small=small,
+        fingerprint=listing.fingerprint if listing else None,
+        footers=footers,
+        listing=listing,
         places=lambda: (SeenColumns(place=f"table {table.place}", columns=columns),),
+        fallback=fallback,
     )
+
+
+def _open_logged(session: SparkSession, table: Table, logged: Table, part: Part) -> SparkSource:
+    """By its log; raises LeftToSpark where the log cannot be read and Spark has the jars for it."""
+    try:
+        return open_source(session, logged, part)
+    except UnableToListFiles as error:
+        with suppress(*SPARK_ERRORS):
+            session.table(table.location)
+            raise LeftToSpark("its log is not read here") from error
+        raise
 
 
 def open_beside(source: SparkSource, table: Table) -> SparkSource:
@@ -309,8 +332,7 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
 
     seen = listing if table.storage in PARQUET else copied()
     stored = columns_in(session, table, seen) | dict.fromkeys(listing.folder_columns, "string")
-    keys = part.keys if listing.filtered else None
-    condition = _part_condition(table, stored, keys) if keys is not None else None
+    condition = _part_condition(table, stored, part.keys) if listing.filtered and part.keys is not None else None
     small = listing.size < SMALL_BYTES
     tells = table.storage in PARQUET and not listing.filtered
 

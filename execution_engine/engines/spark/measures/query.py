@@ -9,9 +9,10 @@ from execution_engine.engines.column_types import with_fields
 from execution_engine.engines.gathering import condition_of, measured_number
 from execution_engine.engines.protocol import Measured, MeasurementRequest, failed
 from execution_engine.engines.spark.failures import action
+from execution_engine.engines.spark.frame_types import types_in
 from execution_engine.engines.spark.keys.key_sql import rows_of
 from execution_engine.engines.spark.keys.sql_functions import filters_in
-from execution_engine.engines.spark.sources import SparkSource, open_beside, types_in
+from execution_engine.engines.spark.sources import SparkSource, open_beside
 from execution_engine.guard import UnableToAllow, read_query
 from execution_engine.metrics.definitions.predictability import Example, UnableToLearn, measure
 from execution_engine.metrics.expressions import path_of, written
