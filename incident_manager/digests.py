@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from html import escape
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 
 from alerting.channels.email import buttons, card, page, title
 from alerting.models import Flip
@@ -46,7 +46,8 @@ class WeekFigures:
     precision: float | None
     recall: float | None
     is_provisional: bool = False  # an incident that precision and recall count is still open
-    incidents: Sequence[Incident] = ()  # open at the week's end
+    incidents: Sequence[Incident] = ()  # open at the week's end, without those of the past
+    past: int = 0  # incidents that only a back-fill of the past has found, open at the week's end
     coverage: Sequence[TierCoverage] = ()  # of the tiers that have datasets of the team
     gaps: Sequence[Gap] = ()  # standard tests that cannot be written until metadata is mended
     slowest: Sequence[tuple[str, str, float]] = ()  # dataset, what its slowest window took, the share of its SLA
@@ -60,9 +61,11 @@ def figures_of(team: str, *, now: datetime) -> WeekFigures:
 
     start = now - WEEK
     total = scores(start=start, end=now, now=now, team=team, listed=NONE).total
-    incidents = Incident.objects.filter(team=team, resolved_at__isnull=True).select_related("dataset")
+    still_open = Incident.objects.filter(team=team, resolved_at__isnull=True)
+    incidents = still_open.filter(is_past=False).select_related("dataset")
     gaps = Gap.objects.filter(dataset__team=team, closed_at__isnull=True, mendable=True).select_related("dataset")
     flips = Flip.objects.filter(data_test__dataset__team=team, new=State.FAIL, waived=False, at__gte=start, at__lt=now)
+    flips = flips.filter(window_end__gt=F("data_test__created_at"))  # a back-fill finds many at once: that is no noise
     names = ("data_test__dataset__full_name", "data_test__name")
     slow_tables: list[tuple[str, str, float]] = []
     for dataset in Dataset.objects.filter(team=team, missing_since__isnull=True).prefetch_related("replicas"):
@@ -82,6 +85,7 @@ def figures_of(team: str, *, now: datetime) -> WeekFigures:
         recall=total.recall,
         is_provisional=total.open,
         incidents=list(incidents.order_by("tier", "detected_at", "pk")),
+        past=still_open.filter(is_past=True).count(),
         coverage=[tier for tier in coverage_by_tier(now=now, team=team) if tier.datasets],
         gaps=list(gaps.order_by("dataset__tier", "dataset__full_name", "category")),
         slowest=sorted(slow_tables, key=lambda table: (-table[2], table[0]))[:MOST_SHOWN],
@@ -99,7 +103,7 @@ def teams() -> list[str]:
 def followed_incidents(user: User, *, now: datetime) -> list[Incident]:
     """Incidents that were open in the week that ends now, of what somebody follows and may read, and does not own."""
     rows = Incident.objects.filter(Q(resolved_at=None) | Q(resolved_at__gte=now - WEEK), detected_at__lt=now)
-    rows = rows.filter(dataset__followers__user=user).exclude(dataset__owner=user.get_username())
+    rows = rows.filter(is_past=False, dataset__followers__user=user).exclude(dataset__owner=user.get_username())
     person, incidents = person_of(user), rows.select_related("dataset").order_by("tier", "detected_at", "pk")
     return [row for row in incidents if may_read(person, owned(row.dataset))]
 
@@ -131,11 +135,12 @@ def sections(figures: WeekFigures) -> tuple[Section, ...]:
         for tier in figures.coverage
     ]
     gaps = _lines(f"Not testable: {gap.dataset.full_name}, {gap.category}: {gap.reason}" for gap in figures.gaps)
+    past = [f"Beside them {figures.past} of the past, found by back-fills."] if figures.past else []
     slowest = _lines(f"{dataset}: {took} ({share_of_sla:.0%})" for dataset, took, share_of_sla in figures.slowest)
     noisy = _lines(f"{test} of {dataset} failed {failed} times" for dataset, test, failed in figures.noisy)
     return (
         ("Quality", quality),
-        ("Open incidents", _lines(map(_incident, figures.incidents)) or ["Nothing is open."]),
+        ("Open incidents", [*(_lines(map(_incident, figures.incidents)) or ["Nothing is open."]), *past]),
         ("Coverage", [*coverage, *gaps] or ["The team has no datasets."]),
         ("Slowest tables", slowest or ["No window was complete in this week."]),
         ("Noisy tests", noisy or ["No test failed twice."]),

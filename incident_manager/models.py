@@ -42,6 +42,7 @@ class Incident(models.Model):
     category = models.CharField(max_length=20, choices=Category.choices)
     kind = models.CharField(max_length=10, choices=EntryKind.choices, default=EntryKind.DETECTED)
     open_key = models.CharField(max_length=190, unique=True, null=True)
+    is_past = models.BooleanField(default=False)  # only back-fills of the past have found it: it counts in no score
     alert = models.OneToOneField(Alert, models.SET_NULL, null=True, blank=True, related_name="incident")
     tier = models.PositiveSmallIntegerField()  # tier, owner and team as they were at detection
     owner = models.CharField(max_length=200)

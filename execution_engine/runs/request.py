@@ -6,6 +6,7 @@ A schedule moves the cursor of its test to the next window.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from statistics import median
 from typing import cast
 
 import structlog
@@ -15,7 +16,7 @@ from django.db.models.functions import Cast, Concat, Least
 
 from assay.catalog.place_limits import MOST, reach
 from assay.catalog.profile import LOGGED
-from assay.catalog.selectors import begins_at, slas
+from assay.catalog.selectors import begins_at, home, slas
 from assay.catalog.tiers import CatchUp
 from assay.config import config
 from assay.database.name_keys import name_keys
@@ -26,9 +27,11 @@ from assay.queue.drain import SLACK
 from assay.time.windows import Window
 from execution_engine.language.serialise import from_json
 from execution_engine.language.tree import metric_of, operands
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.models import Measurement, Run, RunReason, Suspect, late_at
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.planning.catalog_sources import is_expired, retention_start
+from execution_engine.planning.planner import hash_of
 from execution_engine.planning.schedules import (
     BEGINNING,
     PARTITION,
@@ -260,11 +263,16 @@ class Cost:
 
     partitions: int
     tests: int
+    rows: int | None = None  # about as many are read; None where no run has counted those of any of the partitions
 
     @property
     def runs(self) -> int:
         """How many runs it asks for."""
         return self.partitions * self.tests
+
+    def __str__(self) -> str:
+        rows = "" if self.rows is None else f", about {self.rows:,} rows"
+        return f"{self.runs:,} runs by {self.partitions:,} scans of a partition{rows}, after all that is due"
 
 
 def request_all(
@@ -395,14 +403,28 @@ def last_partitions(dataset: Dataset, number: int, now: datetime) -> Window:
     return Window(start=before[0].start, end=before[-1].end)
 
 
-def cost_of(dataset: Dataset, window: Window, now: datetime) -> Cost | None:
+def cost_of(dataset: Dataset, window: Window, now: datetime, *, names: Collection[str] = ()) -> Cost | None:
     """What a back-fill of a window costs; None where there is nothing to run."""
     try:
         parts = partitions_to_run(dataset, window, now)
     except UnableToRequest:
         return None
-    tests = sum(map(is_live, _tests_of(dataset, ())))
-    return Cost(partitions=len(parts), tests=tests) if tests else None
+    tests = sum(map(is_live, _tests_of(dataset, names)))
+    return Cost(partitions=len(parts), tests=tests, rows=_usual_rows(dataset, parts)) if tests else None
+
+
+def _usual_rows(dataset: Dataset, parts: Sequence[Window]) -> int | None:
+    """How many rows partitions have, by the median of those of them that were counted."""
+    counted = Measurement.objects.filter(
+        dataset=dataset,
+        datacenter=home(dataset).datacenter,
+        window_start__gte=parts[-1].start,
+        window_start__lt=parts[0].end,
+        spec_hash=hash_of(ALL_ROWS),
+        value__isnull=False,
+    )
+    rows = [value for value in counted.values_list("value", flat=True) if value is not None]
+    return round(median(rows) * len(parts)) if rows else None
 
 
 def _tests_of(dataset: Dataset, names: Collection[str]) -> list[DataTest]:

@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 from alerting.models import Alert, Flip, Standing
 from alerting.services import close_alert, open_alert, release_after, search_worst, wake
 from alerting.state import State, WaiverKind
-from alerting.verdicts.evidence import spoilt_place, verdict
+from alerting.verdicts.evidence import of_the_past, spoilt_place, verdict
 from assay.catalog.selectors import home
 from assay.database.statements import rows_of
 from assay.models import Category, DataTest, Scope, Severity
@@ -51,15 +51,25 @@ class WrongEnd(UnableToResolve):
     """The end that a user wants of a waiver cannot be."""
 
 
-def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incident:
-    """The open incident that a FAIL belongs to: joined, re-opened or new."""
+def incident_for(test: DataTest, *, failed_at: datetime, now: datetime, is_past: bool = False) -> Incident:
+    """The open incident that a FAIL belongs to: joined, re-opened or new.
+
+    What ``is_past`` re-opens nothing that was current, nor the other way round. A current FAIL that joins an incident
+    of the past makes it current.
+    """
     key = f"{test.dataset_id}:{test.category}"
     if (joined := _open(key)) is not None:
+        if joined.is_past and not is_past:
+            make_current(joined, failed_at, now)
         if joined.alert is not None and test.revision is not None:
             wake(joined.alert, now, hard=test.revision.severity == Severity.HARD)
         return joined
     ended = Incident.objects.filter(
-        dataset=test.dataset_id, category=test.category, kind=EntryKind.DETECTED, resolved_at__isnull=False
+        dataset=test.dataset_id,
+        category=test.category,
+        kind=EntryKind.DETECTED,
+        is_past=is_past,
+        resolved_at__isnull=False,
     )
     reopened = ended.order_by("-resolved_at", "-pk").first()
     if reopened is not None:
@@ -69,7 +79,7 @@ def incident_for(test: DataTest, *, failed_at: datetime, now: datetime) -> Incid
             reopened = None
     try:
         with transaction.atomic():
-            return _begin(test, key, reopened, failed_at, now)
+            return _begin(test, key, reopened, is_past, failed_at, now)
     except IntegrityError:  # another worker was first
         raced = _open(key)
         if raced is None:
@@ -81,7 +91,17 @@ def _open(key: str) -> Incident | None:
     return Incident.objects.select_for_update().filter(open_key=key).first()
 
 
-def _begin(test: DataTest, key: str, reopened: Incident | None, failed_at: datetime, now: datetime) -> Incident:
+def make_current(incident: Incident, failed_at: datetime, now: datetime) -> None:
+    """Let an open incident of the past be one of today from ``failed_at`` on; scores count it from then."""
+    incident.is_past, incident.detected_at = False, failed_at
+    incident.save(update_fields=["is_past", "detected_at"])
+    Episode.objects.filter(incident=incident, closed_at__isnull=True).update(opened_at=failed_at)
+    note(incident, "current", now=now, text="a window that is not of the past fails too")
+
+
+def _begin(
+    test: DataTest, key: str, reopened: Incident | None, is_past: bool, failed_at: datetime, now: datetime
+) -> Incident:
     dataset = test.dataset
     if reopened is not None:
         incident = reopened
@@ -91,6 +111,7 @@ def _begin(test: DataTest, key: str, reopened: Incident | None, failed_at: datet
             dataset=dataset,
             category=test.category,
             open_key=key,
+            is_past=is_past,
             tier=dataset.tier,
             owner=dataset.owner,
             team=dataset.team,
@@ -99,7 +120,8 @@ def _begin(test: DataTest, key: str, reopened: Incident | None, failed_at: datet
     incident.alert = open_alert(dataset=dataset, category=test.category, owner=dataset.owner, now=now)
     incident.save()
     Episode.objects.create(incident=incident, opened_at=failed_at)
-    note(incident, "reopened" if reopened else "opened", now=now, text=f"{test.name} fails")
+    text = f"{test.name} fails{', found by a back-fill of the past' if is_past else ''}"
+    note(incident, "reopened" if reopened else "opened", now=now, text=text)
     return incident
 
 
@@ -168,7 +190,7 @@ def spoil(flip: Flip, standing: Standing, now: datetime) -> None:
     test = standing.data_test
     if spoilt_of(test, flip.window).exists():
         return
-    incident = incident_for(test, failed_at=flip.at, now=now)
+    incident = incident_for(test, failed_at=flip.at, now=now, is_past=bool(of_the_past([standing])))
     spoilt = SpoiltWindow.objects.create(
         incident=incident,
         dataset=test.dataset,

@@ -19,6 +19,7 @@ class Migration(migrations.Migration):
                 ('category', models.CharField(choices=[('freshness', 'Freshness'), ('completeness', 'Completeness'), ('duplicates', 'Duplicates'), ('consistency', 'Consistency'), ('schema', 'Schema'), ('column', 'Column'), ('anomaly', 'Anomaly'), ('novelty', 'Novelty'), ('metric', 'Metric'), ('custom', 'Custom')], max_length=20)),
                 ('kind', models.CharField(choices=[('detected', 'Detected'), ('reported', 'Reported')], default='detected', max_length=10)),
                 ('open_key', models.CharField(max_length=190, null=True, unique=True)),
+                ('is_past', models.BooleanField(default=False)),
                 ('tier', models.PositiveSmallIntegerField()),
                 ('owner', models.CharField(max_length=200)),
                 ('team', models.CharField(blank=True, max_length=200)),

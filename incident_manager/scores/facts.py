@@ -135,7 +135,11 @@ def _episodes(scope: ScoreFilter, span: Window, *columns: str) -> tuple[Ints, di
 
 
 def episodes_that_count(rows: QuerySet[Episode]) -> QuerySet[Episode]:
-    """Those of incidents that tests found, or that a confirmed report tells of; each with its ``spell``, a kind."""
+    """Those of incidents that tests found, or that a confirmed report tells of; each with its ``spell``, a kind.
+
+    What back-fills of the past have found counts for nothing: no test was there when it broke.
+    """
+    rows = rows.filter(incident__is_past=False)
     confirmed = Report.objects.filter(incident=OuterRef("incident"), state__in=CONFIRMED)
     return rows.filter(Q(incident__kind=EntryKind.DETECTED) | Q(Exists(confirmed))).annotate(spell=KINDS)
 

@@ -41,7 +41,11 @@ def noisy_tests(
     """The noisiest live tests of a range first, without those of hidden datasets, in six statements."""
     noises = defaultdict[int, Noise](Noise)
     spoilt = SpoiltWindow.objects.exclude(data_test__dataset__in=hidden).filter(data_test__isnull=False)
-    spoilt = spoilt.filter(Q(healed_at__isnull=True) | Q(healed_at__gt=start), spoilt_at__lt=end).order_by()
+    spoilt = (
+        spoilt.filter(incident__is_past=False)
+        .filter(Q(healed_at__isnull=True) | Q(healed_at__gt=start), spoilt_at__lt=end)
+        .order_by()
+    )
     tests, beginnings, endings = columns_of(
         spoilt.filter(how__in=[name for name, how in ENDED.items() if how in FALSE]).annotate(
             begun=instant_text(F("spoilt_at")), ended=instant_text(F("healed_at"))

@@ -129,7 +129,7 @@ NEEDS: Mapping[str, Mapping[str, Action]] = {
     | {"reading": Action.READ}
     | dict.fromkeys(("create", "accept", "reject", "take_back"), Action.TEST),
     "Backtests": {"get": Action.READ, "post": Action.RUN},
-    "Runs": READ_ROWS | {"create": Action.RUN, "bulk": Action.RUN},
+    "Runs": READ_ROWS | {"create": Action.RUN, "bulk": Action.RUN, "back_fill_cost": Action.READ},
     "Measurements": {"list": Action.READ},
     "Quarantines": READ_ROWS | {"lift": Action.LIFT},
     "Incidents": READ_ROWS

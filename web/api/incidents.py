@@ -125,12 +125,16 @@ class IncidentRow(Row):
         allow_null=True,
         help_text="id of the incident that caused this one",
     )
+    is_past = serializers.BooleanField(
+        help_text="only a back-fill of the past has found it: nobody was paged, and it counts in no score"
+    )
 
     class Meta:
         model = Incident
         fields = (
             "id", "dataset", "category", "kind", "tier", "owner", "team", "detected_at", "resolved_at", "resolution",
             "acknowledged_at", "acknowledged_by", "assigned_to", "root_cause", "eta", "backfill", "cause",
+            "is_past",
         )  # fmt: skip
 
 
@@ -290,6 +294,7 @@ class IncidentQuery(Filters):
     dataset = DatasetField(required=False)
     category = serializers.ChoiceField(Category.choices, required=False)
     kind = serializers.ChoiceField(EntryKind.choices, required=False)
+    is_past = serializers.BooleanField(required=False, allow_null=True, default=None)
     tier = serializers.IntegerField(required=False, min_value=0, max_value=5)
     owner = serializers.CharField(required=False, max_length=200)
     assigned_to = serializers.CharField(

@@ -1,6 +1,8 @@
 """Runs, the measurements they asked for, and the metrics that are quarantined."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from django.utils.text import capfirst
@@ -12,13 +14,17 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from assay import clock
+from assay.catalog.place_limits import MOST
 from assay.models import Dataset, DataTest, Scope
+from assay.time.windows import Window
 from execution_engine.models import Measurement, Run, RunReason, Suspect
 from execution_engine.outcome import Outcome
 from execution_engine.runs.shown_results import HIDDEN, Veil
 from execution_engine.services import (
     UnableToRequest,
+    cost_of,
     is_undeclared,
+    last_partitions,
     lift_quarantine,
     partitions_to_run,
     read_as_of,
@@ -31,7 +37,7 @@ from .base import NumberedRows, Rows
 from .fields import DatasetField, Filters, Row, Shape, WindowField, finite
 from .gate import read_window
 from .openapi import with_example
-from .problems import Wrong, conflict
+from .problems import Wrong, conflict, refusing
 
 UNSHOWN: dict[str, Any] = {
     "sentence": HIDDEN,
@@ -98,10 +104,13 @@ class NewRun(Shape):
 
 @with_example({"dataset": "raw.trips", "window": "2026-03-09", "tests": ["completeness", "duplicates"]})
 class NewRuns(Shape):
-    """Runs to request: tests of a dataset, and a window as a partition's key or START/END of one or many."""
+    """Runs to request: tests of a dataset over a partition's key, over START/END of many, or over the ``last`` ones."""
 
     dataset = DatasetField()
-    window = serializers.CharField(max_length=100)
+    window = serializers.CharField(required=False, max_length=100)
+    last = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST, help_text="the last partitions that have ended, in place of window"
+    )
     tests = serializers.ListField(
         child=serializers.CharField(max_length=300),
         required=False,
@@ -111,6 +120,26 @@ class NewRuns(Shape):
     )
     key = serializers.CharField(required=False, max_length=60, help_text="the same key asks for the same runs")
     as_of = serializers.CharField(required=False, max_length=60, help_text=AS_OF)
+
+
+class BackFillQuery(Shape):
+    """The range that a back-fill would test: a window, or the last partitions."""
+
+    dataset = DatasetField()
+    window = serializers.CharField(required=False, max_length=100)
+    last = serializers.IntegerField(required=False, min_value=1, max_value=MOST)
+
+
+class BackFillCost(Shape):
+    """What a back-fill would cost: each test of a partition runs over each of the partitions."""
+
+    window = WindowField()
+    partitions = serializers.IntegerField(help_text="each is scanned once in each place that its tests read")
+    tests = serializers.IntegerField()
+    runs = serializers.IntegerField()
+    rows = serializers.IntegerField(
+        allow_null=True, help_text="about as many are read; null where no run has counted them yet"
+    )
 
 
 class LeftOut(Shape):
@@ -181,7 +210,7 @@ class Runs(NumberedRows):
         body, now = self.read_body(NewRuns), clock.now()
         dataset: Dataset = body["dataset"]
         self.check_object_permissions(request, dataset)
-        window = read_window(dataset, body["window"], where="window")
+        window = _range_of(body, now)
         occasion = f"{self.author[:40]}:{body.get('key', now.isoformat())}"
         as_of = _as_of(body, dataset)
         with audited(request, "run.bulk", kind="dataset", key=dataset.full_name, details=body) as change:
@@ -192,6 +221,33 @@ class Runs(NumberedRows):
             change.after = {"runs": [run.pk for run in requested.runs]}
         left_out = [{"test": name, "why": why} for name, why in requested.left_out.items()]
         return Response({"runs": self.get_serializer(requested.runs, many=True).data, "left_out": left_out}, status=201)
+
+    @extend_schema(parameters=[BackFillQuery], responses=BackFillCost)
+    @bulk.mapping.get
+    def back_fill_cost(self, request: Request) -> Response:
+        """Get what a test of the past would cost, before it is asked for.
+
+        The same range as a body of ``POST /api/v1/runs/bulk`` has.
+        """
+        query, now = self.read_query(BackFillQuery), clock.now()
+        dataset: Dataset = query["dataset"]
+        window = _range_of(query, now)
+        cost = cost_of(dataset, window, now)
+        if cost is None:
+            raise Wrong(
+                f"No test of {dataset.full_name} judges a partition of {window.text} that has ended.", where="window"
+            )
+        return Response(BackFillCost({"window": window, **asdict(cost), "runs": cost.runs}).data)
+
+
+def _range_of(fields: Mapping[str, Any], now: datetime) -> Window:
+    """The window that is named, or that of the last partitions; raises Wrong."""
+    if ("window" in fields) is ("last" in fields):
+        raise Wrong("Name a window, or how many of the last partitions.", where="window")
+    if "window" in fields:
+        return read_window(fields["dataset"], fields["window"], where="window")
+    with refusing(UnableToRequest, where="last"):
+        return last_partitions(fields["dataset"], fields["last"], now)
 
 
 def _as_of(body: Mapping[str, Any], dataset: Dataset) -> dict[str, str] | None:

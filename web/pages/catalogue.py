@@ -205,7 +205,7 @@ def changes(statuses: Mapping[int, Quality], *, now: datetime) -> Changes:
     Newly bad: bad now, by nothing that was known before. Newly good: good now, and an incident was resolved.
     """
     since = now - DAY
-    opened = Incident.objects.filter(detected_at__gte=since).values_list("dataset_id", flat=True)
+    opened = Incident.objects.filter(detected_at__gte=since, is_past=False).values_list("dataset_id", flat=True)
     resolved = Incident.objects.filter(resolved_at__gte=since).values_list("dataset_id", flat=True)
     bad = {pk for pk, status in statuses.items() if status is Quality.BAD}
     spoilt = SpoiltWindow.objects.filter(healed_at__isnull=True, spoilt_at__lt=since)

@@ -213,7 +213,7 @@ def matching_incidents(
         case IncidentState.OPEN | IncidentState.MINE | IncidentState.UNTAKEN:
             resolved = resolved.none()
     if state is IncidentState.OPENED_LATELY:
-        still_open, resolved = (part.filter(detected_at__gte=since) for part in (still_open, resolved))
+        still_open, resolved = (part.filter(detected_at__gte=since, is_past=False) for part in (still_open, resolved))
     if state is IncidentState.RESOLVED_LATELY:
         resolved = resolved.filter(resolved_at__gte=since)
     if state in (IncidentState.MINE, IncidentState.UNTAKEN):

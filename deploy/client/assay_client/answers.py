@@ -174,6 +174,7 @@ class Incident(Answer):
     eta: datetime | None = None
     backfill: str = ""
     cause: int | None = None  # the incident behind it
+    is_past: bool = False  # only a back-fill of the past has found it, and nobody was paged
 
     @property
     def is_open(self) -> bool:

@@ -27,7 +27,7 @@ from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import Veil
-from execution_engine.services import RequestedRuns, UnableToRequest, last_partitions, read_as_of, request_all
+from execution_engine.services import RequestedRuns, UnableToRequest, cost_of, last_partitions, read_as_of, request_all
 
 MANY = 3  # windows from which on the table leaves out what held
 MANY_RUNS = 50  # from which on the wait looks less often
@@ -71,8 +71,6 @@ class Command(Base):
         """Every run with its outcome."""
         dataset, window, requested = _request(options, clock.now())
         runs = [run.pk for run in requested.runs]
-        if len(runs) >= MANY_RUNS:
-            print(f"assay: {len(runs)} runs, the newest partition first", file=sys.stderr, flush=True)
         _await(runs, options["timeout"])
         done = list(Run.objects.filter(pk__in=_judged_last(runs)).select_related("data_test", "revision"))
         done.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
@@ -133,6 +131,9 @@ def _request(options: Mapping[str, Any], now: datetime) -> tuple[Dataset, Window
         else:
             window = window_from_text(dataset, options["window"]) if options["window"] else latest_ended(dataset, now)
         as_of = read_as_of(options["as_of"], dataset) if options["as_of"] else None
+        cost = cost_of(dataset, window, now, names=options["data_test"])
+        if cost is not None and cost.partitions > 1:
+            print(f"assay: {cost}, the newest partition first; it pages nobody", file=sys.stderr, flush=True)
         requested = request_all(
             dataset, window, names=options["data_test"], occasion=uuid.uuid4().hex, now=now, as_of=as_of
         )

@@ -10,7 +10,10 @@ from assay.time.windows import Window
 from execution_engine.models import Run, RunReason
 from execution_engine.planning.schedules import is_made_up_for
 from execution_engine.services import RequestedRuns, UnableToRequest, last_partitions, request_all
-from tests.e2e.cases.people import said
+from incident_manager.digests import figures_of
+from incident_manager.scores.facts import ScoreFilter
+from incident_manager.scores.response_times import step_times
+from tests.e2e.cases.people import said, told
 from tests.e2e.scenario import Scenario, at, custom, data_test, dataset, incidents, notices, state, window
 
 pytestmark = pytest.mark.django_db
@@ -56,12 +59,36 @@ def test_what_a_back_fill_finds_is_an_incident_of_the_past_that_pages_nobody(sce
     assert said(scenario.ask(TRIPS, "2026-03-05"))[0] == "allow"
 
 
+def test_a_bad_day_ten_days_ago_is_an_incident_of_the_past_beside_a_good_today(scenario: Scenario) -> None:
+    table = a_table_with_a_past(scenario)
+    for day in range(9, 15):
+        scenario.land(TRIPS, f"2026-03-{day:02d}", 100)
+    scenario.until("2026-03-14 12:00")
+    fill_back(table)
+    scenario.until("2026-03-15 12:00")
+    (incident,) = incidents(TRIPS, "custom")
+    assert (incident.is_past, told("opened"), told("resolved")) == (True, [], [])
+    answers = [said(scenario.ask(TRIPS, day)) for day in ("2026-03-04", "2026-03-14")]
+    assert [decision for decision, _ in answers] == ["block", "allow"]
+    week = figures_of(table.team, now=clock.now())
+    assert (week.incidents, week.past, week.noisy, week.precision, week.recall) == ([], 1, [], None, None)
+    span = Window(start=at("2026-03-01 00:00"), end=clock.now())
+    assert [times.size for times in step_times(ScoreFilter(), span, clock.now()).values()] == [0, 0, 0]
+    scenario.land(TRIPS, "2026-03-04", 100)
+    scenario.until("2026-03-15 20:00")
+    incident.refresh_from_db()
+    assert (incident.resolution, told("opened"), told("resolved")) == ("auto", [], [])
+
+
 def test_a_window_that_fails_today_is_told_though_an_incident_of_the_past_is_open(scenario: Scenario) -> None:
     fill_back(a_table_with_a_past(scenario))
     scenario.land(TRIPS, "2026-03-09", 20, on="2026-03-10 03:00")
     scenario.until("2026-03-10 12:00")
     assert len(incidents(TRIPS, "custom")) == 1
     assert notices("opened") == [("trips", OF_THE_PAST), ("trips", "")]
+    (incident,) = incidents(TRIPS, "custom")
+    assert (incident.is_past, incident.detected_at >= at("2026-03-10 03:00")) == (False, True)
+    assert list(incident.episodes.values_list("opened_at", flat=True)) == [incident.detected_at]
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("GET", "backtest"): {"data_test": test, **RANGE},
         ("POST", "backtest"): {"data_test": test, **RANGE},
         ("GET", "columns"): {"dataset": name},
+        ("GET", "runs/bulk"): {"dataset": name, "window": "2026-03-09"},
         ("GET", "lineage"): {"dataset": name},
         ("GET", "suggestions"): {"dataset": name},
         ("GET", "suggestions/reading"): {"dataset": name},

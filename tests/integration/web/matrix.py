@@ -75,6 +75,7 @@ POST    api/v1/reports/{report}/join              oxa   xa    act
 POST    api/v1/reports/{report}/reject            oxa   xa    act
 GET     api/v1/runs                               *     *     read
 POST    api/v1/runs                               oxa   xa    act
+GET     api/v1/runs/bulk                          *     *     read
 POST    api/v1/runs/bulk                          oxa   xa    act
 GET     api/v1/runs/{run}                         *     *     read
 GET     api/v1/scores                             *     *     read

@@ -10,7 +10,10 @@ from rest_framework.test import APIClient
 
 from assay import clock
 from assay.models import AuditEntry, Dataset, DataTest, Scope
-from execution_engine.models import Run
+from assay.time.windows import Window
+from execution_engine.metrics.definitions.row_count import ALL_ROWS
+from execution_engine.models import Measurement, Run
+from execution_engine.planning.planner import hash_of
 from tests.factories import DatasetFactory, DataTestFactory, StandingFactory, day
 from tests.integration.story import due
 
@@ -41,6 +44,28 @@ def test_a_range_of_a_bulk_request_is_a_run_for_each_test_and_partition(api: API
     days = [day(f"2026-03-{number:02d}").text for number in (9, 8, 7)]
     assert (code, [row["window"] for row in answer["runs"]]) == (201, [text for text in days for _ in range(2)])
     assert {row["reason"] for row in answer["runs"]} == {"backfill"}
+
+
+def test_the_last_partitions_are_asked_for_by_their_number_and_their_cost_before(
+    api: APIClient, first: DataTest
+) -> None:
+    for number, rows in ((8, 10), (9, 14)):
+        window = day(f"2026-03-{number:02d}")
+        at = {"window_start": window.start, "window_end": window.end, "requested_at": window.end}
+        spec = {"spec": ALL_ROWS.to_json(), "spec_hash": hash_of(ALL_ROWS), "spec_text": ALL_ROWS.text}
+        Measurement.objects.create(dataset=first.dataset, datacenter="sea", value=rows, **at, **spec)
+    answer = api.get("/api/v1/runs/bulk", {"dataset": "raw.trips", "last": 3})
+    window = Window(start=day("2026-03-07").start, end=MONDAY.end).text
+    assert answer.json() == {"window": window, "partitions": 3, "tests": 2, "runs": 6, "rows": 36}
+    assert not Run.objects.exists()
+    code, requested = sent(api, "runs/bulk", {"dataset": "raw.trips", "last": 3})
+    assert (code, len(requested["runs"])) == (201, 6)
+
+
+@pytest.mark.parametrize("body", [{}, {"last": 3, "window": DAYS}, {"last": 0}])
+def test_a_back_fill_names_a_window_or_a_number_of_partitions(api: APIClient, body: Mapping[str, Any]) -> None:
+    code, _ = sent(api, "runs/bulk", {"dataset": "raw.trips", **body})
+    assert (code, api.get("/api/v1/runs/bulk", {"dataset": "raw.trips", **body}).status_code) == (400, 400)
 
 
 def test_a_range_is_refused_where_one_run_is_asked_for(api: APIClient, first: DataTest) -> None:
