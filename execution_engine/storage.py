@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2s
 
+from assay.catalog.limits import closed_to, limited_datasets
 from assay.catalog.locations import PUSHED, LocationClaim, UnableToUseLocation, find, rules_of
 from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.profile import FILES, LOGGED
-from assay.catalog.services import closed_to, limited_datasets
 from assay.config import config
 from assay.iceberg_catalogs import CATALOGS
 from assay.models import Dataset, Replica

@@ -14,11 +14,11 @@ import structlog
 from django.db.models import QuerySet
 
 from assay import clock
+from assay.catalog.limits import limited_datasets
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.selectors import replica as replica_of
 from assay.catalog.selectors import with_replicas
-from assay.catalog.services import limited_datasets
 from assay.models import ChangeKind, DataChange, Dataset
 from assay.queue.claims import claims, in_one_transaction, in_transaction
 from assay.queue.flow import stage

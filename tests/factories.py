@@ -8,7 +8,10 @@ import factory
 from factory.django import DjangoModelFactory
 
 from alerting.models import Alert, Notice, Standing
+from assay.catalog.dataset_rows import write_tellings
 from assay.catalog.profile import COMPUTED, BusinessMetricDefinition
+from assay.catalog.selectors import profile_of
+from assay.catalog.tellings import telling_of
 from assay.models import CatchUp, Category, Dataset, DataTest, LineageEdge, Origin, Replica, Revision, Severity
 from assay.time.windows import Granularity, Window
 from execution_engine.language.business_metric import with_datasets
@@ -75,6 +78,8 @@ class DatasetFactory(DjangoModelFactory[Dataset]):
                 storage="parquet",
                 location=f"/lake/{datacenter}/{self.name}",
             )
+        if self.missing_since is None:
+            write_tellings([telling_of(profile_of(self))], source=self.source, full=False, now=self.created_at)
 
 
 class OfferFactory(DjangoModelFactory[Offer]):

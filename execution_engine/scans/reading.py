@@ -8,12 +8,12 @@ from math import isfinite
 
 import structlog
 
+from assay.catalog.limits import limited_datasets
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.profile import PARQUET
 from assay.catalog.selectors import by_names, home, sensitive_columns
 from assay.catalog.selectors import replica as replica_of
-from assay.catalog.services import limited_datasets
 from assay.config import config
 from assay.models import Dataset
 from assay.time.windows import Window

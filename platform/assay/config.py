@@ -18,6 +18,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from assay.time.durations import next_time
 
 from .iceberg_catalogs import Catalog, catalogs_as_json, parse_catalogs
+from .provider_entries import ProviderEntry, parse_providers, providers_as_json
 from .spark_conf import parse_conf
 from .stores import Store, is_store, parse_stores, stores_as_json
 
@@ -146,6 +147,11 @@ class Config(BaseSettings):
     location_variables: list[str] = Field(
         default=[], description='Variables that a location may name as env:NAME: ["ORDERS_URL"]'
     )
+    providers: str = Field(
+        default="",
+        description='Where metadata is read from, as JSON or the path of a YAML file: [{"name": "dbt", "kind": "dbt", '
+        "…}]; the first goes before the next (docs/catalog.md)",
+    )
     catalog_path: Path | None = Field(
         default=None, description="File or folder of the catalog that the service reads on a schedule; empty: none"
     )
@@ -265,6 +271,17 @@ class Config(BaseSettings):
     def spark_settings(self) -> dict[str, str]:
         """The settings of Spark's own, with references in place of secrets."""
         return parse_conf(self.spark_conf)
+
+    @field_validator("providers")
+    @classmethod
+    def _read_providers(cls, text: str) -> str:
+        """As JSON from now on, as of stores."""
+        return providers_as_json(parse_providers(text)) if text.strip() else ""
+
+    @property
+    def provider_list(self) -> tuple[ProviderEntry, ...]:
+        """The providers that the operator has named, in their order."""
+        return parse_providers(self.providers)
 
     @property
     def object_stores(self) -> tuple[Store, ...]:

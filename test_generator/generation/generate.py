@@ -4,9 +4,9 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from assay.catalog.dataset_rows import tell_again
 from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import profile_of, upstream_edges
-from assay.catalog.services import tell_again
 from assay.models import Dataset, DataTest, Origin
 from assay.queue.claims import finish
 from test_generator.business_metrics import UnableToDefine, completed

@@ -1,21 +1,22 @@
 """Apply what an OpenLineage event tells: edges, columns, owners, drops and completions of datasets that are known."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 
-from assay.database.name_keys import name_keys
-from assay.models import Dataset, LineageEdge, WriteMode
+from assay.database.name_keys import name_key, name_keys
+from assay.models import Dataset, LineageEdge, Telling, WriteMode
 
-from .column_types import declared_since
+from .dataset_rows import stored_tellings, write_datasets, write_tellings
 from .openlineage import LineageEvent
 from .selectors import by_names, home
 from .services import mark_changed, record_completion
+from .tellings import OPENLINEAGE, TableTelling, fields_from_json
 
-OPENLINEAGE = "openlineage"
+SEEN_EVERY = timedelta(days=1)
+LONGEST_NAME = 120  # characters of a namespace, and of a name in it
 AGED_AFTER = timedelta(days=14)
 MOST_SHARE_AGED = 0.1  # of all edges of events, at once; one always may go
 LONGEST_JOB = 200  # characters that a completion keeps of its job's name
@@ -35,16 +36,7 @@ class Heard:
 def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
     """Write what the event tells of known datasets. An edge that is known keeps its flags."""
     datasets = by_names(_names(event))
-    touched = _apply_edges(event, datasets)
-    for name, dataset in datasets.items():  # only where there is none yet: a catalog provider knows better
-        columns = [{"name": column.name, "type": column.type} for column in event.columns.get(name, ())]
-        values: dict[str, Any] = {"columns": columns, "owner": event.owners.get(name, "")}
-        news = {field: value for field, value in values.items() if value and not getattr(dataset, field)}
-        if "columns" in news:
-            news["declared"] = declared_since(columns, now=now)
-        if news:
-            Dataset.objects.filter(pk=dataset.pk).update(**news)
-            touched.add(name)
+    touched = _apply_edges(event, datasets) | _write_tellings(event, now)
     ended = _end_aged_edges(event, datasets, now)
     dropped = Dataset.objects.filter(name_key__in=name_keys(event.dropped), missing_since__isnull=True)
     # a job ends no limits: only the catalog file that gives a dataset readers or marks may leave it out
@@ -77,6 +69,32 @@ def apply_event(event: LineageEvent, *, now: datetime) -> Heard:
 def _names(event: LineageEvent) -> set[str]:
     ends = {name for edge in event.lineage for name in (edge.upstream, edge.downstream)}
     return ends | {part.dataset for part in event.completed} | {*event.columns, *event.owners, *event.dropped}
+
+
+def _write_tellings(event: LineageEvent, now: datetime) -> set[str]:
+    """Write what the event tells of tables, whether they are datasets or not; the datasets that change.
+
+    What it does not say stays as an earlier event has it. That an event names a table is noted once a day.
+    """
+    Telling.objects.filter(source=OPENLINEAGE, name_key__in=name_keys(event.dropped)).delete()
+    names = {name_key(name): name for name in _names(event).difference(event.dropped) if is_short(name)}
+    rows = stored_tellings(OPENLINEAGE, names)
+    tables = []
+    for key, name in names.items():
+        namespace, _, short = name.rpartition(".")
+        stored = fields_from_json(namespace, short, rows[key].fields) if key in rows else None
+        before = stored or TableTelling(namespace=namespace, name=short)
+        columns, owner = event.columns.get(name) or before.columns, event.owners.get(name) or before.owner
+        tables.append(replace(before, columns=columns, owner=owner))
+    written = write_tellings(tables, source=OPENLINEAGE, full=False, now=now)
+    old = [row.pk for row in rows.values() if row.seen_at <= now - SEEN_EVERY]
+    Telling.objects.filter(pk__in=old).update(seen_at=now)
+    return {*write_datasets(written.changed, now=now).changed}
+
+
+def is_short(name: str) -> bool:
+    """Whether a row can hold both parts of the name."""
+    return all(len(part) <= LONGEST_NAME for part in name.rpartition("."))
 
 
 def _apply_edges(event: LineageEvent, datasets: dict[str, Dataset]) -> set[str]:

@@ -101,7 +101,7 @@ _SILENT = {f.name: f.default for f in fields(DatasetProfile)} | {"tier": None}
 
 def fields_as_json(telling: TableTelling) -> dict[str, Any]:
     """What it says, by field, as a JSON object that ``fields_from_json`` reads back."""
-    return _JSON.dump_python(telling, mode="json", include=set(telling.values), exclude_none=True)  # type: ignore[no-any-return]
+    return _JSON.dump_python(telling, mode="json", include=set(telling.values), exclude_none=True, warnings=False)  # type: ignore[no-any-return]
 
 
 def fields_from_json(namespace: str, name: str, values: Mapping[str, Any]) -> TableTelling:

@@ -71,6 +71,7 @@ class Migration(migrations.Migration):
                 ('tags', models.TextField(blank=True, default='')),
                 ('business_metric', models.JSONField(blank=True, null=True)),
                 ('source', models.CharField(db_index=True, default='push', max_length=100)),
+                ('origins', models.JSONField(default=dict)),
                 ('created_at', models.DateTimeField()),
                 ('changed_at', models.DateTimeField()),
                 ('missing_since', models.DateTimeField(blank=True, null=True)),
@@ -122,9 +123,27 @@ class Migration(migrations.Migration):
                 ('attempts', models.PositiveIntegerField(default=0, editable=False)),
                 ('name', models.CharField(max_length=100, unique=True)),
                 ('place', models.CharField(blank=True, max_length=1000)),
+                ('kind', models.CharField(blank=True, max_length=40)),
+                ('defaults', models.JSONField(default=dict)),
             ],
             options={
                 'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
+            name='Telling',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source', models.CharField(max_length=100)),
+                ('name_key', models.CharField(db_index=True, max_length=32)),
+                ('namespace', models.CharField(max_length=120)),
+                ('name', models.CharField(max_length=120)),
+                ('fields', models.JSONField(default=dict)),
+                ('since', models.JSONField(default=dict)),
+                ('seen_at', models.DateTimeField(db_index=True)),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('source', 'name_key'), name='one_telling_per_source')],
             },
         ),
         migrations.CreateModel(

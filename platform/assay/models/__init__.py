@@ -14,6 +14,7 @@ from .catalog import (
     LineageEdge,
     Replica,
     Strength,
+    Telling,
     WriteMode,
 )
 from .data_tests import CatchUp, Category, DataTest, Origin, Revision, Scope, Severity

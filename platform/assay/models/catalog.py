@@ -50,7 +50,8 @@ class Dataset(Claimable):
     place_limits = models.JSONField(default=dict)  # what it inherits by its place, and what of its own that replaces
     tags = models.TextField(blank=True, default="")  # short words, one a line
     business_metric = models.JSONField(null=True, blank=True)  # how it is computed; null: a table with its own data
-    source = models.CharField(max_length=100, default="push", db_index=True)  # what tells of it
+    source = models.CharField(max_length=100, default="push", db_index=True)  # the first that tells of it
+    origins = models.JSONField(default=dict)  # field → [the source that says it so, since when as an ISO instant]
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
     missing_since = models.DateTimeField(null=True, blank=True)  # gone from its source
@@ -81,6 +82,27 @@ class Dataset(Claimable):
         if partitioning is None or holds is Holds.KEY:
             return None
         return StoredTimes(partitioning=partitioning, holds=holds, time_zone=self.stored_time_zone)
+
+
+class Telling(models.Model):
+    """What one source tells of one table, now; a dataset is what its tellings merge to.
+
+    A table of which no telling, nor all of them, says what a dataset needs is a proposal: it has no dataset.
+    """
+
+    source = models.CharField(max_length=100)
+    name_key = models.CharField(max_length=32, db_index=True)  # as that of its dataset
+    namespace = models.CharField(max_length=120)
+    name = models.CharField(max_length=120)
+    fields = models.JSONField(default=dict)  # as ``assay.catalog.tellings.fields_as_json`` writes them
+    since = models.JSONField(default=dict)  # field → ISO instant since when the source says it so
+    seen_at = models.DateTimeField(db_index=True)  # when it came or changed; of events also when it was named last
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("source", "name_key"), name="one_telling_per_source")]
+
+    def __str__(self) -> str:
+        return f"{self.source!r} of {self.namespace}.{self.name}"
 
 
 class ColumnName(models.Model):

@@ -65,10 +65,12 @@ class Round(Claimable):
 
 
 class Source(Claimable):
-    """A file or a folder that tells of datasets, lineage and tests, under a name of its own."""
+    """A file, a folder or a provider that tells of datasets, lineage and tests, under a name of its own."""
 
     name = models.CharField(max_length=100, unique=True)
     place = models.CharField(max_length=1000, blank=True)  # where it was read last
+    kind = models.CharField(max_length=40, blank=True)  # of a provider; empty: catalog files
+    defaults = models.JSONField(default=dict)  # of a provider: what holds where no source says it
 
     def __str__(self) -> str:
         return f"{self.name!r} ({self.place})" if self.place else repr(self.name)

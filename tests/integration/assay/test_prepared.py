@@ -26,7 +26,9 @@ def columns(rows: Sequence[Model]) -> list[dict[str, object]]:
 
 def test_values_are_those_of_the_query_set_each_time_with_other_values() -> None:
     for hours in range(5):
-        DatasetFactory.create(name=f"after {hours} h", reconcile_at=NOW + hours * HOUR, columns=[{"name": str(hours)}])
+        DatasetFactory.create(
+            name=f"after {hours} h", reconcile_at=NOW + hours * HOUR, columns=[{"name": str(hours), "type": "int"}]
+        )
     rows = Dataset.objects.order_by("-reconcile_at").values_list("name", "reconcile_at", "columns")
     between = PreparedValues(rows.filter(reconcile_at__gte=SOME, reconcile_at__lt=OTHER), SOME, OTHER)
     for span in ((NOW, NOW + 2 * HOUR), (NOW + HOUR, NOW + 9 * HOUR), (NOW + DAY, NOW)):

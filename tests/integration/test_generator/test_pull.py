@@ -70,12 +70,11 @@ def test_a_read_is_noted_and_due_again_after_the_cadence(catalog: Path) -> None:
 
 
 def test_only_what_a_read_has_changed_is_audited(catalog: Path) -> None:
-    for number in range(11):
+    for number in range(5):
         DatasetFactory.create(namespace="left", name=f"t{number:02}", source="ours")
     DatasetFactory.create(namespace="left", name="kept", source="other")
     names = ("trips", *(f"r{number}" for number in range(11)))
     left = [f"left.t{number:02}" for number in range(5)]
-    Dataset.objects.filter(full_name__startswith="left.t").exclude(full_name__in=left).delete()
     read(NOW)
     write(catalog, *names)
     read(NOW + HOUR)

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from assay.catalog.services import write_column_names
+from assay.catalog.dataset_rows import write_column_names
 from assay.models import Dataset, Origin
 from tests.factories import DatasetFactory, DataTestFactory, IncidentFactory
 from web.rendering.search import MOST_RANKED, HitKind, search

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from assay.catalog.profile import CatalogProfile
+from assay.provider_entries import RESERVED
 
 from .parts import PARTS, YamlPart
 from .profiles import Finding, YamlParts, cross_check, to_profile
@@ -32,7 +33,6 @@ NAMED = ("datasets", "business_metrics")  # the sections whose names tests, gate
 SUFFIXES = (".yaml", ".yml")
 _SOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
 _AFTER_A_USER = re.compile(r"""(://[^/@\s:'"]*):[^\s'"]*""")
-_RESERVED = ("push", "openlineage")  # what tells of datasets and lineage without a file
 
 
 class UnableToReadCatalog(ValueError):
@@ -152,7 +152,7 @@ def source_fault(name: object) -> str | None:
     """What is wrong with the name of a source, if anything is."""
     if not isinstance(name, str) or not _SOURCE.fullmatch(name):
         return "write letters, digits, '-', '_' and '.', at most 100"
-    return f"{name!r} is what comes without a file: take another name" if name in _RESERVED else None
+    return f"{name!r} is what comes without a file: take another name" if name in RESERVED else None
 
 
 def _read_parts(files: list[_File], elsewhere: Mapping[str, bool]) -> tuple[YamlParts, list[tuple[_File, Finding]]]:
