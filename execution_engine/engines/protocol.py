@@ -224,6 +224,38 @@ class Engine(Protocol):
         """Frees what the engine holds."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DescribedTable:
+    """What a catalog says of one of its tables; ``keys`` are some of each partition column, in their order."""
+
+    name: str
+    kind: str = ""  # VIEW, MANAGED or EXTERNAL
+    owner: str = ""
+    comment: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)  # name → type
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribedCatalog:
+    """Tables of a catalog, or only their names; with a failure neither."""
+
+    names: tuple[tuple[str, str], ...] = ()  # of database and table
+    tables: tuple[DescribedTable, ...] = ()
+    failure: Failure | None = None
+
+
+class CatalogEngine(Engine, Protocol):
+    """An engine with a catalog of its own."""
+
+    def list_tables(self, catalog: str) -> DescribedCatalog:
+        """The names of all tables of a catalog; an empty one is the session's."""
+
+    def describe_tables(self, names: Sequence[str]) -> DescribedCatalog:
+        """What the catalog says of the tables of these names, quoted as SQL has them."""
+
+
 def none_failing(specs: Sequence[MetricSpec], failure: Failure) -> FailingRows:
     """No rows can be told, for one reason."""
     return FailingRows(failures={spec.text: failure for spec in specs})

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from assay.catalog.providers import KINDS as KINDS_WITHOUT_ENGINES
 from assay.catalog.providers import Reader
 
-from . import database, delta, iceberg
+from . import database, delta, iceberg, spark
 
 KINDS: Mapping[str, Reader] = {
     **KINDS_WITHOUT_ENGINES,
     "delta": delta.read,
     "iceberg": iceberg.read,
+    "spark": spark.read,
     "sql": database.read,
 }

@@ -12,6 +12,7 @@ from execution_engine.engines.files.commits import ListedFiles
 from execution_engine.engines.files.listing import UnableToListFiles, list_partitions
 from execution_engine.engines.protocol import (
     CallAnswer,
+    DescribedCatalog,
     FailingRows,
     Measured,
     MeasurementRequest,
@@ -100,6 +101,21 @@ class BoundedEngine(ListedFiles, ABC):
             return keys
         except (UnableToListFiles, UnableToAnswer):
             return None
+
+    def list_tables(self, catalog: str) -> DescribedCatalog:
+        """As the engine's; a failure where it passes its deadline or its memory."""
+        return self._described("list_tables", catalog)
+
+    def describe_tables(self, names: Sequence[str]) -> DescribedCatalog:
+        """As the engine's; a failure where it passes its deadline or its memory."""
+        return self._described("describe_tables", names)
+
+    def _described(self, method: str, *args: Any) -> DescribedCatalog:
+        try:
+            catalog: DescribedCatalog = self.ask(method, *args).result
+            return catalog
+        except UnableToAnswer as error:
+            return DescribedCatalog(failure=error.failure)
 
     def _past_deadline(self, report: ScanReport) -> ScanReport:
         """What was measured before the deadline stays; what cancelling made fail, failed by the deadline."""

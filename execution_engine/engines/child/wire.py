@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
 
-from execution_engine.engines.protocol import Engine
+from execution_engine.engines.protocol import CatalogEngine
 
 Message = tuple[str, int, Any]
 
@@ -96,4 +96,4 @@ def check_result(method: str, data: Any) -> Any:
 
 @cache
 def _adapter(method: str) -> TypeAdapter[Any]:
-    return TypeAdapter(get_type_hints(getattr(Engine, method))["return"])
+    return TypeAdapter(get_type_hints(getattr(CatalogEngine, method))["return"])

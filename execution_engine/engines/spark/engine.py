@@ -18,6 +18,7 @@ from execution_engine.engines.native.rows import write_without_spark
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,
+    DescribedCatalog,
     FailingRows,
     Measured,
     MeasurementRequest,
@@ -39,6 +40,7 @@ from execution_engine.outcome import Failure, Reason
 from execution_engine.read_by import NO_VALUES, ReadBy, together
 
 from .batch import scan_shared
+from .catalog import describe_table, list_tables
 from .executors import fault_of_tasks
 from .failures import SPARK_ERRORS, counting_jobs, failure_of
 from .scan import measure
@@ -155,6 +157,24 @@ class SparkEngine(ListedFiles):
             return tuple(sorted({HIVE_NULL if row["k"] is None else row["k"] for row in rows}))
         except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS):
             return None
+
+    def list_tables(self, catalog: str) -> DescribedCatalog:
+        """The names of the tables of one of Spark's catalogs."""
+        try:
+            return DescribedCatalog(names=list_tables(self.session, catalog))
+        except (UnableToFindJava, *SPARK_ERRORS) as error:
+            return DescribedCatalog(failure=_failure(error, "the catalog of Spark"))
+
+    def describe_tables(self, names: Sequence[str]) -> DescribedCatalog:
+        """What Spark's catalog says of these tables."""
+        name = ""
+        try:
+            tables = []
+            for name in names:
+                tables.append(describe_table(self.session, name))
+            return DescribedCatalog(tables=tuple(tables))
+        except (UnableToFindJava, *SPARK_ERRORS) as error:
+            return DescribedCatalog(failure=_failure(error, name))
 
     def close(self) -> None:
         """Stops the session; a later scan starts another."""

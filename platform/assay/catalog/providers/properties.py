@@ -14,6 +14,7 @@ NAMES = (
     *("retention", "allow_empty", "novelty", "inferred_schema"),
 )
 LISTS = frozenset({"primary_key", "tags"})  # which may be one text, with commas
+OTHER_NAMES = {"unique": "primary_key"}  # as Spark hides the values of properties that have "key" in their names
 _FIELDS = {name: DatasetPart.model_fields[name] for name in NAMES} | {name: SlaPart.model_fields[name] for name in SLAS}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {
     **{name: TypeAdapter(field.rebuild_annotation()) for name, field in _FIELDS.items()},
@@ -28,9 +29,9 @@ def fields_of(properties: Mapping[str, Any], place: str) -> tuple[dict[str, Any]
     """
     values: dict[str, Any] = {}
     for name, value in _flat(properties):
-        part, _, key = name.partition(".")
-        if key:
-            values.setdefault(part, {})[key] = value
+        part, _, key = OTHER_NAMES.get(name, name).partition(".")
+        if key and isinstance(values.setdefault(part, {}), dict):
+            values[part][key] = value
         else:
             values[part] = value
     fields: dict[str, Any] = {}
