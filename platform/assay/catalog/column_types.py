@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2s
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,7 @@ _NESTED = frozenset({"array", "list", "map", "struct", "row", "tuple", "nullable
 _LISTED = frozenset({"enum", "set", "enum8", "enum16"})  # whose parts are texts
 
 
+@lru_cache(maxsize=4096)  # a catalog has few types, in many columns
 def is_column_type(text: str) -> bool:
     """Whether a text has the shape of a type: ``decimal(10,2)``, ``int unsigned``, ``map<string,array<int>>``."""
     return len(text) <= LONGEST and _Reader(text).is_type()

@@ -3,23 +3,26 @@
 Models, sources, seeds and snapshots are tables; what lies nowhere, as an ephemeral model, is passed through by lineage.
 """
 
+import os.path
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from assay.catalog.column_types import is_column_type
-from assay.catalog.profile import Column, CustomProfile, LineageProfile, ReplicaProfile
+from assay.catalog.partitions import first_partition
+from assay.catalog.profile import Column, CustomProfile, LineageProfile, PartitionProfile, ReplicaProfile
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
 from assay.catalog.tiers import Severity
+from assay.time.stored_times import Holds
+from assay.time.windows import Granularity
 
 from . import places
 from .dbt_tests import UnableToTranslate, translate
-from .documents import documented, mapping, mappings, read_document
-from .entries import bearer, check_keys
+from .documents import HTTP, documented, mapping, mappings, read_document
+from .entries import bearer, check_keys, time_zone
 from .places import TableSteps, name_tables, one_of_each, replica_of
 from .properties import fields_of, tag_of
 
@@ -27,6 +30,7 @@ KEYS = places.KEYS | {"target": True, "project": False, "token": False}
 VERSIONS = range(7, 13)  # of manifests: those of dbt 1.3 to 1.11
 TABLES = frozenset({"model", "source", "seed", "snapshot"})
 PERIODS = {"minute": "minutes", "hour": "hours", "day": "days"}
+_FILE = re.compile(r"[^'\"()*]+?(\.(?P<suffix>parquet|csv|json))?")  # no call of a function, and no glob
 _VERSION = re.compile(r"/(\w+)/v(\d+)\.json$")
 
 Node = Mapping[str, Any]
@@ -118,13 +122,14 @@ class Project:
         properties, notes = fields_of(meta, f"{namespace}.{name}")
         group = self.groups.get(f"group.{node.get('package_name')}.{node.get('group') or _config(node, 'group')}", {})
         replica = self._replica(key)
-        tags = [*(node.get("tags") or ()), *(f"exposure:{name}" for name in self._exposures(key))]
+        tags = [*(node.get("tags") or ()), *self._exposures.get(key, ())]
         fields: dict[str, Any] = {
             "owner": _owner(meta.get("owner")) or _owner(group.get("owner")),
             "team": group.get("name"),
             "description": node.get("description") or None,
-            "columns": self._columns(key) or None,
+            "columns": self.columns[key] or None,
             "primary_key": self._primary_key(key) or None,
+            "partition": self._partition(key),
             "freshness": self._freshness(key),
             "replicas": (replica,) if replica else None,
             "tags": tuple(dict.fromkeys(filter(None, (tag_of(str(tag)) for tag in tags)))) or None,
@@ -132,17 +137,41 @@ class Project:
         return TableTelling(namespace=namespace, name=name, **{**fields, **properties}), notes
 
     def _replica(self, key: str) -> ReplicaProfile | None:
-        """Where a table lies: a file that dbt-duckdb writes says it itself, of others the entry."""
-        node = self.nodes[key]
-        own = _config(node, "location")
-        if _config(node, "materialized") == "external" and isinstance(own, str) and own:
-            storage = str(_config(node, "format") or "parquet")
-            if storage in ("parquet", "csv", "json") and "://" not in own:
-                root = str(self.entry.get("project", Path(str(self.entry["target"])).parent))
-                return replica_of(
-                    {**self.entry, "location": str(Path(root, own).resolve()), "storage": storage}, self.steps[key]
-                )
-        return replica_of(self.entry, self.steps[key])
+        """Where a table lies: of a file of dbt-duckdb its node may say it, of all others the entry."""
+        node, steps = self.nodes[key], self.steps[key]
+        if node.get("resource_type") == "source":
+            own = _config(node, "external_location") or _dict(node.get("meta")).get("external_location")
+        else:
+            own = _config(node, "location") if _config(node, "materialized") == "external" else None
+        if isinstance(own, str) and (match := _FILE.fullmatch(own)):
+            storage = match["suffix"] or _config(node, "format") or "parquet"
+            names = {"name": str(node.get("name")), "identifier": steps.table, "schema": steps.schema}
+            place = re.sub(r"\{(\w+)\}", lambda step: names.get(step[1], step[0]), own)
+            target = str(self.entry["target"])
+            root = str(self.entry.get("project") or ("" if target.startswith(HTTP) else os.path.dirname(target)))
+            if "://" not in place and root:
+                place = os.path.abspath(os.path.join(root, place))
+            return replica_of({**self.entry, "location": place, "storage": storage}, steps)
+        return replica_of(self.entry, steps)
+
+    def _partition(self, key: str) -> PartitionProfile | None:
+        """By what adapters call ``partition_by``: an object of BigQuery, or names of columns."""
+        node, zone = self.nodes[key], time_zone(self.entry)
+        types = {column.name.lower(): column.type for column in self.columns[key]}
+        cut = _config(node, "partition_by") or _dict(_config(node, "options")).get("partition_by")
+        if isinstance(cut, Mapping):
+            granularity, type_ = str(cut.get("granularity") or "day"), str(cut.get("data_type") or "date").lower()
+            if granularity in set(Granularity) and cut.get("field"):
+                holds = Holds.KEY if type_ == "date" else Holds.TIME
+                return PartitionProfile(column=str(cut["field"]), granularity=Granularity(granularity), holds=holds)
+            return None
+        names = [cut] if isinstance(cut, str) else cut if isinstance(cut, list) else []
+        return first_partition({str(name): types.get(str(name).lower(), "") for name in names}, {}, time_zone=zone)
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[Column, ...]]:
+        """The columns of each table that are known."""
+        return {key: self._columns(key) for key in self.steps}
 
     def _columns(self, key: str) -> tuple[Column, ...]:
         """The columns as the database has them; without ``catalog.json``, those of a contract, which names all.
@@ -197,7 +226,7 @@ class Project:
             return (str(_dict(_config(node, "snapshot_meta_column_names")).get("dbt_scd_id") or "dbt_scd_id"),)
         unique = _config(node, "unique_key") if _config(node, "materialized") == "incremental" else None
         names = [unique] if isinstance(unique, str) else unique if isinstance(unique, list) else []
-        columns = {column.name.lower() for column in self._columns(key)}
+        columns = {column.name.lower() for column in self.columns[key]}
         return tuple(names) if all(str(name).lower() in columns for name in names) else ()
 
     def _freshness(self, key: str) -> timedelta | None:
@@ -211,10 +240,14 @@ class Project:
                     return timedelta(**{period: count})
         return None
 
-    def _exposures(self, key: str) -> Iterator[str]:
+    @cached_property
+    def _exposures(self) -> dict[str, list[str]]:
+        """The tags of each table, for the exposures that read it."""
+        tags: dict[str, list[str]] = {}
         for exposure in self.exposures.values():
-            if key in _parents(exposure):
-                yield str(exposure.get("name"))
+            for key in _parents(exposure):
+                tags.setdefault(key, []).append(f"exposure:{exposure.get('name')}")
+        return tags
 
     @cached_property
     def _tests(self) -> dict[str, list[Node]]:
@@ -234,7 +267,7 @@ class Project:
         """dbt's own generic tests in our language, and a sentence for each that has no equal there."""
         custom, notes = [], []
         for key, primary_key in keys.items():
-            types = {column.name.lower(): column.type for column in self._columns(key)}
+            types = {column.name.lower(): column.type for column in self.columns[key]}
             for test in self._tests.get(key, ()):
                 kind, column = _dict(test["test_metadata"]).get("name"), str(test.get("column_name"))
                 if kind == "unique" and list(primary_key) == [column]:

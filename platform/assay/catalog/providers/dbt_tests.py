@@ -87,7 +87,7 @@ def _where(condition: object, adapter: str) -> str:
 
     dialect = DIALECTS.get(adapter, adapter)
     try:
-        text = parse_one(condition, read=dialect if dialect in Dialect.classes else None).sql(dialect="spark")
+        text = parse_one(condition, read=Dialect.get(dialect)).sql(dialect="spark")
     except SqlglotError:
         raise UnableToTranslate(f"where is no condition of {adapter or 'SQL'}: {condition:.100}") from None
     return ', where="' + text.replace('"', '""') + '"'

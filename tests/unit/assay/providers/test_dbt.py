@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from assay.catalog.profile import Column, ReplicaProfile
+from assay.catalog.profile import Column, PartitionProfile
 from assay.catalog.providers import dbt
 from assay.catalog.tellings import SourceTelling, TableTelling, UnableToReadSource
+from assay.time.stored_times import Holds
 from assay.time.windows import Granularity
 
 DOCUMENTS = {
@@ -147,11 +148,48 @@ def test_manifests_of_six_versions_are_read(version: int) -> None:
     assert shop(manifest=manifest) == shop()
 
 
-def test_a_file_that_dbt_duckdb_writes_lies_where_the_model_says() -> None:
-    config = {"materialized": "external", "location": "lake/orders.parquet"}
-    at = "/shop/lake/orders.parquet"
-    replicas = table(shop(manifest=manifest_with(ORDERS, config=config)), "main_mart.orders").replicas
-    assert replicas == (ReplicaProfile(datacenter="local", storage="parquet", location=at),)
+@pytest.mark.parametrize(
+    ("config", "storage", "location"),
+    [
+        ({"materialized": "external", "location": "lake/orders.parquet"}, "parquet", "/shop/lake/orders.parquet"),
+        ({"materialized": "external", "location": "lake/orders", "format": "csv"}, "csv", "/shop/lake/orders"),
+        ({"materialized": "external", "location": "s3://lake/orders.json"}, "json", "s3://lake/orders.json"),
+        ({"materialized": "external"}, "sql", "postgresql://reader@host/shop"),
+        ({"materialized": "table", "location": "lake/orders.parquet"}, "sql", "postgresql://reader@host/shop"),
+    ],
+)
+def test_a_file_that_dbt_duckdb_writes_lies_where_the_model_says(
+    config: dict[str, str], storage: str, location: str
+) -> None:
+    (replica,) = table(shop(manifest=manifest_with(ORDERS, config=config)), "main_mart.orders").replicas or ()
+    assert (replica.storage, replica.location) == (storage, location)
+
+
+def test_a_file_that_dbt_duckdb_reads_lies_where_the_source_says() -> None:
+    source = "source.shop.files.visits"
+    node = {"resource_type": "source", "name": "visits", "schema": "files"}
+    manifest = manifest_with(source, **node, config={"external_location": "lake/in/{name}.parquet"})
+    (replica,) = table(shop(manifest=manifest), "files.visits").replicas or ()
+    assert (replica.storage, replica.location) == ("parquet", "/shop/lake/in/visits.parquet")
+    manifest = manifest_with(source, **node, config={"external_location": "read_csv('lake/*.csv')"})
+    assert (table(shop(manifest=manifest), "files.visits").replicas or ())[0].storage == "sql"
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"partition_by": "day"}, PartitionProfile(column="day", granularity=Granularity.DAY)),
+        ({"options": {"partition_by": ["status", "day"]}}, PartitionProfile(column="day", granularity=Granularity.DAY)),
+        (
+            {"partition_by": {"field": "at", "data_type": "timestamp", "granularity": "hour"}},
+            PartitionProfile(column="at", granularity=Granularity.HOUR, holds=Holds.TIME),
+        ),
+        ({"partition_by": {"field": "at", "data_type": "int64", "range": {}, "granularity": "year"}}, None),
+        ({"partition_by": "status"}, None),
+    ],
+)
+def test_a_partition_is_what_the_model_is_cut_by(config: dict[str, Any], expected: PartitionProfile | None) -> None:
+    assert table(shop(manifest=manifest_with(ORDERS, config=config, meta={})), "main_mart.orders").partition == expected
 
 
 def test_what_cannot_be_taken_is_said() -> None:
