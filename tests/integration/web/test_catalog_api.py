@@ -7,12 +7,14 @@ import pytest
 from django.test import Client
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
-from openlineage.client.facet_v2 import nominal_time_run
+from openlineage.client.facet_v2 import nominal_time_run, ownership_dataset, schema_dataset
 from openlineage.client.serde import Serde
 from openlineage.client.uuid import generate_new_uuid
 from rest_framework.test import APIClient
 
-from assay.models import DataChange, Dataset, LineageEdge
+from assay.catalog.profile import Column
+from assay.catalog.tellings import fields_from_json
+from assay.models import AccessToken, DataChange, Dataset, LineageEdge, Telling
 from execution_engine.models import BlastRadius
 from tests.factories import DatasetFactory, LineageEdgeFactory, day
 
@@ -111,12 +113,41 @@ def test_what_is_no_event_is_refused(api: APIClient) -> None:
 def test_openlineages_own_client_is_understood(api: APIClient, live_server: Any, user: Any) -> None:
     from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
 
-    from assay.models import AccessToken
-
     DatasetFactory.create(name="fares")
     provider = ApiKeyTokenProvider({"apiKey": AccessToken.objects.create(user)[1]})
     OpenLineageClient(transport=HttpTransport(HttpConfig(url=live_server.url, auth=provider))).emit(_event())
     assert DataChange.objects.get().pipeline == "airflow.fares"
+
+
+def test_what_openlineages_client_tells_of_a_table_that_nobody_else_knows_is_a_proposal(
+    live_server: Any, user: Any
+) -> None:
+    from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
+
+    provider = ApiKeyTokenProvider({"apiKey": AccessToken.objects.create(user)[1]})
+    client = OpenLineageClient(transport=HttpTransport(HttpConfig(url=live_server.url, auth=provider)))
+    event = _event()
+    fields = [schema_dataset.SchemaDatasetFacetFields(name="id", type="bigint")]
+    owners = [ownership_dataset.Owner(name="ann", type="OWNER")]
+    event.outputs = [
+        OutputDataset(
+            namespace="mart",
+            name="fares",
+            facets={
+                "schema": schema_dataset.SchemaDatasetFacet(fields=fields),
+                "ownership": ownership_dataset.OwnershipDatasetFacet(owners=owners),
+            },
+        )
+    ]
+    client.emit(event)
+    assert not Dataset.objects.exists()
+    assert {str(row) for row in Telling.objects.all()} == {
+        "'openlineage' of mart.fares",
+        "'openlineage' of raw.trips",
+        "'openlineage' of raw.unheard",
+    }
+    told = fields_from_json("mart", "fares", Telling.objects.get(name="fares").fields)
+    assert (told.owner, told.columns) == ("ann", (Column(name="id", type="bigint"),))
 
 
 def test_names_that_differ_by_case_only_are_one_dataset(api: APIClient) -> None:
