@@ -457,10 +457,11 @@ def refuse_links(table: Table, listing: Listing) -> None:
             )
         return
     root = os.path.realpath(listing.root.path)
-    folders = {os.path.dirname(file.path) for file in listing.files}
+    root_path = listing.root.path  # of a table that is one file, its folder is not the table's
+    folders = {os.path.dirname(file.path) for file in listing.files if file.path != root_path}
     links = (file.path for file in listing.files if os.path.islink(file.path))
     for path in (*folders, *links):
-        real, inside = os.path.realpath(path), path[len(listing.root.path) :].lstrip("/")
+        real, inside = os.path.realpath(path), path[len(root_path) :].lstrip("/")
         if not listing.snapshot and inside and real != f"{root.rstrip('/')}/{inside}" and lies_in(real, (root,)):
             raise UnableToListFiles(
                 f"{table.name}: a link among its files, {inside:.200}, leads into its own folder: remove it, or rows "

@@ -1,6 +1,7 @@
 """Fingerprints of many parts, found together: the same as those found one by one, from one listing."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,14 @@ def test_a_link_that_leads_out_of_one_partition_hides_no_other(tmp_path: Path) -
     of = table(tmp_path / "lake", never=(str(tmp_path / "secret"),))
     first, second, third, _ = read_fingerprints(of, PARTS)
     assert (first not in (None, NO_FILES), second, third) == (True, None, NO_FILES)
+
+
+def test_a_table_that_is_one_file_is_read_from_a_folder_of_others_and_not_through_a_link(tmp_path: Path) -> None:
+    write(tmp_path, "trips.parquet", "cities.parquet")
+    trips, link = tmp_path / "trips.parquet", tmp_path / "link.parquet"
+    link.symlink_to(tmp_path / "cities.parquet")
+    assert read_fingerprint(replace(table(trips), within=(str(trips),)), WHOLE) not in (None, NO_FILES)
+    assert read_fingerprint(replace(table(link), within=(str(link),)), WHOLE) is None
 
 
 def test_whole_tables_and_those_of_a_catalog_are_as_ever(tmp_path: Path) -> None:
