@@ -57,9 +57,10 @@ def name_tables(
 def replica_of(entry: Mapping[str, Any], steps: TableSteps) -> ReplicaProfile | None:
     """Where a table lies, by the ``location`` of the entry; None where that names no place of it.
 
-    ``location`` is one pattern, or a mapping of globs of ``database.schema`` to patterns, of which the first counts.
+    ``location`` is one pattern, or a mapping of globs of ``database.schema`` to patterns, of which the first counts; of
+    a table of Spark's catalog it may be left out.
     """
-    location = entry.get("location", "")
+    location = entry.get("location") or (DATASET if entry.get("storage") == "table" else "")
     if isinstance(location, Mapping):
         whole = str(TableSteps(database=steps.database, table=steps.schema))
         location = next((text for glob, text in location.items() if fnmatchcase(whole, str(glob))), "")

@@ -32,6 +32,10 @@ def test_a_pattern_says_where_a_table_lies_and_how_it_is_stored(location: str, s
     assert (place(location).storage, place(location).location) == (storage, expected)
 
 
+def test_a_table_of_sparks_catalog_has_its_name_there_for_a_place() -> None:
+    assert (place("", storage="table").location, place(None, storage="table").storage) == ("raw.trips", "table")
+
+
 def test_a_table_of_a_database_is_named_beside_its_url() -> None:
     assert place("postgresql://reader@host/{database}").options == {"table": "trips", "schema": "raw"}
 
