@@ -1,4 +1,4 @@
-"""The stage *lineage*: once a day what stands on each dataset is counted anew, where edges or tiers have changed.
+"""The stage *lineage*: once a day edges that have aged end, and what stands on each dataset is counted anew.
 
 A small graph is counted here. A large one is a job of Spark, in a process of its own.
 """
@@ -15,6 +15,8 @@ from django.db import transaction
 from structlog.contextvars import bound_contextvars
 
 from assay import clock
+from assay.catalog.edge_rows import end_aged_edges
+from assay.catalog.services import mark_changed
 from assay.database.statements import IN_ONE, in_parts, update_each
 from assay.models import Dataset, LineageEdge, Round
 from assay.queue.claims import UnableToFinish, claim, finish, heartbeat, log_ids
@@ -36,6 +38,8 @@ def trace_lineage() -> int:
     for row in rows:
         with bound_contextvars(**log_ids("lineage", row)), heartbeat(row):
             try:
+                with transaction.atomic():
+                    mark_changed(end_aged_edges(), now)
                 ids, graph = _graph()
                 state = {"graph": blake2s(b"".join(map(bytes, (ids, *vars(graph).values())))).hexdigest()}
                 reach = trace(graph) if state != row.state else None

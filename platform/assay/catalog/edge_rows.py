@@ -1,89 +1,214 @@
-"""Write the edges of the lineage: each has one source, which ends it, and gives way to a source that goes before it."""
+"""Write the edges of the lineage: what each source tells of them, and the edge that follows, which stages read."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Max, Q
 
 from assay.database.name_keys import name_key
 from assay.database.statements import IN_ONE, in_parts, update_each
-from assay.models import Dataset, LineageEdge
+from assay.models import Dataset, EdgeTelling, LineageEdge
 
 from .dataset_rows import Sources, sources_in_order
+from .edges import EdgeFlags, MissedEdge, aged_edges, merge_flags, subject_of
+from .locations import PUSHED
 from .profile import LineageProfile
+from .tellings import OPENLINEAGE
 
-FLAGS = ("one_to_one", "sampled", "keys")
-UNOWNED = ("openlineage", "push")  # whose edges a catalog may take over
+COMPARED = ("one_to_one", "sampled", "keys")  # what standard tests are made of
+FLAGS = (*COMPARED, "columns")
+SEEN_EVERY = timedelta(days=1)
 
-Pair = tuple[int, int]  # the ids of an upstream and its downstream
+Pair = tuple[str, str]  # the keys of the names of an upstream and its downstream
 
 
 class UnableToDraw(Exception):
-    """Edges that cannot be drawn, as an end is unknown or another source says otherwise."""
+    """Edges whose ends no source tells of."""
 
 
-def write_edges(edges: Sequence[LineageProfile], *, source: str, full: bool) -> set[str]:
-    """Write the edges of a source; the full names of the downstreams whose upstreams changed.
+def write_edges(
+    edges: Sequence[LineageProfile], *, source: str, full: bool, ends: bool = False, now: datetime
+) -> set[str]:
+    """Write the edges of a catalog file, a push or a provider; the full names of downstreams whose edges changed.
 
-    A provider's edge waits until both of its ends are datasets. Raises UnableToDraw.
+    What ``full`` leaves out ends at once if it is of a file, or ``ends`` says so; that of a provider begins to age. A
+    provider's edge waits until both of its ends are datasets. Raises UnableToDraw for others.
     """
-    sources = sources_in_order()
-    rows_of_names = Dataset.objects.values_list("name_key", "id", "full_name")
-    ids, names = {key: id_ for key, id_, _ in rows_of_names}, {id_: name for _, id_, name in rows_of_names}
-    fields = ("id", "upstream_id", "downstream_id", "source", *FLAGS)
-    rows = {(row["upstream_id"], row["downstream_id"]): row for row in LineageEdge.objects.values(*fields)}
-    values = {
-        pair: flags
-        for pair, flags in _flags(edges, ids, waits=source in sources.providers).items()
-        if pair not in rows or sources.rank(rows[pair]["source"]) >= sources.rank(source)
-    }
-    touched = {
-        pair
-        for pair, flags in values.items()
-        if pair not in rows or any(rows[pair][name] != value for name, value in flags.items())
-    }
-    foreign = {pair: rows[pair]["source"] for pair in values.keys() & rows.keys() if rows[pair]["source"] != source}
-    yielding = {pair for pair, owner in foreign.items() if _yields(owner, source, sources)}
-    if others := sorted(touched & foreign.keys() - yielding):
-        clashes = "; ".join(f"{names[a]} to {names[b]} by {foreign[a, b]!r}" for a, b in others)
-        raise UnableToDraw(f"other sources tell otherwise of lineage: {clashes}; keep each edge in one source")
-    taken = yielding if source not in UNOWNED else set()  # whoever keeps an edge in a file may end it there
-    written = [
-        LineageEdge(
-            pk=rows[pair]["id"] if pair in rows else None,
-            upstream_id=pair[0],
-            downstream_id=pair[1],
-            source=source,
-            **values[pair],
-        )
-        for pair in touched | taken
-    ]
-    LineageEdge.objects.bulk_create([edge for edge in written if edge.pk is None], batch_size=IN_ONE)
-    update_each([edge for edge in written if edge.pk is not None], (*FLAGS, "source", "missed_since"))
-    gone = {pair for pair, row in rows.items() if full and row["source"] == source and pair not in values}
-    for part in in_parts(rows[pair]["id"] for pair in gone):
-        LineageEdge.objects.filter(pk__in=part).delete()
-    return {names[downstream] for _, downstream in touched | gone}
+    is_provider = source in sources_in_order().providers
+    if not is_provider:
+        _refuse_unknown(edges)
+    rows = stored_edges(source, None if full else [name_key(edge.downstream) for edge in edges])
+    pairs = _write_tellings(edges, rows, source=source, now=now)
+    if source != PUSHED and not is_provider:  # whoever keeps an edge in a file may end it there
+        pushed = stored_edges(PUSHED, {down for _, down in pairs})
+        _delete(pushed[pair] for pair in pairs & pushed.keys())
+    changed = {pair for pair in pairs if pair not in rows or rows[pair].is_changed}
+    gone = {pair: rows[pair] for pair in rows.keys() - pairs} if full else {}
+    if ends or not is_provider:
+        _delete(gone.values())
+    else:
+        _miss(gone.values(), now)
+        EdgeTelling.objects.filter(source=source, missed_since__isnull=True).update(seen_at=now)
+    return derive_edges(changed | gone.keys())
 
 
-def _flags(edges: Sequence[LineageProfile], ids: Mapping[str, int], *, waits: bool) -> dict[Pair, dict[str, Any]]:
-    """What is said of each edge by its ends; one with an unknown end is left out where it ``waits``."""
-    flags: dict[Pair, dict[str, Any]] = {}
-    unknown: set[str] = set()
+def hear_edges(edges: Sequence[LineageProfile], *, written: Collection[str], now: datetime) -> set[str]:
+    """Write the edges that an event tells of; as ``write_edges``. Others of what it has ``written`` begin to age."""
+    rows = stored_edges(OPENLINEAGE, {name_key(name) for name in [*written, *(edge.downstream for edge in edges)]})
+    pairs = _write_tellings(edges, rows, source=OPENLINEAGE, now=now)
+    downs = {down for _, down in pairs} & {name_key(name) for name in written}
+    _miss((row for pair, row in rows.items() if pair[1] in downs and pair not in pairs), now)
+    old = [rows[pair].pk for pair in pairs & rows.keys() if rows[pair].seen_at <= now - SEEN_EVERY]
+    EdgeTelling.objects.filter(pk__in=old).update(seen_at=now)
+    return derive_edges({pair for pair in pairs if pair not in rows or rows[pair].is_changed})
+
+
+def stored_edges(source: str, downstreams: Iterable[str] | None = None) -> dict[Pair, EdgeTelling]:
+    """What a source tells of edges: of all, or of those into the datasets of these keys."""
+    rows = EdgeTelling.objects.filter(source=source)
+    parts = [rows] if downstreams is None else [rows.filter(downstream_key__in=part) for part in in_parts(downstreams)]
+    return {row.pair: row for part in parts for row in part}
+
+
+def _refuse_unknown(edges: Sequence[LineageProfile]) -> None:
+    ends = {name_key(name): name for edge in edges for name in (edge.upstream, edge.downstream)}
+    stored = {
+        key
+        for part in in_parts(ends)
+        for key in Dataset.objects.filter(name_key__in=part).values_list("name_key", flat=True)
+    }
+    if unknown := sorted(ends[key] for key in ends.keys() - stored):
+        raise UnableToDraw(f"lineage names datasets that the catalog lacks: {', '.join(unknown)}; tell of them first")
+
+
+def _write_tellings(
+    edges: Sequence[LineageProfile], rows: dict[Pair, EdgeTelling], *, source: str, now: datetime
+) -> set[Pair]:
+    """Write what differs from ``rows``, each of which then says whether it is changed; the pairs of all edges."""
+    created, changed, pairs = {}, [], set()
     for edge in edges:
-        upstream, downstream = ids.get(name_key(edge.upstream)), ids.get(name_key(edge.downstream))
-        if upstream is not None and downstream is not None:
-            flags[upstream, downstream] = {
-                "one_to_one": edge.one_to_one,
-                "sampled": edge.sampled,
-                "keys": {**edge.keys},
-            }
-        unknown |= {edge.upstream} if upstream is None else set()
-        unknown |= {edge.downstream} if downstream is None else set()
-    if unknown and not waits:
-        listed = ", ".join(sorted(unknown))
-        raise UnableToDraw(f"lineage names datasets that the catalog lacks: {listed}; tell of them first")
-    return flags
+        pair = name_key(edge.upstream), name_key(edge.downstream)
+        values = {
+            "one_to_one": edge.one_to_one,
+            "sampled": edge.sampled,
+            "keys": dict(edge.keys),
+            "columns": {name: list(columns) for name, columns in edge.columns.items()},
+        }
+        if pair[0] == pair[1]:
+            continue
+        pairs.add(pair)
+        row = rows.get(pair)
+        if row is None:
+            names = {"upstream": edge.upstream, "downstream": edge.downstream}
+            keys = {"upstream_key": pair[0], "downstream_key": pair[1]}
+            created[pair] = EdgeTelling(source=source, **names, **keys, **values, seen_at=now)
+        elif row.missed_since is not None or any(getattr(row, name) != value for name, value in values.items()):
+            row.is_changed = any(getattr(row, name) != value for name, value in values.items())
+            vars(row).update(values, seen_at=now, missed_since=None)
+            changed.append(row)
+    EdgeTelling.objects.bulk_create(created.values(), batch_size=IN_ONE, ignore_conflicts=True)  # events may race
+    update_each(changed, (*FLAGS, "seen_at", "missed_since"))
+    return pairs
 
 
-def _yields(owner: str, source: str, sources: Sources) -> bool:
-    """Whether an edge of ``owner`` may become one of ``source``."""
-    return owner in UNOWNED or sources.rank(owner) > sources.rank(source)
+def _miss(rows: Iterable[EdgeTelling], now: datetime) -> None:
+    for part in in_parts(row.pk for row in rows if row.missed_since is None):
+        EdgeTelling.objects.filter(pk__in=part).update(missed_since=now)
+
+
+def _delete(rows: Iterable[EdgeTelling]) -> None:
+    for part in in_parts(row.pk for row in rows):
+        EdgeTelling.objects.filter(pk__in=part).delete()
+
+
+# What follows of it.
+
+
+def edges_at(keys: Collection[str]) -> set[Pair]:
+    """The edges that begin or end at a dataset of these keys, by all that sources tell."""
+    return {
+        pair
+        for part in in_parts(keys)
+        for pair in EdgeTelling.objects.filter(Q(upstream_key__in=part) | Q(downstream_key__in=part)).values_list(
+            "upstream_key", "downstream_key"
+        )
+    }
+
+
+def derive_edges(pairs: Collection[Pair]) -> set[str]:
+    """Write what these edges come to by all that tell of them; the full names of downstreams for which they changed."""
+    ups_by_down = defaultdict[str, set[str]](set)
+    for up, down in pairs:
+        ups_by_down[down].add(up)
+    sources, touched = sources_in_order(), set[str]()
+    for keys in in_parts(ups_by_down):
+        touched |= _derive_part({key: ups_by_down[key] for key in keys}, sources)
+    return touched
+
+
+def _derive_part(ups_by_down: Mapping[str, Collection[str]], sources: Sources) -> set[str]:
+    downs = {row.name_key: row for row in Dataset.objects.filter(name_key__in=ups_by_down)}
+    ids = {
+        key: pk
+        for part in in_parts({up for down in downs for up in ups_by_down[down]})
+        for key, pk in Dataset.objects.filter(name_key__in=part).values_list("name_key", "pk")
+    }
+    tellings = defaultdict[Pair, list[EdgeTelling]](list)
+    for row in EdgeTelling.objects.filter(downstream_key__in=downs):
+        tellings[row.pair].append(row)
+    stored = {
+        (edge.upstream_id, edge.downstream_id): edge
+        for edge in LineageEdge.objects.filter(downstream__name_key__in=downs)
+    }
+    touched, created, changed, gone = set(), [], [], []
+    for down, downstream in downs.items():
+        for up in ids.keys() & ups_by_down[down]:
+            edge = stored.get((ids[up], downstream.pk))
+            if not (rows := tellings[up, down]):
+                gone += [edge.pk] if edge else []
+                touched |= {downstream.full_name} if edge else set()
+                continue
+            rows.sort(key=lambda row: (sources.rank(row.source), row.source))
+            flags = merge_flags([(row.source, _flags_of(row)) for row in rows], downstream.primary_key)
+            values = {**vars(flags), "source": rows[0].source}
+            if edge is None:
+                created.append(LineageEdge(upstream_id=ids[up], downstream=downstream, **values))
+                touched.add(downstream.full_name)
+            elif differing := {name for name, value in values.items() if getattr(edge, name) != value}:
+                vars(edge).update(values)
+                changed.append(edge)
+                touched |= {downstream.full_name} if differing & {*COMPARED} else set()
+    LineageEdge.objects.bulk_create(created, batch_size=IN_ONE, ignore_conflicts=True)
+    update_each(changed, (*FLAGS, "source"))
+    for part in in_parts(gone):
+        LineageEdge.objects.filter(pk__in=part).delete()
+    return touched
+
+
+def _flags_of(row: EdgeTelling) -> EdgeFlags:
+    return EdgeFlags(**{name: getattr(row, name) for name in FLAGS})
+
+
+def end_aged_edges() -> set[str]:
+    """End what no source has told of for long; the full names of the downstreams whose edges changed."""
+    fields = ("pk", "source", "downstream_key", "missed_since")
+    missed = [
+        MissedEdge(id=id_, source=source, subject=subject_of(source, down), missed_since=missed_since)
+        for id_, source, down, missed_since in EdgeTelling.objects.filter(missed_since__isnull=False).values_list(
+            *fields
+        )
+        if missed_since is not None
+    ]
+    if not missed:
+        return set()
+    by_source = EdgeTelling.objects.values("source").annotate(many=Count("pk"), last=Max("seen_at"))
+    figures = {row["source"]: (row["many"], row["last"]) for row in by_source}
+    heard_at = {(source, ""): last for source, (_, last) in figures.items()}
+    for part in in_parts({edge.subject for edge in missed if edge.subject}):
+        rows = EdgeTelling.objects.filter(source=OPENLINEAGE, downstream_key__in=part).values("downstream_key")
+        heard_at |= {(OPENLINEAGE, row["downstream_key"]): row["last"] for row in rows.annotate(last=Max("seen_at"))}
+    counts = {source: many for source, (many, _) in figures.items()}
+    aged = list(EdgeTelling.objects.filter(pk__in=aged_edges(missed, heard_at=heard_at, counts=counts)))
+    _delete(aged)
+    return derive_edges({row.pair for row in aged})

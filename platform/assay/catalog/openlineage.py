@@ -1,6 +1,6 @@
 """OpenLineage run events: which data flows where, what it looks like, who owns it, and which windows are complete."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +10,7 @@ from assay.time.durations import UnableToTakeInstant, taken
 from assay.time.windows import UnableToReadWindow, Window
 
 from .column_types import is_column_type
+from .edges import ANY
 from .profile import Column, LineageProfile
 
 REPLACING = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})  # lifecycle states after which nothing older is there
@@ -83,14 +84,7 @@ def read_event(event: object) -> LineageEvent:
         job=_full_name(job, "job"),
         at=_instant(body.get("eventTime"), "eventTime"),
         run=_name(str(run.get("runId") or ""), "run.runId"),
-        lineage=tuple(
-            LineageProfile(upstream=upstream, downstream=downstream, keys=renamed.get(upstream, {}))
-            for downstream, facets in outputs.items()
-            if kind not in ("FAIL", "ABORT") and downstream not in dropped
-            for renamed in (_renamed(facets),)
-            for upstream in inputs
-            if upstream != downstream
-        ),
+        lineage=() if kind in ("FAIL", "ABORT") else _edges(inputs, outputs, dropped),
         columns={name: columns for name, facets in facets_by_name.items() if (columns := _columns(facets))},
         owners=owners,
         dropped=dropped if kind == "COMPLETE" else (),
@@ -100,6 +94,25 @@ def read_event(event: object) -> LineageEvent:
             if kind == "COMPLETE" and name not in dropped
         ),
     )
+
+
+def _edges(
+    inputs: Mapping[str, Any], outputs: Mapping[str, Mapping[str, Any]], dropped: Collection[str]
+) -> tuple[LineageProfile, ...]:
+    edges = []
+    for downstream, facets in outputs.items():
+        renamed, columns = _renamed(facets), _columns_read(facets)
+        edges += [
+            LineageProfile(
+                upstream=upstream,
+                downstream=downstream,
+                keys=renamed.get(upstream, {}),
+                columns=columns.get(upstream, {}),
+            )
+            for upstream in inputs
+            if upstream != downstream and downstream not in dropped
+        ]
+    return tuple(edges)
 
 
 def _renamed(facets: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -113,6 +126,23 @@ def _renamed(facets: Mapping[str, Any]) -> dict[str, dict[str, str]]:
                 if all(isinstance(step, dict) and step.get("subtype") in (None, "IDENTITY") for step in steps):
                     renamed.setdefault(f"{source.get('namespace')}.{source.get('name')}", {})[own] = name
     return renamed
+
+
+def _columns_read(facets: Mapping[str, Any]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Which columns of each input each column of the output is made of (the facet ``columnLineage``), by input.
+
+    What filters and joins read is what all columns are made of.
+    """
+    facet = _facet(facets, "columnLineage")
+    fields = facet.get("fields")
+    read = {name: _facet(fields, name).get("inputFields") for name in fields} if isinstance(fields, dict) else {}
+    columns: dict[str, dict[str, tuple[str, ...]]] = {}
+    for own, sources in {**read, ANY: facet.get("dataset")}.items():
+        for source in sources if isinstance(sources, list) else ():
+            if isinstance(source, dict) and isinstance(name := source.get("field"), str):
+                upstream = columns.setdefault(f"{source.get('namespace')}.{source.get('name')}", {})
+                upstream[own] = tuple(dict.fromkeys((*upstream.get(own, ()), name)))
+    return columns
 
 
 def _datasets(body: Mapping[str, Any], side: str) -> dict[str, Mapping[str, Any]]:

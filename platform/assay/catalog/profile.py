@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
 from difflib import get_close_matches
@@ -212,6 +212,7 @@ class LineageProfile:
     one_to_one: bool = False
     sampled: bool = False
     keys: Mapping[str, str] = field(default_factory=dict, hash=False)
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)  # as in ``edges.Columns``
     place: str = field(default="", compare=False)  # where it is told, ``file:line``; empty: by the API
 
 

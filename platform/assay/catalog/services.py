@@ -13,7 +13,7 @@ from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Source
 from assay.time.windows import Window
 
 from .dataset_rows import sources_in_order, write_datasets, write_tellings
-from .edge_rows import UnableToDraw, write_edges
+from .edge_rows import UnableToDraw, derive_edges, edges_at, write_edges
 from .limits import UnableToLimit, inherit_limits
 from .locations import PUSHED, LocationClaim, UnableToUseLocation, check, rules_of
 from .place_limits import MOST, is_too_wide
@@ -90,9 +90,10 @@ def apply_telling(
     absent = [key for key in keys if key not in present or present[key] is not None]  # such as one that a job dropped
     datasets = write_datasets(dict.fromkeys([*written.changed, *written.gone, *absent]), now=now)
     try:
-        touched = write_edges(telling.lineage, source=source, full=full)
+        touched = write_edges(telling.lineage, source=source, full=full, ends=allow_removal, now=now)
     except UnableToDraw as unable:
         raise UnableToApply(str(unable)) from None
+    touched |= derive_edges(edges_at(name_keys(datasets.created)))  # those that have waited for them
     news = {*datasets.created, *datasets.changed}
     limited: set[str] = set()
     if news or datasets.missing:

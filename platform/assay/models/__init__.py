@@ -11,6 +11,7 @@ from .catalog import (
     DataChange,
     Dataset,
     Deploy,
+    EdgeTelling,
     LineageEdge,
     Replica,
     Strength,

@@ -137,16 +137,48 @@ class Replica(models.Model):
         return f"{self.dataset.full_name}@{self.datacenter}"
 
 
+class EdgeTelling(models.Model):
+    """What one source tells of one edge, now. Its ends need not be datasets yet."""
+
+    source = models.CharField(max_length=100)
+    upstream = models.CharField(max_length=241)  # a full name
+    downstream = models.CharField(max_length=241)
+    upstream_key = models.CharField(max_length=32, db_index=True)  # as that of its dataset
+    downstream_key = models.CharField(max_length=32, db_index=True)
+    one_to_one = models.BooleanField(default=False)
+    sampled = models.BooleanField(default=False)
+    keys = models.JSONField(default=dict)
+    columns = models.JSONField(default=dict)
+    seen_at = models.DateTimeField()  # when the source told of it last, to the day
+    missed_since = models.DateTimeField(null=True, blank=True, db_index=True)  # since when it tells without it
+    is_changed = False  # whether what is written now differs from what was stored
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("source", "upstream_key", "downstream_key"), name="one_edge_telling_per_source"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source!r} of {self.upstream} → {self.downstream}"
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The keys of the names of its ends."""
+        return self.upstream_key, self.downstream_key
+
+
 class LineageEdge(models.Model):
-    """Data flows from ``upstream`` to ``downstream``."""
+    """Data flows from ``upstream`` to ``downstream``, by all that sources tell: what ``EdgeTelling`` merges to."""
 
     upstream = models.ForeignKey(Dataset, models.CASCADE, related_name="downstream_edges")
     downstream = models.ForeignKey(Dataset, models.CASCADE, related_name="upstream_edges")
     one_to_one = models.BooleanField(default=False)
     sampled = models.BooleanField(default=False)
     keys = models.JSONField(default=dict)  # column of the downstream's primary key → its name upstream, if another
-    source = models.CharField(max_length=100, default="push")
-    missed_since = models.DateTimeField(null=True, blank=True)  # since when events of its downstream come without it
+    columns = models.JSONField(default=dict)  # column of the downstream → columns upstream; "" → those of all of it
+    source = models.CharField(max_length=100, default="push")  # the first that tells of it
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("upstream", "downstream"), name="one_edge_per_pair")]

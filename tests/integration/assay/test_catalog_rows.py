@@ -358,7 +358,7 @@ def test_edges_come_change_and_go_with_their_source_and_leave_their_downstreams_
         edge("raw.d", "raw.e"),
     )
     applied(lineage=first)
-    LineageEdgeFactory.create(upstream=found("raw.e"), downstream=found("raw.f"), source="theirs")
+    applied(lineage=(edge("raw.e", "raw.f", one_to_one=True),), source="theirs")
     assert left_to_reconcile(NOW) == {f"raw.{name}" for name in "abcdef"}
     second = (edge("RAW.A", "RAW.B", one_to_one=True), edge("raw.b", "raw.c", one_to_one=True), edge("raw.a", "raw.f"))
     applied(lineage=second, full=False, now=LATER)
@@ -389,26 +389,39 @@ def test_an_event_maps_key_columns_where_the_catalog_does_not() -> None:
         renamed = LineageProfile(upstream="raw.a", downstream="raw.b", keys={"id": name, "city": "town"})
         apply_event(LineageEvent(job="etl", at=LATER, lineage=(renamed,)), now=LATER)
     row = LineageEdge.objects.get()
-    assert (row.keys, row.sampled, left_to_reconcile()) == ({"id": "order_id"}, True, {"raw.b"})
+    assert (row.keys, row.sampled, left_to_reconcile()) == ({"id": "another"}, True, {"raw.b"})
 
 
-@pytest.mark.parametrize(("source", "may"), [("ours", True), ("push", True), ("openlineage", True), ("theirs", False)])
-def test_an_edge_that_another_source_owns_is_its_alone(source: str, may: bool) -> None:
-    applied(named("a"), named("b"), named("c"), source="tables")
-    for end in ("b", "c"):
-        LineageEdgeFactory.create(upstream=found("raw.a"), downstream=found(f"raw.{end}"), source=source)
-    applied(lineage=(edge("raw.a", "raw.b", one_to_one=True),), full=False)  # as it is: nobody minds
-    told = (edge("raw.a", "raw.c", sampled=True), edge("raw.a", "raw.b"))
-    if may:
-        applied(lineage=told)
-        assert edges() == {("a", "b"): (False, False, "ours"), ("a", "c"): (False, True, "ours")}
-    else:
-        with pytest.raises(UnableToApply) as error:
-            applied(lineage=told)
-        assert str(error.value) == (
-            "other sources tell otherwise of lineage: raw.a to raw.b by 'theirs'; raw.a to raw.c by 'theirs'; "
-            "keep each edge in one source"
-        )
+def test_an_edge_is_what_the_first_of_its_sources_says_and_stays_while_one_of_them_says_it() -> None:
+    applied(named("a"), named("b"), source="tables")
+    applied(lineage=(edge("raw.a", "raw.b", one_to_one=True),), source="theirs")
+    heard = LineageProfile(upstream="raw.a", downstream="raw.b", columns={"total": ("fare",)})
+    apply_event(LineageEvent(job="etl", at=NOW, lineage=(heard,)), now=NOW)
+    assert (edges(), LineageEdge.objects.get().columns) == ({("a", "b"): (True, False, "theirs")}, {"total": ["fare"]})
+    applied(lineage=(edge("raw.a", "raw.b", sampled=True),))
+    assert edges() == {("a", "b"): (False, True, "ours")}
+    applied()
+    assert edges() == {("a", "b"): (True, False, "theirs")}
+    applied(source="theirs")
+    assert edges() == {("a", "b"): (False, False, "openlineage")}
+
+
+def test_an_edge_that_a_file_also_says_is_no_longer_that_of_a_push() -> None:
+    applied(named("a"), named("b"), source="tables")
+    for source in ("push", "ours"):
+        applied(lineage=(edge("raw.a", "raw.b"),), source=source, full=False)
+    assert edges() == {("a", "b"): (False, False, "ours")}
+    applied()
+    assert edges() == {}
+
+
+def test_an_edge_that_an_event_says_waits_until_both_ends_are_datasets() -> None:
+    applied(named("b"), source="tables")
+    heard = LineageProfile(upstream="raw.a", downstream="raw.b")
+    apply_event(LineageEvent(job="etl", at=NOW, lineage=(heard,)), now=NOW)
+    assert edges() == {}
+    applied(named("a"))
+    assert edges() == {("a", "b"): (False, False, "openlineage")}
 
 
 def test_edges_of_datasets_that_nobody_tells_of_are_refused_by_name() -> None:

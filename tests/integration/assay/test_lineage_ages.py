@@ -4,12 +4,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from assay.catalog.edge_rows import end_aged_edges
 from assay.catalog.events import apply_event
 from assay.catalog.openlineage import JobCompletion, LineageEvent
 from assay.catalog.profile import CatalogProfile, LineageProfile
-from assay.catalog.services import apply_catalog
-from assay.models import Dataset, LineageEdge
-from tests.factories import DAY, HOUR, NOW, DatasetFactory, LineageEdgeFactory
+from assay.catalog.services import apply_catalog, apply_telling, mark_changed
+from assay.catalog.tellings import SourceTelling
+from assay.models import Dataset, EdgeTelling, LineageEdge, Source
+from tests.factories import DAY, HOUR, NOW, DatasetFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -27,6 +29,7 @@ def event(*upstreams: str, at: datetime, is_over: bool = True, downstream: str =
     lineage = tuple(LineageProfile(upstream=f"raw.{upstream}", downstream=name) for upstream in upstreams)
     completed = (JobCompletion(dataset=name, window=None),) if is_over else ()
     apply_event(LineageEvent(job="load", at=at, lineage=lineage, completed=completed), now=at)
+    mark_changed(end_aged_edges(), at)
 
 
 def upstreams(downstream: str = "mart") -> set[str]:
@@ -73,19 +76,35 @@ def test_an_event_that_does_not_say_what_it_has_written_from_what_ages_nothing()
     event(at=days(21))
     event(at=days(40))
     assert upstreams() == {"a", "b"}
-    assert not LineageEdge.objects.filter(missed_since__isnull=False).exists()
+    assert not EdgeTelling.objects.filter(missed_since__isnull=False).exists()
 
 
 def test_no_more_than_a_tenth_of_the_edges_of_events_ages_at_once_and_the_longest_missed_first() -> None:
-    event("a", at=NOW)
-    many = [DatasetFactory.create(name=f"t{number}") for number in range(28)]
-    for number, table in enumerate(many):
-        LineageEdgeFactory.create(upstream=table, downstream=Dataset.objects.get(name="mart"), source="openlineage")
-        LineageEdge.objects.filter(upstream=table).update(missed_since=NOW - (15 + number) * DAY)
+    many = [DatasetFactory.create(name=f"t{number}").name for number in range(28)]
+    event("a", *many, at=days(-60))
+    for number, name in enumerate(many):
+        EdgeTelling.objects.filter(upstream=f"raw.{name}").update(missed_since=NOW - (15 + number) * DAY)
     event("a", at=NOW)  # 29 edges of events: two at once
     assert upstreams() == {"a", *(f"t{number}" for number in range(26))}
-    event("a", at=NOW)
+    end_aged_edges()
     assert upstreams() == {"a", *(f"t{number}" for number in range(24))}
+
+
+def test_an_edge_of_a_provider_ends_two_weeks_after_it_began_to_tell_without_it_unless_it_is_away() -> None:
+    Source.objects.create(name="dbt", kind="dbt")
+    both = tuple(LineageProfile(upstream=f"raw.{name}", downstream="raw.mart") for name in "ab")
+
+    def pull(day: int, *edges: LineageProfile) -> set[str]:
+        apply_telling(SourceTelling(lineage=edges), source="dbt", full=True, now=days(day))
+        end_aged_edges()
+        return upstreams()
+
+    assert pull(0, *both) == pull(1, both[0]) == pull(14, both[0]) == {"a", "b"}
+    assert pull(15, *both) == pull(16, both[0]) == {"a", "b"}  # it had come back
+    assert pull(30, both[0]) == {"a"}
+    pull(31)
+    end_aged_edges()  # it is away from now on
+    assert upstreams() == {"a"}
 
 
 def test_edges_of_files_do_not_age_and_what_files_also_say_is_ended_by_them() -> None:
@@ -94,7 +113,7 @@ def test_edges_of_files_do_not_age_and_what_files_also_say_is_ended_by_them() ->
     apply_catalog(CatalogProfile(lineage=said), source="ours", full=False, now=NOW)
     for day in (1, 20):
         event("a", at=days(day))
-    assert upstreams() == {"a", "b"}
+    assert (upstreams(), EdgeTelling.objects.filter(upstream="raw.b").count()) == ({"a", "b"}, 1)
     Dataset.objects.update(source="theirs")
     apply_catalog(CatalogProfile(), source="ours", full=True, now=days(21))
     assert upstreams() == {"a"}

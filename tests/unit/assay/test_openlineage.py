@@ -63,7 +63,7 @@ def test_every_input_flows_into_every_output() -> None:
     )
 
 
-def test_a_column_that_is_only_renamed_maps_the_keys_of_its_edge() -> None:
+def test_the_columns_of_an_edge_are_those_that_are_read_and_what_is_only_renamed_maps_its_keys() -> None:
     def field(*sources: tuple[str, str], step: str = "IDENTITY") -> column_lineage_dataset.Fields:
         steps = [column_lineage_dataset.Transformation(type="DIRECT", subtype=step)]
         return column_lineage_dataset.Fields(
@@ -79,10 +79,13 @@ def test_a_column_that_is_only_renamed_maps_the_keys_of_its_edge() -> None:
             "city": field(("trips", "city")),
             "day": field(("trips", "at"), step="TRANSFORMATION"),
             "name": field(("users", "first"), ("users", "last")),
-        }
+        },
+        dataset=[column_lineage_dataset.InputField(namespace="raw", name="trips", field="status")],
     )
     of_trips, of_users = read_event(posted(columnLineage=facet)).lineage
     assert (of_trips.keys, of_users.keys) == ({"trip_id": "id"}, {})
+    assert of_trips.columns == {"trip_id": ("id",), "city": ("city",), "day": ("at",), "": ("status",)}
+    assert of_users.columns == {"name": ("first", "last")}
 
 
 @pytest.mark.parametrize(
