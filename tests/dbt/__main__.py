@@ -1,5 +1,5 @@
 """``make dbt``: the project in ``examples/dbt`` beside a real ``assay up``: blocked by bad data, and let through once
-it is mended; what it writes is judged.
+it is mended; what it writes is judged, and a provider reads what dbt says of it.
 """
 
 import json
@@ -19,6 +19,8 @@ from urllib.request import Request, urlopen
 
 import pyarrow as pa
 from pyarrow.parquet import write_table
+
+from assay.catalog.providers import dbt
 
 ROOT = Path(__file__).parents[2]
 DBT = ROOT / ".dbt" / "bin" / "dbt"
@@ -145,6 +147,11 @@ def tell(shop: Shop, token: str) -> None:
         time.sleep(1)
     assert [(run["reason"], run["outcome"]) for run in runs] == [("trigger", "held")], runs
     print(f"held: {runs[0]['sentence']}")
+    described = dbt.read({"target": str(shop.home / "target")})
+    places = {table.full_name: [replica.location for replica in table.replicas or ()] for table in described.tables}
+    assert places == {"raw.orders": [], "mart.sales": [str(shop.lake / "sales")]}, places
+    assert [(edge.upstream, edge.downstream) for edge in described.lineage] == [("raw.orders", "mart.sales")]
+    print(f"the provider dbt reads what dbt wrote of {', '.join(places)}")
 
 
 def _judged(shop: Shop, token: str) -> list[Any]:

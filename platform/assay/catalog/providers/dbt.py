@@ -87,12 +87,32 @@ class Project:
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
         """The namespace and name of the dataset of each table that the entry selects."""
-        names, _ = self._named
-        return {key: names[steps] for key, steps in self.steps.items() if steps in names}
+        return self._named[0]
 
     @cached_property
-    def _named(self) -> tuple[dict[TableSteps, tuple[str, str]], list[str]]:
-        return name_tables(self.entry, self.steps.values())
+    def _named(self) -> tuple[dict[str, tuple[str, str]], list[str]]:
+        """The names by ids, and what cannot be named; ``meta: {assay: mart.sales}`` is a name of one's own."""
+        names, notes = name_tables(
+            self.entry, dict.fromkeys(self.steps[key] for key in self.steps if not self._own(key))
+        )
+        named: dict[str, tuple[str, str]] = {}
+        for key, steps in self.steps.items():
+            if own := self._own(key):
+                own_names, own_notes = name_tables({**self.entry, "dataset": own}, [steps])
+                if steps in own_names:
+                    named[key] = own_names[steps]
+                notes += own_notes
+            elif steps in names:
+                named[key] = names[steps]
+        return named, notes
+
+    def _own(self, key: str) -> str:
+        own = self._meta(key).get("assay")
+        return own if isinstance(own, str) else ""
+
+    def _meta(self, key: str) -> dict[str, Any]:
+        node = self.nodes[key]
+        return {**_dict(node.get("source_meta")), **_dict(node.get("meta")), **_dict(_config(node, "meta"))}
 
     def telling(self) -> SourceTelling:
         """All that is known of the project."""
@@ -118,7 +138,7 @@ class Project:
     def _table(self, key: str) -> tuple[TableTelling, list[str]]:
         node = self.nodes[key]
         namespace, name = self.names[key]
-        meta = {**_dict(node.get("source_meta")), **_dict(node.get("meta")), **_dict(_config(node, "meta"))}
+        meta = self._meta(key)
         properties, notes = fields_of(meta, f"{namespace}.{name}")
         group = self.groups.get(f"group.{node.get('package_name')}.{node.get('group') or _config(node, 'group')}", {})
         replica = self._replica(key)

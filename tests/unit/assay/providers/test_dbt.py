@@ -52,6 +52,12 @@ def test_a_model_without_an_owner_is_its_groups() -> None:
     assert (customers.owner, customers.team, customers.tier) == ("finance@example.com", "finance", 1)
 
 
+def test_a_model_may_say_by_which_name_it_is_known() -> None:
+    told = shop(manifest=manifest_with(ORDERS, meta={"assay": "mart.sales"}, config={"materialized": "table"}))
+    assert table(told, "mart.sales").primary_key == ("order_id",)
+    assert ("mart.sales", "main_mart.customers") in {(edge.upstream, edge.downstream) for edge in told.lineage}
+
+
 def test_columns_are_those_of_the_database_in_their_order() -> None:
     columns = table(shop(), "main_mart.orders").columns or ()
     assert [(column.name, column.type) for column in columns][:3] == [
