@@ -9,6 +9,7 @@ from typing import Any, cast
 from django.db import transaction
 
 from assay.catalog.column_types import ALL, Declared, counts_from, in_force, print_of
+from assay.catalog.locations import PUSHED
 from assay.catalog.profile import CategoryName, DatasetProfile, RowsTarget
 from assay.catalog.selectors import by_name, declared_by, home, profile_of, slas, upstream_keys
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
@@ -304,7 +305,9 @@ def not_edited(data_test: DataTest) -> NotEdited | None:
     if data_test.retired_at is not None:
         return NotEdited(why=f"{data_test} was retired.", mend="Write a new test under another name.")
     if data_test.template:
-        mend = f"Change the template in its catalog, the source {data_test.source!r}: it makes its tests anew."
+        where = f"in its catalog, the source {data_test.source!r}"
+        where = "on the page Templates or by /api/v1/templates" if data_test.source == PUSHED else where
+        mend = f"Change the template {where}: it makes its tests anew."
         return NotEdited(why=f"{data_test} is made by the template {data_test.template!r}.", mend=mend)
     return None
 

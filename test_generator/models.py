@@ -11,6 +11,7 @@ class RuleTemplate(models.Model):
     name = models.CharField(max_length=128, unique=True)
     source = models.CharField(max_length=100, db_index=True)
     said = models.JSONField()  # assay.catalog.profile.TemplateProfile
+    author = models.CharField(max_length=200, blank=True)  # who wrote it by page or API; empty: its source
     changed_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -409,7 +409,8 @@ def cost_of(dataset: Dataset, window: Window, now: datetime, *, names: Collectio
         parts = partitions_to_run(dataset, window, now)
     except UnableToRequest:
         return None
-    tests = sum(map(is_live, _tests_of(dataset, names)))
+    live = filter(is_live, _tests_of(dataset, names))
+    tests = sum(any(is_judged(test, part, now) for part in parts) for test in live)
     return Cost(partitions=len(parts), tests=tests, rows=_usual_rows(dataset, parts)) if tests else None
 
 

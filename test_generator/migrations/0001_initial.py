@@ -18,6 +18,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=128, unique=True)),
                 ('source', models.CharField(db_index=True, max_length=100)),
                 ('said', models.JSONField()),
+                ('author', models.CharField(blank=True, max_length=200)),
                 ('changed_at', models.DateTimeField()),
             ],
         ),

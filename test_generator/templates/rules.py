@@ -18,12 +18,13 @@ from execution_engine.metrics.expressions import path_of
 from test_generator.definition import DataTestSpec, Definition, GapSpec, Generation
 
 
-def selects(selector: Selector, *, name: str, tier: int, tags: Iterable[str]) -> bool:
+def selects(selector: Selector, *, name: str, tier: int, tags: Iterable[str], owner: str = "", team: str = "") -> bool:
     """Whether a dataset fits every key of the selector; the case of names does not matter."""
     return (
         (not selector.tiers or tier in selector.tiers)
         and (not selector.tags or not set(tags).isdisjoint(selector.tags))
         and (not selector.names or _fits(name, selector.names))
+        and (not selector.owners or owner in selector.owners or team in selector.owners)
         and not _fits(name, selector.excluded)
     )
 
@@ -41,7 +42,7 @@ def selected_columns(selector: ColumnSelector, dataset: DatasetProfile) -> tuple
 
 def in_words(selector: Selector) -> str:
     """The selector as people say it: ``tier 0 or 1, tagged finance, columns named *_id``."""
-    parts = (("tier", selector.tiers), ("tagged", selector.tags), ("named", selector.names))
+    parts = (("tier", selector.tiers), ("tagged", selector.tags), ("named", selector.names), ("of", selector.owners))
     where = ", ".join(f"{key} {_or(values)}" for key, values in parts if values) or "every dataset"
     where += f", except {_or(selector.excluded)}" if selector.excluded else ""
     if (columns := selector.columns) is None:
@@ -70,7 +71,8 @@ def making(templates: Iterable[TemplateProfile], dataset: DatasetProfile, fault_
     tests: dict[str, DataTestSpec] = {}
     gaps: list[GapSpec] = []
     for template in templates:
-        if not selects(template.selector, name=dataset.full_name, tier=dataset.tier, tags=dataset.tags):
+        whose = {"owner": dataset.owner, "team": dataset.team}
+        if not selects(template.selector, name=dataset.full_name, tier=dataset.tier, tags=dataset.tags, **whose):
             continue
         reasons: list[str] = []
         if template.selector.columns is not None and not dataset.columns:

@@ -56,7 +56,7 @@ def fault_of(template: TemplateProfile) -> str | None:
 
 
 def tell_templates(
-    templates: Sequence[TemplateProfile], *, source: str, full: bool, now: datetime
+    templates: Sequence[TemplateProfile], *, source: str, full: bool, now: datetime, author: str = ""
 ) -> tuple[tuple[str, ...], list[str]]:
     """Write what a source tells; the names of what changed, and a sentence for each template that cannot be written.
 
@@ -80,7 +80,12 @@ def tell_templates(
             faults.append(f"{place}template {template.name!r}: {why}")
         elif row is None or template_of(row) != template:
             changed.append((template.name, template.selector))
-            values = {"source": source, "said": _PROFILE.dump_python(template, mode="json"), "changed_at": now}
+            values = {
+                "source": source,
+                "author": author,
+                "said": _PROFILE.dump_python(template, mode="json"),
+                "changed_at": now,
+            }
             RuleTemplate.objects.update_or_create(name=template.name, defaults=values)
         else:  # its place may have moved
             RuleTemplate.objects.filter(pk=row.pk).update(said=_PROFILE.dump_python(template, mode="json"))
@@ -92,6 +97,12 @@ def tell_templates(
     return tuple(name for name, _ in changed), faults
 
 
+def take_away(row: RuleTemplate, now: datetime) -> None:
+    """Delete a template; its tests end with the grace that what has left a source has."""
+    mark_changed(_datasets_of([(row.name, None)]), now)
+    row.delete()
+
+
 def _datasets_of(changed: Sequence[tuple[str, Selector | None]]) -> set[str]:
     """Those with tests or gaps of the templates, and those that they select now."""
     names = [name for name, _ in changed]
@@ -99,25 +110,36 @@ def _datasets_of(changed: Sequence[tuple[str, Selector | None]]) -> set[str]:
         return set()
     tests = DataTest.objects.filter(template__in=names, retired_at__isnull=True)
     gaps = Gap.objects.filter(template__in=names, closed_at__isnull=True)
-    datasets = Dataset.objects.filter(missing_since__isnull=True).values_list("full_name", "tier", "tags")
     return {
         *tests.values_list("dataset__full_name", flat=True),
         *gaps.values_list("dataset__full_name", flat=True),
-        *(
-            name
-            for name, tier, tags in datasets
-            for _, selector in changed
-            if selector and selects(selector, name=name, tier=tier, tags=tags.splitlines())
-        ),
+        *selected_by([selector for _, selector in changed if selector]),
     }
+
+
+def selected_by(selectors: Sequence[Selector]) -> list[str]:
+    """The full names of the datasets that one of these selects, in their order."""
+    tables = Dataset.objects.filter(missing_since__isnull=True, business_metric__isnull=True).order_by("full_name")
+    return [
+        name
+        for name, tier, tags, owner, team in tables.values_list("full_name", "tier", "tags", "owner", "team")
+        if any(
+            selects(selector, name=name, tier=tier, tags=tags.splitlines(), owner=owner, team=team)
+            for selector in selectors
+        )
+    ]
 
 
 # Bring the tests that templates make of a dataset to what the templates and its metadata say now.
 
 
-def changes_of(dataset: Dataset) -> MadeChanges:
-    """What turns the dataset's tests into those that the templates make of it, and what they lack."""
-    templates = RuleTemplate.objects.order_by("name")
+def changes_of(dataset: Dataset, templates: Sequence[TemplateProfile] | None = None) -> MadeChanges:
+    """What turns the dataset's tests into those that the templates make of it, and what they lack.
+
+    ``templates`` stand in the place of those that there are: what would become of the dataset with them.
+    """
+    if templates is None:
+        templates = [template_of(row) for row in RuleTemplate.objects.order_by("name")]
     rows = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("revision")
     made = Generation()
     if templates and not dataset.missing_since and dataset.business_metric is None:  # templates are of tables
@@ -131,7 +153,7 @@ def changes_of(dataset: Dataset) -> MadeChanges:
                 return first.removeprefix("Cannot accept the assertion: ")
             return None
 
-        made = making([template_of(row) for row in templates], own, fault_of)
+        made = making(templates, own, fault_of)
     standing = [
         StandingTest(
             id=row.pk,
@@ -156,14 +178,14 @@ def changes_of(dataset: Dataset) -> MadeChanges:
 def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[GapSpec, ...]:
     """Make, revise, revive, and note as gone the tests of templates; what could not be made, by template."""
     changes = changes_of(dataset)
-    sources = dict(RuleTemplate.objects.values_list("name", "source"))
+    origins = {row.name: (row.source, row.author or row.source) for row in RuleTemplate.objects.all()}
     for made in changes.make:
-        source = sources[made.template]
-        create(dataset, made, origin=Origin.USER, source=source, author=source, now=now)
+        source, author = origins[made.template]
+        create(dataset, made, origin=Origin.USER, source=source, author=author, now=now)
     rows = DataTest.objects.select_related("dataset", "revision").in_bulk([row.id for row, _ in changes.take])
     for standing, made in changes.take:
-        source = sources[made.template]
-        rewrite(rows[standing.id], made, source=source, author=source, now=now)
+        source, author = origins[made.template]
+        rewrite(rows[standing.id], made, source=source, author=author, now=now)
     DataTest.objects.filter(pk__in=[row.id for row in changes.leave]).update(missing_since=now)
     return by_template(changes.gaps)
 
@@ -218,7 +240,10 @@ def as_json(template: TemplateSummary) -> dict[str, Any]:
         "parameters": dict(profile.parameters),
         "severity": profile.severity,
         "category": profile.category,
+        "needs": profile.needs,
+        "example": profile.example,
         "source": template.row.source,
+        "author": template.row.author,
         "place": profile.place,
         "datasets": template.datasets,
         "data_tests": template.tests,

@@ -16,7 +16,7 @@ from alerting.models import Silence
 from assay import accounts
 from assay.access import Action, Owned, Person, may_read, refusal
 from assay.catalog import selectors
-from assay.models import AccessToken, Dataset, DataTest
+from assay.models import AccessToken, Binding, Dataset, DataTest
 from execution_engine.models import Run, Suspect
 from incident_manager.models import GateOverride, Incident, Publication, Report
 from test_generator.models import Offer
@@ -78,12 +78,17 @@ def owned(row: object) -> Owned:
 
 
 @owned.register
+def _(row: Owned) -> Owned:
+    return row
+
+
+@owned.register
 def _(row: Dataset) -> Owned:
     return selectors.owned(row)
 
 
 @owned.register
-def _(row: DataTest | Incident | Report | GateOverride | Publication | Offer | Suspect) -> Owned:
+def _(row: DataTest | Incident | Report | GateOverride | Publication | Offer | Suspect | Binding) -> Owned:
     return owned(row.dataset)
 
 
@@ -121,7 +126,10 @@ NEEDS: Mapping[str, Mapping[str, Action]] = {
     "Datasets": READ_ROWS | {"update": Action.PUSH, "follow": Action.FOLLOW, "unfollow": Action.FOLLOW},
     "BusinessMetrics": READ_ROWS | {"update": Action.PUSH},
     "Lineage": {"get": Action.READ, "post": Action.PUSH},
-    "Templates": {"list": Action.READ},
+    "Templates": READ_ROWS
+    | {"library": Action.READ}
+    | dict.fromkeys(("create", "partial_update", "destroy", "preview"), Action.TEST),
+    "Bindings": READ_ROWS | dict.fromkeys(("create", "partial_update", "destroy"), Action.TEST),
     "Coverage": {"get": Action.READ},
     "Columns": {"get": Action.READ},
     "DataTests": READ_ROWS | dict.fromkeys(("create", "partial_update", "destroy"), Action.TEST),

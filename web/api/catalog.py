@@ -34,10 +34,7 @@ from incident_manager.gate.services import as_json
 from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, foresee, look_up
 from test_generator.coverage import TierCoverage
-from test_generator.models import RuleTemplate
 from test_generator.services import UnableToWrite, sync
-from test_generator.templates.services import as_json as template_as_json
-from test_generator.templates.services import template_summaries
 from web.access.changes import audited
 from web.access.who import hidden_datasets
 from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
@@ -489,40 +486,3 @@ class Coverage(Api):
         """
         tiers = coverage_by_tier(now=clock.now(), **self.read_query(CoverageQuery))
         return Response(CoverageAnswer({"tiers": tiers}).data)
-
-
-class TemplateRow(serializers.Serializer[Any]):
-    """A template of tests, and the tests that it makes now."""
-
-    name = serializers.CharField()
-    assertion = serializers.CharField(help_text="with {column} and {parameters} where its tests have their own")
-    selector = serializers.CharField(help_text="which datasets and columns the template selects, in words")
-    parameters = serializers.DictField(child=serializers.CharField())
-    severity = serializers.CharField(allow_null=True, help_text="null: each dataset has its own severity")
-    category = serializers.CharField()
-    source = serializers.CharField()  # type: ignore[assignment]
-    place = serializers.CharField(help_text="file:line of the assertion")
-    datasets = serializers.IntegerField(help_text="number of datasets with live tests of the template")
-    data_tests = serializers.IntegerField(
-        help_text="number of live tests; GET /api/v1/data-tests?template=NAME lists them"
-    )
-    gaps = serializers.IntegerField(help_text="number of datasets where the template makes fewer tests than it should")
-
-
-class Templates(Rows):
-    """Templates of all sources, by name, each with its selector and its counts."""
-
-    nouns = "template", "templates"
-    dataset_path = ""
-    mend_of_method = (
-        "Templates and bindings are written in catalog files alone (docs/catalog.md#templates): change the file of the "
-        "template's source and sync it. examples/templates.yaml has ready ones."
-    )
-    serializer_class = TemplateRow
-    queryset = RuleTemplate.objects.order_by("name")
-
-    def paginate_queryset(self, queryset: Any) -> list[Any]:
-        """One page, each with its selector and its counts."""
-        return [
-            template_as_json(template) for template in template_summaries(super().paginate_queryset(queryset) or [])
-        ]

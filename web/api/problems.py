@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.utils.encoding import escape_uri_path
 from django.views import defaults
 from rest_framework import status
-from rest_framework.exceptions import APIException, MethodNotAllowed, ValidationError
+from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.request import Request
 from rest_framework.views import exception_handler
 
@@ -155,8 +155,7 @@ def answer_error(error: Exception, context: dict[str, Any]) -> HttpResponseBase 
         text, where = errors_text(list(_places(error.detail)))
         return problem_answer(request, response.status_code, text, where=where, headers=headers)
     detail = str(getattr(error, "detail", None) or "Not found.")
-    mend = getattr(context.get("view"), "mend_of_method", "") if isinstance(error, MethodNotAllowed) else ""
-    return problem_answer(request, response.status_code, detail, mend=mend, headers=headers)
+    return problem_answer(request, response.status_code, detail, headers=headers)
 
 
 def errors_text(places: Sequence[tuple[str, str]]) -> tuple[str, str]:

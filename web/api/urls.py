@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
 from .accounts import Audit, Login, Logout, Members, Tokens
-from .catalog import BusinessMetrics, Coverage, Datasets, Lineage, Templates
+from .catalog import BusinessMetrics, Coverage, Datasets, Lineage
 from .columns import Columns
 from .data_tests import Backtests, DataTests, Suggestions
 from .feeds import EXPORTS, Badge, CalendarFeed
@@ -16,6 +16,7 @@ from .reports import Reports
 from .runs import Measurements, Quarantines, Runs
 from .scores import Scores
 from .search import Search
+from .templates import Bindings, Templates
 
 router = SimpleRouter(trailing_slash=False)
 router.register("datasets", Datasets, basename="api-dataset")
@@ -23,6 +24,7 @@ router.register("business-metrics", BusinessMetrics, basename="api-business-metr
 router.register("data-tests", DataTests, basename="api-data-test")
 router.register("suggestions", Suggestions, basename="api-suggestion")
 router.register("templates", Templates, basename="api-template")
+router.register("bindings", Bindings, basename="api-binding")
 router.register("runs", Runs, basename="api-run")
 router.register("measurements", Measurements, basename="api-measurement")
 router.register("incidents", Incidents, basename="api-incident")

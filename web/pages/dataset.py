@@ -21,6 +21,7 @@ from alerting.models import Standing
 from alerting.selectors import complete_up_to, times_to_complete
 from assay import clock
 from assay.access import Action
+from assay.catalog.locations import PUSHED
 from assay.catalog.selectors import latest_ended, slas, window_from_text
 from assay.charts.ticks import length_text
 from assay.config import config
@@ -396,6 +397,7 @@ def _tests(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) 
         }
     return {
         "chosen": chosen,
+        "pushed": PUSHED,
         "bindings": dataset.bindings.filter(test=chosen.name).order_by("pipeline"),
         "template": RuleTemplate.objects.filter(name=chosen.template).first() if chosen.template else None,
         "plot": plot_of_test(chosen, veil, zoom_of(request)),

@@ -1,4 +1,4 @@
-"""What the past of a dataset says: backtests of an assertion, suggested tests, and the tests that templates make."""
+"""What the past of a dataset says: backtests of an assertion, and suggested tests."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ from execution_engine.models import RunReason
 from execution_engine.runs.shown_results import Veil
 from incident_manager.backtests.services import Backtest, as_json
 from incident_manager.services import UnableToBacktest, backtest
-from test_generator.models import Gap, Offer, OfferState, RuleTemplate
+from test_generator.models import Offer, OfferState
 from test_generator.offers import offers_of, reading_of, suggestion_of
 from test_generator.services import (
     UnableToDecide,
@@ -32,10 +32,9 @@ from test_generator.services import (
     take_back_rejection,
 )
 from test_generator.suggestions.suggest import Suggestion, as_yaml
-from test_generator.templates.services import template_summaries
 from web.access.changes import audited
 from web.access.throttles import costs
-from web.access.who import hidden_datasets, may
+from web.access.who import may
 from web.api.data_tests import Suggestions
 from web.rendering.charts import plot_of, unit_of
 from web.rendering.status import in_english
@@ -199,20 +198,3 @@ def decide(request: HttpRequest, name: str, pk: int, action: str) -> HttpRespons
             text = gettext("Taken back: it is offered again.")
         messages.success(request, text)
     return redirect("suggestions", name)
-
-
-MOST_GAPS = 100
-
-
-@page
-def templates_page(request: HttpRequest) -> HttpResponse:
-    """Every template, and the gaps of datasets that whoever asks may see."""
-    open_gaps = Gap.objects.exclude(template="").filter(closed_at=None).exclude(dataset__in=hidden_datasets(request))
-    gaps = open_gaps.select_related("dataset").order_by("template", "dataset__full_name")
-    context = {
-        "here": "templates",
-        "shown": template_summaries(RuleTemplate.objects.order_by("name")),
-        "gaps": gaps[:MOST_GAPS],
-        "more": max(0, gaps.count() - MOST_GAPS),
-    }
-    return render(request, "web/templates.html", context)

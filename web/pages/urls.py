@@ -28,6 +28,7 @@ from . import (
     scores,
     search,
     suggestions,
+    templates,
 )
 
 
@@ -55,6 +56,8 @@ urlpatterns: list[URLPattern] = [
     path("datasets/<path:name>/follow", people.submit_follow, name="follow"),
     path("datasets/<path:name>/override", dataset.new_override, name="override-new"),
     re_path(r"^datasets/(?P<name>.+)/overrides/(?P<pk>\d+)/end$", dataset.submit_override_end, name="override-end"),
+    path("datasets/<path:name>/tests/<int:pk>/bind", templates.new_binding, name="bind"),
+    path("datasets/<path:name>/bindings/<int:pk>/remove", templates.submit_binding_removal, name="unbind"),
     path("datasets/<path:name>/back-fill", dataset.back_fill, name="back-fill"),
     path("datasets/<path:name>/backtest", suggestions.backtest_page, name="backtest"),
     path("datasets/<path:name>/columns", dataset.columns_page, name="columns"),
@@ -102,7 +105,11 @@ urlpatterns: list[URLPattern] = [
     path("silences/new", notices.new_silence, name="silence-new"),
     path("silences/<int:pk>/end", notices.submit_silence_end, name="silence-end"),
     path("coverage", scores.coverage_page, name="coverage"),
-    path("templates", suggestions.templates_page, name="templates"),
+    path("templates", templates.templates_page, name="templates"),
+    path("templates/write", templates.template_page, name="template-write"),
+    path("templates/preview", templates.preview_template, name="template-preview"),
+    path("templates/save", templates.save_template, name="template-save"),
+    path("templates/remove", templates.submit_removal, name="template-remove"),
     path("api/docs", ApiDocs.as_view(), name="api-docs"),
     path("language", set_language, name="language"),
     path("login", login, name="login"),

@@ -273,6 +273,7 @@ class Selector:
     tags: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # globs of full names
     excluded: tuple[str, ...] = ()  # globs of full names
+    owners: tuple[str, ...] = ()  # owners or teams
     columns: ColumnSelector | None = None
 
 
@@ -295,7 +296,9 @@ class TemplateProfile:
     catch_up: CatchUp | None = None
     category: CategoryName = "custom"
     keep_rows: RowsTarget | None = None
-    place: str = field(default="", compare=False)  # where its assertion is told, ``file:line``
+    needs: str = ""  # what a dataset must have for it, and what a broken one looks like: for people
+    example: str = ""
+    place: str = field(default="", compare=False)  # where its assertion is told, ``file:line``; empty: by page or API
 
 
 @dataclass(frozen=True, kw_only=True)

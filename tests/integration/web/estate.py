@@ -11,13 +11,14 @@ from openlineage.client.uuid import generate_new_uuid
 
 from alerting.alerts.texts import LinkAction, token
 from alerting.models import Silence
-from assay.models import AccessToken, Dataset, DataTest
+from assay.models import AccessToken, Binding, Dataset, DataTest
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.models import Suspect
 from execution_engine.outcome import Reason
 from incident_manager.models import GateOverride, Publication, Report
 from incident_manager.publication_state import PublicationState
 from test_generator.models import Offer, PastReading
+from test_generator.pushed_rules import read_template, write_template
 from tests.factories import (
     HOUR,
     NOW,
@@ -74,6 +75,10 @@ def build(owner: str, other_member: str) -> Estate:
         "silence": _silence(dataset).pk,
         "override": _override(dataset).pk,
         "publication": _publication(dataset).pk,
+        "template": write_template(read_template(_rule(dataset)), author=owner, now=NOW).name,
+        "binding": Binding.objects.create(
+            pipeline="load", dataset=dataset, test=test.name, strength="weak", source="push"
+        ).pk,
         "suggestion": _offer(dataset, "min(fare) >= 0", "offered").pk,
         "rejected": _offer(dataset, "max(fare) <= 100", "rejected").pk,
         "token": AccessToken.objects.create(User.objects.get(username=owner))[0].token_key,
@@ -81,6 +86,17 @@ def build(owner: str, other_member: str) -> Estate:
         "answer": token(incident.alert_id or 0, LinkAction.MUTE, now=NOW),
     }
     return Estate(dataset=dataset, names=names)
+
+
+def _rule(dataset: Dataset, name: str = "rule") -> dict[str, Any]:
+    """A template of the dataset's owner."""
+    selector = {"owners": [dataset.owner]}
+    return {
+        "name": f"{name} of {dataset.owner}",
+        "assertion": "row_count() > 0",
+        "selector": selector,
+        "severity": "soft",
+    }
 
 
 def _report(dataset: Dataset) -> Report:
@@ -146,6 +162,13 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("GET", "search"): {"q": name},
         **{("GET", f"exports/{name}"): RANGE for name in EXPORTS},
         ("POST", "data-tests"): {"dataset": name, "name": "mine", "assertion": "row_count() > 0", **USUAL},
+        ("POST", "templates"): _rule(estate.dataset, "new"),
+        ("POST", "templates/preview"): _rule(estate.dataset, "new"),
+        ("PATCH", "templates/{template}"): {"assertion": "row_count() > 5"},
+        ("POST", "bindings"): {
+            "pipeline": "copy", "dataset": name, "test": DataTest.objects.get(pk=str(test)).name, "gate": "weak",
+        },
+        ("PATCH", "bindings/{binding}"): {"gate": "strong"},
         ("PATCH", "data-tests/{test}"): {"assertion": "row_count() > 5"},
         ("PUT", "datasets/{dataset}"): _profile(estate.dataset),
         ("PUT", "business-metrics/{metric}"): {
@@ -186,6 +209,12 @@ def form(template: str, estate: Estate) -> dict[str, str]:
         return {"name": "etl", "scopes": "gate", "days": "7"}
     if template.endswith("/join"):
         return {"incident": str(estate.names["incident"])}
+    if template.endswith("/bind"):
+        return {"pipeline": "copy", "gate": "weak"}
+    if template in ("templates/preview", "templates/save"):
+        return {"name": "new", "assertion": "row_count() > 0", "owners": estate.dataset.owner, "severity": "soft"}
+    if template == "templates/remove":
+        return {"of": str(estate.names["template"])}
     if "/tests/" in template:
         return {"name": "mine", "assertion": "row_count() > 5", **USUAL}
     return {"reason": "known", "scope": "window", "text": "looked at"}

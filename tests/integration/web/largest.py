@@ -12,6 +12,7 @@ from assay.catalog.place_limits import MOST
 from assay.models import Dataset
 from incident_manager.backtests.services import MOST_WINDOWS as MOST_BACKTESTED
 from incident_manager.gate.services import LONGEST_NAME, MOST_OUTPUTS
+from test_generator.pushed_rules import MOST_SHOWN
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
 from web.api.base import Pages
@@ -24,6 +25,7 @@ from web.sql.tables import MOST_WORDS
 ALWAYS = {"from": "1900-01-01T00:00:00Z", "to": "2199-12-31T00:00:00Z"}
 LONG_TEXT, NAME = 10_000, LONGEST_NAME
 MOST_ASKED = GateQuestion().fields["datasets"].max_length  # type: ignore[attr-defined]
+EVERYWHERE = {"selector": {"names": ["*"]}}
 PAGE = {"limit": Pages.max_limit}
 USUAL_STATEMENTS, EACH_DATASET = 47, 25
 WINDOWS = 300  # of the table that is asked for, all of them spoilt
@@ -34,6 +36,7 @@ OF_A_ROW = (
     *("badges/{dataset}.svg", "data-tests/{test}", "datasets/{dataset}", "gate/overrides/{override}"),
     *("incidents/{incident}", "members/{member}", "pipelines/load/quality", "publications/{publication}"),
     *("quarantines/{quarantine}", "reports/{report}", "runs/{run}", "silences/{silence}", "suggestions/{suggestion}"),
+    *("bindings/{binding}", "templates/{template}", "templates/library"),
 )
 LISTS_OF_A_DATASET = ("data-tests", "gate/overrides", "reports", "runs", "silences", "suggestions")
 ENDINGS = ["auth/logout", "gate/overrides/{override}/end", "quarantines/{quarantine}/lift", "silences/{silence}/end"]
@@ -117,6 +120,16 @@ def _business_metric(estate: Estate, length: int) -> dict[str, Any]:
 def _test(estate: Estate, length: int) -> dict[str, Any]:
     sent: dict[str, Any] = body("POST", "data-tests", estate)
     return {**sent, "assertion": _assertion(length)}
+
+
+def _rule(estate: Estate, length: int) -> dict[str, Any]:
+    sent: dict[str, Any] = body("POST", "templates", estate)
+    return {**sent, "assertion": _assertion(length)}
+
+
+def _binding(estate: Estate) -> dict[str, Any]:
+    sent: dict[str, Any] = body("POST", "bindings", estate)
+    return {name: value for name, value in sent.items() if name != "pipeline"}
 
 
 def _backtest(estate: Estate, written: int = 0) -> Largest:
@@ -232,6 +245,9 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "runs"): lambda: text(
             "key", 60, written=2, data_test=estate.names["test"], window=day("2026-03-09").text
         ),
+        ("GET", "runs/bulk"): lambda: Largest(
+            sent={"dataset": name, "last": MOST}, larger={"dataset": name, "last": MOST + 1}
+        ),
         ("POST", "runs/bulk"): lambda: Largest(
             sent={"dataset": name, "window": "2026-03-09", "tests": _names_of_tests(MOST_TESTS)},
             larger={"dataset": name, "window": "2026-03-09", "tests": _names_of_tests(MOST_TESTS + 1)}, written=2,
@@ -243,6 +259,19 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "suggestions/{suggestion}/accept"): lambda: Largest(written=5),
         ("POST", "suggestions/{suggestion}/reject"): lambda: text("reason", 1000, written=3),
         ("GET", "templates"): page,
+        ("POST", "templates"): lambda: Largest(sent=_rule(estate, 4096), larger=_rule(estate, 4097), written=2),
+        ("POST", "templates/preview"): lambda: Largest(
+            sent=_rule(estate, 4096) | EVERYWHERE, larger=_rule(estate, 4097), statements=EACH_DATASET * MOST_SHOWN,
+            tables=2 * MOST_SHOWN,
+        ),
+        ("PATCH", "templates/{template}"): lambda: Largest(
+            sent={"assertion": _assertion(4096)}, larger={"assertion": _assertion(4097)}, written=1
+        ),
+        ("DELETE", "templates/{template}"): lambda: Largest(written=1),
+        ("GET", "bindings"): lambda: page("pipeline", 200),
+        ("POST", "bindings"): lambda: text("pipeline", 200, written=2, **_binding(estate)),
+        ("PATCH", "bindings/{binding}"): lambda: Largest(sent={"gate": "strong"}, larger={"gate": "x"}, written=1),
+        ("DELETE", "bindings/{binding}"): lambda: Largest(written=1),
         ("GET", "tokens"): lambda: page("user", 150),
         ("POST", "tokens"): lambda: Largest(sent=token, larger={**token, "name": "x" * 101}, written=2),
     }  # fmt: skip

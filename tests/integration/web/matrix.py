@@ -13,6 +13,11 @@ POST    api/v1/auth/logout                        *     *     read,gate,ingest,a
 GET     api/v1/backtest                           *     *     read
 POST    api/v1/backtest                           oxa   xa    act
 GET     api/v1/badges/{dataset}.svg               *     *     gate
+GET     api/v1/bindings                           *     *     read
+POST    api/v1/bindings                           oxa   a     act
+GET     api/v1/bindings/{binding}                 *     *     read
+PATCH   api/v1/bindings/{binding}                 oxa   a     act
+DELETE  api/v1/bindings/{binding}                 oxa   a     act
 GET     api/v1/business-metrics                   *     *     read
 GET     api/v1/business-metrics/{metric}          *     *     read
 PUT     api/v1/business-metrics/{metric}          pa    pa    ingest
@@ -92,6 +97,12 @@ POST    api/v1/suggestions/{suggestion}/accept    oxa   a     act
 POST    api/v1/suggestions/{suggestion}/reject    oxa   a     act
 POST    api/v1/suggestions/{rejected}/take-back   oxa   a     act
 GET     api/v1/templates                          *     *     read
+POST    api/v1/templates                          oxa   a     act
+GET     api/v1/templates/library                  *     *     read
+POST    api/v1/templates/preview                  oxa   oxa   act
+GET     api/v1/templates/{template}               *     *     read
+PATCH   api/v1/templates/{template}               oxa   a     act
+DELETE  api/v1/templates/{template}               oxa   a     act
 GET     api/v1/tokens                             *     *     manage
 POST    api/v1/tokens                             -     -     -
 DELETE  api/v1/tokens/{token}                     *     a     manage
@@ -126,6 +137,8 @@ POST    datasets/{dataset}/suggestions/{suggestion}/accept oxa a -
 POST    datasets/{dataset}/suggestions/{suggestion}/reject oxa a -
 POST    datasets/{dataset}/suggestions/{rejected}/take-back oxa a -
 GET     datasets/{dataset}/tests/new              oxa   a     -
+POST    datasets/{dataset}/tests/{test}/bind      oxa   a     -
+POST    datasets/{dataset}/bindings/{binding}/remove oxa  a     -
 POST    datasets/{dataset}/tests/new/check        oxa   a     -
 POST    datasets/{dataset}/tests/new/measure      oxa   a     -
 POST    datasets/{dataset}/tests/new/save         oxa   a     -
@@ -159,6 +172,10 @@ GET     silences                                  *     *     -
 POST    silences/new                              oxa   xa    -
 POST    silences/{silence}/end                    oxa   xa    -
 GET     templates                                 *     *     -
+POST    templates/preview                         oxa   oxa   -
+POST    templates/remove                          oxa   a     -
+POST    templates/save                            oxa   a     -
+GET     templates/write                           oxa   oxa   -
 POST    tokens/new                                *     *     -
 POST    tokens/{token}/end                        *     a     -
 """

@@ -29,6 +29,8 @@ NOT_AUDITED = (
     "api/v1/quality/query",
     "datasets/{dataset}/tests/new/check",
     "datasets/{dataset}/tests/{test}/edit/check",
+    "api/v1/templates/preview",
+    "templates/preview",
     "incidents/act",  # which writes an entry for each incident; test_bulk_actions.py
     "admin/doctor",
     "first-runs",  # whose offer ends with the first run that there is

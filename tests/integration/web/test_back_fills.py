@@ -52,11 +52,11 @@ def test_the_last_partitions_are_asked_for_by_their_number_and_their_cost_before
     for number, rows in ((8, 10), (9, 14)):
         window = day(f"2026-03-{number:02d}")
         at = {"window_start": window.start, "window_end": window.end, "requested_at": window.end}
-        spec = {"spec": ALL_ROWS.to_json(), "spec_hash": hash_of(ALL_ROWS), "spec_text": ALL_ROWS.text}
+        spec: dict[str, Any] = {"spec": ALL_ROWS.to_json(), "spec_hash": hash_of(ALL_ROWS), "spec_text": ALL_ROWS.text}
         Measurement.objects.create(dataset=first.dataset, datacenter="sea", value=rows, **at, **spec)
-    answer = api.get("/api/v1/runs/bulk", {"dataset": "raw.trips", "last": 3})
-    window = Window(start=day("2026-03-07").start, end=MONDAY.end).text
-    assert answer.json() == {"window": window, "partitions": 3, "tests": 2, "runs": 6, "rows": 36}
+    answer = api.get("/api/v1/runs/bulk?dataset=raw.trips&last=3")
+    whole = Window(start=day("2026-03-07").start, end=MONDAY.end).text
+    assert answer.json() == {"window": whole, "partitions": 3, "tests": 2, "runs": 6, "rows": 36}
     assert not Run.objects.exists()
     code, requested = sent(api, "runs/bulk", {"dataset": "raw.trips", "last": 3})
     assert (code, len(requested["runs"])) == (201, 6)
@@ -65,7 +65,8 @@ def test_the_last_partitions_are_asked_for_by_their_number_and_their_cost_before
 @pytest.mark.parametrize("body", [{}, {"last": 3, "window": DAYS}, {"last": 0}])
 def test_a_back_fill_names_a_window_or_a_number_of_partitions(api: APIClient, body: Mapping[str, Any]) -> None:
     code, _ = sent(api, "runs/bulk", {"dataset": "raw.trips", **body})
-    assert (code, api.get("/api/v1/runs/bulk", {"dataset": "raw.trips", **body}).status_code) == (400, 400)
+    query: Any = {"dataset": "raw.trips", **body}
+    assert (code, api.get("/api/v1/runs/bulk", query).status_code) == (400, 400)
 
 
 def test_a_range_is_refused_where_one_run_is_asked_for(api: APIClient, first: DataTest) -> None:

@@ -12,6 +12,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from assay import clock
+from assay.catalog.yaml.provider import load
 from assay.models import Dataset, DataTest
 from tests.factories import NOW
 
@@ -61,6 +62,7 @@ def test_the_api_lists_templates_and_the_tests_of_one(api: APIClient, catalog: P
         "parameters": {"least": "5"},
         "severity": None,
         "category": "custom",
+        **dict.fromkeys(("needs", "example", "author"), ""),
         "source": "catalog",
         "place": f"{catalog}:12",
     }
@@ -104,7 +106,7 @@ def test_the_page_of_a_dataset_says_which_template_makes_a_test_and_where_it_is_
     test = DataTest.objects.get(template="low")
     page = client.get("/datasets/raw.trips", {"test": test.pk}).content.decode()
     assert f'Made by the template <a href="/templates">low</a>, written in {catalog}:12: change it there.' in page
-    assert "Bound: load (weak: its gate only warns)." in page
+    assert "load (weak: its gate only warns)" in page
     assert "Tags <b>pii</b>" in client.get("/datasets/raw.trips").content.decode()
     assert "and id is text" in client.get("/datasets/raw.rides?tab=tests").content.decode()
     DataTest.objects.update(missing_since=NOW)
@@ -142,6 +144,16 @@ def test_the_command_lists_them_and_of_one_where_it_makes_no_test(
     assert Dataset.objects.count() == 2
 
 
-def test_who_posts_a_template_hears_where_templates_are_written(api: APIClient) -> None:
-    refused = api.post("/api/v1/templates", {"name": "low"}, format="json")
-    assert (refused.status_code, "written in catalog files alone" in refused.json()["mend"]) == (405, True)
+@pytest.mark.usefixtures("db")
+def test_the_command_lists_ready_templates_and_writes_one_as_a_file_says_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, every = told("templates", "--library")
+    assert all(each["needs"] and each["example"] for each in every["library"])
+    with pytest.raises(SystemExit):
+        call_command("templates", "Mails look like mails", "--library")
+    (path := tmp_path / "rules.yaml").write_text(capsys.readouterr().out)
+    assert [template.name for template in load(path).templates] == ["mails look like mails"]
+    with pytest.raises(SystemExit) as left:
+        call_command("templates", "high", "--library")
+    assert (left.value.code, "no ready template 'high'" in capsys.readouterr().err) == (3, True)

@@ -293,12 +293,13 @@ class SelectorPart(YamlPart):
     tags: Tags = []
     names: Annotated[list[Word], AfterValidator(_not_repeated)] = []
     excluded: Annotated[list[Word], Field(alias="except"), AfterValidator(_not_repeated)] = []
+    owners: Annotated[list[Word], AfterValidator(_not_repeated)] = []
     columns: ColumnSelectorPart | None = None
 
     @model_validator(mode="after")
     def _selects(self) -> "SelectorPart":
-        if not (self.tiers or self.tags or self.names or self.columns):
-            raise ValueError("write tiers, tags, names or columns; names: ['*'] selects every dataset")
+        if not (self.tiers or self.tags or self.names or self.owners or self.columns):
+            raise ValueError("write tiers, tags, names, owners or columns; names: ['*'] selects every dataset")
         return self
 
 
@@ -324,6 +325,8 @@ class TemplatePart(YamlPart):
     catch_up: CatchUp | None = None
     category: CategoryName = "custom"
     keep_rows: KeepRowsPart | None = None
+    needs: Annotated[str, StringConstraints(max_length=400)] = ""
+    example: Annotated[str, StringConstraints(max_length=400)] = ""
 
 
 class BindingPart(YamlPart):

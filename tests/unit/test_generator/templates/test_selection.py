@@ -14,7 +14,7 @@ from tests.unit.test_generator.templates.written import table
 
 
 def fits(selector: Selector, name: str = "raw.trips", tier: int = 1, tags: tuple[str, ...] = ("pii", "eu")) -> bool:
-    return selects(selector, name=name, tier=tier, tags=tags)
+    return selects(selector, name=name, tier=tier, tags=tags, owner="ann", team="rides")
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,9 @@ def fits(selector: Selector, name: str = "raw.trips", tier: int = 1, tags: tuple
         ({"names": ("raw",)}, False),
         ({"names": ("raw.*",), "excluded": ("*.trips",)}, False),
         ({"excluded": ("mart.*",)}, True),
+        ({"owners": ("ann", "bob")}, True),
+        ({"owners": ("rides",)}, True),
+        ({"owners": ("bob",)}, False),
         ({"tiers": (1,), "tags": ("us",)}, False),
         ({"tiers": (1,), "tags": ("eu",), "names": ("mart.*",)}, False),
     ],
@@ -92,6 +95,7 @@ def test_a_column_of_any_name_and_a_field_of_a_struct_are_written_as_assertions_
         (Selector(), "every dataset"),
         (Selector(tiers=(0, 1), tags=("pii",)), "tier 0 or 1, tagged pii"),
         (Selector(names=("raw.*", "a.b", "c.d"), excluded=("raw.x",)), "named raw.*, a.b or c.d, except raw.x"),
+        (Selector(owners=("ann", "rides")), "of ann or rides"),
         (Selector(columns=ColumnSelector()), "every dataset; all columns"),
         (Selector(columns=ColumnSelector(kinds=("text",))), "every dataset; all text columns"),
         (
