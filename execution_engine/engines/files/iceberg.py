@@ -264,16 +264,19 @@ class _Columns:
     names: "Mapping[int, str]"  # in lower case, of columns that are no structs, lists or maps
     types: "Mapping[int, IcebergType]"  # also of columns that were dropped
     whole: Mapping[int, str]  # the names of those of whole numbers
+    times: Mapping[int, tuple[str, int]]  # of dates and of timestamps with a zone, with the bytes of a bound
     specs: "Mapping[int, PartitionSpec]"
 
     @classmethod
     def of(cls, place: LogPlace, metadata: "TableMetadata", schema: "Schema") -> "_Columns":
-        from pyiceberg.types import IntegerType, LongType
+        from pyiceberg.types import DateType, IntegerType, LongType, TimestamptzType
 
         names = {field.field_id: field.name.lower() for field in schema.fields if field.field_type.is_primitive}
         types = {field.field_id: field.field_type for every in metadata.schemas for field in every.fields}
         whole = {id_: name for id_, name in names.items() if isinstance(types[id_], IntegerType | LongType)}
-        return cls(place=place, names=names, types=types, whole=whole, specs=metadata.specs())
+        sizes = {DateType: 4, TimestamptzType: 8}
+        times = {id_: (name, sizes[type(types[id_])]) for id_, name in names.items() if type(types[id_]) in sizes}
+        return cls(place=place, names=names, types=types, whole=whole, times=times, specs=metadata.specs())
 
     def live_file(
         self,
@@ -308,20 +311,30 @@ class _Columns:
             nulls={name: counts[id_] for id_, name in self.names.items() if id_ in counts},
             least=self._whole_numbers(file.lower_bounds),
             greatest=self._whole_numbers(file.upper_bounds),
+            times=self._times(file.lower_bounds or {}, file.upper_bounds or {}),
             deletes=" ".join(deletes),
             load_deleted=load_deleted if deletes else None,
         )
 
     def _whole_numbers(self, bounds: Mapping[int, bytes] | None) -> dict[str, int]:
-        """The bounds of whole numbers, which alone are exact: texts are cut, and floats hide NaN and the sign of 0.
+        """The bounds of whole numbers, which are exact: texts are cut, and floats hide NaN and the sign of 0.
 
         A column that was widened has bounds of both lengths.
         """
+        return {self.whole[id_]: _whole_number(bound) for id_, bound in (bounds or {}).items() if id_ in self.whole}
+
+    def _times(self, lower: Mapping[int, bytes], upper: Mapping[int, bytes]) -> dict[str, tuple[int, int]]:
+        """The bounds of dates and timestamps, which no writer cuts; those of another length are of another type."""
+        bounds = {id_: (lower[id_], upper[id_]) for id_ in self.times if id_ in lower and id_ in upper}
         return {
-            self.whole[id_]: int.from_bytes(bound, "little", signed=True)
-            for id_, bound in (bounds or {}).items()
-            if id_ in self.whole
+            self.times[id_][0]: (_whole_number(low), _whole_number(high))
+            for id_, (low, high) in bounds.items()
+            if len(low) == len(high) == self.times[id_][1]
         }
+
+
+def _whole_number(bound: bytes) -> int:
+    return int.from_bytes(bound, "little", signed=True)
 
 
 def read_deletes(place: LogPlace, file: "DataFile") -> dict[str, Positions]:

@@ -78,7 +78,8 @@ class LiveFile:
 
     ``rows``: in the file, with deleted ones; None where the log does not say. ``keys``: of each partition field, and
     ``values``: of each column that is the same in all rows, both as texts. ``nulls``, ``least`` and ``greatest`` are
-    exact of all rows of the file. ``deletes`` identifies what ``load_deleted`` reads: the positions of deleted rows.
+    exact of all rows of the file; between the two ``times`` lie all days of a date, or all microseconds of a timestamp,
+    since 1970. ``deletes`` identifies what ``load_deleted`` reads: the positions of deleted rows.
     """
 
     path: str
@@ -90,6 +91,7 @@ class LiveFile:
     nulls: Mapping[str, int] = field(default_factory=dict)
     least: Mapping[str, int] = field(default_factory=dict)
     greatest: Mapping[str, int] = field(default_factory=dict)
+    times: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     deletes: str = ""
     load_deleted: Callable[[], Positions] | None = None
 

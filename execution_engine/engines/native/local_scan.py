@@ -61,7 +61,7 @@ from execution_engine.read_by import Left, ReadBy, together
 
 from . import key_metrics, key_tasks, measure
 from .key_tasks import Take
-from .language import UnableToTell
+from .language import LiteralKind, UnableToTell
 from .pruning import Bounds, BoundsOf, may_count
 from .reading import REPLACED, WHOLE_FILE, Piece, Stored, outcomes_in_folders
 from .task import Program, TaskResult, glean
@@ -136,20 +136,24 @@ def pieces_that_count(listing: Listing, program: Program, pieces: Sequence[Piece
         for piece in pieces
         if may_count(
             conditions,
-            _bounds_in_log(live.get(piece.path.removeprefix(listing.root.prefix))),
+            _bounds_in_log(live.get(piece.path.removeprefix(listing.root.prefix)), program.columns),
             outcomes_in_folders(piece, program.columns),
         )
     ]
 
 
-def _bounds_in_log(file: LiveFile | None) -> BoundsOf:
+_KINDS = {"date": LiteralKind.DATE, "timestamp": LiteralKind.TIMESTAMP}
+
+
+def _bounds_in_log(file: LiveFile | None, columns: Mapping[str, Stored]) -> BoundsOf:
     """Of the columns of a file, of which some rows may be deleted."""
 
     def bounds_of(name: str) -> Bounds | None:
-        if file is None or file.rows is None or name not in file.nulls:
+        if file is None or file.rows is None or name not in file.nulls or name not in columns:
             return None
-        low, high = file.least.get(name), file.greatest.get(name)
-        return Bounds(rows=file.rows, nulls=file.nulls[name], low=low, high=high)
+        low, high = file.times.get(name) or (file.least.get(name), file.greatest.get(name))
+        kind = _KINDS.get(columns[name].spark, LiteralKind.EXACT)
+        return Bounds(rows=file.rows, nulls=file.nulls[name], low=low, high=high, kind=kind)
 
     return bounds_of
 

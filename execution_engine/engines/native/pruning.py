@@ -34,12 +34,16 @@ _WHOLE_NUMBERS = {"INT32", "INT64"}
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What is known of a column: its nulls at most, and the least and greatest whole number where it has those."""
+    """What is known of a column: its nulls at most, and between which whole numbers its values lie.
+
+    ``kind``: of the literals that it is compared with, as dates are days, and timestamps microseconds.
+    """
 
     rows: int
     nulls: int
     low: int | None = None
     high: int | None = None
+    kind: LiteralKind = LiteralKind.EXACT
 
 
 BoundsOf = Callable[[str], Bounds | None]
@@ -120,7 +124,7 @@ def _with_nulls(bounds: Bounds | None, of_values: Callable[[Bounds], Outcomes]) 
 
 
 def _compared(by: Compare, bounds: Bounds, literal: Literal) -> Outcomes:
-    if bounds.low is None or bounds.high is None or literal.kind is not LiteralKind.EXACT:
+    if bounds.low is None or bounds.high is None or literal.kind is not bounds.kind:
         return KNOWN
     value = Decimal(literal.value)
     some_less, some_more = bounds.low < value, bounds.high > value

@@ -22,6 +22,7 @@ from pyspark.sql.types import StructType
 
 from assay.catalog.profile import LOGGED
 from execution_engine.engines.files.listing import CatalogEntry, Listing, Root, is_hidden, open_root, refuse_links
+from execution_engine.engines.files.stores import is_read_here
 from execution_engine.engines.protocol import HIVE_NULL, Part, Table
 
 from .failures import SPARK_ERRORS, is_connect
@@ -197,8 +198,11 @@ def list_table(session: SparkSession, table: Table, entry: CatalogTable, part: P
         raise LeftToSpark("Spark's catalog does not tell its partitions") from error
     check_partitions(entry, partitions)
     chosen = partitions_with(entry, partitions, table.partition_column, part)
+    place = place_of(entry.location)
+    if not is_read_here(place):
+        raise LeftToSpark(f"its files lie on {place.partition('://')[0]}://, which only Spark reads")
     try:
-        root = open_root(place_of(entry.location))
+        root = open_root(place)
         paths = [_path_in(root, place_of(partition.location)) for partition in chosen]
         listed = list(_files_in_all(root, paths))
     except LeftToSpark:

@@ -1,6 +1,7 @@
 """What a scan opens and asks a store for: each footer once, no row group that a condition clears, no cliff of files."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -138,35 +139,51 @@ def test_row_groups_that_no_row_of_a_condition_can_be_in_are_not_read(tmp_path: 
 
 
 def write_iceberg(folder: Path, commits: int) -> Table:
-    """A thousand rows a commit, each in a partition of its own."""
+    """A thousand rows a commit, each in a partition and of a day of its own; the days, before 1970, go back."""
     from pyiceberg.partitioning import PartitionField, PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.transforms import IdentityTransform
-    from pyiceberg.types import LongType, NestedField, StringType
+    from pyiceberg.types import DateType, LongType, NestedField, StringType, TimestamptzType
 
     catalog = SqlCatalog("test", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/warehouse")
     catalog.create_namespace("raw")
     schema = Schema(
-        NestedField(1, "id", LongType()), NestedField(2, "day", StringType()), NestedField(3, "fare", LongType())
+        NestedField(1, "id", LongType()),
+        NestedField(2, "day", StringType()),
+        NestedField(3, "fare", LongType()),
+        NestedField(4, "on", DateType()),
+        NestedField(5, "at", TimestamptzType()),
     )
     spec = PartitionSpec(PartitionField(source_id=2, field_id=1000, transform=IdentityTransform(), name="day"))
     table = catalog.create_table("raw.rides", schema=schema, partition_spec=spec)
     for at in range(commits):
         ids = range(at * 1_000, (at + 1) * 1_000)
-        table.append(pa.table({"id": ids, "day": [f"2026-01-0{at + 1}"] * 1_000, "fare": [id_ % 7 for id_ in ids]}))
+        started = datetime(1969, 12, 31 - at, tzinfo=UTC)
+        columns = {"id": ids, "day": [f"2026-01-0{at + 1}"] * 1_000, "fare": [id_ % 7 for id_ in ids]}
+        times = {"on": [started.date()] * 1_000, "at": [started + timedelta(microseconds=n) for n in range(1_000)]}
+        table.append(pa.table(columns | times).cast(table.schema().as_arrow()))
     return Table(name="rides", storage="iceberg", location=table.location(), partition_column="day")
 
 
-@pytest.mark.parametrize("where", ["id < 1000", "day = '2026-01-01'", "day in ('2026-01-01') and fare >= 0"])
-def test_files_that_the_log_of_a_table_clears_are_not_opened(tmp_path: Path, where: str) -> None:
+@pytest.mark.parametrize(
+    ("where", "outside"),
+    [
+        ("id < 1000", "id < 1001"),
+        ("day = '2026-01-01'", "day <= '2026-01-02'"),
+        ("day in ('2026-01-01') and fare >= 0", "fare >= 0"),
+        ("`on` > date'1969-12-30'", "`on` >= date'1969-12-30'"),
+        ("at > timestamp'1969-12-30 00:00:00.000999'", "at >= timestamp'1969-12-30 00:00:00.000999'"),
+    ],
+)
+def test_files_that_the_log_of_a_table_clears_are_not_opened(tmp_path: Path, where: str, outside: str) -> None:
     table = write_iceberg(tmp_path, 3)
     for path in Path(table.location.removeprefix("file://")).glob("data/day=2026-01-0[23]/*.parquet"):
         path.unlink()
     spec = metric("sum", "fare", where=where)
     expected = sum(id_ % 7 for id_ in range(1_000))
     assert values(table, [spec])[0] == {spec.text: expected}
-    outside = MeasurementRequest(key="k", spec=metric("sum", "fare", where="id < 1001"))
-    assert report_without_spark(table, [outside]) is None
+    of_others = MeasurementRequest(key="k", spec=metric("sum", "fare", where=outside))
+    assert report_without_spark(table, [of_others]) is None
 
 
 def test_a_manifest_is_read_once(tmp_path: Path) -> None:
