@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
 from time import monotonic
@@ -89,6 +90,19 @@ class BoundedEngine(ListedFiles, ABC):
             return written
         except UnableToAnswer as error:
             return none_written(request.specs, error.failure)
+
+    def fingerprint(self, table: Table, part: Part) -> str | None:
+        """Of the files of a part; of a table of Spark's catalog by Spark, and None where that does not answer."""
+        with suppress(UnableToAnswer):
+            return self.fingerprints(table, [part])[0]
+        return None
+
+    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+        """The same of several parts; raises UnableToAnswer, as nobody has looked then."""
+        if table.storage != "table":
+            return super().fingerprints(table, parts)
+        prints: tuple[str | None, ...] = self.ask("fingerprints", table, parts).result
+        return prints
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else by Spark from the column; None where unreadable."""

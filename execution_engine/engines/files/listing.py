@@ -241,7 +241,7 @@ class Listing:
         if self.snapshot and self.files:
             live = [self.snapshot.files[file.path] for file in self.files]
             lines = [str(self.snapshot.schema), *(f"{file.path}\0{file.size}\0{file.deletes}" for file in live)]
-        elif self.entry:
+        elif self.entry and self.files:
             states = ((*_state(file), sorted(self.entry.values[file.path].items())) for file in self.files)
             lines = [str(self.entry.schema), *(f"{path}\0{size}\0{ns}\0{key}" for path, size, ns, key in states)]
         else:

@@ -45,7 +45,7 @@ from .executors import fault_of_tasks
 from .failures import SPARK_ERRORS, counting_jobs, failure_of
 from .scan import measure
 from .session import UnableToFindJava, start_session, use_java
-from .sources import listed_keys, open_source
+from .sources import fingerprints_in_catalog, listed_keys, open_source
 
 
 class SparkEngine(ListedFiles):
@@ -139,6 +139,19 @@ class SparkEngine(ListedFiles):
             return here or write_by_spark(open_source(self.session, table, part), request)
         except (UnableToListFiles, UnableToFindJava, *SPARK_ERRORS) as error:
             return none_written(request.specs, _failure(error, table.name))
+
+    def fingerprint(self, table: Table, part: Part) -> str | None:
+        """Of the files of a part, also of those of a table of Spark's catalog."""
+        return self.fingerprints(table, [part])[0]
+
+    def fingerprints(self, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+        """The same of several parts."""
+        if table.storage != "table":
+            return super().fingerprints(table, parts)
+        try:
+            return fingerprints_in_catalog(self.session, table, parts)
+        except (UnableToFindJava, *SPARK_ERRORS):
+            return (None,) * len(parts)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else from the column; None where neither can."""

@@ -34,7 +34,15 @@ from execution_engine.engines.files.footers import (
     footer_statistics,
     read_columns,
 )
-from execution_engine.engines.files.listing import Listing, Root, UnableToListFiles, escape_key, list_part, newest_file
+from execution_engine.engines.files.listing import (
+    Listing,
+    Root,
+    UnableToListFiles,
+    escape_key,
+    list_part,
+    newest_file,
+    read_fingerprints,
+)
 from execution_engine.engines.protocol import HIVE_NULL, SMALL_BYTES, WHOLE, Measured, MeasurementRequest, Part, Table
 from execution_engine.engines.spec_check import kinds_of
 from execution_engine.metrics.definition import ColumnKind
@@ -312,6 +320,17 @@ def _open_logged(session: SparkSession, table: Table, logged: Table, part: Part)
             session.table(table.location)
             raise LeftToSpark("its log is not read here") from error
         raise
+
+
+def fingerprints_in_catalog(session: SparkSession, table: Table, parts: Sequence[Part]) -> tuple[str | None, ...]:
+    """Of the files of each part of a table of Spark's catalog; None of what Spark reads in a way of its own."""
+    try:
+        entry = read_table(session, table.location)
+        if logged := entry.logged(table):
+            return read_fingerprints(logged, parts)
+        return tuple(list_table(session, table, entry, part).fingerprint for part in parts)
+    except (LeftToSpark, UnableToListFiles, *SPARK_ERRORS):
+        return (None,) * len(parts)
 
 
 def open_beside(source: SparkSource, table: Table) -> SparkSource:

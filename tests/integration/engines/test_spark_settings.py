@@ -12,7 +12,7 @@ import pytest
 from assay.config import config
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions, members
-from execution_engine.engines.protocol import MeasurementRequest, Part, SparkOptions, Table
+from execution_engine.engines.protocol import NO_FILES, MeasurementRequest, Part, SparkOptions, Table
 from execution_engine.engines.spark.session import use_java
 from tests.integration.engines.stored import SECRET, settings
 from tests.integration.engines.trips import metric
@@ -45,8 +45,12 @@ def test_a_table_of_hive_is_read_by_settings_whose_secrets_show_nowhere(tmp_path
         closing(ChildEngine(ChildOptions(spark=SparkOptions(conf=config().spark_settings)))) as engine,
     ):
         requests = [MeasurementRequest(key="mean", spec=metric("mean", "fare"))]
-        measured = engine.scan(fares, Part(keys=("2026-11-01",)), requests).measured["mean"]
+        of_day, of_none = Part(keys=("2026-11-01",)), Part(keys=("2026-11-02",))
+        report = engine.scan(fares, of_day, requests)
+        measured = report.measured["mean"]
         assert (measured.value, measured.failure) == (3.5, None)
+        prints = engine.fingerprints(fares, [of_day, of_none])
+        assert prints == (report.fingerprint, NO_FILES)
         assert engine.partitions(fares) == ("2026-11-01",)
         assert engine.pid is not None
         commands = [command_line(pid) for pid in members(engine.pid)]
