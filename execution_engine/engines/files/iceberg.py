@@ -274,7 +274,7 @@ class _Columns:
         names = {field.field_id: field.name.lower() for field in schema.fields if field.field_type.is_primitive}
         types = {field.field_id: field.field_type for every in metadata.schemas for field in every.fields}
         whole = {id_: name for id_, name in names.items() if isinstance(types[id_], IntegerType | LongType)}
-        sizes = {DateType: 4, TimestamptzType: 8}
+        sizes: dict[type[IcebergType], int] = {DateType: 4, TimestamptzType: 8}
         times = {id_: (name, sizes[type(types[id_])]) for id_, name in names.items() if type(types[id_]) in sizes}
         return cls(place=place, names=names, types=types, whole=whole, times=times, specs=metadata.specs())
 
