@@ -314,3 +314,15 @@ def test_who_may_not_read_the_page_gets_no_chart_and_what_no_test_found_has_none
     hidden = drawn(readers="team:money")
     assert browser("vic", Role.VIEWER, "rides").get(f"/incidents/{hidden.pk}/chart.svg").status_code in (403, 404)
     assert pages.get(f"/incidents/{IncidentFactory.create().pk}/chart.svg").status_code == 404
+
+
+def test_an_incident_of_the_past_says_so_on_pages_and_in_the_api(pages: Client, api: APIClient) -> None:
+    past, current = IncidentFactory.create(is_past=True), IncidentFactory.create()
+    words = "Found by a back-fill of the past: nobody was paged"
+    shown = [words in pages.get(f"/incidents/{row.pk}").content.decode() for row in (past, current)]
+    assert (shown, pages.get("/incidents").content.decode().count(words)) == ([True, False], 1)
+    answer = api.get("/api/v1/incidents", {"is_past": "true"}).json()
+    assert [(row["id"], row["is_past"]) for row in answer["results"]] == [(past.pk, True)]
+    assert [row.pk for row in listed_incidents(state=IncidentState.OPENED_LATELY, since=NOW - 24 * HOUR)["rows"]] == [
+        current.pk
+    ]
