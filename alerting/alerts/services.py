@@ -28,12 +28,12 @@ from alerting.state import State
 from alerting.trials import request_trials
 from alerting.verdicts.evidence import of_the_past
 from assay.accounts import followers_at_once
-from assay.catalog.selectors import downstreams, slas
+from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest, Severity
 from assay.queue.claims import finish
 from assay.time.windows import Window
 
-from .texts import NAMING, facts_of, failing, message, redact_for, text_of
+from .texts import NAMING, facts_of, failing, message, readers_of, redact_for, text_of
 
 OPENINGS = (Event.OPENED, Event.DOWNSTREAM, Event.FOLLOWED)
 ASKING = (Event.ASSIGNED,)
@@ -218,8 +218,8 @@ def owner_of(alert: Alert) -> tuple[Address, ...]:
 
 
 def downstream_of(alert: Alert) -> tuple[Address, ...]:
-    """Where the owners of direct downstreams are told of it."""
-    teams = {dataset.owner: dataset.team for dataset in downstreams(alert.dataset)}
+    """Where the owners of direct downstreams that may read what is broken are told of it."""
+    teams = {dataset.owner: dataset.team for dataset in readers_of(alert)}
     return tuple(
         address
         for owner, team in sorted(teams.items())

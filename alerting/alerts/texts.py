@@ -11,6 +11,7 @@ from django.utils.translation import override
 
 from alerting.channels import is_reachable
 from alerting.inhibition.rules import MISSING
+from alerting.inhibition.sizes import broken_columns
 from alerting.models import Alert, Notice, Standing
 from alerting.notices.messages import (
     ENDINGS,
@@ -38,7 +39,7 @@ from assay.access import may_read, may_show
 from assay.accounts import person_called
 from assay.catalog.selectors import by_names, downstreams, owned, sensitive_columns
 from assay.config import config
-from assay.models import DataTest, Origin, Scope
+from assay.models import Category, Dataset, DataTest, Origin, Scope
 from assay.time.windows import partition_name
 from execution_engine.exact import from_json as exact_number
 from execution_engine.language.serialise import from_json
@@ -46,6 +47,8 @@ from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import HIDDEN, Veil
+
+OF_COLUMNS = frozenset({Category.COLUMN, Category.CUSTOM, Category.ANOMALY})  # the others tell of rows
 
 # Links in messages that lead to an answer: signed, so that nobody makes one up, and good for a week.
 #
@@ -224,7 +227,7 @@ def message(
         case Event.ALSO_FAILS:
             return also_fails(text, tests=tests)
         case Event.DOWNSTREAM:
-            theirs = [d.full_name for d in downstreams(alert.dataset) if d.owner == recipient]
+            theirs = [d.full_name for d in readers_of(alert) if d.owner == recipient]
             return downstream(text, downstreams=theirs)
         case Event.FOLLOWED:
             return follower_message(text)
@@ -279,6 +282,12 @@ def failing(alert: Alert) -> list[Standing]:
     )
     joined = ("data_test__dataset", "revision", "last_run", "slice_search")
     return list(rows.select_related(*joined).order_by("window_start", "pk"))
+
+
+def readers_of(alert: Alert) -> list[Dataset]:
+    """The direct downstreams that may read what is broken: where columns are, only those that are made of them."""
+    trees = [from_json(row.revision.tree) for row in failing(alert)] if alert.category in OF_COLUMNS else []
+    return downstreams(alert.dataset, broken=broken_columns(trees))
 
 
 def effects(alert: Alert) -> list[Alert]:

@@ -12,8 +12,19 @@ from typing import Any
 from execution_engine.exact import Number
 from execution_engine.language.evaluate import ZeroDivision, of_known, only_predicate
 from execution_engine.language.past import EXPECTED, NOVEL
-from execution_engine.language.tree import Arithmetic, Assertion, By, History, Metric, Operator, operands, postorder
+from execution_engine.language.tree import (
+    Arithmetic,
+    Assertion,
+    By,
+    History,
+    Metric,
+    Operator,
+    metric_of,
+    operands,
+    postorder,
+)
 from execution_engine.metrics.definitions.row_count import ROW_COUNT
+from execution_engine.metrics.expressions import path_of
 from execution_engine.metrics.registry import METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Outcome
@@ -92,6 +103,15 @@ def size_of(result: BrokenResult) -> Size:
             moves = [_move_of_comparison(result, compared)]
     reads = tuple(move.reads for move in moves if move.reads is not None)
     return Size(touched=max(move.off for move in moves), moved=max(move.back for move in moves), reads=reads)
+
+
+def broken_columns(trees: Iterable[Assertion]) -> frozenset[str] | None:
+    """The columns, in lower case, whose values break these assertions; None where whole rows may be wrong."""
+    metrics = [metric_of(operand) for tree in trees for operand in operands(tree)]
+    specs = [metric.spec for metric in metrics if metric.dataset is None]
+    if not specs or any(not spec.columns or METRICS[spec.name].groupings for spec in specs):
+        return None
+    return frozenset(path_of(column)[0].lower() for spec in specs for column in spec.columns)
 
 
 def holds_at(result: BrokenResult, spec: MetricSpec, value: float) -> bool | None:

@@ -42,9 +42,9 @@ def merge_flags(flags: Sequence[tuple[str, EdgeFlags]], primary_key: Sequence[st
     )
 
 
-def columns_read(columns: Columns) -> frozenset[str] | None:
-    """The columns upstream that an edge reads, in lower case; None where nobody says it."""
-    return frozenset(name.lower() for names in columns.values() for name in names) if columns else None
+def is_read(columns: Columns, broken: frozenset[str] | None) -> bool:
+    """Whether an edge reads one of the ``broken`` columns, in lower case; it may where either is not known (None)."""
+    return not columns or broken is None or any(name.lower() in broken for names in columns.values() for name in names)
 
 
 @dataclass(frozen=True, kw_only=True)

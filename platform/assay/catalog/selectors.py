@@ -16,6 +16,7 @@ from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, UnableToPartition, UnableToReadWindow, Window
 
 from .column_types import Declared, declared_columns
+from .edges import is_read
 from .profile import (
     LISTS,
     SAME,
@@ -180,9 +181,10 @@ def upstream_keys(full_name: str) -> frozenset[str]:
     return frozenset(edges.values_list("upstream__name_key", flat=True))
 
 
-def downstreams(dataset: Dataset) -> list[Dataset]:
-    """The datasets directly fed by this one, by name."""
-    return list(Dataset.objects.filter(upstream_edges__upstream=dataset).order_by("full_name"))
+def downstreams(dataset: Dataset, *, broken: frozenset[str] | None = None) -> list[Dataset]:
+    """The datasets directly fed by this one, by name; of ``broken`` columns only those that may read one of them."""
+    edges = dataset.downstream_edges.select_related("downstream").order_by("downstream__full_name")
+    return [edge.downstream for edge in edges if is_read(edge.columns, broken)]
 
 
 def lineage_above(dataset_id: int) -> dict[int, tuple[int, ...]]:

@@ -12,6 +12,7 @@ from alerting.alerts.services import (
     decide_alert,
     decide_now,
     decide_soon,
+    downstream_of,
     last_decision,
     open_alert,
     release_after,
@@ -428,6 +429,30 @@ def test_what_readers_alone_may_see_is_told_to_nobody_else(trips: Dataset) -> No
     said = message(Event.OPENED, text_of(row), recipient="stranger", alert=row, now=NOW)
     assert "fares of 12" not in said.body
     assert "only its readers may see its values" in said.body
+
+
+@pytest.mark.parametrize(
+    ("category", "assertion", "readers"),
+    [
+        (Category.CUSTOM, "completeness(Fare) > 0.99", ["known", "unsaid"]),
+        (Category.CUSTOM, "completeness(city) > 0.99", ["joined", "unsaid"]),
+        (Category.CUSTOM, "completeness(other) > 0.99", ["unsaid"]),
+        (Category.CUSTOM, "row_count() > 10", ["joined", "known", "unsaid"]),
+        (Category.CUSTOM, "uniqueness(other) > 0.99", ["joined", "known", "unsaid"]),
+        (Category.FRESHNESS, "completeness(fare) > 0.99", ["joined", "known", "unsaid"]),
+    ],
+)
+def test_who_reads_the_broken_column_is_notified_and_whoever_reads_other_columns_alone_is_not(
+    trips: Dataset, category: str, assertion: str, readers: list[str]
+) -> None:
+    edges: dict[str, dict[str, list[str]]] = {"known": {"total": ["fare"]}, "joined": {"": ["city"]}, "unsaid": {}}
+    for name, read in edges.items():
+        table = DatasetFactory.create(name=name, owner=f"owner of {name}")
+        LineageEdgeFactory.create(upstream=trips, downstream=table, columns=read)
+    fails(DataTestFactory.create(dataset=trips, category=category, assertion=assertion))
+    assert [address.recipient for address in downstream_of(alert(trips, category))] == [
+        f"owner of {name}" for name in readers
+    ]
 
 
 def test_around_an_alert_is_all_that_is_broken_in_its_dataset_and_upstream_of_it(trips: Dataset) -> None:
