@@ -188,7 +188,7 @@ def footer_statistics(listing: Listing, names: Collection[str] | None = None) ->
     """
     if listing.snapshot and (logged := logged_statistics(listing, names)):
         return logged
-    read = partial(_statistics_of_file, listing, names=names)
+    read = partial(_statistics_of_file, listing, _PlacesInFiles(frozenset() if listing.snapshot else names))
     if listing.root.is_local:
         return _merged_by_turns(map(read, listing.files))
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -201,22 +201,35 @@ def _merged_by_turns(footers: Iterator[FooterStatistics]) -> FooterStatistics:
     return merged_footers([merged_footers(turn) for turn in turns])
 
 
-def _statistics_of_file(listing: Listing, file: FileInfo, *, names: Collection[str] | None) -> FooterStatistics:
+class _PlacesInFiles:
+    """Where files have these columns, most of them where the file before has them."""
+
+    def __init__(self, names: Collection[str] | None) -> None:
+        self._names = names
+        self._last: tuple[Sequence[str], Mapping[str, int]] = (), {}
+
+    def of(self, metadata: pq.FileMetaData) -> Mapping[str, int]:
+        """The places by the names, as assertions write them, in lower case."""
+        schema = metadata.schema
+        paths = [schema.column(at).path for at in range(metadata.num_columns)]
+        last = self._last
+        if paths != last[0]:
+            every = {written(path).lower(): at for at, path in enumerate(paths) if "." not in path}
+            places = {name: at for name, at in every.items() if self._names is None or name in self._names}
+            last = self._last = paths, places
+        return last[1]
+
+
+def _statistics_of_file(listing: Listing, places: _PlacesInFiles, file: FileInfo) -> FooterStatistics:
     try:
         metadata = read_footer(listing.root, file)
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-        paths = () if listing.snapshot else (metadata.schema.column(at).path for at in range(metadata.num_columns))
         others = _columns_of_other_types(listing, file, metadata)
-        places = [
-            (at, written(path).lower())
-            for at, path in enumerate(paths)
-            if "." not in path and path.lower() not in others
-        ]
         columns = {
             name: bounds
-            for at, name in places
-            if (names is None or name in names)
-            and (bounds := _bounds([(group.column(at), group.num_rows) for group in groups])) is not None
+            for name, at in places.of(metadata).items()
+            if not others or metadata.schema.column(at).path.lower() not in others
+            if (bounds := _bounds([(group.column(at), group.num_rows) for group in groups])) is not None
         }
     except (pa.ArrowException, OSError) as error:
         raise unreadable(listing.root, file, error) from error
@@ -294,12 +307,12 @@ def _bounds(chunks: Iterable[tuple[Any, int]]) -> FooterBounds | None:
         kind = statistics.logical_type.type
         # not of floats, where a NaN would hide, nor of texts, which may be cut; others are not looked at, as pyarrow
         # imports all of pandas for an instant
-        if kind in _EXACT_TYPES and statistics.has_min_max and isinstance(statistics.min, int | Decimal):
+        if kind in _EXACT_TYPES and statistics.has_min_max and isinstance(least := statistics.min, int | Decimal):
             is_unsigned = statistics.physical_type == "INT64" and kind == "INT"
             if is_unsigned and not loads(statistics.logical_type.to_json()).get("isSigned", True):
-                low, high = Decimal(statistics.min), Decimal(statistics.max)  # of 64 bits: a decimal to Spark
-            elif not isinstance(statistics.min, bool):
-                low, high = statistics.min, statistics.max
+                low, high = Decimal(least), Decimal(statistics.max)  # of 64 bits: a decimal to Spark
+            elif not isinstance(least, bool):
+                low, high = least, statistics.max
         parts.append(FooterBounds(count=chunk.num_values - statistics.null_count, least=low, greatest=high))
     return _merged(parts)
 

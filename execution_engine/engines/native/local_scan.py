@@ -109,20 +109,19 @@ def pieces_of(listing: Listing, footers: FooterStatistics) -> Iterator[tuple[Pie
 
 def piece_of(listing: Listing, file: FileInfo, groups: tuple[int, ...], store: FileSystem | None) -> Piece:
     """Some row groups of one of the files, which lie in this store if in any."""
-    folders = {name.lower(): value for name, value in listing.folder_values(file).items()}
-    piece = Piece(
+    deleted = listing.deleted_in(file)
+    return Piece(
         path=listing.root.place(file.path),
         filesystem=store,
         prefix=listing.root.prefix,
         groups=groups,
         size=file.size,
         mtime_ns=file.mtime_ns,
-        folders=folders,
+        folders={name.lower(): value for name, value in listing.folder_values(file).items()},
+        columns=listing.snapshot.columns if listing.snapshot else None,
+        deleted=deleted if len(deleted) else None,
+        is_checked_later=listing.is_checked_at_once,
     )
-    if listing.snapshot is None:
-        return replace(piece, is_checked_later=listing.is_checked_at_once)
-    deleted = listing.deleted_in(file)
-    return replace(piece, columns=listing.snapshot.columns, deleted=deleted if len(deleted) else None)
 
 
 def pieces_that_count(listing: Listing, program: Program, pieces: Sequence[Piece]) -> list[Piece]:

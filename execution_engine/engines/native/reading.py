@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSystem
 
-from execution_engine.engines.files.open_files import ListedFile, OpenFile, open_parquet
+from execution_engine.engines.files.open_files import OPEN_FILES, ListedFile, OpenFile, open_parquet
 from execution_engine.engines.files.snapshot import ColumnNames, Positions
 from execution_engine.engines.files.sound_footers import sound_footer
 
@@ -118,7 +118,7 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
     UnableToTell where a column is stored otherwise than in the newest file; UnableToReadPiece where the file cannot be
     read, or is not what was listed.
     """
-    return (_row_batch([rows], columns) for rows in _read(piece, columns, ()))
+    return (_row_batch([rows], columns) for rows in _read(piece, columns, (), _NamesOfFiles(columns)))
 
 
 def batches_of(
@@ -129,8 +129,8 @@ def batches_of(
     Row groups are left out of which footers tell that no row meets any of the conditions, if there are any.
     """
     together: list[_Rows] = []
-    count, size = 0, 0.0
-    for rows in chain.from_iterable(_read(piece, columns, conditions) for piece in _opened_ahead(pieces)):
+    count, size, names = 0, 0.0, _NamesOfFiles(columns)
+    for rows in chain.from_iterable(_read(piece, columns, conditions, names) for piece in _opened_ahead(pieces)):
         count, size = count + rows.count, size + rows.size
         if together and (count > ROWS or size > MOST_BYTES or rows.layout != together[0].layout):
             yield _row_batch(together, columns)
@@ -144,32 +144,44 @@ def _row_batch(parts: Sequence[_Rows], columns: Mapping[str, Stored]) -> RowBatc
     count, first = sum(part.count for part in parts), parts[0]
     batch = first.batch
     if len(parts) > 1 and first.own:
-        table = pa.Table.from_batches([part.batch for part in parts]).unify_dictionaries()
-        (batch,) = table.combine_chunks().to_batches()
+        table = pa.Table.from_batches([part.batch for part in parts])
+        for at, column in enumerate(table.columns):
+            if pa.types.is_dictionary(column.type) and _hardly_repeats(column):
+                table = table.set_column(at, table.field(at).name, column.cast(column.type.value_type))
+        (batch,) = table.unify_dictionaries().combine_chunks().to_batches()
     return RowBatch(rows=count, columns=_columns_of(batch, count, first.own, columns, first.folders))
+
+
+def _hardly_repeats(column: pa.ChunkedArray) -> bool:
+    """Whether to make one dictionary of those of files costs more than their texts, which are short."""
+    texts = pa.chunked_array([chunk.dictionary for chunk in column.chunks], column.type.value_type)
+    if 2 * len(texts) < len(column):
+        return False
+    return bool((pc.max(pc.binary_length(texts)).as_py() or 0) * len(column) <= MOST_BYTES)
 
 
 def _opened_ahead(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """The pieces; files of a store that follow are opened meanwhile, as each takes its time to answer."""
-    if not any(piece.is_in_store for piece in pieces):
-        yield from pieces
-        return
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for start in range(0, len(pieces), AT_ONCE):
             window = pieces[start : start + AT_ONCE]
-            for piece, opening in [(piece, pool.submit(_open_stored, piece)) for piece in window]:
-                with suppress(pa.ArrowException, OSError, ValueError):  # who reads it is told
-                    opening.result()
+            far = [piece for piece in window if piece.is_in_store and OPEN_FILES.get(_listed(piece)) is None]
+            openings = {piece.path: pool.submit(_open_stored, piece) for piece in far}
+            for piece in window:
+                if opening := openings.get(piece.path):
+                    with suppress(pa.ArrowException, OSError, ValueError):  # who reads it is told
+                        opening.result()
                 yield piece
 
 
-def _read(piece: Piece, columns: Mapping[str, Stored], conditions: Collection[Node]) -> Iterator[_Rows]:
+def _read(
+    piece: Piece, columns: Mapping[str, Stored], conditions: Collection[Node], names: "_NamesOfFiles"
+) -> Iterator[_Rows]:
     if not piece.is_in_store:
         _check(piece)
     try:
         with open_piece(piece) as (opened, metadata):
-            own = _own_names(metadata, columns, piece)
-            places = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
+            own, places = names.of(piece, metadata)
             numbers = _groups(piece, metadata)
             if conditions:
                 exactly = outcomes_in_folders(piece, columns)
@@ -190,7 +202,8 @@ def _read(piece: Piece, columns: Mapping[str, Stored], conditions: Collection[No
                 if columns[key].spark in ("string", "binary") and name not in packed
                 if any(chunk.has_dictionary_page for chunk in chunks[name])
             ]
-            peek = _bytes_to_peek([chunk for name in loose for chunk in chunks[name]]) if piece.is_in_store else PEEK
+            is_far = piece.is_in_store and not isinstance(opened, pa.BufferReader)
+            peek = _bytes_to_peek([chunk for name in loose for chunk in chunks[name]]) if is_far else PEEK
             longest = _longest(opened, metadata, numbers, loose, peek)
             every = [chunk for column_chunks in chunks.values() for chunk in column_chunks]
             all_rows = max(sum(group.num_rows for group in groups), 1)
@@ -199,8 +212,8 @@ def _read(piece: Piece, columns: Mapping[str, Stored], conditions: Collection[No
             largest = max((chunk.total_compressed_size for chunk in every), default=0)
             buffered = BUFFER if largest > MOST_BYTES else 0  # bytes of a column at once: all of a group is quicker
             # of a store the ranges of one row group are fetched together, and let go before those of the next
-            at_once = [(number,) for number in numbers] if piece.is_in_store else [numbers]
-            buffers = {"pre_buffer": True} if piece.is_in_store else {"pre_buffer": False, "buffer_size": buffered}
+            at_once = [(number,) for number in numbers] if is_far else [numbers]
+            buffers = {"pre_buffer": True} if is_far else {"pre_buffer": False, "buffer_size": buffered}
             options = {"read_dictionary": packed, "coerce_int96_timestamp_unit": "us", **buffers}
             with pq.ParquetFile(opened, metadata=metadata, **options) as parquet:
                 for share in filter(None, at_once):
@@ -418,8 +431,11 @@ def open_piece(piece: Piece) -> Iterator[tuple[pa.NativeFile, pq.FileMetaData]]:
 
 def _open_stored(piece: Piece) -> OpenFile:
     assert piece.filesystem is not None
-    listed = ListedFile(place=piece.path, size=piece.size, mtime_ns=piece.mtime_ns)
-    return open_parquet(piece.filesystem, piece.path.removeprefix(piece.prefix), listed)
+    return open_parquet(piece.filesystem, piece.path.removeprefix(piece.prefix), _listed(piece))
+
+
+def _listed(piece: Piece) -> ListedFile:
+    return ListedFile(place=piece.path, size=piece.size, mtime_ns=piece.mtime_ns)
 
 
 def unable_to_read(piece: Piece, error: Exception) -> UnableToReadPiece:
@@ -441,6 +457,23 @@ def _check(piece: Piece) -> None:
         raise unable_to_read(piece, error) from error
     if not is_same:
         raise UnableToReadPiece(REPLACED)
+
+
+class _NamesOfFiles:
+    """The names of the columns in files, most of which have them as the file before."""
+
+    def __init__(self, columns: Mapping[str, Stored]) -> None:
+        self._columns = columns
+        self._last: tuple[object, Mapping[str, str], Mapping[str, int]] = None, {}, {}
+
+    def of(self, piece: Piece, metadata: pq.FileMetaData) -> tuple[Mapping[str, str], Mapping[str, int]]:
+        """What ``_own_names`` gives of the file, and the places of all of its leaves by their paths."""
+        schema = metadata.schema  # which is equal where leaves are, whatever they lie in
+        paths = [schema.column(at).path for at in range(metadata.num_columns)]
+        layout = schema, paths, metadata.metadata, piece.columns, piece.folders.keys()
+        if layout != self._last[0]:
+            self._last = layout, _own_names(metadata, self._columns, piece), {path: at for at, path in enumerate(paths)}
+        return self._last[1:]
 
 
 def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored], piece: Piece) -> dict[str, str]:

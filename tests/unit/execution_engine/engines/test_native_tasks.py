@@ -18,7 +18,7 @@ from execution_engine.engines.native.grouped import Binned
 from execution_engine.engines.native.hashing import hashes
 from execution_engine.engines.native.language import ColumnNode, UnableToTell, compiled
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
-from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches
+from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches, batches_of
 from execution_engine.engines.native.task import Program, from_bytes, glean, load_results, loads_to_bytes
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic
@@ -188,6 +188,37 @@ def test_texts_that_are_packed_arrive_packed_and_long_ones_do_not(tmp_path: Path
         (batch,) = batches(written(tmp_path, a=values, b=list(range(1000))), columns)
         assert pa.types.is_dictionary(batch.values(ColumnNode(name="a")).array.type) is is_packed
         assert batch.values(ColumnNode(name="b")).array.type == pa.int64()
+
+
+@pytest.mark.parametrize(
+    ("values", "is_packed"),
+    [(["x", None] * 500, True), ([f"{at:04}" for at in range(1000)], False), (["x" * 20_000, *"abc"] * 2, True)],
+)
+def test_texts_of_small_files_share_a_dictionary_where_they_repeat_or_are_long(
+    values: list[str | None], is_packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 16)
+    for at in range(2):
+        pq.write_table(pa.table({"a": values}), tmp_path / f"{at}.parquet")
+    (batch,) = batches_of(pieces_in(tmp_path)[1], {"a": Stored(spark="string", arrow=pa.string())}, ())
+    array = batch.values(ColumnNode(name="a")).array
+    assert (array.to_pylist(), pa.types.is_dictionary(array.type)) == (values * 2, is_packed)
+
+
+def test_each_file_is_looked_at_for_its_own_columns_and_its_own_writer(tmp_path: Path) -> None:
+    moments = pa.array([1, 2], pa.timestamp("us"))
+    inside = pa.array([{"a": 3}], pa.struct({"a": moments.type}))
+    files = [pa.table({"a": moments}), pa.table([inside], pa.schema([pa.field("b", inside.type, nullable=False)]))]
+    for at, table in enumerate([*files, files[0]]):  # the leaves of all are alike
+        pq.write_table(table, tmp_path / f"{at}.parquet", store_schema=False)
+    columns = {"a": Stored(spark="timestamp_ntz", arrow=moments.type)}
+    read_batches = batches_of(pieces_in(tmp_path)[1], columns, ())
+    assert [batch.values(ColumnNode(name="a")).array.null_count for batch in read_batches] == [0, 1, 0]
+    old = files[0].replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
+    for at, table in enumerate([files[0], old, files[0]]):
+        pq.write_table(table, tmp_path / f"{at}.parquet")
+    with pytest.raises(UnableToTell, match="a is of an old calendar"):
+        list(batches_of(pieces_in(tmp_path)[1], columns, ()))
 
 
 def test_rows_that_are_large_are_read_fewer_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
