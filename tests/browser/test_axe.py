@@ -38,6 +38,10 @@ FORMS = (
     "token-end",
     "silence-new",
     "silence-end",
+    "template-preview",
+    "template-remove",
+    "bind",
+    "unbind",
     "logout",
     "language",
 )
@@ -136,6 +140,7 @@ def pages(scene: Scene) -> dict[str, str]:
         "silences": "silences",
         "coverage": "coverage",
         "templates": "templates",
+        "template-write": f"templates/write?ready={quote('mails look like mails')}",
         "team": "teams/trips",
         "api-docs": "api/docs",
         "answer": f"answer/{token(scene.incident.alert_id or 0, LinkAction.MUTE, now=NOW)}",
