@@ -149,8 +149,8 @@ class Config(BaseSettings):
     )
     providers: str = Field(
         default="",
-        description='Where metadata is read from, as JSON or the path of a YAML file: [{"name": "dbt", "kind": "dbt", '
-        "…}]; the first goes before the next (docs/catalog.md)",
+        description='Sources of metadata in their order, as JSON or the path of a YAML file: [{"name": "dbt", "kind": '
+        '"dbt", …}]; no stage reads them yet (docs/catalog.md)',
     )
     catalog_path: Path | None = Field(
         default=None, description="File or folder of the catalog that the service reads on a schedule; empty: none"

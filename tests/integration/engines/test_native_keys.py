@@ -70,7 +70,7 @@ def describe_difference(table: Table, wanted: Sequence[MeasurementRequest], ours
         whole and (without_places(whole.measured), whole.read_by) != (ours.measured, by)
     ):
         return f"{whole} and {ours}"
-    told = {key: measured for report in reports for key, measured in report.measured.items()}
+    told = without_places({key: measured for report in reports for key, measured in report.measured.items()})
     return ", ".join(f"{key}: {each}" for key, each in told.items() if repr(each) != repr(ours.measured[key]))
 
 

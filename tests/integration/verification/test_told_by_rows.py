@@ -159,16 +159,21 @@ def in_folder(folder: Path) -> Table:
 
 def compared(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> tuple[int, list[str]]:
     """How many are told here, and which of them otherwise than by Spark's own aggregates, state included."""
-    here = {spec: each for spec in specs if (each := told(table, spec, keep_state=True)) is not None}
-    wanted = [MeasurementRequest(key=spec.text, spec=spec, keep_state=True) for spec in here]
+    told_here = {spec.text: each for spec in specs if (each := told(table, spec, keep_state=True)) is not None}
+    here = without_places(told_here)
+    wanted = [
+        MeasurementRequest(key=spec.text, spec=spec, keep_state=True)
+        for spec in dict.fromkeys(specs)
+        if spec.text in here
+    ]
     there: dict[str, Measured] = {}
     magnitudes = magnitudes_in(plain(table).location)
     for at in range(0, len(wanted), AT_ONCE):
         there |= without_places(engine.scan(plain(table), WHOLE, wanted[at : at + AT_ONCE]).measured)
     return len(here), [
-        f"{spec.text}: {each} and {there[spec.text]}"
-        for spec, each in here.items()
-        if not alike(spec, each, there[spec.text], magnitudes)
+        f"{item.key}: {here[item.key]} and {there[item.key]}"
+        for item in wanted
+        if not alike(item.spec, here[item.key], there[item.key], magnitudes)
     ]
 
 
