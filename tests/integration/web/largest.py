@@ -187,7 +187,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("DELETE", "data-tests/{test}"): lambda: Largest(written=2, statements=600),
         ("GET", "datasets"): lambda: page("q", 300),
         ("PUT", "datasets/{dataset}"): lambda: Largest(  # with the name of each column, for the search
-            sent=_profile(estate, 10_000), written=10_003, statements=100
+            sent=_profile(estate, 10_000), written=10_004, statements=110
         ),
         **dict.fromkeys(
             (("GET", f"exports/{each}") for each in EXPORTS),
@@ -209,7 +209,8 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("POST", "deploys"): lambda: text("version", 200, written=2, pattern="*"),
         ("GET", "lineage"): lambda: Largest(sent={"dataset": name}),
         ("POST", "lineage"): lambda: Largest(
-            sent=_event(estate, MOST_DATASETS), larger=_event(estate, MOST_DATASETS + 1), written=MOST_DATASETS + 5,
+            sent=_event(estate, MOST_DATASETS), larger=_event(estate, MOST_DATASETS + 1),
+            written=3 * MOST_DATASETS + 5,  # an edge, and what events tell of it and of its upstream
             statements=EACH_DATASET * MOST_DATASETS, tables=MOST_DATASETS,
         ),
         ("GET", "measurements"): lambda: page("metric", 4096),
