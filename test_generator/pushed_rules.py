@@ -23,11 +23,12 @@ from assay.catalog.yaml.profiles import YamlParts, cross_check, to_profile
 from assay.catalog.yaml.provider import load
 from assay.models import Binding, Dataset, DataTest
 from assay.time.durations import format_duration
-from test_generator.data_tests import UnableToWrite
-from test_generator.definition import DataTestSpec
-from test_generator.models import RuleTemplate
-from test_generator.sync import tell_bindings
 from test_generator.templates.services import changes_of, fault_of, selected_by, take_away, tell_templates, template_of
+
+from .data_tests import UnableToWrite
+from .definition import DataTestSpec
+from .models import RuleTemplate
+from .sync import tell_bindings
 
 LIBRARY = Path(__file__).parent / "templates" / "library.yaml"
 MOST_SHOWN = 100  # datasets whose tests a preview names
@@ -140,7 +141,7 @@ class Preview:
         return self.selected - len(self.shown)
 
     @property
-    def tests(self) -> int:
+    def made(self) -> int:
         """How many tests of the datasets that are shown would come or change."""
         return sum(row.sign != "-" for dataset in self.shown for row in dataset.tests)
 

@@ -31,6 +31,8 @@ POST_ONLY = {
     "datasets/<path:name>/suggest",
     *(f"datasets/<path:name>/tests/new/{action}" for action in ("check", "measure", "save")),
     *(f"datasets/<path:name>/tests/<int:pk>/edit/{action}" for action in ("check", "measure", "save", "retire")),
+    "datasets/<path:name>/tests/<int:pk>/bind",
+    "datasets/<path:name>/bindings/<int:pk>/remove",
     "silences/<int:pk>/end",
     "silences/new",
     "admin/members/<path:name>",

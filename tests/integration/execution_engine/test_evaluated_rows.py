@@ -142,7 +142,7 @@ def test_groups_whose_state_is_gone_from_the_store_are_measured_again_later(trip
     [("partition", "day", DAY), ("partition", "hour", HOUR), ("partition", "", 7 * DAY), ("weekly", "day", 7 * DAY)],
 )
 def test_the_period_of_a_test_is_that_of_its_own_schedule(line: str, granularity: str, length: timedelta) -> None:
-    more = {"key_format": "%Y-%m-%d-%H"} if granularity == "hour" else {}
+    more = {"day": {}, "hour": {"key_format": "%Y-%m-%d-%H"}, "": {"partition_column": ""}}[granularity]
     dataset = DatasetFactory.create(granularity=granularity, **more)
     assert selectors.period(DataTestFactory.create(dataset=dataset, schedule=line)) == length
 

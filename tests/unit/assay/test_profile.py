@@ -56,7 +56,10 @@ def test_a_dataset_of_which_little_is_told_leaves_all_else_open() -> None:
         ),
         (
             LineageProfile(upstream="a.b", downstream="c.d"),
-            {"upstream": "a.b", "downstream": "c.d", "one_to_one": False, "sampled": False, "keys": {}, "place": ""},
+            {
+                **{"upstream": "a.b", "downstream": "c.d", "one_to_one": False, "sampled": False},
+                **{"keys": {}, "columns": {}, "place": ""},
+            },
         ),
         (
             CustomProfile(dataset="a.b", name="n", assertion="1 > 0"),
