@@ -57,13 +57,13 @@ def _pizzas_by_hour() -> Log:
 # Drawn logs: the schedule of each as instants, then rows that spread by a sixth about what the weekday has.
 
 
-def _each_day(generator: np.random.Generator) -> Iterator[datetime]:
+def _daily_times(generator: np.random.Generator) -> Iterator[datetime]:
     for day in range(7 * WEEKS):
         yield START + day * DAY + 6 * HOUR + generator.gamma(2, 0.1) * HOUR
 
 
 def _working_days(generator: np.random.Generator) -> Iterator[datetime]:
-    for instant in _each_day(generator):
+    for instant in _daily_times(generator):
         if instant.weekday() < 5 and instant.date() not in holidays_of("US"):
             yield instant
 
@@ -87,7 +87,7 @@ def _quarters(generator: np.random.Generator) -> Iterator[datetime]:
         yield START + quarter * HOUR / 4 + generator.gamma(2, 0.01) * HOUR
 
 
-def _each_week(generator: np.random.Generator) -> Iterator[datetime]:
+def _weekly_times(generator: np.random.Generator) -> Iterator[datetime]:
     for week in range(3 * WEEKS):
         yield START + week * 7 * DAY + generator.gamma(2, 1.0) * HOUR
 
@@ -102,7 +102,7 @@ def _by_hand(generator: np.random.Generator) -> Iterator[datetime]:
 
 def _moved(generator: np.random.Generator) -> Iterator[datetime]:
     """At six, and from the middle on at ten."""
-    for at, instant in enumerate(_each_day(generator)):
+    for at, instant in enumerate(_daily_times(generator)):
         yield instant + (4 * HOUR if at > 3.5 * WEEKS else timedelta())
 
 
@@ -116,7 +116,7 @@ def _slower(generator: np.random.Generator) -> Iterator[datetime]:
 def _with_outages(generator: np.random.Generator) -> Iterator[datetime]:
     """Each day, but for six times two days."""
     days = set(generator.choice(7 * WEEKS, 6, replace=False).tolist())
-    for day, instant in enumerate(_each_day(generator)):
+    for day, instant in enumerate(_daily_times(generator)):
         if not days & {day, day - 1}:
             yield instant
 
@@ -139,14 +139,14 @@ REAL: Mapping[str, Callable[[], Log]] = {
     "pizzas by hour": _pizzas_by_hour,
 }
 DRAWN: Mapping[str, Callable[[], Log]] = {
-    "each day": lambda: _drawn(_each_day),
-    "each day, growing by 3 % a week": lambda: _drawn(_each_day, growth=0.03),
+    "each day": lambda: _drawn(_daily_times),
+    "each day, growing by 3 % a week": lambda: _drawn(_daily_times, growth=0.03),
     "working days, holidays known": lambda: _drawn(_working_days, country="US"),
     "working days, holidays unknown": lambda: _drawn(_working_days),
     "working hours": lambda: _drawn(_working_hours, country="US"),
     "quarters of an hour": lambda: _drawn(_quarters),
     "a stream, quiet at night": lambda: _drawn(_stream),
-    "each week": lambda: _drawn(_each_week),
+    "each week": lambda: _drawn(_weekly_times),
     "by hand": lambda: _drawn(_by_hand),
     "each day, six outages": lambda: _drawn(_with_outages),
     "six o'clock, then ten": lambda: _drawn(_moved),

@@ -194,7 +194,7 @@ class Templates(Rows, RetrieveModelMixin):
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Show one template, with its counts."""
-        return self._shown(self.get_object())
+        return self._show(self.get_object())
 
     @extend_schema(request=TemplateBody, responses={201: TemplateRow})
     def create(self, request: Request) -> Response:
@@ -252,9 +252,9 @@ class Templates(Rows, RetrieveModelMixin):
             if why := objection_to(template):
                 raise conflict(capfirst(f"{why}."), mend=f"Change the template. {MEND_UNTRIED}")
             row = write_template(template, author=self.author, now=clock.now())
-        return self._shown(row, status)
+        return self._show(row, status)
 
-    def _shown(self, row: RuleTemplate, status: int = 200) -> Response:
+    def _show(self, row: RuleTemplate, status: int = 200) -> Response:
         (summary,) = template_summaries([row])
         return Response(as_json(summary), status=status)
 

@@ -26,7 +26,7 @@ def table(name: str = "trips", **values: Any) -> TableTelling:
     return TableTelling(namespace="raw", name=name, **values)
 
 
-def told(source: str, *tables: TableTelling, lineage: tuple[LineageProfile, ...] = (), **more: Any) -> Applied:
+def apply_tables(source: str, *tables: TableTelling, lineage: tuple[LineageProfile, ...] = (), **more: Any) -> Applied:
     """What a provider of this name tells, in full."""
     Source.objects.get_or_create(name=source, defaults={"kind": "dbt"})
     telling = SourceTelling(tables=tables, lineage=lineage)
@@ -38,7 +38,7 @@ def trips() -> Dataset:
 
 
 def test_a_file_goes_before_a_provider_and_each_field_says_where_it_comes_from() -> None:
-    told("dbt", table(owner="root", tier=3, replicas=(HOME,), description="Trips by day."))
+    apply_tables("dbt", table(owner="root", tier=3, replicas=(HOME,), description="Trips by day."))
     assert (trips().source, trips().owner) == ("dbt", "root")
     apply_catalog(CatalogProfile(datasets=(FILE,)), source="files", full=True, now=LATER)
     row = trips()
@@ -48,27 +48,27 @@ def test_a_file_goes_before_a_provider_and_each_field_says_where_it_comes_from()
 
 
 def test_a_table_that_leaves_its_file_stays_while_a_provider_tells_of_it() -> None:
-    told("dbt", table(owner="root", tier=3, replicas=(HOME,)))
+    apply_tables("dbt", table(owner="root", tier=3, replicas=(HOME,)))
     apply_catalog(CatalogProfile(datasets=(FILE,)), source="files", full=True, now=NOW)
     assert apply_catalog(CatalogProfile(), source="files", full=True, now=LATER).missing == ("raw.trips",)
     assert (trips().source, trips().owner, trips().missing_since) == ("dbt", "root", None)
-    told("dbt", now=LATER)
+    apply_tables("dbt", now=LATER)
     assert trips().missing_since == LATER
 
 
 def test_a_table_that_lacks_an_owner_is_a_proposal_until_a_default_gives_it_one() -> None:
-    assert told("dbt", table(tier=3, replicas=(HOME,))).created == ()
+    assert apply_tables("dbt", table(tier=3, replicas=(HOME,))).created == ()
     assert merged_tellings(name_key("raw.trips"))[1].lacking == ("owner",)
     Source.objects.update(defaults={"owner": "data-team"})
-    assert told("dbt", table(tier=3, replicas=(HOME,))).created == ("raw.trips",)
+    assert apply_tables("dbt", table(tier=3, replicas=(HOME,))).created == ("raw.trips",)
     assert trips().origins["owner"] == ["default", ""]
 
 
 def test_a_provider_that_loses_more_than_a_tenth_of_its_tables_is_refused() -> None:
     tables = [table(f"t{number}", owner="ada", tier=3, replicas=(HOME,)) for number in range(12)]
-    told("dbt", *tables)
+    apply_tables("dbt", *tables)
     with pytest.raises(UnableToRemove, match="6 of its 12 datasets would leave"):
-        told("dbt", *tables[6:])
+        apply_tables("dbt", *tables[6:])
     assert Telling.objects.count() == 12
 
 
@@ -85,12 +85,12 @@ def test_what_events_say_of_unknown_tables_is_kept_as_a_proposal_and_counts_last
     assert merged_tellings(name_key("raw.trips"))[1].lacking == ("owner", "tier", "replicas")
     apply_catalog(CatalogProfile(datasets=(FILE,)), source="files", full=True, now=NOW)
     assert trips().columns == [{"name": "id", "type": "bigint"}]
-    told("dbt", table(columns=(Column(name="id", type="int"),)))
+    apply_tables("dbt", table(columns=(Column(name="id", type="int"),)))
     assert trips().columns == [{"name": "id", "type": "int"}]
 
 
 def test_a_provider_does_not_open_what_a_file_has_closed() -> None:
-    told("dbt", table(owner="root", tier=3, replicas=(HOME,), columns=(Column(name="mail", type="string"),)))
+    apply_tables("dbt", table(owner="root", tier=3, replicas=(HOME,), columns=(Column(name="mail", type="string"),)))
     mail = (Column(name="mail", type="string", sensitive=True),)
     closed = {"readers": ("team:rides",), "columns": mail}
     file = DatasetProfile(**{**vars(FILE), **closed})
@@ -103,10 +103,10 @@ def test_a_provider_does_not_open_what_a_file_has_closed() -> None:
 def test_an_edge_of_a_provider_waits_for_its_ends_and_gives_way_to_a_file() -> None:
     edge = LineageProfile(upstream="raw.trips", downstream="raw.fares")
     trips_and_fares = (table(owner="root", tier=3, replicas=(HOME,)), table("fares", owner="root", tier=3))
-    told("dbt", *trips_and_fares, lineage=(edge,))
+    apply_tables("dbt", *trips_and_fares, lineage=(edge,))
     assert not LineageEdge.objects.exists()
     fares = DatasetProfile(**{**vars(FILE), "name": "fares"})
     strict = LineageProfile(upstream="raw.trips", downstream="raw.fares", one_to_one=True)
     apply_catalog(CatalogProfile(datasets=(fares,), lineage=(strict,)), source="files", full=True, now=NOW)
-    told("dbt", *trips_and_fares, lineage=(edge,))
+    apply_tables("dbt", *trips_and_fares, lineage=(edge,))
     assert (LineageEdge.objects.get().source, LineageEdge.objects.get().one_to_one) == ("files", True)

@@ -29,7 +29,7 @@ TRIPS = DatasetProfile(
 )  # fmt: skip
 
 
-def said(source: str, **values: object) -> SourcedTelling:
+def sourced_telling(source: str, **values: object) -> SourcedTelling:
     telling = TableTelling(namespace="raw", name="trips", **values)  # type: ignore[arg-type]
     return SourcedTelling(source=source, telling=telling, since=dict.fromkeys(values, "2026-11-01T00:00:00+00:00"))
 
@@ -41,9 +41,9 @@ def test_a_profile_merges_to_itself_through_json() -> None:
 
 
 def test_each_field_is_that_of_the_first_source_that_says_it() -> None:
-    dbt = said("dbt", owner="ann", description="Trips by day.", tags=("rides",))
-    warehouse = said("warehouse", owner="root", tier=2, replicas=(HOME,))
-    merged = merge([said(CORRECTION, owner="bea"), dbt, warehouse])
+    dbt = sourced_telling("dbt", owner="ann", description="Trips by day.", tags=("rides",))
+    warehouse = sourced_telling("warehouse", owner="root", tier=2, replicas=(HOME,))
+    merged = merge([sourced_telling(CORRECTION, owner="bea"), dbt, warehouse])
     assert merged.profile is not None
     assert (merged.profile.owner, merged.profile.tier, merged.profile.tags) == ("bea", 2, ("rides",))
     sources = {name: source for name, (source, _) in merged.origins.items()}
@@ -53,25 +53,25 @@ def test_each_field_is_that_of_the_first_source_that_says_it() -> None:
 
 
 def test_defaults_fill_in_what_no_source_says() -> None:
-    merged = merge([said("dbt", owner="ann", replicas=(HOME,))], {"owner": "data-team", "tier": 4})
+    merged = merge([sourced_telling("dbt", owner="ann", replicas=(HOME,))], {"owner": "data-team", "tier": 4})
     assert merged.profile is not None
     assert (merged.profile.owner, merged.profile.tier) == ("ann", 4)
     assert merged.origins["tier"] == (DEFAULT, "")
 
 
 def test_a_table_without_owner_tier_or_replica_is_no_dataset_and_says_what_it_lacks() -> None:
-    merged = merge([said("dbt", owner="", description="Trips by day.")])
+    merged = merge([sourced_telling("dbt", owner="", description="Trips by day.")])
     assert merged.profile is None
     assert merged.lacking == ("owner", "tier", "replicas")
 
 
 def test_a_column_that_any_source_marks_stays_sensitive() -> None:
     files = telling_of(TRIPS)
-    correction = said(CORRECTION, columns=(Column(name="MAIL", type="string"),))
+    correction = sourced_telling(CORRECTION, columns=(Column(name="MAIL", type="string"),))
     merged = merge([correction, SourcedTelling(source="files", telling=files)])
     assert merged.profile is not None
     assert merged.profile.columns == (Column(name="MAIL", type="string", sensitive=True),)
-    without = merge([said(CORRECTION, columns=()), SourcedTelling(source="files", telling=files)])
+    without = merge([sourced_telling(CORRECTION, columns=()), SourcedTelling(source="files", telling=files)])
     assert without.profile is not None
     assert [column.name for column in without.profile.columns] == ["mail"]
 

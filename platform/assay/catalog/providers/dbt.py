@@ -23,7 +23,7 @@ from . import places
 from .dbt_tests import UnableToTranslate, translate
 from .documents import HTTP, documented, mapping, mappings, read_document
 from .entries import bearer, check_keys, time_zone
-from .places import TableSteps, name_tables, one_of_each, replica_of
+from .places import TableSteps, leave_out_doubles, name_tables, replica_of
 from .properties import fields_of, tag_of
 
 KEYS = places.KEYS | {"target": True, "project": False, "token": False}
@@ -117,7 +117,7 @@ class Project:
     def telling(self) -> SourceTelling:
         """All that is known of the project."""
         read = {key: self._table(key) for key in self.names}
-        tables, doubled = one_of_each((self.steps[key], table) for key, (table, _) in read.items())
+        tables, doubled = leave_out_doubles((self.steps[key], table) for key, (table, _) in read.items())
         custom, of_tests = self._custom({key: table.primary_key or () for key, (table, _) in read.items()})
         of_tables = [note for _, notes_of_table in read.values() for note in notes_of_table]
         return SourceTelling(

@@ -80,7 +80,7 @@ def replica_of(entry: Mapping[str, Any], steps: TableSteps) -> ReplicaProfile | 
     )
 
 
-def one_of_each(tables: Iterable[tuple[TableSteps, TableTelling]]) -> tuple[tuple[TableTelling, ...], list[str]]:
+def leave_out_doubles(tables: Iterable[tuple[TableSteps, TableTelling]]) -> tuple[tuple[TableTelling, ...], list[str]]:
     """The tables, each once, and a sentence for each that has the name of another.
 
     What several parts of a source tell of one table is one telling, in which the first part that says a field counts.

@@ -43,12 +43,12 @@ TRIPS = entity(
 CITIES = entity("prod.raw.cities")
 
 
-def told(*entities: Any, **entry: Any) -> SourceTelling:
+def parse_entities(*entities: Any, **entry: Any) -> SourceTelling:
     return parse({"url": "https://datahub", "location": "/lake/{schema}/{table}", **entry}, list(entities))
 
 
 def test_a_dataset_says_its_columns_key_owner_tags_and_properties() -> None:
-    (trips,) = told(TRIPS).tables
+    (trips,) = parse_entities(TRIPS).tables
     assert (trips.full_name, trips.description, trips.tier) == ("raw.trips", "All trips.", 1)
     assert trips.columns == (Column(name="id", type="bigint"), Column(name="email", type="string", sensitive=True))
     assert (trips.owner, trips.team, trips.primary_key) == ("ann", "rides", ("id",))
@@ -56,7 +56,7 @@ def test_a_dataset_says_its_columns_key_owner_tags_and_properties() -> None:
 
 
 def test_edges_lead_from_datasets_that_are_read() -> None:
-    assert told(TRIPS, CITIES).lineage == (LineageProfile(upstream="raw.cities", downstream="raw.trips"),)
+    assert parse_entities(TRIPS, CITIES).lineage == (LineageProfile(upstream="raw.cities", downstream="raw.trips"),)
 
 
 def test_what_was_removed_and_views_and_other_platforms_are_left_out() -> None:
@@ -65,8 +65,8 @@ def test_what_was_removed_and_views_and_other_platforms_are_left_out() -> None:
         entity("prod.raw.large", subTypes={"typeNames": ["View"]}),
         entity("topic", "kafka"),
     ]
-    assert [table.name for table in told(TRIPS, *others, platform="hive").tables] == ["trips"]
-    assert [table.full_name for table in told(*others).tables] == ["kafka.topic"]
+    assert [table.name for table in parse_entities(TRIPS, *others, platform="hive").tables] == ["trips"]
+    assert [table.full_name for table in parse_entities(*others).tables] == ["kafka.topic"]
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_what_was_removed_and_views_and_other_platforms_are_left_out() -> None:
 )
 def test_garbage_and_half_answers_are_refused(broken: Any, sentence: str) -> None:
     with pytest.raises(UnableToReadSource, match=sentence):
-        told(broken)
+        parse_entities(broken)

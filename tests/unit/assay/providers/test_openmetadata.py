@@ -35,12 +35,12 @@ LINEAGE = {
 ENTRY = {"url": "https://catalog", "location": "iceberg://lake/{schema}.{table}"}
 
 
-def told(*tables: Any, lineage: Any = None, **entry: Any) -> SourceTelling:
+def parse_tables(*tables: Any, lineage: Any = None, **entry: Any) -> SourceTelling:
     return parse({**ENTRY, **entry}, list(tables), lineage or {})
 
 
 def test_a_table_says_its_columns_key_owner_tier_and_partition() -> None:
-    (trips,) = told(TRIPS).tables
+    (trips,) = parse_tables(TRIPS).tables
     assert (trips.full_name, trips.description) == ("raw.trips", "All trips.")
     assert trips.columns == (Column(name="id", type="bigint"), Column(name="email", type="varchar", sensitive=True))
     assert (trips.owner, trips.team, trips.tier, trips.primary_key) == ("ann", "rides", 1, ("id",))
@@ -52,17 +52,17 @@ def test_a_table_says_its_columns_key_owner_tier_and_partition() -> None:
 
 def test_a_constraint_of_the_table_goes_before_those_of_its_columns() -> None:
     constraints = [{"constraintType": "PRIMARY_KEY", "columns": ["id", "email"]}]
-    assert told({**TRIPS, "tableConstraints": constraints}).tables[0].primary_key == ("id", "email")
+    assert parse_tables({**TRIPS, "tableConstraints": constraints}).tables[0].primary_key == ("id", "email")
 
 
 def test_edges_lead_from_tables_that_are_read() -> None:
     edge = LineageProfile(upstream="raw.cities", downstream="raw.trips")
-    assert told(TRIPS, CITIES, lineage=LINEAGE).lineage == (edge,)
+    assert parse_tables(TRIPS, CITIES, lineage=LINEAGE).lineage == (edge,)
 
 
 def test_a_service_may_be_chosen_and_views_are_left_out() -> None:
-    assert len(told(TRIPS, {**CITIES, "fullyQualifiedName": "app.prod.raw.cities"}, service="lake").tables) == 1
-    assert len(told(TRIPS, {**CITIES, "tableType": "View"}).tables) == 1
+    assert len(parse_tables(TRIPS, {**CITIES, "fullyQualifiedName": "app.prod.raw.cities"}, service="lake").tables) == 1
+    assert len(parse_tables(TRIPS, {**CITIES, "tableType": "View"}).tables) == 1
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_a_service_may_be_chosen_and_views_are_left_out() -> None:
 )
 def test_garbage_and_half_answers_are_refused(table: Any, sentence: str) -> None:
     with pytest.raises(UnableToReadSource, match=sentence):
-        told(table)
+        parse_tables(table)

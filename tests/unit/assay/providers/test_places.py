@@ -6,7 +6,7 @@ import pytest
 
 from assay.catalog.profile import ReplicaProfile
 from assay.catalog.providers.entries import check_keys, datacenter
-from assay.catalog.providers.places import TableSteps, name_tables, one_of_each, replica_of
+from assay.catalog.providers.places import TableSteps, leave_out_doubles, name_tables, replica_of
 from assay.catalog.tellings import TableTelling, UnableToReadSource
 
 TRIPS = TableSteps(database="prod", schema="raw", table="trips")
@@ -79,7 +79,7 @@ def test_what_two_parts_say_of_one_table_is_one_telling_and_another_table_of_its
         (TRIPS, TableTelling(namespace="raw", name="trips", owner="bob", tier=1)),
         (other, TableTelling(namespace="raw", name="trips", tier=2)),
     ]
-    (trips,), (note,) = one_of_each(tellings)
+    (trips,), (note,) = leave_out_doubles(tellings)
     assert (trips.owner, trips.tier) == ("ann", 1)
     assert note.startswith("test.raw.trips is left out: prod.raw.trips is raw.trips already")
 

@@ -28,12 +28,12 @@ TRIPS: dict[str, Any] = {
 LARGE = {**TRIPS, "name": "large", "table_type": "VIEW"}
 
 
-def told(*tables: dict[str, Any], **entry: Any) -> SourceTelling:
+def parse_tables(*tables: dict[str, Any], **entry: Any) -> SourceTelling:
     return parse({"url": "http://unity:8080", **entry}, list(tables))
 
 
 def test_a_table_says_its_columns_owner_partition_and_place() -> None:
-    (trips,) = told(TRIPS, LARGE).tables
+    (trips,) = parse_tables(TRIPS, LARGE).tables
     assert trips.full_name == "raw.trips"
     assert trips.columns == (Column(name="id", type="bigint"), Column(name="day", type="date"))
     assert (trips.owner, trips.tier, trips.description) == ("ann", 1, "All trips.")
@@ -42,14 +42,14 @@ def test_a_table_says_its_columns_owner_partition_and_place() -> None:
 
 
 def test_an_entry_may_say_where_tables_lie() -> None:
-    (trips,) = told(TRIPS, location="{database}.{schema}.{table}", storage="table").tables
+    (trips,) = parse_tables(TRIPS, location="{database}.{schema}.{table}", storage="table").tables
     assert trips.replicas is not None
     assert (trips.replicas[0].storage, trips.replicas[0].location) == ("table", "unity.raw.trips")
 
 
 def test_a_key_is_that_of_the_constraint_which_databricks_tells() -> None:
     key = {"primary_key_constraint": {"name": "pk", "child_columns": ["id", "day"]}}
-    (trips,) = told({**TRIPS, "table_constraints": [key]}).tables
+    (trips,) = parse_tables({**TRIPS, "table_constraints": [key]}).tables
     assert trips.primary_key == ("id", "day")
 
 
@@ -66,4 +66,4 @@ def test_a_key_is_that_of_the_constraint_which_databricks_tells() -> None:
 )
 def test_garbage_and_half_answers_are_refused(table: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UnableToReadSource, match=sentence):
-        told(table)
+        parse_tables(table)
