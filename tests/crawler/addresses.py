@@ -33,6 +33,7 @@ POST_ONLY = {
     *(f"datasets/<path:name>/tests/<int:pk>/edit/{action}" for action in ("check", "measure", "save", "retire")),
     "datasets/<path:name>/tests/<int:pk>/bind",
     "datasets/<path:name>/bindings/<int:pk>/remove",
+    *(f"templates/{action}" for action in ("preview", "save", "remove")),
     "silences/<int:pk>/end",
     "silences/new",
     "admin/members/<path:name>",
