@@ -14,6 +14,7 @@ from drf_spectacular.generators import SchemaGenerator
 from alerting.models import Standing
 from assay.models import DataChange, Dataset, DataTest, Replica
 from incident_manager.models import Incident, SpoiltWindow
+from test_generator.models import RuleTemplate
 from web.pages.catalogue import CatalogueForm
 from web.pages.incident import COUNTED, IncidentsForm
 from web.pages.reports import MINE, STATES
@@ -48,8 +49,9 @@ POST_ONLY = {
 OF_MESSAGES = {"answer/<str:token>", "charts/<str:token>.png"}
 # Answers 404 for a dataset of which nobody has asked; tests/integration/web/test_suggestions.py asks.
 OF_SOME = {"/api/v1/suggestions/reading"}
-# Asks for a test or for an assertion of a dataset, which no schema says; tests/integration/web/test_backtests.py asks.
-ONE_OF_TWO = {"/api/v1/backtest"}
+# Ask for a test or an assertion of a dataset, and for a window or a number of partitions, which no schema says;
+# tests/integration/web/test_backtests.py and test_back_fills.py ask.
+ONE_OF_TWO = {"/api/v1/backtest", "/api/v1/runs/bulk"}
 # What fills the parameters of addresses, where no set of views of the API gives it away: by the address before them.
 ROWS = {
     "datasets/": (Dataset, "full_name"),
@@ -58,6 +60,7 @@ ROWS = {
     "teams/": (Dataset, "team"),
     "api/v1/datasets/": (Dataset, "full_name"),
     "api/v1/badges/": (Dataset, "full_name"),
+    "api/v1/templates/": (RuleTemplate, "name"),
     "api/v1/pipelines/": (DataChange, "pipeline"),
 }
 ONLY: dict[str, Any] = {"business-metrics/": {"business_metric__isnull": False}}
