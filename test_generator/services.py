@@ -13,4 +13,5 @@ from .offers import (
     suggest_due,
     take_back_rejection,
 )
-from .sync import pull_due, remove_source, sync, sync_files
+from .pulls import plan_telling, provider_named, pull_due, sync_telling
+from .sync import remove_source, sync, sync_files

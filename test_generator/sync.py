@@ -3,7 +3,7 @@
 What becomes of the tests follows in ``generation``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,8 +11,6 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from assay import clock
-from assay.accounts import RequestOrigin, record
 from assay.catalog.profile import (
     COLUMN,
     FILES,
@@ -23,15 +21,13 @@ from assay.catalog.profile import (
     placeholders,
 )
 from assay.catalog.selectors import by_names, profile_of, slas
-from assay.catalog.services import Applied, UnableToApply, apply_catalog, mark_changed, removal_fault
+from assay.catalog.services import MOST_GONE, Applied, UnableToApply, apply_catalog, mark_changed, removal_fault
 from assay.catalog.yaml.provider import UnableToReadCatalog, read, source_fault
 from assay.catalog.yaml.yaml_text import YamlProblem
-from assay.config import config
 from assay.database.name_keys import name_key, name_keys
-from assay.models import Binding, Dataset, DataTest, LineageEdge, Origin, Pull, Source
-from assay.queue.claims import attempt, claim, finish
-from assay.queue.flow import stage
-from assay.time.durations import format_duration, next_time
+from assay.database.statements import in_parts
+from assay.models import Binding, Dataset, DataTest, LineageEdge, Origin, Source
+from assay.time.durations import format_duration
 from execution_engine.engines.files.listing import refusal_of
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.planning.schedules import UnableToSchedule, check_line
@@ -111,23 +107,33 @@ def sync(
         raise UnableToWrite("\n".join(of_metrics))
     applied = apply_catalog(profile, source=source, full=full, allow_removal=allow_removal, now=now)
     templates, of_templates = tell_templates(profile.templates, source=source, full=full, now=now)
-    datasets = by_names({custom.dataset for custom in profile.custom})
-    written, of_tests = set(), []
-    for custom in profile.custom:
+    of_tests = write_tests(profile.custom, source=source, full=full, now=now)
+    bindings, of_bindings = tell_bindings(profile.bindings, source=source, full=full)
+    if faults := [*of_tests, *of_templates, *of_bindings]:
+        raise UnableToWrite("\n".join(faults))
+    return replace(applied, templates=templates, bindings=bindings)
+
+
+def write_tests(tests: Sequence[CustomProfile], *, source: str, full: bool, now: datetime) -> list[str]:
+    """Write the tests of a source; a sentence for each that cannot be written.
+
+    With ``full`` the grace of those begins that were written in the source and are gone from it.
+    """
+    datasets = by_names({custom.dataset for custom in tests})
+    written, faults = set(), []
+    for custom in tests:
         try:
             written.add(_write(custom, datasets.get(custom.dataset), source=source, now=now).pk)
         except UnableToWrite as fault:
             place = f"{custom.place}: " if custom.place else ""
-            of_tests.append(f"{place}{custom.dataset}, test {custom.name!r}: {fault}")
-    bindings, of_bindings = tell_bindings(profile.bindings, source=source, full=full)
-    if faults := [*of_tests, *of_templates, *of_bindings]:
-        raise UnableToWrite("\n".join(faults))
-    if full:  # the grace of the tests begins that were written in the source and are gone from it
+            faults.append(f"{place}{custom.dataset}, test {custom.name!r}: {fault}")
+    if full:
         live = DataTest.objects.filter(source=source, template="", missing_since__isnull=True, retired_at__isnull=True)
-        gone = dict(live.exclude(pk__in=written).values_list("pk", "dataset__full_name"))
-        DataTest.objects.filter(pk__in=gone).update(missing_since=now)
+        gone = {pk: name for pk, name in live.values_list("pk", "dataset__full_name") if pk not in written}
+        for part in in_parts(gone):
+            DataTest.objects.filter(pk__in=part).update(missing_since=now)
         mark_changed(set(gone.values()), now)
-    return replace(applied, templates=templates, bindings=bindings)
+    return faults
 
 
 def refused_folders(profile: CatalogProfile) -> Iterator[tuple[str, str, str]]:
@@ -164,6 +170,7 @@ def _write(custom: CustomProfile, dataset: Dataset | None, *, source: str, now: 
     row = DataTest.objects.filter(dataset=dataset, name=custom.name).select_related("dataset", "revision").first()
     names = ("assertion", "schedule", "severity", "sustain", "catch_up", "keep_rows")
     values: dict[str, Any] = {name: getattr(custom, name) for name in names}
+    values["schedule"] = custom.schedule or ("partition" if dataset.partition_column else "weekly")
     if row is None:
         values |= {"name": custom.name, "category": custom.category}
         row = write_data_test(dataset=dataset, author=source, now=now, **values)
@@ -330,26 +337,37 @@ class Planned:
     differences: tuple[Difference, ...]
     gaps: tuple[GapSpec, ...]
     refused: str | None
+    left_out: tuple[str, ...] = ()  # sentences on what a provider tells that cannot be used
 
 
 def plan(path: Path, *, name: str = "", now: datetime) -> Planned:
     """What ``sync_files`` would do; raises what it raises, and keeps nothing."""
+
+    def write() -> tuple[str, Applied]:
+        source, applied = sync_files(path, name=name, allow_removal=True, now=now)
+        return source.name, applied
+
+    return plan_of(write, now=now)
+
+
+def plan_of(write: Callable[[], tuple[str, Applied]], *, most_gone: int = MOST_GONE, now: datetime) -> Planned:
+    """What ``write`` would do, which gives the name of a source and what it changed; keeps nothing."""
     with transaction.atomic():
         try:
             before = _picture()
-            source, applied = sync_files(path, name=name, allow_removal=True, now=now)
-            fault = removal_fault(applied.missing, applied.dataset_count)
+            source, applied = write()
+            fault = removal_fault(applied.missing, applied.dataset_count, most_gone)
             changed = Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas").order_by("full_name")
             made = {dataset.pk: changes_of(dataset) for dataset in changed}
             of_tests = [part for row in changed for part in _differences_of_tests(row, made[row.pk], now)]
-            rows = Dataset.objects.filter(source=source.name, missing_since__isnull=True).prefetch_related("replicas")
+            rows = Dataset.objects.filter(source=source, missing_since__isnull=True).prefetch_related("replicas")
             gaps: list[GapSpec] = []
             for row in rows.order_by("full_name"):
                 gaps += [*generate(row).gaps, *by_template((made.get(row.pk) or changes_of(row)).gaps)]
             parts = (*differences(before, _picture()), *of_tests)
         finally:
             transaction.set_rollback(True)
-    return Planned(source=source.name, differences=parts, gaps=tuple(gaps), refused=fault)
+    return Planned(source=source, differences=parts, gaps=tuple(gaps), refused=fault)
 
 
 def _picture() -> Picture:
@@ -428,40 +446,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "; ".join(_text(inside) for inside in value)
     return "" if value is None else str(value)
-
-
-# The scheduled read of a catalog: the same sync as the command's; what is refused leaves the catalog as it was.
-
-ORIGIN = RequestOrigin(actor="assay", via="pull")
-LEASE = timedelta(minutes=15)  # a large catalog takes longer than a row of other stages
-
-
-def pull_due() -> int:
-    """Read the catalog if that is due; how many were read."""
-    now = clock.now()
-    rows = claim(stage("pull"), now=now, limit=1, lease=LEASE)
-    for row in rows:
-        attempt("pull", row, now, pull)
-    return len(rows)
-
-
-def pull(row: Pull, now: datetime) -> None:
-    """Read the catalog and note what came of it; ends the stage ``pull``."""
-    conf = config()
-    if conf.catalog_path is None:  # the settings have changed since the row was made
-        row.delete()
-        return
-    again = next_time(conf.catalog_every, now)
-    try:
-        with transaction.atomic():
-            source, applied = sync_files(conf.catalog_path, name=conf.catalog_source, now=now)
-            news = {what: getattr(applied, what) for what in ("created", "changed", "missing", "templates", "bindings")}
-            if any(news.values()):
-                record(ORIGIN, "catalog.synced", kind="catalog", key=source.name, before=None, after=news)
-    except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
-        # on-call is told of the first of the reads in a row that were refused
-        tell_at = None if row.told_since else row.tell_at or now
-        finish(row, due_at=again, failing_since=row.failing_since or now, fault=str(error), tell_at=tell_at)
-    else:
-        tell_at = now if row.told_since else None
-        finish(row, due_at=again, read_at=now, failing_since=None, fault="", tell_at=tell_at)

@@ -27,6 +27,7 @@ from alerting.routes import UnableToReadRoutes
 from assay import clock
 from assay.catalog.locations import UnableToUseLocation
 from assay.catalog.profile import FILES
+from assay.catalog.tellings import UnableToReadSource
 from assay.celery import app
 from assay.clock import database_now
 from assay.command_line.command import missing_migrations
@@ -50,6 +51,7 @@ from execution_engine.engines.spark.session import CONNECT_PORT, CONNECT_SECONDS
 from execution_engine.models import Scan, Suspect
 from execution_engine.outcome import Reason
 from execution_engine.own_files import write_fault
+from execution_engine.providers import read_provider
 from execution_engine.read_by import FallbackKind
 from execution_engine.storage import table_of
 
@@ -89,14 +91,39 @@ def catalog() -> Finding:
 
 
 def pulled() -> Finding:
-    """Whether the catalog that is read by itself could be read."""
-    row = Pull.objects.first()
-    if row is None:
-        return well("pull", "no catalog is read on a schedule")
-    if row.failing_since:
-        text = f"{config().catalog_path} has been refused since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}"
-        return ill("pull", text, f"correct the catalog; it is read again at {row.due_at:%Y-%m-%d %H:%M} UTC")
-    return well("pull", f"read at {row.read_at:%Y-%m-%d %H:%M} UTC" if row.read_at else "not read yet")
+    """Whether the catalog files and the providers that are read by themselves could be read."""
+    rows = list(Pull.objects.order_by("name"))
+    wrong = [
+        (
+            f"{row.what} cannot be read since {row.failing_since:%Y-%m-%d %H:%M} UTC: {row.fault}",
+            f"correct that; {row.what} is read again at {row.due_at:%Y-%m-%d %H:%M} UTC",
+        )
+        for row in rows
+        if row.failing_since
+    ]
+    reads = [f"{row.what}: {_read_text(row)}" for row in rows]
+    return settle("pull", wrong, "; ".join(reads) or "nothing is read on a schedule")
+
+
+def _read_text(row: Pull) -> str:
+    if row.read_at is None:
+        return "not read yet"
+    count = len(row.left_out)
+    left_out = f", without {count} things that `assay sync --provider {row.name}` names" if count else ""
+    return f"read at {row.read_at:%Y-%m-%d %H:%M} UTC{left_out}"
+
+
+def providers() -> Finding:
+    """Whether each provider of metadata answers now."""
+    wrong, tables = [], []
+    for provider in config().provider_list:
+        try:
+            telling = read_provider(provider)
+        except UnableToReadSource as unable:
+            wrong.append((str(unable), f"correct its entry in ASSAY_PROVIDERS, or what it reads: {provider.name}"))
+        else:
+            tables.append(f"{provider.name} tells of {len(telling.tables)} tables")
+    return settle("providers", wrong, "; ".join(tables) or "ASSAY_PROVIDERS lists none")
 
 
 def replicas() -> Finding:
@@ -551,7 +578,7 @@ MACHINE_CHECKS: tuple[Check, ...] = (
 # what needs a database that answers, and what needs one that is up to date
 SERVER_CHECKS: tuple[Check, ...] = (intact, server, clock_skew)
 TABLE_CHECKS: tuple[Check, ...] = (
-    *(catalog, pulled, replicas, scheduling, failing, waiting),
+    *(catalog, pulled, providers, replicas, scheduling, failing, waiting),
     *(datacenters, engines, leases, notices, quarantined, executors),
 )
 

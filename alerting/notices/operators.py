@@ -69,13 +69,14 @@ def tell_of_pull(row: Pull, now: datetime) -> None:
         finish(row, tell_at=None)
         return
     is_failing = row.failing_since is not None
-    subject, body = "Assay reads the catalog again", f"The fault that began at {since:%Y-%m-%d %H:%M} UTC is over.\n"
+    what = f"the provider {row.name}" if row.name else "the catalog"
+    subject, body = f"Assay reads {what} again", f"The fault that began at {since:%Y-%m-%d %H:%M} UTC is over.\n"
     if is_failing:
         fault = row.fault if len(row.fault) <= LONGEST else f"{row.fault[:LONGEST]} …"
-        subject = "Assay cannot read the catalog"
+        subject = f"Assay cannot read {what}"
         body = (
-            f"Assay reads {config().catalog_path} on a schedule, and refused it:\n\n{fault}\n\n"
-            f"The catalog stays as it was. Assay reads it again at {row.due_at:%Y-%m-%d %H:%M} UTC.\n"
+            f"Assay reads {what if row.name else config().catalog_path} on a schedule, and refused it:\n\n{fault}\n\n"
+            f"What is known of its tables stays as it was. Assay reads it again at {row.due_at:%Y-%m-%d %H:%M} UTC.\n"
         )
     tell(
         event=Event.PLATFORM,
@@ -83,7 +84,7 @@ def tell_of_pull(row: Pull, now: datetime) -> None:
         subject=subject,
         body=body,
         facts={"fault": "catalog unreadable", "since": since.isoformat(), "is_over": not is_failing},
-        key=f"pull:{since:%Y%m%dT%H%M%S}:{'failing' if is_failing else 'over'}",
+        key=f"pull:{row.name}{':' * bool(row.name)}{since:%Y%m%dT%H%M%S}:{'failing' if is_failing else 'over'}",
         now=now,
     )
     finish(row, tell_at=None, told_since=since if is_failing else None)

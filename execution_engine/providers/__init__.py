@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from assay.catalog.providers import KINDS as KINDS_WITHOUT_ENGINES
 from assay.catalog.providers import Reader
+from assay.catalog.tellings import SourceTelling, UnableToReadSource
+from assay.provider_entries import ProviderEntry
 
 from . import database, delta, iceberg, spark
 
@@ -17,3 +19,21 @@ KINDS: Mapping[str, Reader] = {
     "spark": spark.read,
     "sql": database.read,
 }
+
+
+def read_provider(provider: ProviderEntry) -> SourceTelling:
+    """What a provider tells now; raises UnableToReadSource, with its name, for an answer that no reader can use too."""
+    if (read := KINDS.get(provider.kind)) is None:
+        raise UnableToReadSource(
+            f"the provider {provider.name} has the kind {provider.kind!r}, which there is not: write {', '.join(KINDS)}"
+        )
+    try:
+        return read(provider.entry)
+    except UnableToReadSource as unable:
+        raise UnableToReadSource(f"the provider {provider.name}: {unable}") from None
+    except Exception as error:  # whatever a stranger's document makes a reader raise, it tells of nothing
+        what = f"{type(error).__name__}: {error}"
+        raise UnableToReadSource(
+            f"the provider {provider.name}: its answer is not what {provider.kind} answers ({what:.300}); "
+            "nothing of it is written"
+        ) from error

@@ -150,7 +150,7 @@ class Config(BaseSettings):
     providers: str = Field(
         default="",
         description='Sources of metadata in their order, as JSON or the path of a YAML file: [{"name": "dbt", "kind": '
-        '"dbt", …}]; no stage reads them yet (docs/catalog.md)',
+        '"dbt", …}] (docs/catalog.md)',
     )
     catalog_path: Path | None = Field(
         default=None, description="File or folder of the catalog that the service reads on a schedule; empty: none"

@@ -135,8 +135,13 @@ def catalogue_page(request: HttpRequest) -> HttpResponse:
     # what hidden roots cause may be read all the same
     hidden = [root.alert_id for root in roots if root not in causes and root.alert_id]
     causes += readable(request, open_incidents(Q(alert__cause__in=hidden), MOST_CARDS - len(causes)))
-    pull = Pull.objects.filter(failing_since__isnull=False).first()  # the read of the catalog, while it is refused
-    context |= {"summary": summary(statuses), "causes": cards(causes, Veil(now)), "pull": pull, "changes": since}
+    failing = Pull.objects.filter(failing_since__isnull=False).order_by("name")  # the reads that are refused
+    context |= {
+        "summary": summary(statuses),
+        "causes": cards(causes, Veil(now)),
+        "failing_pulls": failing,
+        "changes": since,
+    }
     context |= {"chips": narrowing_chips(request), "first_runs": first_runs(request, statuses, now=now)}
     return render(request, "web/catalogue.html", context)
 

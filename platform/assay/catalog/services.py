@@ -9,6 +9,7 @@ from django.db import transaction
 from assay.config import config
 from assay.database.name_keys import name_key, name_keys
 from assay.database.statements import in_parts
+from assay.edge.control_characters import name_fault
 from assay.models import ChangeKind, DataChange, Dataset, LineageEdge, Source
 from assay.time.windows import Window
 
@@ -22,6 +23,7 @@ from .tellings import CORRECTION, SourceTelling, TableTelling, telling_of
 
 SHOWN = 20  # names in a sentence
 MOST_GONE = 5  # datasets that may leave a source at once, whatever their share
+MOST_GONE_OF_PROVIDER = 1  # the same, of a provider: half an answer must not pass for one
 MOST_SHARE_GONE = 0.1  # of a source's datasets
 
 
@@ -41,9 +43,9 @@ class UnableToRemove(UnableToApply):
     """More would leave the source at once than is likely meant."""
 
 
-def removal_fault(gone: Sequence[str], total: int) -> str | None:
-    """Why so many datasets must not leave a source of ``total`` at once unasked; None if they may."""
-    if len(gone) <= MOST_GONE or len(gone) <= MOST_SHARE_GONE * total:
+def removal_fault(gone: Sequence[str], total: int, most: int = MOST_GONE) -> str | None:
+    """Why so many datasets must not leave a source of ``total`` at once unasked; None if they may, as ``most`` may."""
+    if len(gone) <= most or len(gone) <= MOST_SHARE_GONE * total:
         return None
     named = ", ".join(gone[:SHOWN]) + (f" and {len(gone) - SHOWN} more" if len(gone) > SHOWN else "")
     return f"{len(gone)} of its {total} datasets would leave the source at once: {named}"
@@ -77,13 +79,19 @@ def apply_catalog(
 
 @transaction.atomic
 def apply_telling(
-    telling: SourceTelling, *, source: str, full: bool, allow_removal: bool = False, now: datetime
+    telling: SourceTelling,
+    *,
+    source: str,
+    full: bool,
+    allow_removal: bool = False,
+    most_gone: int = MOST_GONE,
+    now: datetime,
 ) -> Applied:
     """Write what a source tells of tables and lineage, and what becomes of their datasets; as ``apply_catalog``."""
     check_locations(telling.tables, source=source)
     written = write_tellings(telling.tables, source=source, full=full, now=now)
     gone = tuple(sorted(written.gone.values()))
-    if not allow_removal and (fault := removal_fault(gone, written.count)):
+    if not allow_removal and (fault := removal_fault(gone, written.count, most_gone)):
         raise UnableToRemove(f"{source!r}: {fault}; if that is meant, say --allow-removal")
     present = dict(Dataset.objects.values_list("name_key", "missing_since"))
     keys = [name_key(table.full_name) for table in telling.tables]
@@ -149,6 +157,31 @@ SHARED = ("full_name", "name_key", "business_metric", "missing_since", "source")
 
 def _at(place: str) -> str:
     return f"{place}: " if place else ""
+
+
+def fault_of_table(table: TableTelling, *, source: str) -> str | None:
+    """Why what a provider tells of a table cannot be written, if so."""
+    columns = [column.name for column in table.columns or ()]
+    replicas = table.replicas or ()
+    texts = [("namespace", table.namespace, 120), ("name", table.name, 120), ("owner", table.owner or "", 200)]
+    texts += [("column", name, 128) for name in columns]
+    texts += [("location", replica.location, 500) for replica in replicas]
+    for what, text, longest in texts:
+        if len(text) > longest:
+            return f"its {what} {text:.40}… has more than {longest} characters"
+        if fault := name_fault(text):
+            return f"{what} {text!r:.60}: {fault}"
+    if not table.namespace or not table.name:
+        return "a dataset has a namespace and a name, as raw.trips"
+    if len({name.casefold() for name in columns}) < len(columns):
+        return "two of its columns have one name, apart from case"
+    if len({replica.datacenter for replica in replicas}) < len(replicas):
+        return "two of its replicas lie in one datacenter"
+    try:
+        check_locations([table], source=source)
+    except UnableToApply as unable:
+        return str(unable)
+    return None
 
 
 def check_locations(tables: Sequence[TableTelling], *, source: str) -> None:

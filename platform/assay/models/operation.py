@@ -77,18 +77,24 @@ class Source(Claimable):
 
 
 class Pull(Claimable):
-    """The one row of the scheduled read of a catalog: when it is read next, and what is wrong with it, if anything."""
+    """The scheduled read of one source: when it is read next, and what is wrong with it, if anything."""
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    name = models.CharField(max_length=100, blank=True, unique=True)  # of a provider; empty: ASSAY_CATALOG_PATH
     due_at = models.DateTimeField(db_index=True)
     read_at = models.DateTimeField(null=True, blank=True)  # the last time that all was right
     failing_since = models.DateTimeField(null=True, blank=True)
     fault = models.TextField(blank=True)  # why the last read was refused; empty: it was not
+    left_out = models.JSONField(default=list, blank=True)  # sentences on what a provider told that cannot be used
     tell_at = models.DateTimeField(null=True, blank=True, db_index=True)  # null: on-call knows
     told_since = models.DateTimeField(null=True, blank=True)  # the failing of which on-call was told
 
     def __str__(self) -> str:
-        return f"read of the catalog due at {self.due_at:%Y-%m-%d %H:%M}"
+        return f"read of {self.what} due at {self.due_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def what(self) -> str:
+        """What is read, in words."""
+        return f"the provider {self.name}" if self.name else "the catalog files"
 
 
 # Counters of what has ended, which outlive the rows that they have counted.

@@ -68,14 +68,22 @@ def begin_rounds(now: datetime) -> None:
 
 
 def begin_pulling(now: datetime) -> None:
-    """Make the row that the stage *pull* claims, unless it is there; take it away where there is nothing to read."""
-    if config().catalog_path is None:
-        Pull.objects.all().delete()
-    else:
-        Pull.objects.get_or_create(pk=1, defaults={"due_at": now})
+    """Make the rows that the stage *pull* claims, unless they are there; take those away of which nothing is read."""
+    names = cadences().keys()
+    Pull.objects.exclude(name__in=names).delete()
+    present = set(Pull.objects.values_list("name", flat=True))
+    rows = [Pull(name=name, due_at=now) for name in names if name not in present]
+    Pull.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def cadences() -> dict[str, str]:
+    """How often each source is read that is read by itself, by the names of ``Pull``."""
+    files = {"": config().catalog_every} if config().catalog_path else {}
+    return files | {provider.name: provider.every for provider in config().provider_list}
 
 
 def bring_back(now: datetime) -> None:
-    """Read the catalog no later than its cadence has it, though a clock was ahead when it was read last."""
-    coming = next_time(config().catalog_every, now)
-    Pull.objects.filter(due_at__gt=coming).update(due_at=coming)
+    """Read each source no later than its cadence has it, though a clock was ahead when it was read last."""
+    for name, cadence in cadences().items():
+        coming = next_time(cadence, now)
+        Pull.objects.filter(name=name, due_at__gt=coming).update(due_at=coming)

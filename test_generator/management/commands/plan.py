@@ -10,12 +10,16 @@ from rich.markup import escape
 
 from assay import clock
 from assay.catalog.services import UnableToApply
+from assay.catalog.tellings import UnableToReadSource
 from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun
 from assay.command_line.exit_codes import ExitCode
-from test_generator.services import UnableToWrite
+from execution_engine.providers import read_provider
+from test_generator.services import UnableToWrite, plan_telling, provider_named
 from test_generator.sync import plan
+
+from .sync import print_left_out
 
 COLOURS = {"+": "green", "~": "yellow", "-": "red"}
 
@@ -29,8 +33,10 @@ class Command(Base):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The file or folder."""
-        parser.add_argument("path", type=Path, help="the catalog: a file, or a folder of *.yaml files")
+        """The file or folder, or the provider."""
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("path", nargs="?", type=Path, help="the catalog: a file, or a folder of *.yaml files")
+        what.add_argument("--provider", metavar="NAME", help="a provider of ASSAY_PROVIDERS, read now")
         parser.add_argument(
             "--source", default="", metavar="NAME", help="the name of the source (default: by its path)"
         )
@@ -38,14 +44,19 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """What comes, changes and goes; nothing is kept."""
         try:
-            planned = plan(options["path"], name=options["source"], now=clock.now())
-        except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
+            if options["provider"]:
+                provider = provider_named(options["provider"], options["source"])
+                planned = plan_telling(read_provider(provider), provider, now=clock.now())
+            else:
+                planned = plan(options["path"], name=options["source"], now=clock.now())
+        except (UnableToReadSource, UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
             raise UnableToRun(str(error)) from None
         return (ExitCode.FAILED if planned.refused else ExitCode.HELD), {
             "source": planned.source,
             "changes": [asdict(difference) for difference in planned.differences],
             "gaps": [asdict(gap) for gap in planned.gaps],
             "refused": planned.refused,
+            "left_out": list(planned.left_out),
         }
 
     def show(self, console: Console, result: Any) -> None:
@@ -62,6 +73,7 @@ class Command(Base):
             what = f"template {gap['template']!r}" if gap["template"] else gap["category"]
             line = f"not testable: {gap['dataset']}, {what}: {gap['reason']}"
             console.print(line, soft_wrap=True, highlight=False, markup=False)
+        print_left_out(console, result["left_out"])
         counts = ", ".join(f"{sum(row['sign'] == sign for row in result['changes'])} {sign}" for sign in COLOURS)
         console.print(f"source {result['source']}: {counts}; what is removed is retired after a day", highlight=False)
         if result["refused"]:

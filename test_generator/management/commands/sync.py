@@ -1,5 +1,6 @@
 """``assay sync``: read the catalog and reconcile the tests."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +11,35 @@ from rich.console import Console
 from assay import clock
 from assay.accounts import record
 from assay.catalog.services import Applied, UnableToApply
+from assay.catalog.tellings import SourceTelling, UnableToReadSource
 from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.command_line.command import Command as Base
 from assay.command_line.command import UnableToRun, command_origin
 from assay.command_line.exit_codes import ExitCode
 from assay.models import Dataset, DataTest, Source
+from assay.provider_entries import ProviderEntry
+from execution_engine.providers import read_provider
 from execution_engine.selectors import idle_datacenters
 from test_generator import tasks
 from test_generator.models import RuleTemplate
-from test_generator.services import UnableToWrite, remove_source, sync_files
+from test_generator.services import UnableToWrite, provider_named, remove_source, sync_files, sync_telling
 from test_generator.sync import idle_bindings
 from test_generator.templates.services import as_json, counts_of, template_summaries
 
+SHOWN = 20  # lines on what is left out
 WHATS = ("created", "changed", "missing")
 
 
 class Command(Base):
-    """A full sync with a YAML catalog."""
+    """A full sync with a YAML catalog, or a provider."""
 
-    help = "Read the catalog from YAML, write what changed, and reconcile the tests of what changed."
+    help = "Read the catalog from YAML, or a provider; write what changed, and reconcile the tests of that."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The file or folder, or the source to take away."""
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("path", nargs="?", type=Path, help="the catalog: a file, or a folder of *.yaml files")
+        what.add_argument("--provider", metavar="NAME", help="read a provider of ASSAY_PROVIDERS now")
         what.add_argument("--remove-source", metavar="NAME", help="take a source away with all that it tells")
         parser.add_argument(
             "--source", default="", metavar="NAME", help="the name of the source (default: by its path)"
@@ -45,14 +51,15 @@ class Command(Base):
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """What was created, changed, and is gone; how many tests are live, and how many each template makes."""
         try:
-            name, applied = _synced(options)
-        except (UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
+            name, applied, left_out = _synced(options)
+        except (UnableToReadSource, UnableToReadCatalog, UnableToApply, UnableToWrite) as error:
             raise UnableToRun(str(error)) from None
         while tasks.reconcile():
             pass
         return ExitCode.HELD, {
             "source": name,
             **{what: list(getattr(applied, what)) for what in WHATS},
+            "left_out": list(left_out),
             "datasets": Dataset.objects.filter(missing_since__isnull=True).count(),
             "data_tests": DataTest.objects.filter(retired_at__isnull=True).count(),
             "templates": [
@@ -66,6 +73,7 @@ class Command(Base):
         """One line per kind of change."""
         for what in WHATS:
             console.print(f"{what:>8}: {', '.join(result[what]) or 'none'}")
+        print_left_out(console, result["left_out"])
         for template in result["templates"]:
             console.print(f"template {template['name']}: {counts_of(template)}", highlight=False, markup=False)
         for binding in result["idle_bindings"]:
@@ -79,11 +87,32 @@ class Command(Base):
         console.print(f"{datasets} dataset{'s' * (datasets != 1)} with {tests} live test{'s' * (tests != 1)}")
 
 
-@transaction.atomic
-def _synced(options: dict[str, Any]) -> tuple[str, Applied]:
-    """The source as it is now, and in the audit who brought it there."""
-    now, name = clock.now(), options["remove_source"]
-    if name:
+def print_left_out(console: Console, lines: Sequence[str]) -> None:
+    """What a provider tells that cannot be used, a line each, as long as a screen holds them."""
+    for line in lines[:SHOWN]:
+        console.print(f"left out: {line}", style="yellow", soft_wrap=True, highlight=False, markup=False)
+    if (more := len(lines) - SHOWN) > 0:
+        console.print(f"left out: {more} more, which --json names", style="yellow", highlight=False)
+
+
+def _synced(options: dict[str, Any]) -> tuple[str, Applied, tuple[str, ...]]:
+    """The source as it is now, what changed and what of it is left out."""
+    provider = provider_named(options["provider"], options["source"]) if options["provider"] else None
+    telling = read_provider(provider) if provider else None  # outside of a transaction, as it may take minutes
+    with transaction.atomic():
+        return _written(options, provider, telling)
+
+
+def _written(
+    options: dict[str, Any], provider: ProviderEntry | None, telling: SourceTelling | None
+) -> tuple[str, Applied, tuple[str, ...]]:
+    """The same, and in the audit who brought it there."""
+    now, name, left_out = clock.now(), options["remove_source"], tuple[str, ...]()
+    if provider and telling:
+        removal = options["allow_removal"]
+        applied, left_out = sync_telling(telling, provider, allow_removal=removal, now=now)
+        name, action = provider.name, "catalog.synced"
+    elif name:
         names = {*Source.objects.values_list("name", flat=True), *Dataset.objects.values_list("source", flat=True)}
         if name not in names:
             raise UnableToRun(f"there is no source {name!r}; known are {', '.join(sorted(names)) or 'none'}")
@@ -95,4 +124,4 @@ def _synced(options: dict[str, Any]) -> tuple[str, Applied]:
     details = {"path": str(options["path"])} if options["path"] else {}
     after = {what: list(getattr(applied, what)) for what in (*WHATS, "templates", "bindings")}
     record(command_origin(), action, kind="catalog", key=name, before=None, after=after, details=details)
-    return name, applied
+    return name, applied, left_out

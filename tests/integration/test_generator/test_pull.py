@@ -15,8 +15,8 @@ from assay.models import AuditEntry, Dataset, Pull
 from assay.queue.drain import bring_back
 from assay.scheduler.beat import begin_pulling
 from assay.time.durations import UnableToReadCadence, next_time
+from test_generator.pulls import pull
 from test_generator.services import pull_due
-from test_generator.sync import pull
 from tests.factories import DAY, HOUR, NOW, DatasetFactory
 from web.doctor import pulled
 

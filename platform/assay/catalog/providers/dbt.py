@@ -235,8 +235,8 @@ class Project:
         for test in self._tests.get(key, ()):
             if not _config(test, "where") and str(_config(test, "severity") or "error").lower() == "error":
                 kind = str(_dict(test.get("test_metadata")).get("name"))
-                tested.setdefault(str(test.get("column_name")), set()).add(kind)
-        by_tests = next(((name,) for name, kinds in tested.items() if {"unique", "not_null"} <= kinds), ())
+                tested.setdefault(_column(test), set()).add(kind)
+        by_tests = next(((name,) for name, kinds in tested.items() if name and {"unique", "not_null"} <= kinds), ())
         return by_tests or self._merge_key(key)
 
     def _merge_key(self, key: str) -> tuple[str, ...]:
@@ -289,7 +289,7 @@ class Project:
         for key, primary_key in keys.items():
             types = {column.name.lower(): column.type for column in self.columns[key]}
             for test in self._tests.get(key, ()):
-                kind, column = _dict(test["test_metadata"]).get("name"), str(test.get("column_name"))
+                kind, column = _dict(test["test_metadata"]).get("name"), _column(test)
                 if kind == "unique" and list(primary_key) == [column]:
                     continue  # the standard test of duplicates
                 dataset, name = ".".join(self.names[key]), _test_name(test)
@@ -402,6 +402,12 @@ def _owner(owner: object) -> str | None:
         addresses = owner.get("email")
         owner = (addresses[0] if isinstance(addresses, list) and addresses else addresses) or owner.get("name")
     return owner if isinstance(owner, str) and owner else None
+
+
+def _column(test: Node) -> str:
+    """The column that a generic test is of, whether it stands below the column or below its table."""
+    arguments = _dict(_dict(test.get("test_metadata")).get("kwargs"))
+    return str(test.get("column_name") or arguments.get("column_name") or "")
 
 
 def _is_sensitive(column: Node) -> bool:
