@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from math import ceil, floor, sqrt
+from math import ceil, sqrt
 from statistics import median
 
 from assay.time.durations import Step, StepUnit, shift
@@ -52,7 +52,8 @@ def rows_told(window: Window, events: Iterable[CompletionEvent], *, there: float
 USUAL_WINDOWS = 8  # of the same weekday are looked at
 USUAL_NEEDED = 3  # of them must be known
 DEVIATIONS = 3  # of a count are chance
-HALF = 0.5  # of the usual rows is never all of them, however much these vary
+ALARMS = 0.002  # of both ends of the forecast's band: 99.9 % of the windows reach its lower end
+HALF = 0.5  # of the usual rows: a band that reaches down there cannot tell half a load from a whole one
 
 
 class WindowEvidence(StrEnum):
@@ -110,8 +111,9 @@ def judge_rows(
 
     Against its supplies, where it has any; else a completion event named it (``announced``), and it has the share
     asked for of the ``event_rows``, if the event told of rows; else it has that share of the keys that were drawn
-    from its sampled upstreams; else at least as many rows as are forecast from the ``usual`` ones of windows like it;
-    else any rows at all. An empty window is complete only where the dataset allows that.
+    from its sampled upstreams; else at least as many rows as 99.9 % of the windows like it have, by a forecast from the
+    ``usual`` ones, where that can tell half a load from a whole one; else any rows at all, and nobody can know. An
+    empty window is complete only where the dataset allows that.
     """
     is_there = rows > 0 or allow_empty
     if supplies:
@@ -138,22 +140,27 @@ def judge_rows(
     if len(usual) < USUAL_NEEDED:
         unknown = "whether these are all cannot be known, as nothing says yet how many there should be"
         return _judged(True, WindowEvidence.NOTHING, f"{rows:,.0f} rows; {unknown}")
-    least = least_rows(usual)
+    least, middle = least_rows(usual), median(usual)
+    if rows >= least and middle and least <= HALF * middle:
+        any_number = f"any number from {least:,} on" if least else "any number"
+        why = f"as after {len(usual)} windows like it {any_number} would be usual"
+        unknown = f"{rows:,.0f} rows; whether these are all cannot be known, {why}"
+        return _judged(True, WindowEvidence.NOTHING, unknown, expected=middle)
     counted = f"{rows:,.0f} rows, of at least {least:,} expected after {len(usual)} windows like it"
-    return _judged(rows >= least, WindowEvidence.FORECAST, counted, expected=median(usual))
+    return _judged(rows >= least, WindowEvidence.FORECAST, counted, expected=middle)
 
 
 def least_rows(usual: Sequence[float]) -> int:
-    """The lower bound of the forecast from the rows of windows alike, but more than half of their median.
+    """The rows that 99.9 % of the windows reach, by a forecast from those of windows alike.
 
     A count varies by its square root of itself, so three equal windows do not make one row fewer an incomplete window.
     """
     from execution_engine.anomalies.strategies import Predictive  # with it numpy, for which a gate need not wait
 
-    low, _ = Predictive(min_values=USUAL_NEEDED).expected(usual)
+    low, _ = Predictive(alarms=ALARMS, min_values=USUAL_NEEDED).expected(usual)
     middle = median(usual)
     by_chance = middle - DEVIATIONS * sqrt(middle)
-    return max(ceil(min(low, by_chance)), floor(HALF * middle) + 1 if middle else 0)
+    return max(ceil(min(low, by_chance)), 0)
 
 
 def _judged(complete: bool, evidence: WindowEvidence, basis: str, expected: float | None = None) -> JudgedWindow:

@@ -56,8 +56,8 @@ def supply(rows: float, complete: bool = True) -> Supply:
         (0, {"announced": True, "event_rows": 0}, False),
         (0, {"announced": True, "event_rows": 0, "allow_empty": True}, True),
         (1, {"event_rows": 100}, True),  # of a piece of the window only
-        (50, {"usual": [90, 100, 110]}, False),  # three say little, but half is never all
-        (51, {"usual": [90, 100, 110]}, True),
+        (50, {"usual": [90, 100, 110]}, True),  # three that vary say too little: nobody can know
+        (9, {"usual": [95, 100, 100, 100, 105]}, False),  # fewer than the band has, however little that says of more
         (69, {"usual": [100, 100, 100]}, False),
         (70, {"usual": [100, 100, 100]}, True),  # a count varies by its square root
         (9600, {"usual": [9900, 9900, 10000, 10100, 10100, 10000, 9900, 10100]}, True),
@@ -86,8 +86,20 @@ def test_when_a_window_is_complete(rows: float, given: dict[str, object], expect
         (7, {"announced": True}, "complete: 7 rows, and the pipeline says that these are all"),
         (
             4900,
+            {"usual": [4790, 4800, 4810]},
+            "complete: 4,900 rows, of at least 4,543 expected after 3 windows like it",
+        ),
+        (
+            2300,
             {"usual": [4700, 4800, 4900]},
-            "complete: 4,900 rows, of at least 2,401 expected after 3 windows like it",
+            "complete: 2,300 rows; whether these are all cannot be known, as after 3 windows like it any number from "
+            "2,222 on would be usual",
+        ),
+        (
+            1,
+            {"usual": [100, 20, 300]},
+            "complete: 1 rows; whether these are all cannot be known, as after 3 windows like it any number would be "
+            "usual",
         ),
         (
             100,
@@ -128,7 +140,7 @@ def test_what_a_judgement_stood_on_is_said(rows: float, given: dict[str, object]
         ({"supplies": [supply(100)]}, WindowEvidence.UPSTREAM),
         ({"announced": True}, WindowEvidence.COMPLETION),
         ({"samples": [SampledSupply(size=1, present=1, name="app.orders")]}, WindowEvidence.SAMPLE),
-        ({"usual": [90, 100, 110]}, WindowEvidence.FORECAST),
+        ({"usual": [99, 100, 101]}, WindowEvidence.FORECAST),
         ({}, WindowEvidence.NOTHING),
     ],
 )
