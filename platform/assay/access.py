@@ -34,6 +34,7 @@ class Action(StrEnum):
     OVERRIDE = "let pipelines read what the gate blocks"
     RUN = "run tests"
     TEST = "write data tests"
+    CORRECT = "correct what sources say of datasets"
     PUSH = "push catalog, lineage and completions"
     LIFT = "lift a quarantine"
     AUDIT = "read the audit"
@@ -75,6 +76,7 @@ RULES: Mapping[Action, tuple[AllowedOn, ...]] = MappingProxyType(
         Action.OVERRIDE: (NO, OWN, NO, ANY, ANY),
         Action.RUN: (NO, OWN, NO, ANY, ANY),
         Action.TEST: (NO, OWN, NO, OWN, ANY),
+        Action.CORRECT: (NO, OWN, NO, OWN, ANY),
         Action.PUSH: (NO, NO, ANY, NO, ANY),
         Action.LIFT: (NO, NO, NO, ANY, ANY),
         Action.AUDIT: (NO, NO, NO, ANY, ANY),
@@ -93,7 +95,7 @@ SCOPES: Mapping[TokenScope, frozenset[Action]] = MappingProxyType(
         TokenScope.INGEST: frozenset({Action.PUSH, Action.LEAVE}),
         TokenScope.ACT: frozenset(
             {Action.REPORT, Action.ACT, Action.SILENCE, Action.FOLLOW, Action.OVERRIDE}
-            | {Action.RUN, Action.TEST, Action.LIFT, Action.LEAVE}
+            | {Action.RUN, Action.TEST, Action.CORRECT, Action.LIFT, Action.LEAVE}
         ),
         TokenScope.MANAGE: frozenset({Action.SHOW_TOKENS, Action.MANAGE, Action.LEAVE}),
     }

@@ -23,6 +23,7 @@ from web.pages.scores import SPANS
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 POST_ONLY = {
     "datasets/<path:name>/back-fill",
+    "datasets/<path:name>/correct",
     "datasets/<path:name>/follow",
     "first-runs",
     "incidents/act",

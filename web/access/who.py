@@ -123,7 +123,8 @@ NEEDS: Mapping[str, Mapping[str, Action]] = {
     "Tokens": {"list": Action.SHOW_TOKENS, "create": Action.MAKE_TOKEN, "destroy": Action.SHOW_TOKENS},
     "Members": dict.fromkeys(("list", "retrieve", "update"), Action.MANAGE),
     "Audit": {"list": Action.AUDIT},
-    "Datasets": READ_ROWS | {"update": Action.PUSH, "follow": Action.FOLLOW, "unfollow": Action.FOLLOW},
+    "Datasets": READ_ROWS
+    | {"update": Action.PUSH, "partial_update": Action.CORRECT, "follow": Action.FOLLOW, "unfollow": Action.FOLLOW},
     "BusinessMetrics": READ_ROWS | {"update": Action.PUSH},
     "Lineage": {"get": Action.READ, "post": Action.PUSH},
     "Templates": READ_ROWS

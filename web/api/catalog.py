@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from pydantic import BaseModel, ValidationError
 from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.mixins import RetrieveModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,14 +18,15 @@ from rest_framework.response import Response
 from alerting.selectors import complete_up_to, coverage_by_tier, times_to_complete
 from assay import clock
 from assay.accounts import follow, unfollow
+from assay.catalog.corrections import UnableToCorrect, correct, origins_of
 from assay.catalog.events import apply_event
 from assay.catalog.locations import PUSHED
 from assay.catalog.openlineage import UnableToReadEvent, read_event
-from assay.catalog.profile import FILES, CatalogProfile
+from assay.catalog.profile import CatalogProfile
 from assay.catalog.selectors import by_name, latest_ended
 from assay.catalog.services import UnableToApply, UnableToComplete, UnableToShare, apply_catalog
 from assay.catalog.yaml.parts import BusinessMetricPart, DatasetPart
-from assay.catalog.yaml.profiles import YamlParts, business_metric, cross_check, to_profile
+from assay.catalog.yaml.profiles import YamlParts, business_metric, cross_check, relative_locations, to_profile
 from assay.database.name_keys import name_key
 from assay.models import Dataset, Replica
 from execution_engine.freshness.rules import WindowEvidence
@@ -44,6 +46,7 @@ from web.rendering.status import DisplayStatus
 from .base import Api, Rows
 from .fields import DatasetField, Filters, LengthField, Row, Shape, WindowField
 from .gate import STATUSES, GateVerdict
+from .origins import OriginRow, field_refusal
 from .problems import Wrong, errors_text, refusing
 from .quality import RangeQuality, qualities_as_json
 
@@ -103,13 +106,14 @@ class TookRow(serializers.Serializer[Any]):
 
 
 class DatasetDetail(DatasetRow):
-    """A dataset, up to when it is complete at home, and how long its last windows took there, the newest first."""
+    """A dataset, how complete it is at home, how long its last windows took there, and where its fields come from."""
 
     complete_up_to = serializers.SerializerMethodField()
     time_to_complete = serializers.SerializerMethodField()
+    origins = serializers.SerializerMethodField()
 
     class Meta(DatasetRow.Meta):
-        fields = (*DatasetRow.Meta.fields, "complete_up_to", "time_to_complete")
+        fields = (*DatasetRow.Meta.fields, "complete_up_to", "time_to_complete", "origins")
 
     def get_complete_up_to(self, dataset: Dataset) -> datetime | None:
         """The end (exclusive) of the last complete window before the first that is not."""
@@ -121,6 +125,11 @@ class DatasetDetail(DatasetRow):
         at_home = dataset.replicas.first()
         times = times_to_complete(dataset, at_home.datacenter, MOST_WINDOWS) if at_home else []
         return [dict(row) for row in TookRow(times, many=True).data]
+
+    @extend_schema_field(OriginRow(many=True))
+    def get_origins(self, dataset: Dataset) -> list[dict[str, Any]]:
+        """Each field with the source that it is from."""
+        return [dict(row) for row in OriginRow(origins_of(dataset), many=True).data]
 
 
 class DatasetQuery(Filters):
@@ -146,11 +155,12 @@ class Datasets(Rows, RetrieveModelMixin):
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
         """Of a dataset that is shown the details."""
-        return DatasetDetail if self.action == "retrieve" else DatasetRow
+        return DatasetDetail if self.action in ("retrieve", "partial_update") else DatasetRow
 
     def get_object(self) -> Dataset:
         """The dataset of the address, in whatever case its name is written there."""
         row: Dataset = get_object_or_404(self.get_queryset(), name_key=name_key(self.kwargs["name"]))
+        self.check_object_permissions(self.request, row)
         return row
 
     @classmethod
@@ -170,13 +180,7 @@ class Datasets(Rows, RetrieveModelMixin):
         errors = [(".".join(map(str, path[2:])), message) for path, message in cross_check(parts)]
         if name_key(part.name) != name_key(name):
             errors.append(("name", f"is {part.name!r}, and the address says {name!r}"))
-        errors += [
-            ("replicas", f"{replica.location!r} must be absolute")
-            for replica in part.replicas
-            if replica.storage in FILES
-            and not replica.location.startswith(("/", "env:"))
-            and "://" not in replica.location
-        ]
+        errors += relative_locations(part)
         if errors:
             text, where = errors_text(errors)
             raise Wrong(text, where=where)
@@ -188,6 +192,25 @@ class Datasets(Rows, RetrieveModelMixin):
         ):
             applied = apply_catalog(profile, source=PUSHED, full=False, now=clock.now())
         return self.show(status=201 if applied.created else 200)
+
+    @extend_schema(request=dict[str, Any], responses=DatasetDetail)
+    def partial_update(self, request: Request, name: str) -> Response:
+        """Correct what sources say of one dataset.
+
+        The body has what you correct, as in a catalog file (docs/catalog.md), as JSON; null takes a correction back.
+        It stands above all sources, whatever these say later. Where data lies and who may read it, only admins correct.
+        """
+        if not isinstance(request.data, dict):
+            raise Wrong("The body is no JSON object.", mend="Write what you correct as in a catalog file, as JSON.")
+        row = self.get_object()
+        if why_not := field_refusal(request, request.data):
+            raise PermissionDenied(why_not)
+        with (
+            refusing(UnableToCorrect, mend="Correct it and send the request again."),
+            self.changing("correct", row.full_name),
+        ):
+            correct(row.full_name, request.data, now=clock.now())
+        return self.show()
 
     @extend_schema(request=None, responses={204: None})
     def follow(self, request: Request, name: str) -> Response:

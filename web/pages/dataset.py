@@ -60,6 +60,7 @@ from .days import day_grid, day_results, history, live_tests, newest_groups, plo
 from .incident import headlines_of
 from .incident_chart import series_of
 from .lineage import drawing_of
+from .origins import origins_context
 from .page_policy import (
     NameField,
     UtcField,
@@ -286,7 +287,7 @@ def dataset_page(request: HttpRequest, name: str) -> HttpResponse:
     demand(request, Action.READ, dataset)
     now, query, before = clock.now(), request.GET, typed_before(request)
     implied = next((tab for name, tab in IMPLYING.items() if query.get(name)), "overview")
-    tab = "settings" if before.get("override") else query.get("tab", "")
+    tab = "settings" if before.get("override") or before.get("correct") else query.get("tab", "")
     tab = tab if tab in PARTS else implied
     facts = facts_now({dataset.pk: dataset.full_name}, now=now)[dataset.pk]
     context = {
@@ -425,6 +426,7 @@ def _settings(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetim
         "longest_override": longest(dataset.tier) // HOUR,
         "may_override": may(request, Action.OVERRIDE, dataset),
         "public_url": config().public_url.rstrip("/"),
+        **origins_context(request, dataset),
     }
 
 

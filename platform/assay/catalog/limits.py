@@ -12,6 +12,7 @@ from assay.models import Dataset, Replica
 
 from .locations import PUSHED, UnableToUseLocation, place_of
 from .place_limits import NOBODY, PlacedDataset, closed_folders, limits_of, way_of_reading
+from .tellings import CORRECTION
 
 OWN = ("readers", "owner", "team")  # what stands in ``place_limits`` as its provider declares it, where it inherits
 
@@ -23,7 +24,8 @@ class UnableToLimit(Exception):
 def inherit_limits(names: Collection[str], *, source: str) -> set[str]:
     """Write what these datasets inherit, and what others inherit from them; the names of those that changed.
 
-    Raises UnableToLimit where limits contradict each other, and where a push would limit what others declare.
+    Raises UnableToLimit where limits contradict each other, and where a push, or a person, would limit what others
+    declare.
     """
     keys = set(name_keys(names))
     rows = Dataset.objects.filter(business_metric__isnull=True)
@@ -56,9 +58,10 @@ def inherit_limits(names: Collection[str], *, source: str) -> set[str]:
         if all(getattr(row, name) == value for name, value in values.items()):
             continue
         Dataset.objects.filter(pk=row.pk).update(**values)
-        if source == PUSHED and row.name_key not in keys and is_limiting:
+        if source in (PUSHED, CORRECTION) and row.name_key not in keys and is_limiting:
+            what = "push" if source == PUSHED else "correction"
             raise UnableToLimit(
-                f"{row.full_name} reads the same place, and a push may not limit it: "
+                f"{row.full_name} reads the same place, and a {what} may not limit it: "
                 "declare the limits in a catalog file"
             )
         changed.add(row.full_name)

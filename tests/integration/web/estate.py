@@ -170,6 +170,7 @@ def body(method: str, template: str, estate: Estate) -> Any:
         },
         ("PATCH", "bindings/{binding}"): {"gate": "strong"},
         ("PATCH", "data-tests/{test}"): {"assertion": "row_count() > 5"},
+        ("PATCH", "datasets/{dataset}"): {"description": "Corrected.", "slas": {"freshness": "3h"}},
         ("PUT", "datasets/{dataset}"): _profile(estate.dataset),
         ("PUT", "business-metrics/{metric}"): {
             "owner": estate.dataset.owner, "tier": 3, "expression": "sum(fare)", "sources": [name],
@@ -201,6 +202,8 @@ def form(template: str, estate: Estate) -> dict[str, str]:
         return {"dataset": estate.dataset.full_name, "ends_at": "2026-03-10T13:00", "reason": "Migration."}
     if template.endswith("/override"):
         return {"window": "2026-03-09", "reason": "The report needs it."}
+    if template.endswith("/correct"):
+        return {"field": "tier", "value": "1"}
     if template.endswith("/report"):
         return {**PAGE_RANGE, "description": "Fares doubled."}
     if template.startswith("admin/members/"):

@@ -189,6 +189,9 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("PUT", "datasets/{dataset}"): lambda: Largest(  # with the name of each column, for the search
             sent=_profile(estate, 10_000), written=10_004, statements=110
         ),
+        ("PATCH", "datasets/{dataset}"): lambda: Largest(  # of all columns
+            sent={"columns": _profile(estate, 10_000)["columns"]}, written=10_005, statements=120
+        ),
         **dict.fromkeys(
             (("GET", f"exports/{each}") for each in EXPORTS),
             lambda: Largest(sent=of_dataset, larger={**of_dataset, "to": "2200-01-02T00:00:00Z"}),

@@ -32,6 +32,7 @@ DELETE  api/v1/data-tests/{test}                  oxa   a     act
 GET     api/v1/datasets                           *     *     read
 GET     api/v1/datasets/{dataset}                 *     *     read
 PUT     api/v1/datasets/{dataset}                 pa    pa    ingest
+PATCH   api/v1/datasets/{dataset}                 oxa   a     act
 PUT     api/v1/datasets/{dataset}/follow          *     *     act
 DELETE  api/v1/datasets/{dataset}/follow          *     *     act
 POST    api/v1/deploys                            pa    pa    ingest
@@ -125,6 +126,7 @@ GET     datasets/{dataset}                        *     *     -
 GET     datasets/{dataset}/backtest               *     *     -
 GET     datasets/{dataset}/columns                *     *     -
 POST    datasets/{dataset}/back-fill              oxa   xa    -
+POST    datasets/{dataset}/correct                oxa   a     -
 POST    datasets/{dataset}/follow                 *     *     -
 POST    first-runs                                oxa   oxa   -
 POST    datasets/{dataset}/override               oxa   xa    -

@@ -12,11 +12,13 @@ from openlineage.client.serde import Serde
 from openlineage.client.uuid import generate_new_uuid
 from rest_framework.test import APIClient
 
+from assay.access import Role
 from assay.catalog.profile import Column
 from assay.catalog.tellings import fields_from_json
-from assay.models import AccessToken, DataChange, Dataset, LineageEdge, Telling
+from assay.models import AccessToken, AuditEntry, DataChange, Dataset, LineageEdge, Telling
 from execution_engine.models import BlastRadius
 from tests.factories import DatasetFactory, LineageEdgeFactory, day
+from tests.integration.web.people import client
 
 TRIPS: dict[str, Any] = {
     "owner": "ada",
@@ -52,6 +54,38 @@ def test_a_pushed_dataset_is_created_then_kept(api: APIClient) -> None:
 def test_a_wrong_profile_is_refused_with_its_place(api: APIClient, change: dict[str, Any], where: str) -> None:
     answer = api.put("/api/v1/datasets/raw.trips", {**TRIPS, **change}, format="json")
     assert (answer.status_code, where in answer.json()["where"], Dataset.objects.exists()) == (400, True, False)
+
+
+def test_a_correction_is_kept_against_later_pushes_and_stands_in_the_audit(api: APIClient) -> None:
+    api.put("/api/v1/datasets/raw.trips", TRIPS, format="json")
+    corrected = api.patch("/api/v1/datasets/raw.trips", {"tier": 0, "slas": {"freshness": "2h"}}, format="json")
+    assert (corrected.status_code, corrected.json()["freshness_sla"]) == (200, "2h")
+    body = api.put("/api/v1/datasets/raw.trips", {**TRIPS, "description": "Rides."}, format="json").json()
+    assert (body["tier"], body["description"]) == (0, "Rides.")
+    origins = {row["field"]: row for row in api.get("/api/v1/datasets/raw.trips").json()["origins"]}
+    assert (origins["tier"]["source"], origins["tier"]["value"]) == ("correction", 0)
+    assert [(row["source"], row["value"]) for row in origins["tier"]["others"]] == [("push", 1)]
+    entry = AuditEntry.objects.get(action="dataset.correct")
+    assert entry.before
+    assert entry.after
+    assert (entry.before["tier"], entry.after["tier"]) == (1, 0)
+
+
+def test_a_wrong_correction_is_refused_with_its_place(api: APIClient) -> None:
+    api.put("/api/v1/datasets/raw.trips", TRIPS, format="json")
+    bodies: list[tuple[Any, str]] = [({"tier": 9}, "tier"), ({"slas": {"freshnes": "2h"}}, "slas.freshnes"), ([], "")]
+    for body, where in bodies:
+        answer = api.patch("/api/v1/datasets/raw.trips", body, format="json")
+        assert (answer.status_code, where in answer.json()["where"]) == (400, True), body
+    assert api.patch("/api/v1/datasets/raw.nothing", {"tier": 1}, format="json").status_code == 404
+
+
+def test_an_owner_corrects_neither_where_the_data_lies_nor_who_may_read_it(db: None) -> None:
+    row, ada = DatasetFactory.create(name="trips", owner="ada"), client("ada", Role.OWNER)
+    assert ada.patch(f"/api/v1/datasets/{row}", {"description": "Rides."}, format="json").status_code == 200
+    for patch in ({"readers": ["user:ada"]}, {"replicas": TRIPS["replicas"]}):
+        answer = ada.patch(f"/api/v1/datasets/{row}", patch, format="json")
+        assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (403, *patch)
 
 
 def test_datasets_are_filtered_and_an_unknown_filter_is_an_error(api: APIClient) -> None:

@@ -118,6 +118,15 @@ def _datasets(parts: YamlParts) -> Iterator[Finding]:
                 yield ("datasets", number, "primary_key", index), sentence
 
 
+def relative_locations(part: DatasetPart) -> list[tuple[str, str]]:
+    """The replicas of a dataset that no file tells of whose location needs one, each with its place."""
+    return [
+        ("replicas", f"{replica.location!r} must be absolute")
+        for replica in part.replicas
+        if replica.storage in FILES and not replica.location.startswith(("/", "env:")) and "://" not in replica.location
+    ]
+
+
 def _lineage(parts: YamlParts) -> Iterator[Finding]:
     tables = {dataset.name.lower(): dataset for dataset in parts.datasets.values()}
     seen: set[tuple[str, str]] = set()
