@@ -63,7 +63,7 @@ from . import key_metrics, key_tasks, measure
 from .key_tasks import Take
 from .language import LiteralKind, UnableToTell
 from .pruning import Bounds, BoundsOf, may_count
-from .reading import REPLACED, WHOLE_FILE, Piece, Stored, outcomes_in_folders
+from .reading import INSTANT, REPLACED, WHOLE_FILE, Piece, Stored, instants_of_spark, outcomes_in_folders
 from .task import Program, TaskResult, glean
 from .values import family_of
 
@@ -75,18 +75,22 @@ def stored_columns(listing: Listing, columns: Mapping[str, str]) -> dict[str, St
 
     ``columns``: as assertions write them → Spark's type.
     """
-    plain = dict(_plain_columns(listing.schema, tuple(columns.items())))
+    is_folder = listing.snapshot is None and listing.entry is None
+    instants = instants_of_spark(listing.footer) if is_folder else frozenset()
+    plain = dict(_plain_columns(listing.schema, instants, tuple(columns.items())))
     return plain | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in listing.folder_columns}
 
 
 @lru_cache(maxsize=64)  # many tables and windows are alike
-def _plain_columns(schema: pa.Schema, columns: tuple[tuple[str, str], ...]) -> Mapping[str, Stored]:
+def _plain_columns(
+    schema: pa.Schema, instants: frozenset[str], columns: tuple[tuple[str, str], ...]
+) -> Mapping[str, Stored]:
     names = Counter(name.lower() for name in schema.names)
     types = {name.lower(): type_ for name, type_ in columns}
     return {
-        name.lower(): Stored(spark=spark, arrow=type_)
+        name.lower(): Stored(spark=spark, arrow=INSTANT if name in instants else type_)
         for name, type_ in zip(schema.names, schema.types, strict=True)
-        if (spark := spark_type_of(type_)) is not None and family_of(spark) is not None
+        if (spark := spark_type_of(type_, name in instants)) is not None and family_of(spark) is not None
         if types.get(written(name).lower()) == spark and names[name.lower()] == 1 and "." not in name
     }
 

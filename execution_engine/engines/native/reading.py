@@ -31,7 +31,8 @@ PEEK = 1 << 16  # bytes read at once where the dictionary alone is wanted
 PAGE = 1 << 20  # bytes of a page, as most writers have it
 AT_ONCE = 16  # files of a store that are opened at the same time
 _OLD_TIMES = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
-_SPARK = b"org.apache.spark.version"  # which writes the days of INT96 as everybody counts them now
+_SPARK = b"org.apache.spark.version"
+_NEW_DAYS, _NEW_INT96 = b"3.0.0", b"3.1.0"  # of Spark: since these it counts days as everybody does now
 INSTANT = pa.timestamp("us", tz="UTC")
 _TEMPORAL = {"date", "timestamp", "timestamp_ntz"}
 FEW_BYTES = 6  # a value of a column whose row group has a dictionary for all of its values takes no more, packed so
@@ -295,7 +296,7 @@ def table_batches(piece: Piece, schema: pa.Schema, as_read: pa.Schema | None = N
         open_piece(piece) as (opened, metadata),
         pq.ParquetFile(opened, metadata=metadata, **options) as parquet,
     ):
-        if not _OLD_TIMES.isdisjoint(metadata.metadata or {}):
+        if _is_of_old_calendar(metadata):
             raise UnableToTell("a file has times of an old calendar")
         if piece.columns is None:
             own = _alike_names(parquet.schema_arrow, schema, piece.folders)
@@ -479,9 +480,8 @@ class _NamesOfFiles:
 def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored], piece: Piece) -> dict[str, str]:
     """The file's own names of the columns; UnableToTell where one is stored in another way than it should be."""
     names: dict[str, str] = {}
-    schema, old = metadata.schema.to_arrow_schema(), not _OLD_TIMES.isdisjoint(metadata.metadata or {})
-    leaves = map(metadata.schema.column, range(metadata.num_columns))
-    int96 = {column.path for column in leaves if column.physical_type == "INT96"}
+    schema, old = metadata.schema.to_arrow_schema(), _is_of_old_calendar(metadata)
+    int96, instants = int96_columns(metadata), instants_of_spark(metadata)
     if piece.columns is not None:
         own = names_in_file(schema, piece.columns)
         names = {name: own[name] for name in columns if name in own and name not in piece.folders}
@@ -497,13 +497,31 @@ def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored], piece: 
             continue
         if name.lower() in names:
             raise UnableToTell(f"{name} is written in several ways")
-        is_instant = name in int96 and column.arrow == INSTANT and _SPARK in (metadata.metadata or {})
+        is_instant = name in instants and column.arrow == INSTANT
         if not is_instant and (schema.field(at).type != column.arrow or name in int96):
             raise UnableToTell(f"{name} has several types, or one of an old writer")
         if old and column.spark in _TEMPORAL:
             raise UnableToTell(f"{name} is of an old calendar")
         names[name.lower()] = name
     return names
+
+
+def int96_columns(metadata: pq.FileMetaData) -> frozenset[str]:
+    """The columns of times of 96 bits, whose calendar and zone the file does not say."""
+    leaves = map(metadata.schema.column, range(metadata.num_columns))
+    return frozenset(leaf.path for leaf in leaves if leaf.physical_type == "INT96")
+
+
+def instants_of_spark(metadata: pq.FileMetaData) -> frozenset[str]:
+    """Those of a file that Spark wrote, which are instants."""
+    is_of_spark = (metadata.metadata or {}).get(_SPARK, b"") >= _NEW_INT96
+    return int96_columns(metadata) if is_of_spark else frozenset()
+
+
+def _is_of_old_calendar(metadata: pq.FileMetaData) -> bool:
+    """Whether Spark counts its days anew."""
+    notes = metadata.metadata or {}
+    return not _OLD_TIMES.isdisjoint(notes) or notes.get(_SPARK, _NEW_DAYS) < _NEW_DAYS
 
 
 def _widens(own: pa.DataType, wide: pa.DataType, *, is_int96: bool) -> bool:

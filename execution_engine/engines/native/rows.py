@@ -27,7 +27,18 @@ from .language import ColumnNode, Node, UnableToTell, compiled, names_in
 from .local_scan import stored_columns
 from .partials import keyless
 from .pruning import Bounds, bounds_of_chunk, outcomes
-from .reading import LEAST_ROWS, MOST_BYTES, ROWS, Piece, Stored, UnableToReadPiece, batches, open_piece, unable_to_read
+from .reading import (
+    LEAST_ROWS,
+    MOST_BYTES,
+    ROWS,
+    Piece,
+    Stored,
+    UnableToReadPiece,
+    batches,
+    int96_columns,
+    open_piece,
+    unable_to_read,
+)
 
 MOST_KEYED_ROWS = 50_000_000  # whose keys are held at once, in 400 MB
 MARKS = 1 << 22
@@ -99,6 +110,8 @@ class _Marking:
         """Yield rows with the flags of each rule, first no rows at all; without good rows only the bad ones."""
         names = {name for node in self.nodes if node for name in names_in(node)}
         names |= {column.name for key in self.keys for column in key}
+        if int96_columns(self.listing.footer):
+            raise UnableToTell("times of 96 bits are Spark's to write")
         stored = stored_columns(self.listing, self.columns)
         if missing := sorted(names - stored.keys()):
             raise UnableToTell(f"{missing[0]} is no plain column of the files")

@@ -10,6 +10,7 @@ from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.exact import Number
 from execution_engine.outcome import Failure, Reason
 from tests.integration.engines.trips import DAY, OTHER_DAY, ROWS, arrow, measure, metric, parquet, write, write_trips
+from tests.integration.kernels.grouped import scanned
 from tests.integration.storages import stored
 
 
@@ -93,7 +94,7 @@ def test_types_that_pandas_writes_are_read(spark_engine: SparkEngine, tmp_path: 
     assert [one.value for one in measured] == [0.5, 201, 2.0**63, 1, 0, 1]
 
 
-def test_timestamps_that_spark_itself_writes_are_read(spark_engine: SparkEngine, tmp_path: Path) -> None:
+def test_timestamps_of_96_bits_are_read(spark_engine: SparkEngine, tmp_path: Path) -> None:
     folder = tmp_path / f"datestr={DAY}"
     folder.mkdir()
     table = pa.table({"at": pa.array([datetime(2013, 1, 1, 5)], pa.timestamp("ns"))})
@@ -101,6 +102,23 @@ def test_timestamps_that_spark_itself_writes_are_read(spark_engine: SparkEngine,
     condition = "at = timestamp'2013-01-01 05:00:00'"
     (five,) = measure(spark_engine, parquet(tmp_path), metric("row_count", where=condition))
     assert (five.value, five.failure) == (1, None)
+
+
+def test_timestamps_that_spark_itself_writes_are_read_by_kernels_as_by_spark(
+    spark_engine: SparkEngine, tmp_path: Path
+) -> None:
+    times = "(timestamp'0001-01-01'), (timestamp'1582-10-10 03:00:00'), (timestamp'1899-12-31 23:59:59.999999'), (null)"
+    rows = spark_engine.session.sql(f"select * from values {times}, (timestamp'9999-12-31 23:59:59.999999') as t(at)")
+    rows.coalesce(1).write.parquet(str(tmp_path / "rows"))
+    specs = [metric(name, "at") for name in ("completeness", "count_distinct", "key_digest")]
+    specs += [
+        metric("row_count", where=f"at {test}")
+        for test in ("< timestamp'1582-10-11 00:00:00'", "> timestamp'9999-12-31 00:00:00'")
+    ]
+    table = Table(name="rows", storage="parquet", location=str(tmp_path / "rows"))
+    ours, theirs = (scanned(spark_engine, table, specs, native=native) for native in (True, False))
+    assert dict(ours.measured) == dict(theirs.measured)
+    assert (ours.read_by.kernels > 0, ours.read_by.left) == (True, ())
 
 
 def test_a_column_that_older_files_lack_is_null_there(spark_engine: SparkEngine, tmp_path: Path) -> None:

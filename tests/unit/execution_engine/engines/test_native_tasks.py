@@ -12,14 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.engines.files.listing import list_part
 from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
 from execution_engine.engines.native import measure, reading
 from execution_engine.engines.native.grouped import Binned
 from execution_engine.engines.native.hashing import hashes
 from execution_engine.engines.native.language import ColumnNode, UnableToTell, compiled
+from execution_engine.engines.native.local_scan import stored_columns
 from execution_engine.engines.native.measure import TASK_ROWS, tasks
-from execution_engine.engines.native.reading import Piece, Stored, UnableToReadPiece, batches, batches_of
+from execution_engine.engines.native.reading import INSTANT, Piece, Stored, UnableToReadPiece, batches, batches_of
 from execution_engine.engines.native.task import Program, from_bytes, glean, load_results, loads_to_bytes
+from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.metrics.definition import Grouping
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.kernels.by_kernels import pieces_in
@@ -160,13 +163,22 @@ def test_a_file_that_is_no_parquet_fails_the_task(tmp_path: Path) -> None:
         read(Piece(path=str(path), groups=(0,), size=stat.st_size, mtime_ns=stat.st_mtime_ns), a=pa.int64())
 
 
-@pytest.mark.parametrize("mark", ["org.apache.spark.legacyDateTime", "org.apache.spark.legacyINT96"])
+@pytest.mark.parametrize(
+    "notes",
+    [
+        {"org.apache.spark.legacyDateTime": ""},
+        {"org.apache.spark.legacyINT96": ""},
+        {"org.apache.spark.version": "2.4.8"},
+    ],
+)
 @pytest.mark.parametrize(
     ("spark", "arrow"),
     [("date", pa.date32()), ("timestamp", pa.timestamp("us", "UTC")), ("timestamp_ntz", pa.timestamp("us"))],
 )
-def test_times_of_an_old_writer_are_left_to_spark(mark: str, spark: str, arrow: pa.DataType, tmp_path: Path) -> None:
-    old = pa.table({"a": pa.array([1], arrow), "b": [1]}).replace_schema_metadata({mark: ""})
+def test_times_of_an_old_writer_are_left_to_spark(
+    notes: dict[str, str], spark: str, arrow: pa.DataType, tmp_path: Path
+) -> None:
+    old = pa.table({"a": pa.array([1], arrow), "b": [1]}).replace_schema_metadata(notes)
     pq.write_table(old, tmp_path / "a.parquet")
     (piece,) = pieces_in(tmp_path)[1]
     with pytest.raises(UnableToTell, match=r"^a is of an old calendar$"):
@@ -174,12 +186,26 @@ def test_times_of_an_old_writer_are_left_to_spark(mark: str, spark: str, arrow: 
     assert len(list(batches(piece, {"b": BIGINT}))) == 1
 
 
-def test_times_of_96_bits_are_left_to_spark(tmp_path: Path) -> None:
-    table = pa.table({"a": pa.array([1], pa.timestamp("ns"))})
+@pytest.mark.parametrize(
+    ("version", "is_read"), [("", False), ("2.4.8", False), ("3.0.3", False), ("3.1.0", True), ("4.0.1", True)]
+)
+def test_times_of_96_bits_are_instants_where_a_spark_of_now_wrote_them(
+    version: str, is_read: bool, tmp_path: Path
+) -> None:
+    table = pa.table({"a": pa.array([1_000], pa.timestamp("ns"))})
+    table = table.replace_schema_metadata({"org.apache.spark.version": version} if version else {})
     pq.write_table(table, tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
-    columns = {"a": Stored(spark="timestamp", arrow=pa.timestamp("ns"))}
-    with pytest.raises(UnableToTell, match=r"^a has several types, or one of an old writer$"):
-        list(batches(pieces_in(tmp_path)[1][0], columns))
+    (piece,) = pieces_in(tmp_path)[1]
+    columns = stored_columns(
+        list_part(Table(name="t", storage="parquet", location=str(tmp_path)), WHOLE), {"a": "timestamp"}
+    )
+    assert columns == ({"a": Stored(spark="timestamp", arrow=INSTANT)} if is_read else {})
+    if is_read:
+        (batch,) = batches(piece, columns)
+        assert batch.values(ColumnNode(name="a")).array.cast(pa.int64()).to_pylist() == [1]
+    else:
+        with pytest.raises(UnableToTell, match=r"^a has several types, or one of an old writer$"):
+            list(batches(piece, {"a": Stored(spark="timestamp", arrow=INSTANT)}))
 
 
 def test_texts_that_are_packed_arrive_packed_and_long_ones_do_not(tmp_path: Path) -> None:
