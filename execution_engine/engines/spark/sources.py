@@ -234,6 +234,7 @@ class SparkSource:
     columns: Mapping[str, str]  # as assertions write them → Spark's type, fields of structs as a.b
     small: bool
     fingerprint: str | None
+    spread: Callable[[], DataFrame] | None = None  # the rows as all cores read them, also where they are few
     footers: FooterStatistics | None = None
     files: Files | None = None  # where it is whole files
     listing: Listing | None = None  # of these
@@ -291,16 +292,15 @@ def _open_of_catalog(session: SparkSession, table: Table, part: Part) -> SparkSo
     condition = _part_condition(table, columns, part.keys) if part.keys is not None else None
     small = listing is not None and listing.size < SMALL_BYTES and not is_closed_to(session, listing)
 
-    def open_() -> DataFrame:
+    def spread() -> DataFrame:
         frame = session.table(table.location)
-        if condition is not None:
-            frame = frame.where(condition)
-        return frame.coalesce(1) if small else frame
+        return frame if condition is None else frame.where(condition)
 
     return SparkSource(
         session=session,
         name=table.name,
-        open=open_,
+        open=lambda: spread().coalesce(1) if small else spread(),
+        spread=spread,
         columns=with_fields(columns),
         small=small,
         fingerprint=listing.fingerprint if listing else None,
@@ -355,15 +355,13 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     small = listing.size < SMALL_BYTES
     tells = table.storage in PARQUET and not listing.filtered
 
-    def open_() -> DataFrame:
+    def spread() -> DataFrame:
         if is_by_arrow:
             frame = live_frame(session, listing, stored)
         else:
             files = _files_of(table, copied(), stored)
             frame = files.open(session, files.urls)
-        if condition is not None:
-            frame = frame.where(condition)
-        return frame.coalesce(1) if small else frame
+        return frame if condition is None else frame.where(condition)
 
     def places() -> tuple[SeenColumns, ...]:
         """The columns of each file; of CSV and JSON their names, as the newest file has them.
@@ -381,7 +379,8 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     return SparkSource(
         session=session,
         name=table.name,
-        open=open_,
+        open=lambda: spread().coalesce(1) if small else spread(),
+        spread=spread,
         columns=assertion_columns(stored),
         small=small,
         fingerprint=listing.fingerprint,

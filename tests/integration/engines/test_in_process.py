@@ -13,6 +13,7 @@ from assay.config import Config
 from execution_engine.engines import protocol
 from execution_engine.engines.child.engine import ChildEngine
 from execution_engine.engines.child.process import ChildOptions
+from execution_engine.engines.files.listing import list_part
 from execution_engine.engines.protocol import (
     WHOLE,
     Limits,
@@ -122,7 +123,7 @@ def test_as_many_bytes_as_the_bound_are_sparks_and_so_is_everything_with_a_bound
     spark_engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pq.write_table(pa.table({"fare": [1.5, 2.0]}), tmp_path / "a.parquet")
-    size = (tmp_path / "a.parquet").stat().st_size
+    size = list_part(parquet(tmp_path), WHOLE).size
     asked = requests_of((metric("mean", "fare"),))
     jobs = {}
     for most in (0, size, size + 1):

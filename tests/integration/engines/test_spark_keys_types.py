@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from execution_engine.engines.native import measure as native_measure
 from execution_engine.engines.protocol import WHOLE, Measured
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.keys import key_sql
@@ -101,7 +102,7 @@ def test_many_rows_of_small_files_are_hashed_by_every_core_to_the_same_digest(
         write(tmp_path, pa.table({"a": range(at * 500, at * 500 + 500), "odd": [at % 2] * 500}), f"part-{at}.parquet")
     table, spec = parquet(tmp_path), metric("key_digest", "a", where="odd = 1")
     (by_one,) = measure(spark_engine, table, spec, keys=None)
-    monkeypatch.setattr(key_sql, "ROWS_OF_A_TASK", 1000)
+    monkeypatch.setattr(native_measure, "TASK_ROWS", 1000)
     (by_all,) = measure(spark_engine, table, spec, keys=None)
     hashes = key_sql.hashes(open_source(spark_engine.session, table, WHOLE), ("a",), None)
     assert hashes.selectExpr("spark_partition_id()").distinct().count() > 1

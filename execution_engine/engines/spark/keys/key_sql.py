@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from execution_engine.engines.column_types import column, length_prefixed
+from execution_engine.engines.native import measure
 from execution_engine.engines.native.key_tasks import Take
 from execution_engine.engines.native.measure import FAILED, key_program, parts_of, tasks
 from execution_engine.engines.spark.kernels import OFF, glean_in_tasks, pieces_in, stored_in, why_not_here
@@ -21,7 +22,6 @@ from execution_engine.read_by import Left
 
 HASH, TEXT, DIGEST = "h", "k", "d"
 EXACT_DOUBLES = 2**53  # below it every whole number is a double
-ROWS_OF_A_TASK = 250_000  # fewer are left to one task, as by every other metric
 
 
 def rows_of(source: SparkSource, where: str | None) -> DataFrame:
@@ -31,10 +31,9 @@ def rows_of(source: SparkSource, where: str | None) -> DataFrame:
 
 def spread_rows_of(source: SparkSource, where: str | None) -> DataFrame:
     """The same, of files that are small but hold many rows read by all cores: hashing costs more than reading."""
-    files = source.files
-    if files is None or not source.small or source.rows is None or source.rows <= ROWS_OF_A_TASK:
+    if source.spread is None or not source.small or (source.rows or 0) <= measure.TASK_ROWS:
         return rows_of(source, where)
-    return _meeting(files.open(source.frame.sparkSession, files.urls), where)
+    return _meeting(source.spread(), where)
 
 
 def _meeting(frame: DataFrame, where: str | None) -> DataFrame:
