@@ -24,7 +24,7 @@ from execution_engine.engines.spec_check import sifted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.engines.alike import SUM, alike
-from tests.integration.storages import DELTA, FOLDER, plain, stored
+from tests.integration.storages import DELTA, FOLDER, TABLE, in_catalog, plain, stored
 
 from .suites import suite
 from .tables import Drawn, write_drawn
@@ -94,6 +94,9 @@ def scanned(session: SparkSession, seed: int, count: int, storage: str = FOLDER)
     draw = random.Random(seed)
     with TemporaryDirectory() as folder:
         drawn = write_drawn(draw, Path(folder), draw)
+        if storage == TABLE:
+            with in_catalog(session, in_folder(Path(folder))) as table:
+                return asked_of_both(session, table, draw, drawn, count, f"seed {seed}")
         table = stored(in_folder(Path(folder), key_of(random.Random(seed), drawn, storage)), storage)
         return asked_of_both(session, table, draw, drawn, count, f"seed {seed}")
 

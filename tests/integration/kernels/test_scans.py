@@ -9,7 +9,7 @@ from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.sources import open_source
 from tests.fixture_types import Patch
-from tests.integration.storages import DELTA, ICEBERG
+from tests.integration.storages import DELTA, ICEBERG, TABLE
 from tests.zoo.tables import OTHERS, chosen, specimens
 
 from .__main__ import FEW_ROWS, PACKED
@@ -39,8 +39,8 @@ def test_scans_measure_by_kernels_what_they_measure_by_spark(
     assert total.metrics.total() > 200
 
 
-@pytest.mark.parametrize("storage", [ICEBERG, DELTA])
-def test_scans_of_lakes_measure_what_spark_does_of_a_folder_of_their_rows(
+@pytest.mark.parametrize("storage", [ICEBERG, DELTA, TABLE])
+def test_scans_of_lakes_and_catalogs_measure_what_spark_does_of_a_folder_of_their_rows(
     spark_engine_without_code: SparkEngine, storage: str
 ) -> None:
     """``python -m tests.integration.kernels scans --storage iceberg`` asks hundreds of them."""
