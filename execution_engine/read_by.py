@@ -31,7 +31,7 @@ FORMER_KINDS = frozenset({"statistic", "expression", "groups", "compound"})  # o
 
 MEANINGS: Mapping[FallbackKind, str] = {
     FallbackKind.OFF: "`ASSAY_SPARK_NATIVE` is false",
-    FallbackKind.TABLE: "the data is no set of whole parquet files of a disk or a store",
+    FallbackKind.TABLE: "the data is no set of whole files of parquet or ORC, of a disk or a store",
     FallbackKind.EXECUTORS: "the Python of the cluster's executors lacks what kernels need, or reaches no store",
     FallbackKind.UNKNOWN: "kernels do not know its statistic, there or of each group, its condition or its queries",
     FallbackKind.COLUMN: "a column is of a type, or is stored in a way, that kernels do not read so",

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 from pyarrow.fs import S3FileSystem
 from pyspark.sql import SparkSession
 
@@ -23,7 +24,7 @@ from execution_engine.engines.files.listing import Listing, UnableToListFiles, l
 from execution_engine.engines.protocol import WHOLE, Measured, Table
 
 FOLDER, ICEBERG, DELTA, S3, S3_ICEBERG = STORAGES = ("folder", "iceberg", "delta", "s3", "s3-iceberg")
-TABLE = "table"  # of Spark's catalog: of the differential gate alone
+TABLE, ORC = "table", "orc"  # of Spark's catalog, and a folder of ORC: of the differential gate alone
 CHOSEN = os.environ.get("ASSAY_TEST_STORAGE", FOLDER)
 LAKES = (ICEBERG, DELTA, S3_ICEBERG)
 EXCLUDED: Sequence[tuple[Sequence[str], str, Sequence[str]]] = (  # where tests do not run, why, how their ids begin
@@ -200,9 +201,28 @@ def in_catalog(session: SparkSession, table: Table) -> Iterator[Table]:
         session.sql(f"drop table {name}")
 
 
+def as_orc(session: SparkSession, table: Table, folder: Path, *, by_spark: bool) -> Table:
+    """The rows of a folder of parquet as ORC: those of each file by Arrow, or those that are as the newest by Spark."""
+    from tests.integration.engines.laid import storable_rows
+
+    listing = list_part(table, WHOLE)
+    rows = storable_rows(listing, lake=DELTA)
+    if by_spark:
+        newest = rows[listing.files.index(listing.newest)]
+        together = pa.concat_tables([part for part in rows if part.schema == newest.schema])
+        session.createDataFrame(together).repartition(2).write.orc(str(folder))
+    else:
+        folder.mkdir()
+        for at, (part, file) in enumerate(zip(rows, listing.files, strict=True)):
+            orc.write_table(part, folder / f"{at}.orc", compression="zstd" if at % 2 else "snappy", stripe_size=1024)
+            os.utime(folder / f"{at}.orc", ns=(file.mtime_ns, file.mtime_ns))
+    return replace(table, storage=ORC, location=str(folder))
+
+
 def plain(table: Table) -> Table:
     """A folder of parquet with just the rows and the types of a table that ``stored`` gave."""
-    return replace(table, storage="parquet", location=_plain.get(table.location, table.location))
+    place = _plain.get(table.location)
+    return table if place is None else replace(table, storage="parquet", location=place)
 
 
 def without_places(measured: Mapping[str, Measured]) -> dict[str, Measured]:

@@ -188,7 +188,8 @@ def footer_statistics(listing: Listing, names: Collection[str] | None = None) ->
     """
     if listing.snapshot and (logged := logged_statistics(listing, names)):
         return logged
-    read = partial(_statistics_of_file, listing, _PlacesInFiles(frozenset() if listing.snapshot else names))
+    places = _PlacesInFiles(frozenset() if listing.snapshot else names)
+    read = partial(_rows_of_stripes, listing) if listing.is_orc else partial(_statistics_of_file, listing, places)
     if listing.root.is_local:
         return _merged_by_turns(map(read, listing.files))
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -236,6 +237,17 @@ def _statistics_of_file(listing: Listing, places: _PlacesInFiles, file: FileInfo
     rows = tuple(group.num_rows for group in groups)
     living = metadata.num_rows - len(listing.deleted_in(file))
     return FooterStatistics(rows=living, columns=columns, groups={file.path: rows})
+
+
+def _rows_of_stripes(listing: Listing, file: FileInfo) -> FooterStatistics:
+    """The rows of an ORC file, and of each stripe its share, as how many it has is not told."""
+    try:
+        with listing.root.filesystem.open_input_file(file.path) as opened:
+            stripes = orc.ORCFile(opened)
+            rows, count = int(stripes.nrows), int(stripes.nstripes)
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(listing.root, file, error) from error
+    return FooterStatistics(rows=rows, columns={}, groups={file.path: (max(1, rows // max(1, count)),) * count})
 
 
 def _columns_of_other_types(listing: Listing, file: FileInfo, metadata: pq.FileMetaData) -> set[str]:

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import ArrowException
+from pyarrow import ArrowException, orc
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
 from assay.catalog.profile import FILES, LOGGED
@@ -158,6 +158,7 @@ class Listing:
     filtered: bool = False
     snapshot: Snapshot | None = None
     entry: CatalogEntry | None = None
+    is_orc: bool = False
 
     @cached_property
     def size(self) -> int:
@@ -181,9 +182,12 @@ class Listing:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Of the catalog or the snapshot, else of the newest, a parquet file."""
+        """Of the catalog or the snapshot, else of the newest, a file of parquet or ORC."""
         if self.entry:
             return self.entry.schema
+        if self.is_orc:
+            with self.root.filesystem.open_input_file(self.newest.path) as opened:
+                return orc.ORCFile(opened).schema
         return self.snapshot.schema if self.snapshot else self.footer.schema.to_arrow_schema()
 
     @property
@@ -321,7 +325,7 @@ def list_part(table: Table, part: Part) -> Listing:
         else:
             listing = _list_keys(root, table, part.keys)
         refuse_links(table, listing)
-        return listing
+        return replace(listing, is_orc=table.storage == "orc")
     except (ArrowException, OSError) as error:
         raise unable_to_list(table, error) from error
 

@@ -51,14 +51,18 @@ class OpenFile:
 
     def is_unchanged(self) -> bool:
         """Whether the store has the very object that was listed and opened; one request."""
-        now = self.filesystem.open_input_file(self.path)
-        version = now.metadata()
-        if (now.size(), version) != (self.listed.size, self.version):
-            return False
-        second = self.listed.mtime_ns // 10**9  # a listing may tell fractions where the object itself does not
-        with suppress(KeyError, ValueError):
-            return int(datetime.fromisoformat(version["Last-Modified"].decode()).timestamp()) == second
-        return bool((self.filesystem.get_file_info(self.path).mtime_ns or 0) // 10**9 == second)
+        return is_object(self.filesystem, self.path, self.listed, self.version)
+
+
+def is_object(filesystem: FileSystem, path: str, listed: ListedFile, version: Mapping[str, bytes]) -> bool:
+    """Whether a store has the very object that was listed, and opened in this version; one request."""
+    now = filesystem.open_input_file(path)
+    if (now.size(), now.metadata()) != (listed.size, version):
+        return False
+    second = listed.mtime_ns // 10**9  # a listing may tell fractions where the object itself does not
+    with suppress(KeyError, ValueError):
+        return int(datetime.fromisoformat(version["Last-Modified"].decode()).timestamp()) == second
+    return bool((filesystem.get_file_info(path).mtime_ns or 0) // 10**9 == second)
 
 
 OPEN_FILES: LastUsed[ListedFile, OpenFile] = LastUsed(MOST_BYTES)

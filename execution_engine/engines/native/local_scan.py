@@ -75,7 +75,7 @@ def stored_columns(listing: Listing, columns: Mapping[str, str]) -> dict[str, St
 
     ``columns``: as assertions write them → Spark's type.
     """
-    is_folder = listing.snapshot is None and listing.entry is None
+    is_folder = listing.snapshot is None and listing.entry is None and not listing.is_orc
     instants = instants_of_spark(listing.footer) if is_folder else frozenset()
     plain = dict(_plain_columns(listing.schema, instants, tuple(columns.items())))
     return plain | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in listing.folder_columns}
@@ -106,7 +106,7 @@ def pieces_of(listing: Listing, footers: FooterStatistics) -> Iterator[tuple[Pie
         if rows is not None and (file.size < LARGE or len(listing.files) > MOST_FOOTERS):
             yield piece_of(listing, file, WHOLE_FILE, store), [rows]
             continue
-        counts = footers.groups.get(file.path) or group_rows(listing.root, file)
+        counts = footers.groups[file.path] if file.path in footers.groups else group_rows(listing.root, file)
         groups = tuple(at for at, count in enumerate(counts) if count)
         yield piece_of(listing, file, groups, store), [counts[at] for at in groups]
 
@@ -125,6 +125,7 @@ def piece_of(listing: Listing, file: FileInfo, groups: tuple[int, ...], store: F
         columns=listing.snapshot.columns if listing.snapshot else None,
         deleted=deleted if len(deleted) else None,
         is_checked_later=listing.is_checked_at_once,
+        is_orc=listing.is_orc,
     )
 
 

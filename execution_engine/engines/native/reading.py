@@ -12,15 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import orc
 from pyarrow.fs import FileSystem
 
-from execution_engine.engines.files.open_files import OPEN_FILES, ListedFile, OpenFile, open_parquet
+from execution_engine.engines.files.open_files import OPEN_FILES, ListedFile, OpenFile, is_object, open_parquet
 from execution_engine.engines.files.snapshot import ColumnNames, Positions
 from execution_engine.engines.files.sound_footers import sound_footer
 
 from .evaluation import RowBatch
 from .language import Node, UnableToTell, names_in
 from .pruning import ANY, NULL, BoundsOf, Exactly, Outcomes, bounds_of_chunk, may_count
+from .stripes import check_days, own_names
 from .values import Values, of_texts, texts_of, values_of
 
 ROWS = 1 << 17  # of a batch: its columns fit into the cache of a core, and calls cost little beside them
@@ -61,6 +63,7 @@ class Piece:
     its folders hold; ``footer``: where it is read already. A file of a snapshot is never written twice: ``columns``
     says where it has the table's columns, which may be stored in narrower types, and ``deleted`` which rows do not
     count, by their positions in the file. ``is_checked_later``: who has it read looks whether it was replaced.
+    ``is_orc``: its groups are stripes.
     """
 
     path: str
@@ -74,6 +77,7 @@ class Piece:
     columns: ColumnNames | None = None
     deleted: Positions | None = None
     is_checked_later: bool = False
+    is_orc: bool = False
 
     @property
     def is_in_store(self) -> bool:
@@ -119,7 +123,7 @@ def batches(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[RowBatch]:
     UnableToTell where a column is stored otherwise than in the newest file; UnableToReadPiece where the file cannot be
     read, or is not what was listed.
     """
-    return (_row_batch([rows], columns) for rows in _read(piece, columns, (), _NamesOfFiles(columns)))
+    return (_row_batch([rows], columns) for rows in _rows_in(piece, columns, (), _NamesOfFiles(columns)))
 
 
 def batches_of(
@@ -131,7 +135,7 @@ def batches_of(
     """
     together: list[_Rows] = []
     count, size, names = 0, 0.0, _NamesOfFiles(columns)
-    for rows in chain.from_iterable(_read(piece, columns, conditions, names) for piece in _opened_ahead(pieces)):
+    for rows in chain.from_iterable(_rows_in(piece, columns, conditions, names) for piece in _opened_ahead(pieces)):
         count, size = count + rows.count, size + rows.size
         if together and (count > ROWS or size > MOST_BYTES or rows.layout != together[0].layout):
             yield _row_batch(together, columns)
@@ -166,13 +170,20 @@ def _opened_ahead(pieces: Sequence[Piece]) -> Iterator[Piece]:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for start in range(0, len(pieces), AT_ONCE):
             window = pieces[start : start + AT_ONCE]
-            far = [piece for piece in window if piece.is_in_store and OPEN_FILES.get(_listed(piece)) is None]
+            far = [piece for piece in window if piece.is_in_store and not piece.is_orc]
+            far = [piece for piece in far if OPEN_FILES.get(_listed(piece)) is None]
             openings = {piece.path: pool.submit(_open_stored, piece) for piece in far}
             for piece in window:
                 if opening := openings.get(piece.path):
                     with suppress(pa.ArrowException, OSError, ValueError):  # who reads it is told
                         opening.result()
                 yield piece
+
+
+def _rows_in(
+    piece: Piece, columns: Mapping[str, Stored], conditions: Collection[Node], names: "_NamesOfFiles"
+) -> Iterator[_Rows]:
+    return _read_stripes(piece, columns) if piece.is_orc else _read(piece, columns, conditions, names)
 
 
 def _read(
@@ -224,6 +235,39 @@ def _read(
             _check(piece)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unable_to_read(piece, error) from error
+
+
+def _read_stripes(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[_Rows]:
+    """The rows of an ORC file, of which one stripe is held at a time."""
+    try:
+        with _open_stripes(piece) as stripes:
+            own = own_names(stripes.schema, {name: stored.arrow for name, stored in columns.items()})
+            read = list(own.values()) or stripes.schema.names[:1]
+            for number in piece.groups:
+                stripe = stripes.read_stripe(number, columns=read)
+                check_days(stripe)
+                for start in range(0, stripe.num_rows, ROWS):
+                    batch = stripe.slice(start, ROWS)
+                    count, size = batch.num_rows, batch.get_total_buffer_size() * batch.num_rows / stripe.num_rows
+                    yield _Rows(batch=batch, count=count, size=size, own=own, folders=piece.folders)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise unable_to_read(piece, error) from error
+
+
+@contextmanager
+def _open_stripes(piece: Piece) -> Iterator[orc.ORCFile]:
+    """An ORC file, which is what was listed as long as the context lasts; else UnableToReadPiece."""
+    if piece.filesystem is None:
+        _check(piece)
+        with pa.OSFile(piece.path) as opened:
+            yield orc.ORCFile(opened)
+        _check(piece)
+        return
+    path = piece.path.removeprefix(piece.prefix)
+    opened = piece.filesystem.open_input_file(path)
+    yield orc.ORCFile(opened)
+    if not piece.is_checked_later and not is_object(piece.filesystem, path, _listed(piece), opened.metadata()):
+        raise UnableToReadPiece(REPLACED)
 
 
 def _bounds_in(group: pq.RowGroupMetaData, places: Mapping[str, int]) -> BoundsOf:

@@ -3,8 +3,8 @@
 Who reads a value is a rule of three steps:
 
 1. The footers, where they tell it.
-2. The kernels, where they know it, the rows are whole parquet files of a disk or of a store, and the tasks of a cluster
-   can run them and reach it; of small files all that is asked or nothing, as Spark gathers it all in one job.
+2. The kernels, where they know it, the rows are whole files of parquet or ORC, of a disk or of a store, and the tasks
+   of a cluster can run them and reach it; of small files all that is asked or nothing, as Spark gathers it in one job.
 3. Spark's SQL.
 """
 
@@ -73,7 +73,7 @@ def why_not_here(source: SparkSource) -> Left | None:
     if source.fallback:
         return source.fallback
     if source.listing is None or source.footers is None:
-        return Left(kind=FallbackKind.TABLE, why="it is no set of whole parquet files whose footers are read")
+        return Left(kind=FallbackKind.TABLE, why="it is no set of whole files of parquet or ORC whose footers are read")
     root = source.listing.root
     if not root.is_local and not is_store(root.url(root.path)):
         return Left(kind=FallbackKind.TABLE, why="it does not lie where the tasks of Spark read files themselves")

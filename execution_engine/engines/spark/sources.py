@@ -6,7 +6,7 @@ What is measured of it is in ``measures`` and ``keys``.
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
@@ -346,20 +346,21 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
     is_copied = is_closed and not is_by_arrow and runs_here(session)
 
     @cache
-    def copied() -> Listing:
-        return copy_of(table, listing) if is_copied else listing
+    def copied(*, newest: bool) -> Listing:
+        files = (listing.newest,) if newest else listing.files
+        return copy_of(table, replace(listing, files=files)) if is_copied else listing
 
-    seen = listing if table.storage in PARQUET else copied()
+    seen = listing if table.storage in PARQUET else copied(newest=listing.is_orc)
     stored = columns_in(session, table, seen) | dict.fromkeys(listing.folder_columns, "string")
     condition = _part_condition(table, stored, part.keys) if listing.filtered and part.keys is not None else None
     small = listing.size < SMALL_BYTES
-    tells = table.storage in PARQUET and not listing.filtered
+    footers = _footers_of(table, listing)
 
     def spread() -> DataFrame:
         if is_by_arrow:
             frame = live_frame(session, listing, stored)
         else:
-            files = _files_of(table, copied(), stored)
+            files = _files_of(table, copied(newest=False), stored)
             frame = files.open(session, files.urls)
         return frame if condition is None else frame.where(condition)
 
@@ -384,11 +385,20 @@ def _open_files(session: SparkSession, table: Table, part: Part, listing: Listin
         columns=assertion_columns(stored),
         small=small,
         fingerprint=listing.fingerprint,
-        footers=footer_statistics(listing) if tells else None,
-        files=_files_of(table, listing, stored) if tells and not is_by_arrow else None,
-        listing=listing if tells else None,
+        footers=footers,
+        files=_files_of(table, listing, stored) if footers and not is_by_arrow else None,
+        listing=listing if footers else None,
         places=places,
     )
+
+
+def _footers_of(table: Table, listing: Listing) -> FooterStatistics | None:
+    """What the footers tell, unless the files hold rows of other parts; of damaged ORC Spark says what is wrong."""
+    if listing.filtered or (table.storage not in PARQUET and not listing.is_orc):
+        return None
+    with suppress(*[UnableToListFiles] if listing.is_orc else []):
+        return footer_statistics(listing)
+    return None
 
 
 def _files_of(table: Table, listing: Listing, stored: Mapping[str, str]) -> Files:

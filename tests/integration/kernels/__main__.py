@@ -13,7 +13,7 @@ from execution_engine.engines.protocol import SparkOptions
 from execution_engine.engines.spark import kernels
 from execution_engine.engines.spark.engine import SparkEngine
 from tests import java
-from tests.integration.storages import FOLDER, STORAGES, TABLE, running
+from tests.integration.storages import FOLDER, ORC, STORAGES, TABLE, running
 from tests.zoo.tables import names, specimens
 
 from .both import judged
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the number that draws the first table (default: 0)")
     parser.add_argument("--keep", action="store_true", help=f"write {KEPT.name} anew, and ask no more")
     parser.add_argument("--gigabytes", type=float, default=2.1, help="of texts in a row group (default: 2.1)")
-    parser.add_argument("--storage", choices=[*STORAGES, TABLE], default=FOLDER, help="of scans (default: folder)")
+    parser.add_argument("--storage", choices=[*STORAGES, TABLE, ORC], default=FOLDER, help="of scans (default: folder)")
     given = parser.parse_args()
     vars(kernels)["comes_along"] = lambda *_: False  # the kernels take all that they can
     os.environ.setdefault("SPARK_SUBMIT_OPTS", java.options())

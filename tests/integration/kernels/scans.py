@@ -24,7 +24,7 @@ from execution_engine.engines.spec_check import sifted
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather, Statistic
 from tests.integration.engines.alike import SUM, alike
-from tests.integration.storages import DELTA, FOLDER, TABLE, in_catalog, plain, stored
+from tests.integration.storages import DELTA, FOLDER, ORC, TABLE, as_orc, in_catalog, plain, stored
 
 from .suites import suite
 from .tables import Drawn, write_drawn
@@ -96,6 +96,10 @@ def scanned(session: SparkSession, seed: int, count: int, storage: str = FOLDER)
         drawn = write_drawn(draw, Path(folder), draw)
         if storage == TABLE:
             with in_catalog(session, in_folder(Path(folder))) as table:
+                return asked_of_both(session, table, draw, drawn, count, f"seed {seed}")
+        if storage == ORC:
+            with TemporaryDirectory() as place:
+                table = as_orc(session, in_folder(Path(folder)), Path(place) / "orc", by_spark=seed % 2 == 1)
                 return asked_of_both(session, table, draw, drawn, count, f"seed {seed}")
         table = stored(in_folder(Path(folder), key_of(random.Random(seed), drawn, storage)), storage)
         return asked_of_both(session, table, draw, drawn, count, f"seed {seed}")

@@ -9,7 +9,7 @@ from execution_engine.engines.protocol import WHOLE, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.engines.spark.sources import open_source
 from tests.fixture_types import Patch
-from tests.integration.storages import DELTA, ICEBERG, TABLE
+from tests.integration.storages import DELTA, ICEBERG, ORC, TABLE
 from tests.zoo.tables import OTHERS, chosen, specimens
 
 from .__main__ import FEW_ROWS, PACKED
@@ -50,6 +50,15 @@ def test_scans_of_lakes_and_catalogs_measure_what_spark_does_of_a_folder_of_thei
     assert total.differing == []
     assert total.metrics.total() > 30
     assert total.ends["values of Spark in both places"] > 30
+
+
+def test_scans_of_orc_measure_by_kernels_what_they_measure_by_spark(spark_engine_without_code: SparkEngine) -> None:
+    """``python -m tests.integration.kernels scans --storage orc`` asks hundreds of them."""
+    total = Scans()
+    for seed in range(4):
+        total.add(scanned(spark_engine_without_code.session, seed, 4, ORC))
+    assert total.differing == []
+    assert total.metrics.total() > 30
 
 
 def test_states_of_two_halves_one_by_each_are_together_that_of_all(spark_engine_without_code: SparkEngine) -> None:

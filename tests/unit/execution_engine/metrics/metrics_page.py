@@ -160,10 +160,12 @@ def _of_the_registry() -> Iterator[str]:
 KERNELS = """
 ## What is read by kernels
 
-Footers tell what they can. Kernels read the rest of whole parquet files, as far as they know it; of files of less
-than 32 MB all of it or nothing, as Spark gathers it in one job. What is left is Spark's SQL. Spark's tasks read
-parquet files themselves and gather with numpy what surely means the same there ([why](decisions/0087-kernels.md)); so
-does `assay verify` of small local files, without Spark. Of the aggregates, sketches and groupings, plain calls of
+Footers tell what they can. Kernels read the rest of whole files of parquet or ORC, as far as they know it; of files of
+less than 32 MB all of it or nothing, as Spark gathers it in one job. What is left is Spark's SQL. Spark's tasks read
+these files themselves and gather with numpy what surely means the same there ([why](decisions/0087-kernels.md)); so
+does `assay verify` of small files of parquet, without Spark. Of ORC timestamps are left to Spark, as they mean what the
+time zone of Java makes of them, and so are `char` and days before 15 October 1582.
+Of the aggregates, sketches and groupings, plain calls of
 these are left to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more
 than AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of
 values to texts as groups have them (below), and literals; and where its column is nested, of nanoseconds, or of other
