@@ -1,17 +1,28 @@
 """Create, revise and retire data tests; an assertion is parsed and type-checked before anything is written."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 
 from assay.catalog.column_types import ALL, Declared, counts_from, in_force, print_of
 from assay.catalog.locations import PUSHED
 from assay.catalog.profile import CategoryName, DatasetProfile, RowsTarget
-from assay.catalog.selectors import by_name, declared_by, home, profile_of, slas, upstream_keys
+from assay.catalog.selectors import (
+    Surroundings,
+    by_name,
+    declared_by,
+    home,
+    profile_of,
+    slas,
+    surroundings,
+    upstream_keys,
+)
+from assay.database.statements import in_parts, insert_rows, update_each
 from assay.models import Category, Dataset, DataTest, Origin, Revision, Scope, Severity
 from assay.time.windows import Granularity, Partitioning, aligned
 from execution_engine.disclosure import Privacy, full_name_of, objection, others_of, privacy_of
@@ -48,12 +59,12 @@ def declared_print(assertion: str, dataset: Dataset) -> str:
     return print_of(_held_columns(parse(assertion), dataset)) if SCHEMA_DRIFT.name in assertion else ""
 
 
-def judges_from(data_test: DataTest) -> datetime | None:
+def judges_from(data_test: DataTest, revision: Revision) -> datetime | None:
     """From when on any of its columns is declared as it is; None where that does not limit what a test judges."""
-    revision, dataset = data_test.revision, data_test.dataset
-    if not revision or not revision.declared or dataset.partitioning is None or data_test.scope == Scope.TABLE:
+    dataset = data_test.dataset
+    if not revision.declared or dataset.partitioning is None or data_test.scope == Scope.TABLE:
         return None
-    return counts_from(_held_columns(from_json(revision.tree), data_test.dataset))
+    return counts_from(_held_columns(from_json(revision.tree), dataset))
 
 
 def _held_columns(tree: Assertion, dataset: Dataset) -> tuple[Declared, ...]:
@@ -66,6 +77,7 @@ def _held_columns(tree: Assertion, dataset: Dataset) -> tuple[Declared, ...]:
 # Whether an assertion may measure what it names: data that is there, partitions that align, readers who may see it.
 
 ProfileNamed = Callable[[str], DatasetProfile | None]
+UpstreamsOf = Callable[[str], frozenset[str]]  # the keys of the names of what feeds a dataset
 
 
 def unmeasurable(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
@@ -99,9 +111,11 @@ def misaligned(tree: Assertion, home: DatasetProfile, profile_named: ProfileName
     return None
 
 
-def undisclosed(tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed) -> str | None:
+def undisclosed(
+    tree: Assertion, home: DatasetProfile, profile_named: ProfileNamed, upstreams_of: UpstreamsOf
+) -> str | None:
     """The sentence that says what the assertion would tell that it must not, if anything."""
-    return disclosed_by(_metrics(tree), home, profile_named, upstream_keys(home.full_name))
+    return disclosed_by(_metrics(tree), home, profile_named, upstreams_of(home.full_name))
 
 
 def disclosed_by(
@@ -175,7 +189,9 @@ class UnableToUseStore(UnableToWrite):
     """Its failing rows cannot be kept where it says."""
 
 
-def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileNamed) -> dict[str, Any]:
+def checked_tree(
+    own: DatasetProfile, assertion: str, profile_named: ProfileNamed, upstreams_of: UpstreamsOf = upstream_keys
+) -> dict[str, Any]:
     """The tree of an assertion that fits the dataset of this profile, as JSON; raises UnableToWrite."""
     try:
         tree = parse(assertion)
@@ -190,9 +206,13 @@ def checked_tree(own: DatasetProfile, assertion: str, profile_named: ProfileName
         )
     except (UnableToParse, UnableToCheck) as error:
         raise UnableToWrite(str(error)) from None
-    for obstacle_of in (unmeasurable, misaligned, undisclosed, not_allowed):
-        if obstacle := obstacle_of(tree, own, profile_named):
-            raise UnableToWrite(obstacle)
+    if obstacle := (
+        unmeasurable(tree, own, profile_named)
+        or misaligned(tree, own, profile_named)
+        or undisclosed(tree, own, profile_named, upstreams_of)
+        or not_allowed(tree, own, profile_named)
+    ):
+        raise UnableToWrite(obstacle)
     return to_json(tree)
 
 
@@ -208,76 +228,111 @@ def catalogued(name: str) -> DatasetProfile | None:
     return profile_of(dataset) if dataset else None
 
 
-@transaction.atomic
 def create(
     dataset: Dataset, spec: DataTestSpec, *, origin: Origin, source: str = "", author: str, now: datetime
 ) -> DataTest:
     """A new data test with its first revision and its first due window."""
+    data_test = unwritten(dataset, spec, origin=origin, source=source, now=now)
+    around = surroundings([dataset])
+    write_revisions([(data_test, spec.definition)], around=around, author=author, now=now)
+    return data_test
+
+
+def unwritten(dataset: Dataset, spec: DataTestSpec, *, origin: Origin, source: str = "", now: datetime) -> DataTest:
+    """A new data test, which ``write_revisions`` writes."""
     values = {name: value for name, value in vars(spec).items() if name != "definition"}
-    data_test = DataTest.objects.create(dataset=dataset, **values, origin=origin, source=source, created_at=now)
-    # Nothing has been judged by an earlier revision, so there is nothing to judge anew.
-    return _write_revision(data_test, spec.definition, author=author, now=now, rejudged_at=now)
+    return DataTest(dataset=dataset, **values, origin=origin, source=source, created_at=now)
 
 
-def rewrite(data_test: DataTest, spec: DataTestSpec, *, source: str = "", author: str, now: datetime) -> None:
-    """Let a test that is live, was retired or has left its source be this one from now on."""
+def rewrite(data_test: DataTest, spec: DataTestSpec, *, source: str = "") -> None:
+    """Let a test that is live, was retired or has left its source be this one, but for its definition."""
     values = {name: value for name, value in vars(spec).items() if name not in ("name", "definition")}
     values |= {"source": source, "retired_at": None, "missing_since": None}
     for name, value in values.items():
         setattr(data_test, name, value)
     data_test.save(update_fields=[*values])
-    revise(data_test, spec.definition, author=author, now=now)
-    if data_test.next_due_at is None:  # it was retired, and comes back with the definition that it had
-        start(data_test, now=now)
+
+
+def differs(data_test: DataTest, definition: Definition) -> bool:
+    """Whether a test that is to be of this definition needs a new revision."""
+    return held_to_declared(definition, data_test.dataset) != Definition.of(data_test.revision)
 
 
 @transaction.atomic
 def revise(data_test: DataTest, definition: Definition, *, author: str, now: datetime) -> DataTest:
     """The data test with a new revision, if anything differs; what is broken is then judged anew by it."""
-    if held_to_declared(definition, data_test.dataset) == Definition.of(data_test.revision):
-        return data_test
-    return _write_revision(data_test, definition, author=author, now=now, rejudged_at=None)
+    if differs(data_test, definition):
+        around = surroundings([data_test.dataset])
+        write_revisions([(data_test, definition)], around=around, author=author, now=now)
+    return data_test
 
 
-def _write_revision(
-    data_test: DataTest, definition: Definition, *, author: str, now: datetime, rejudged_at: datetime | None
-) -> DataTest:
+CURSOR = ("judges_from", "next_due_at", "next_window_start", "next_window_end")
+
+
+@transaction.atomic
+def write_revisions(
+    definitions: Sequence[tuple[DataTest, Definition]], *, around: Surroundings, author: str, now: datetime
+) -> None:
+    """Write a new revision of each test, and the tests themselves that are new; raises UnableToWrite."""
+    tests = [data_test for data_test, _ in definitions]
+    revisions = [_revision(*pair, around=around, author=author, now=now) for pair in definitions]
+    new, others = [row for row in tests if row.pk is None], [row for row in tests if row.pk is not None]
+    for data_test, revision in zip(tests, revisions, strict=True):
+        _set_cursor(data_test, revision, around=around, now=now)
+    insert_rows(new, "dataset_id", "name")
+    for data_test, revision in zip(tests, revisions, strict=True):
+        revision.data_test = data_test
+    insert_rows(revisions, "data_test_id", "number")
+    for data_test, revision in zip(tests, revisions, strict=True):
+        data_test.revision = revision
+    only = Revision.objects.filter(data_test=OuterRef("pk"))
+    for ids in in_parts(row.pk for row in new):
+        DataTest.objects.filter(pk__in=ids).update(revision=Subquery(only.values("pk")[:1]))
+    update_each(others, ("revision", *CURSOR))
+
+
+def _revision(
+    data_test: DataTest, definition: Definition, *, around: Surroundings, author: str, now: datetime
+) -> Revision:
+    """The next revision of a test; of one that is new nothing was judged by an earlier one, and nothing is anew."""
     try:
         check_line(definition.schedule)
     except UnableToSchedule as error:
         raise UnableToWrite(str(error)) from None
-    definition = held_to_declared(definition, data_test.dataset)
+    dataset, previous = data_test.dataset, data_test.revision
+    own = around.profile_of(dataset)
+    definition = held_to_declared(definition, dataset)
     if definition.keep_rows:
         try:
-            check_target(RowsTarget(**definition.keep_rows), profile_of(data_test.dataset))
+            check_target(RowsTarget(**definition.keep_rows), own)
         except UnableToKeepRows as error:
             raise UnableToUseStore(f"keep_rows: {error}") from None
-    elif data_test.revision and data_test.revision.keep_rows:
+    elif previous and previous.keep_rows:
         end_rows(data_test, now)
-    number = data_test.revision.number + 1 if data_test.revision else 1
-    data_test.revision = Revision.objects.create(
+    return Revision(
         data_test=data_test,
-        number=number,
-        tree=checked_tree(profile_of(data_test.dataset), definition.assertion, catalogued),
+        number=previous.number + 1 if previous else 1,
+        tree=checked_tree(own, definition.assertion, around.profile_named, around.upstream_keys),
         **definition.columns,
         created_at=now,
         author=author,
-        rejudged_at=rejudged_at,
+        rejudged_at=None if data_test.pk else now,
     )
-    data_test.save(update_fields=["revision"])
-    start(data_test, now=now)
-    return data_test
 
 
 def start(data_test: DataTest, *, now: datetime) -> None:
-    """Put the cursor of a new, revised or revived test on its next window."""
-    revision = data_test.revision
-    assert revision is not None
-    data_test.judges_from = judges_from(data_test)
-    slot = first_cursor(data_test, revision, now)
+    """Put the cursor of a revived test on its next window."""
+    assert data_test.revision is not None
+    _set_cursor(data_test, data_test.revision, around=surroundings([data_test.dataset]), now=now)
+    data_test.save(update_fields=CURSOR)
+
+
+def _set_cursor(data_test: DataTest, revision: Revision, *, around: Surroundings, now: datetime) -> None:
+    data_test.judges_from = judges_from(data_test, revision)
+    slot = first_cursor(data_test, revision, now, around.rows_named)
     data_test.next_due_at = slot.due_at
     data_test.next_window_start, data_test.next_window_end = slot.window.start, slot.window.end
-    data_test.save(update_fields=["judges_from", "next_due_at", "next_window_start", "next_window_end"])
 
 
 def retire(data_test: DataTest, *, now: datetime) -> None:

@@ -1,7 +1,7 @@
 """What a revision of a data test holds, and the tests and gaps that a dataset should have (pure)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any, Literal, Self
 
@@ -57,7 +57,7 @@ class Definition:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns of a revision that holds it."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)

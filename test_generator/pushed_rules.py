@@ -16,13 +16,14 @@ from pydantic import BaseModel, ValidationError
 
 from assay.catalog.locations import PUSHED
 from assay.catalog.profile import BindingProfile, TemplateProfile
-from assay.catalog.selectors import by_name, by_names
+from assay.catalog.selectors import by_name, by_names, surroundings
 from assay.catalog.services import UnableToShare
 from assay.catalog.yaml.parts import BindingPart, TemplatePart
 from assay.catalog.yaml.profiles import YamlParts, cross_check, to_profile
 from assay.catalog.yaml.provider import load
 from assay.models import Binding, Dataset, DataTest
 from assay.time.durations import format_duration
+from test_generator.generation.generate import stored_tests
 from test_generator.templates.services import changes_of, fault_of, selected_by, take_away, tell_templates, template_of
 
 from .data_tests import UnableToWrite
@@ -161,9 +162,10 @@ def previewed(template: TemplateProfile, names: Sequence[str]) -> Iterator[Previ
     others = [template_of(row) for row in RuleTemplate.objects.order_by("name") if row.name.casefold() != key]
     templates = sorted([*others, template], key=lambda row: row.name)
     for start in range(0, len(names), MOST_SHOWN):
-        rows = Dataset.objects.filter(full_name__in=names[start : start + MOST_SHOWN]).prefetch_related("replicas")
-        for dataset in rows.order_by("full_name"):
-            changes = changes_of(dataset, templates)
+        rows = list(Dataset.objects.filter(full_name__in=names[start : start + MOST_SHOWN]).order_by("full_name"))
+        around, standing = surroundings(rows), stored_tests(rows)
+        for dataset in rows:
+            changes = changes_of(dataset, standing[dataset.pk], templates, around)
             live = [row.id for row, _ in changes.take if not (row.is_retired or row.is_leaving)]
             tests = [PreviewedTest(sign="+", test=made) for made in changes.make]
             tests += [PreviewedTest(sign="~" if row.id in live else "+", test=made) for row, made in changes.take]

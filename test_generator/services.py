@@ -1,6 +1,6 @@
 """Write data tests: those that metadata leads to, and those of users."""
 
-from test_generator.generation.generate import reconcile_dataset
+from test_generator.generation.generate import reconcile_datasets
 
 from .data_tests import UnableToUseStore, UnableToWrite, draft, not_edited, retire, revise, write_data_test
 from .offers import (

@@ -4,12 +4,13 @@ What becomes of the tests follows in ``generation``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from django.db import transaction
+from django.db.models import Q
 
 from assay.catalog.profile import (
     COLUMN,
@@ -20,7 +21,7 @@ from assay.catalog.profile import (
     DatasetProfile,
     placeholders,
 )
-from assay.catalog.selectors import by_names, profile_of, slas
+from assay.catalog.selectors import by_names, profile_of, slas, surroundings
 from assay.catalog.services import MOST_GONE, Applied, UnableToApply, apply_catalog, mark_changed, removal_fault
 from assay.catalog.yaml.provider import UnableToReadCatalog, read, source_fault
 from assay.catalog.yaml.yaml_text import YamlProblem
@@ -31,9 +32,9 @@ from assay.time.durations import format_duration
 from execution_engine.engines.files.listing import refusal_of
 from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from test_generator.generation.generate import RETIRE_GRACE, changes, generate
+from test_generator.generation.generate import RETIRE_GRACE, changes, generate, stored_tests
 from test_generator.templates.rules import MadeChanges, by_template
-from test_generator.templates.services import changes_of, fault_of, tell_templates
+from test_generator.templates.services import changes_of, fault_of, tell_templates, template_of
 
 from .business_metrics import UnableToDefine, completed, with_business_metrics
 from .data_tests import (
@@ -45,7 +46,7 @@ from .data_tests import (
     start,
     write_data_test,
 )
-from .definition import DataTestSpec, Definition, GapSpec
+from .definition import DataTestSpec, Definition, GapSpec, Generation
 from .models import RuleTemplate
 
 
@@ -357,27 +358,43 @@ def plan_of(write: Callable[[], tuple[str, Applied]], *, most_gone: int = MOST_G
             before = _picture()
             source, applied = write()
             fault = removal_fault(applied.missing, applied.dataset_count, most_gone)
-            changed = Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas").order_by("full_name")
-            made = {dataset.pk: changes_of(dataset) for dataset in changed}
-            of_tests = [part for row in changed for part in _differences_of_tests(row, made[row.pk], now)]
-            rows = Dataset.objects.filter(source=source, missing_since__isnull=True).prefetch_related("replicas")
-            gaps: list[GapSpec] = []
-            for row in rows.order_by("full_name"):
-                gaps += [*generate(row).gaps, *by_template((made.get(row.pk) or changes_of(row)).gaps)]
+            of_tests, gaps = _tests_to_be(source, now)
             parts = (*differences(before, _picture()), *of_tests)
         finally:
             transaction.set_rollback(True)
     return Planned(source=source, differences=parts, gaps=tuple(gaps), refused=fault)
 
 
+def _tests_to_be(source: str, now: datetime) -> tuple[list[Difference], list[GapSpec]]:
+    """What becomes of the tests of all datasets that are to be reconciled, and what those of the source lack."""
+    templates = [template_of(row) for row in RuleTemplate.objects.order_by("name")]
+    of_tests: list[Difference] = []
+    gaps: list[GapSpec] = []
+    is_own = Q(source=source, missing_since__isnull=True)
+    ids = Dataset.objects.filter(is_own | Q(reconcile_at__lte=now)).order_by("full_name").values_list("pk", flat=True)
+    for part in in_parts(ids):
+        datasets = list(Dataset.objects.filter(pk__in=part).order_by("full_name"))
+        changed = {row.pk for row in datasets if row.reconcile_at is not None and row.reconcile_at <= now}
+        around = surroundings(datasets)
+        tests = stored_tests([row for row in datasets if templates or row.pk in changed])
+        for row in datasets:
+            generation = generate(row, around)
+            made = changes_of(row, tests.get(row.pk, ()), templates, around)
+            if row.pk in changed:
+                of_tests += _differences_of_tests(row, tests[row.pk], generation, made, now)
+            if row.source == source and row.missing_since is None:
+                gaps += [*generation.gaps, *by_template(made.gaps)]
+    return of_tests, gaps
+
+
 def _picture() -> Picture:
     """The datasets, the lineage, and the users' tests that are live and have not left their source."""
     tables: dict[tuple[str, str], Fields] = {}  # as their sources write them, SLAs and partition field by field
     for dataset in Dataset.objects.filter(missing_since__isnull=True).prefetch_related("replicas"):
-        values = {name: value for name, value in asdict(profile_of(dataset)).items() if name not in HIDDEN}
-        parts = {name: values.pop(name) or {} for name in ("slas", "partition")}
-        inside = {f"{part}.{name}": value for part, fields in parts.items() for name, value in fields.items()}
-        columns = {column["name"]: column["type"] for column in values.pop("columns")}
+        values = {name: value for name, value in vars(profile_of(dataset)).items() if name not in HIDDEN}
+        parts = {name: values.pop(name) for name in ("slas", "partition")}
+        inside = {f"{part}.{name}": value for part, of in parts.items() if of for name, value in vars(of).items()}
+        columns = {column.name: column.type for column in values.pop("columns")}
         tables["dataset", dataset.full_name] = _fields({**values, **inside, "columns": columns})
     edges = LineageEdge.objects.select_related("upstream", "downstream")
     live = DataTest.objects.filter(origin=Origin.USER, retired_at__isnull=True, missing_since__isnull=True)
@@ -400,9 +417,11 @@ def _picture() -> Picture:
     }
 
 
-def _differences_of_tests(dataset: Dataset, made: MadeChanges, now: datetime) -> Iterator[Difference]:
+def _differences_of_tests(
+    dataset: Dataset, tests: Sequence[DataTest], generation: Generation, made: MadeChanges, now: datetime
+) -> Iterator[Difference]:
     """What becomes of a changed dataset's standard tests, once the grace of what is gone is over, and of templates'."""
-    standard = changes(dataset, generate(dataset), now + RETIRE_GRACE)
+    standard = changes(dataset, tests, generation, now + RETIRE_GRACE)
     before = [existing.definition for existing, _ in standard.revise if existing.definition]
     gone = [test for test in standard.retire if test.definition]  # the others are in the pictures
     after = [*standard.create, *(target for _, target in (*standard.revise, *standard.revive))]
@@ -439,6 +458,8 @@ def _text(value: Any) -> str:
     """A value as people write it; nothing for what is not said."""
     if isinstance(value, timedelta):
         return format_duration(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _text(vars(value))
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, Mapping):

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from assay.queue.claims import work
+from assay.queue.claims import work_together
 
 from . import services
 
@@ -16,7 +16,7 @@ def pull(**_: object) -> int:
 @shared_task(name="test_generator.tasks.reconcile", ignore_result=True)
 def reconcile(**_: object) -> int:
     """Reconcile the datasets that changed."""
-    return work("reconcile", services.reconcile_dataset)
+    return work_together("reconcile", services.reconcile_datasets)
 
 
 @shared_task(name="test_generator.tasks.suggest", ignore_result=True)

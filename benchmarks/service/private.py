@@ -31,6 +31,7 @@ def _run(module: str, arguments: Sequence[str], url: str) -> int:
             "ASSAY_HOME": home,
             "ASSAY_RATES": json.dumps(dict.fromkeys(("read", "write", "gate", "query"), "1000000/m")),
             "ASSAY_LOG_LEVEL": "WARNING",
+            "ASSAY_ALLOWED_ROOTS": '["/lake"]',  # where requests say that data lies
             "DJANGO_SETTINGS_MODULE": "assay.settings",
             "PYTHONPATH": f"{ROOT / 'platform'}:{ROOT}",
         }

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from math import isfinite
 from typing import Any
@@ -81,6 +81,7 @@ MAX_FOUND = 60  # characters of what was found that a message repeats
 ASSERTION, EXPRESSION = "start", "sum"  # the rules of the grammar that a text may be read by
 
 
+@lru_cache(maxsize=1024)  # tables share most of their standard tests
 def parse(text: str) -> Assertion:
     """The tree of an assertion; raises UnableToParse."""
     tree: Assertion = _parse(text, ASSERTION, "assertion")

@@ -3,7 +3,7 @@
 A schedule moves the cursor of its test to the next window.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
@@ -173,9 +173,17 @@ def is_undeclared(data_test: DataTest, window: Window) -> bool:
 # By schedules: the runs that are due, and each test's cursor on its next window.
 
 
-def first_cursor(data_test: DataTest, revision: Revision, now: datetime) -> Slot:
+RowsNamed = Callable[[Collection[str]], Iterable[Dataset]]
+
+
+def rows_named(names: Collection[str]) -> Iterable[Dataset]:
+    """The datasets of these names that the catalog has."""
+    return Dataset.objects.filter(name_key__in=name_keys(names)) if names else ()
+
+
+def first_cursor(data_test: DataTest, revision: Revision, now: datetime, others: RowsNamed = rows_named) -> Slot:
     """Where the cursor of a new test, or of a new revision, stands: windows that ended before stay UNTESTED."""
-    schedule = schedule_of(data_test, revision, now)
+    schedule = schedule_of(data_test, revision, now, others)
     if data_test.next_window_start and data_test.next_window_end:
         window = Window(start=data_test.next_window_start, end=data_test.next_window_end)
         return moved_slot(schedule, window, now=now)
@@ -201,14 +209,15 @@ def schedule_tests(data_tests: Sequence[DataTest], now: datetime) -> None:
     finish_all(data_tests, "next_due_at", "next_window_start", "next_window_end", "skipped_slots")
 
 
-def schedule_of(data_test: DataTest, revision: Revision, now: datetime) -> Schedule:
+def schedule_of(data_test: DataTest, revision: Revision, now: datetime, others: RowsNamed = rows_named) -> Schedule:
     """The schedule of a revision, with what it depends on."""
     whole_table, dataset, common_start = data_test.scope == Scope.TABLE, data_test.dataset, None
     if whole_table:  # from when on every dataset that the assertion reads keeps its partitions
         metrics = [metric_of(operand) for operand in operands(from_json(revision.tree))]
         names = {metric.dataset for metric in metrics if metric.dataset}
-        others = Dataset.objects.filter(name_key__in=name_keys(names)) if names else []
-        starts = [at for source in (dataset, *others) for at in (retention_start(source, now), begins_at(source)) if at]
+        starts = [
+            at for source in (dataset, *others(names)) for at in (retention_start(source, now), begins_at(source)) if at
+        ]
         common_start = max(starts, default=BEGINNING)
     return Schedule(
         line=revision.schedule,

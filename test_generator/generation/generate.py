@@ -1,29 +1,35 @@
 """Bring a dataset's generated tests to what its metadata and lineage lead to."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from assay.catalog.dataset_rows import tell_again
 from assay.catalog.profile import DatasetProfile
-from assay.catalog.selectors import profile_of, upstream_edges
+from assay.catalog.selectors import Surroundings, profile_of, surroundings
 from assay.models import Dataset, DataTest, Origin
-from assay.queue.claims import finish
+from assay.queue.claims import finish_all
 from test_generator.business_metrics import UnableToDefine, completed
 from test_generator.data_tests import (
     UnableToWrite,
     catalogued,
     checked_tree,
-    create,
+    differs,
     held_to_declared,
     retire,
     revise,
     rewrite,
+    start,
+    unwritten,
+    write_revisions,
 )
 from test_generator.definition import DataTestSpec, Definition, GapSpec, Generation
-from test_generator.models import Gap
+from test_generator.models import Gap, RuleTemplate
 from test_generator.offers import forget_sensitive
-from test_generator.templates.services import reconcile_templates
+from test_generator.templates.rules import by_template
+from test_generator.templates.services import changes_of, template_of
 
 from .standard import Changes, ExistingTest, Upstream, business_metric_tests, reconcile, standard_tests
 
@@ -32,47 +38,63 @@ REPORT_EVERY = timedelta(days=7)
 AUTHOR = "assay"
 
 
-def reconcile_dataset(dataset: Dataset, now: datetime) -> None:
+def reconcile_datasets(datasets: Sequence[Dataset], now: datetime) -> None:
     """Bring generated tests, and those of templates, to what is wanted, and note the gaps; ends ``reconcile``."""
-    if dataset.business_metric is not None and not dataset.missing_since:
-        with suppress(UnableToDefine):  # it becomes a gap
-            # it takes the home and the partitions that its sources have now
-            tell_again(dataset, completed(profile_of(dataset), catalogued), now=now)
-    generation = generate(dataset)
-    gaps = reconcile_templates(dataset, now)
-    apply(dataset, changes(dataset, generation, now), now)
-    users = dataset.data_tests.filter(origin=Origin.USER, retired_at__isnull=True).exclude(revision__declared="")
-    for row in users.select_related("dataset", "revision"):  # their columns may be declared otherwise by now
-        with suppress(UnableToWrite):  # it does not fit the dataset any longer: its runs say so
-            revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
-    open_gaps = Gap.objects.filter(dataset=dataset, closed_at__isnull=True)
-    rows = {(gap.category, gap.template, gap.reason): gap for gap in open_gaps}
-    by_key = {(gap.category, gap.template, gap.reason): gap for gap in (*generation.gaps, *gaps)}
-    closed = [row.pk for key, row in rows.items() if key not in by_key]
-    Gap.objects.filter(pk__in=closed).update(closed_at=now, next_report_at=None)
-    for key, gap in by_key.items():
-        if key not in rows:
-            next_report_at = now + REPORT_EVERY if gap.mendable else None
-            Gap.objects.create(**{**vars(gap), "dataset": dataset}, since=now, next_report_at=next_report_at)
-    forget_sensitive(dataset)
-    left = dataset.data_tests.filter(missing_since__isnull=False, retired_at__isnull=True)
-    begun = [dataset.missing_since, *left.values_list("missing_since", flat=True)]
-    # again though nothing changes: when a grace ends, of the dataset or of a user's test
-    ends = (since + RETIRE_GRACE for since in begun if since and since + RETIRE_GRACE > now)
-    finish(dataset, reconcile_at=min(ends, default=None))
+    for dataset in datasets:
+        if dataset.business_metric is not None and not dataset.missing_since:
+            with suppress(UnableToDefine):  # it becomes a gap
+                # it takes the home and the partitions that its sources have now
+                tell_again(dataset, completed(profile_of(dataset), catalogued), now=now)
+    around, tests_by_id = surroundings(datasets), stored_tests(datasets)
+    templates = list(RuleTemplate.objects.order_by("name"))
+    definitions, gaps = Definitions(list), dict[int, list[GapSpec]]()
+    for dataset in datasets:
+        tests = tests_by_id[dataset.pk]
+        gaps[dataset.pk] = _apply_templates(dataset, tests, templates, definitions, around, now)
+        generation = generate(dataset, around)
+        apply(dataset, tests, changes(dataset, tests, generation, now), definitions, now)
+        gaps[dataset.pk] += generation.gaps
+    for author, of_author in definitions.items():
+        write_revisions(of_author, around=around, author=author, now=now)
+    for row in (row for tests in tests_by_id.values() for row in tests):
+        # the columns of a user's test may be declared otherwise by now
+        if row.origin == Origin.USER and row.retired_at is None and row.revision and row.revision.declared:
+            with suppress(UnableToWrite):  # it does not fit the dataset any longer: its runs say so
+                revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
+    _write_gaps(gaps, now)
+    for dataset in datasets:
+        forget_sensitive(dataset)
+        dataset.reconcile_at = _again_at(dataset, tests_by_id[dataset.pk], now)
+    finish_all(datasets, "reconcile_at")
 
 
-def generate(dataset: Dataset) -> Generation:
+Definitions = defaultdict[str, list[tuple[DataTest, Definition]]]  # to write, by their author
+
+
+def stored_tests(datasets: Sequence[Dataset]) -> dict[int, list[DataTest]]:
+    """All tests of each dataset, by its id, with their revisions."""
+    by_id = {dataset.pk: dataset for dataset in datasets}
+    tests: dict[int, list[DataTest]] = {id_: [] for id_ in by_id}
+    for row in DataTest.objects.filter(dataset__in=by_id).select_related("revision").order_by("pk"):
+        row.dataset = by_id[row.dataset_id]
+        tests[row.dataset_id].append(row)
+    return tests
+
+
+def generate(dataset: Dataset, around: Surroundings) -> Generation:
     """What the metadata and lineage of the dataset lead to; nothing, once it is gone from its source."""
     if dataset.missing_since:
         return Generation()
-    if dataset.business_metric is not None:
-        return _of_business_metric(profile_of(dataset))
+    own = around.profile_of(dataset)
+    if own.business_metric is not None:
+        return _of_business_metric(own)
     upstreams = [
-        Upstream(dataset=profile_of(edge.upstream), one_to_one=edge.one_to_one, sampled=edge.sampled, keys=edge.keys)
-        for edge in upstream_edges(dataset)
+        Upstream(
+            dataset=around.profile_of(edge.upstream), one_to_one=edge.one_to_one, sampled=edge.sampled, keys=edge.keys
+        )
+        for edge in around.edges[dataset.name_key]
     ]
-    generation = standard_tests(profile_of(dataset), upstreams)
+    generation = standard_tests(own, upstreams)
     tests = (replace(test, definition=held_to_declared(test.definition, dataset)) for test in generation.tests)
     return replace(generation, tests=tuple(tests))
 
@@ -98,9 +120,8 @@ def _of_business_metric(metric: DatasetProfile) -> Generation:
     return Generation(tests=tuple(tests), gaps=tuple(gaps))
 
 
-def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
-    """What turns the dataset's tests into those that were generated."""
-    rows = DataTest.objects.filter(dataset=dataset).select_related("revision")
+def changes(dataset: Dataset, tests: Iterable[DataTest], generation: Generation, now: datetime) -> Changes:
+    """What turns the dataset's ``tests`` into those that were generated."""
     existing = [
         ExistingTest(
             id=row.pk,
@@ -118,19 +139,89 @@ def changes(dataset: Dataset, generation: Generation, now: datetime) -> Changes:
             retired_at=row.retired_at,
             missing_since=row.missing_since if row.origin == Origin.USER else dataset.missing_since,
         )
-        for row in rows
+        for row in tests
     ]
     return reconcile(existing, generation.tests, now=now, retire_grace=RETIRE_GRACE)
 
 
-def apply(dataset: Dataset, changes: Changes, now: datetime) -> None:
-    """Carry the changes out."""
-    for test in changes.create:
-        create(dataset, test, origin=Origin.GENERATED, author=AUTHOR, now=now)
-    pairs = (*changes.revise, *changes.revive)
-    ids = [*(existing.id for existing, _ in pairs), *(existing.id for existing in changes.retire)]
-    rows = DataTest.objects.select_related("dataset", "revision").in_bulk(ids)
-    for existing, spec in pairs:
-        rewrite(rows[existing.id], spec, author=AUTHOR, now=now)
+def _apply_templates(
+    dataset: Dataset,
+    tests: list[DataTest],
+    templates: Sequence[RuleTemplate],
+    definitions: Definitions,
+    around: Surroundings,
+    now: datetime,
+) -> list[GapSpec]:
+    """Make, revise, revive, and note as gone the tests of templates; what could not be made, by template."""
+    changes = changes_of(dataset, tests, [template_of(row) for row in templates], around)
+    origins = {row.name: (row.source, row.author or row.source) for row in templates}
+    rows = {row.pk: row for row in tests}
+    for made in changes.make:
+        source, author = origins[made.template]
+        tests.append(unwritten(dataset, made, origin=Origin.USER, source=source, now=now))
+        definitions[author].append((tests[-1], made.definition))
+    for standing, made in changes.take:
+        source, author = origins[made.template]
+        _take(rows[standing.id], made, definitions[author], source=source, now=now)
+    for standing in changes.leave:
+        rows[standing.id].missing_since = now
+        rows[standing.id].save(update_fields=["missing_since"])
+    return list(by_template(changes.gaps))
+
+
+def apply(dataset: Dataset, tests: list[DataTest], changes: Changes, definitions: Definitions, now: datetime) -> None:
+    """Carry the changes out, but for definitions, which are to be written."""
+    rows = {row.pk: row for row in tests}
+    for spec in changes.create:
+        tests.append(unwritten(dataset, spec, origin=Origin.GENERATED, now=now))
+        definitions[AUTHOR].append((tests[-1], spec.definition))
+    for existing, spec in (*changes.revise, *changes.revive):
+        _take(rows[existing.id], spec, definitions[AUTHOR], now=now)
     for existing in changes.retire:
         retire(rows[existing.id], now=now)
+
+
+def _take(
+    data_test: DataTest,
+    spec: DataTestSpec,
+    of_author: list[tuple[DataTest, Definition]],
+    *,
+    source: str = "",
+    now: datetime,
+) -> None:
+    """Let a test that stands be this one; its definition is still to be written if it is another."""
+    rewrite(data_test, spec, source=source)
+    if differs(data_test, spec.definition):
+        of_author.append((data_test, spec.definition))
+    elif data_test.next_due_at is None:  # it was retired, and comes back with the definition that it had
+        start(data_test, now=now)
+
+
+def _write_gaps(gaps: Mapping[int, Sequence[GapSpec]], now: datetime) -> None:
+    """Close the gaps of these datasets, by id, that are no more, and open those that are new."""
+    rows = {
+        (gap.dataset_id, gap.category, gap.template, gap.reason): gap
+        for gap in Gap.objects.filter(dataset__in=gaps, closed_at__isnull=True)
+    }
+    by_key = {(id_, gap.category, gap.template, gap.reason): gap for id_, specs in gaps.items() for gap in specs}
+    closed = [row.pk for key, row in rows.items() if key not in by_key]
+    Gap.objects.filter(pk__in=closed).update(closed_at=now, next_report_at=None)
+    Gap.objects.bulk_create(
+        Gap(
+            dataset_id=id_,
+            category=gap.category,
+            template=gap.template,
+            reason=gap.reason,
+            mendable=gap.mendable,
+            since=now,
+            next_report_at=now + REPORT_EVERY if gap.mendable else None,
+        )
+        for (id_, *_), gap in ((key, gap) for key, gap in by_key.items() if key not in rows)
+    )
+
+
+def _again_at(dataset: Dataset, tests: Iterable[DataTest], now: datetime) -> datetime | None:
+    """When to reconcile again though nothing changes: as a grace ends, of the dataset or of a user's test."""
+    left = (row.missing_since for row in tests if row.retired_at is None)
+    ends = (since + RETIRE_GRACE for since in (dataset.missing_since, *left) if since and since + RETIRE_GRACE > now)
+    return min(ends, default=None)

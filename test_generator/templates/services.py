@@ -9,7 +9,7 @@ from django.db.models import Count
 from pydantic import TypeAdapter
 
 from assay.catalog.profile import CategoryName, Selector, TemplateProfile
-from assay.catalog.selectors import profile_of
+from assay.catalog.selectors import Surroundings
 from assay.catalog.services import mark_changed
 from assay.models import Dataset, DataTest, Origin
 from execution_engine.language.checking import nearest
@@ -17,15 +17,14 @@ from execution_engine.language.parse import UnableToParse, parse
 from execution_engine.language.tree import metric_of, operands
 from execution_engine.metrics.registry import SIGNATURES
 from execution_engine.planning.schedules import UnableToSchedule, check_line
-from test_generator.data_tests import UnableToWrite, catalogued, checked_tree, create, rewrite
-from test_generator.definition import DataTestSpec, Definition, GapSpec, Generation
+from test_generator.data_tests import UnableToWrite, checked_tree
+from test_generator.definition import DataTestSpec, Definition, Generation
 from test_generator.models import Gap, RuleTemplate
 
 from .rules import (
     MadeChanges,
     StandingTest,
     assertions_of,
-    by_template,
     in_words,
     made_changes,
     making,
@@ -133,21 +132,17 @@ def selected_by(selectors: Sequence[Selector]) -> list[str]:
 # Bring the tests that templates make of a dataset to what the templates and its metadata say now.
 
 
-def changes_of(dataset: Dataset, templates: Sequence[TemplateProfile] | None = None) -> MadeChanges:
-    """What turns the dataset's tests into those that the templates make of it, and what they lack.
-
-    ``templates`` stand in the place of those that there are: what would become of the dataset with them.
-    """
-    if templates is None:
-        templates = [template_of(row) for row in RuleTemplate.objects.order_by("name")]
-    rows = DataTest.objects.filter(dataset=dataset, revision__isnull=False).select_related("revision")
+def changes_of(
+    dataset: Dataset, tests: Iterable[DataTest], templates: Sequence[TemplateProfile], around: Surroundings
+) -> MadeChanges:
+    """What turns the dataset's ``tests`` into those that the templates make of it, and what they lack."""
     made = Generation()
     if templates and not dataset.missing_since and dataset.business_metric is None:  # templates are of tables
-        own = profile_of(dataset)
+        own = around.profile_of(dataset)
 
         def fault_of(assertion: str) -> str | None:
             try:
-                checked_tree(own, assertion, catalogued)
+                checked_tree(own, assertion, around.profile_named, around.upstream_keys)
             except UnableToWrite as error:
                 first, *_ = str(error).splitlines()
                 return first.removeprefix("Cannot accept the assertion: ")
@@ -170,24 +165,10 @@ def changes_of(dataset: Dataset, templates: Sequence[TemplateProfile] | None = N
             is_retired=row.retired_at is not None,
             is_leaving=row.missing_since is not None,
         )
-        for row in rows
+        for row in tests
+        if row.revision is not None
     ]
     return made_changes(standing, made, dataset.full_name)
-
-
-def reconcile_templates(dataset: Dataset, now: datetime) -> tuple[GapSpec, ...]:
-    """Make, revise, revive, and note as gone the tests of templates; what could not be made, by template."""
-    changes = changes_of(dataset)
-    origins = {row.name: (row.source, row.author or row.source) for row in RuleTemplate.objects.all()}
-    for made in changes.make:
-        source, author = origins[made.template]
-        create(dataset, made, origin=Origin.USER, source=source, author=author, now=now)
-    rows = DataTest.objects.select_related("dataset", "revision").in_bulk([row.id for row, _ in changes.take])
-    for standing, made in changes.take:
-        source, author = origins[made.template]
-        rewrite(rows[standing.id], made, source=source, author=author, now=now)
-    DataTest.objects.filter(pk__in=[row.id for row in changes.leave]).update(missing_since=now)
-    return by_template(changes.gaps)
 
 
 # The templates there are, each with how many datasets, tests and gaps it has.

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from alerting.alerts.texts import LinkAction, token
 from assay.models import Dataset, DataTest, Member
 from incident_manager.services import confirm_report, report
-from test_generator.services import reconcile_dataset
+from test_generator.services import reconcile_datasets
 from tests.browser.pictures import take
 from tests.browser.scene import LAST, Scene
 from tests.factories import HOUR, NOW, OfferFactory, new_business_metric
@@ -107,7 +107,7 @@ def busy(scene: Scene) -> Scene:
     OfferFactory.create(dataset=scene.fares)
     OfferFactory.create(dataset=scene.fares, columns=["tip"], assertion="min(tip) >= 0", held=5)
     metric = new_business_metric(scene.fares, "sum(fare)", name="takings", description="What riders pay in a day.")
-    reconcile_dataset(metric, NOW)
+    reconcile_datasets([metric], NOW)
     OfferFactory.create(dataset=scene.fares, columns=["id"], state="rejected", decided_by="ada", decided_at=NOW)
     return scene
 

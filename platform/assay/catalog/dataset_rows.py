@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.config import config
 from assay.database.name_keys import name_key, name_keys
-from assay.database.statements import IN_ONE, in_parts, update_each
+from assay.database.statements import IN_ONE, in_parts, insert_rows, update_each
 from assay.models import ColumnName, Dataset, Replica, Source, Telling
 from assay.time.stored_times import Holds
 
@@ -149,7 +149,7 @@ def write_datasets(keys: Collection[str], *, now: datetime) -> WrittenDatasets:
                 changed.append(row.full_name)
         for names, changes in writes.items():
             update_each(changes, names)
-        Dataset.objects.bulk_create([row for row, _ in moved.values() if row.pk is None])
+        insert_rows([row for row, _ in moved.values() if row.pk is None], "name_key")
         Replica.objects.filter(dataset__in=[rows[key].pk for key in moved if key in rows]).delete()
         Replica.objects.bulk_create(
             Replica(dataset=row, **place) for row, profile in moved.values() for place in _places(profile)

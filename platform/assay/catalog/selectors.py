@@ -1,12 +1,14 @@
 """What the catalog knows of a dataset."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, cast
 
 from django.db import connection
+from django.db.models import prefetch_related_objects
 
 from assay.access import Owned
 from assay.database.name_keys import name_key
@@ -173,6 +175,50 @@ def replica(dataset: Dataset, datacenter: str) -> Replica | None:
 def upstream_edges(dataset: Dataset) -> list[LineageEdge]:
     """The edges into a dataset, with their upstreams, by name."""
     return list(dataset.upstream_edges.select_related("upstream").order_by("upstream__full_name"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Datasets and what feeds them, read for many in a few statements; any other is read when it is asked for."""
+
+    datasets: Mapping[str, Dataset]  # with their replicas, by the keys of their names; upstreams are among them
+    edges: Mapping[str, Sequence[LineageEdge]]  # into each that it was read for, by the name of the upstream
+    _profiles: dict[str, DatasetProfile] = field(default_factory=dict)
+
+    def profile_of(self, dataset: Dataset) -> DatasetProfile:
+        """As the function of this name, once for each dataset."""
+        if (profile := self._profiles.get(dataset.name_key)) is None:
+            profile = self._profiles[dataset.name_key] = profile_of(dataset)
+        return profile
+
+    def profile_named(self, name: str) -> DatasetProfile | None:
+        """The metadata of the dataset of this name, if the catalog has it."""
+        row = self.datasets.get(name_key(name)) or by_name(name)
+        return None if row is None else self.profile_of(row)
+
+    def rows_named(self, names: Collection[str]) -> list[Dataset]:
+        """The datasets of these names that the catalog has."""
+        keys = {name: name_key(name) for name in names}
+        others = by_names([name for name, key in keys.items() if key not in self.datasets])
+        return [*(self.datasets[key] for key in keys.values() if key in self.datasets), *others.values()]
+
+    def upstream_keys(self, name: str) -> frozenset[str]:
+        """As the function of this name."""
+        if (edges := self.edges.get(name_key(name))) is None:
+            return upstream_keys(name)
+        return frozenset(edge.upstream.name_key for edge in edges)
+
+
+def surroundings(datasets: Sequence[Dataset]) -> Surroundings:
+    """These datasets, and the edges into them with their upstreams."""
+    prefetch_related_objects(datasets, "replicas")
+    by_id = {dataset.pk: dataset for dataset in datasets}
+    edges = defaultdict[str, list[LineageEdge]](list, {dataset.name_key: [] for dataset in datasets})
+    rows = LineageEdge.objects.filter(downstream__in=by_id).order_by("upstream__full_name")
+    for edge in rows.prefetch_related("upstream__replicas"):
+        edges[by_id[edge.downstream_id].name_key].append(edge)
+    upstreams = {edge.upstream.name_key: edge.upstream for into in edges.values() for edge in into}
+    return Surroundings(datasets=upstreams | {row.name_key: row for row in datasets}, edges=edges)
 
 
 def upstream_keys(full_name: str) -> frozenset[str]:

@@ -39,6 +39,23 @@ def update_each(rows: Sequence[Model], names: Sequence[str], *, unchanged: Seque
         return int(cursor.rowcount)
 
 
+def insert_rows(rows: Sequence[Model], *identity: str) -> None:
+    """Write new rows, each of which has its primary key then; ``identity`` names the columns that tell them apart.
+
+    MySQL does not say which keys it has given: they are read by the first of these columns.
+    """
+    if not rows:
+        return
+    objects = type(rows[0])._default_manager
+    objects.bulk_create(rows, batch_size=IN_ONE)
+    if rows[0].pk is None:
+        for part in in_parts(rows):
+            stored = objects.filter(**{f"{identity[0]}__in": {getattr(row, identity[0]) for row in part}})
+            keys = {values[1:]: values[0] for values in stored.values_list("pk", *identity)}
+            for row in part:
+                row.pk = keys[tuple(getattr(row, name) for name in identity)]
+
+
 # Query sets that are asked all the time: compiled once, as to build and compile one costs more than its answer.
 
 M = TypeVar("M", bound=Model)

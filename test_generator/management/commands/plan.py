@@ -1,12 +1,10 @@
 """``assay plan``: what a sync would change."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 from rich.console import Console
-from rich.markup import escape
 
 from assay import clock
 from assay.catalog.services import UnableToApply
@@ -53,8 +51,8 @@ class Command(Base):
             raise UnableToRun(str(error)) from None
         return (ExitCode.FAILED if planned.refused else ExitCode.HELD), {
             "source": planned.source,
-            "changes": [asdict(difference) for difference in planned.differences],
-            "gaps": [asdict(gap) for gap in planned.gaps],
+            "changes": [dict(vars(difference)) for difference in planned.differences],
+            "gaps": [dict(vars(gap)) for gap in planned.gaps],
             "refused": planned.refused,
             "left_out": list(planned.left_out),
         }
@@ -62,17 +60,17 @@ class Command(Base):
     def show(self, console: Console, result: Any) -> None:
         """The diff, one line for each thing and one for each field that changes, and then the gaps."""
         for change in result["changes"]:
-            colour, head = COLOURS[change["sign"]], f"{change['sign']} {change['kind']:<7} {change['name']}"
-            console.print(f"[{colour}]{escape(head)}[/{colour}]", soft_wrap=True, highlight=False)
+            console.out(
+                f"{change['sign']} {change['kind']:<7} {change['name']}", style=COLOURS[change["sign"]], highlight=False
+            )
             lines = [f"{name}: {old or '(none)'} → {new or '(none)'}" for name, (old, new) in change["fields"].items()]
             if change["sign"] == "+":  # of what comes only the assertion: its file says the rest
                 lines = [change["fields"]["assertion"][1]] if "assertion" in change["fields"] else []
-            for line in lines:
-                console.print(f"      {line}", soft_wrap=True, highlight=False, markup=False)
+            if lines:
+                console.out(*(f"      {line}" for line in lines), sep="\n", highlight=False)
         for gap in result["gaps"]:
             what = f"template {gap['template']!r}" if gap["template"] else gap["category"]
-            line = f"not testable: {gap['dataset']}, {what}: {gap['reason']}"
-            console.print(line, soft_wrap=True, highlight=False, markup=False)
+            console.out(f"not testable: {gap['dataset']}, {what}: {gap['reason']}", highlight=False)
         print_left_out(console, result["left_out"])
         counts = ", ".join(f"{sum(row['sign'] == sign for row in result['changes'])} {sign}" for sign in COLOURS)
         console.print(f"source {result['source']}: {counts}; what is removed is retired after a day", highlight=False)

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from assay.catalog.selectors import surroundings
 from assay.models import Dataset, DataTest, LineageEdge, Replica, Revision
 from test_generator.definition import Generation
-from test_generator.generation.generate import changes, generate
+from test_generator.generation.generate import changes, generate, stored_tests
 from test_generator.generation.standard import Changes, ExistingTest
 from test_generator.models import Gap
-from test_generator.services import reconcile_dataset, write_data_test
+from test_generator.services import reconcile_datasets, write_data_test
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, day, revised
 from tests.integration.test_generator.written import named, newest, revisions, row
 
@@ -31,7 +32,7 @@ def mart(**more: Any) -> Dataset:
 
 def brought(dataset: Dataset, at: datetime = NOW) -> set[str]:
     """The names of the dataset's live tests, once these are what its metadata leads to."""
-    reconcile_dataset(Dataset.objects.get(pk=dataset.pk), at)
+    reconcile_datasets([Dataset.objects.get(pk=dataset.pk)], at)
     return set(named(dataset))
 
 
@@ -126,7 +127,8 @@ def test_where_nothing_has_changed_nothing_is_written() -> None:
     brought(dataset)
     tests, count = named(dataset), Revision.objects.count()
     stood = {name: row(test) for name, test in tests.items()}
-    left = changes(dataset, generate(dataset), NOW)
+    around, stored = surroundings([dataset]), stored_tests([dataset])[dataset.pk]
+    left = changes(dataset, stored, generate(dataset, around), NOW)
     assert left == Changes()
     brought(dataset, NOW + DAY)
     assert {name: row(test) for name, test in named(dataset).items()} == stood
@@ -223,7 +225,8 @@ def test_the_tests_of_a_dataset_that_is_gone_end_after_a_day() -> None:
     assert again_at(dataset) is None
     assert set(named(beside)) == STANDARD
     assert {closed_at for _, closed_at in gaps(beside)} == {None}
-    assert generate(Dataset.objects.get(pk=dataset.pk)).gaps == ()
+    gone = Dataset.objects.get(pk=dataset.pk)
+    assert generate(gone, surroundings([gone])).gaps == ()
 
 
 def test_a_gap_is_told_weekly_where_metadata_would_mend_it_and_closed_once_it_is_mended() -> None:
@@ -283,7 +286,7 @@ def test_a_users_test_is_known_by_its_name_and_by_when_it_left_in_one_statement(
         for name, since in {"fares": NOW, "tips": NOW - DAY, "kept": None}.items()
     }
     with django_assert_num_queries(1):
-        found = changes(dataset, Generation(), NOW)
+        found = changes(dataset, stored_tests([dataset])[dataset.pk], Generation(), NOW)
 
     def users(name: str, since: datetime) -> ExistingTest:
         return ExistingTest(id=ids[name], name=name, definition=None, missing_since=since)

@@ -70,7 +70,7 @@ def test_partitions_are_judged_from_when_the_first_of_these_columns_is_declared(
     test = DataTestFactory.create(dataset=table(), assertion=assertion)
     assert test.revision is not None
     test.revision.declared = declared_print(assertion, test.dataset)
-    assert judges_from(test) == since
+    assert judges_from(test, test.revision) == since
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,4 @@ def test_a_whole_table_is_judged_whatever_is_declared_since_when(more: dict[str,
     test = DataTestFactory.create(dataset=dataset, assertion="schema_drift() = 0", **more)
     assert test.revision is not None
     test.revision.declared = told
-    assert judges_from(test) is None
-
-
-def test_a_test_without_a_revision_is_limited_by_nothing() -> None:
-    test = DataTestFactory.create(dataset=table())
-    test.revision = None
-    assert judges_from(test) is None
+    assert judges_from(test, test.revision) is None

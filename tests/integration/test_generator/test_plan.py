@@ -7,7 +7,7 @@ import pytest
 from assay.models import Dataset, DataTest, LineageEdge, Revision, Source
 from assay.time.windows import Granularity
 from test_generator.models import Gap
-from test_generator.services import reconcile_dataset, sync_files
+from test_generator.services import reconcile_datasets, sync_files
 from test_generator.sync import Difference, Planned, plan
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory
 
@@ -57,7 +57,7 @@ def bring(path: Path) -> None:
     """Sync, and bring the tests of what has changed to what they should be."""
     sync_files(path, now=NOW, allow_removal=True)
     for dataset in Dataset.objects.filter(reconcile_at__isnull=False):
-        reconcile_dataset(dataset, NOW)
+        reconcile_datasets([dataset], NOW)
 
 
 def found(planned: Planned, kind: str) -> dict[str, Difference]:

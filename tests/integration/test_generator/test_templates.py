@@ -13,7 +13,7 @@ from assay.catalog.services import apply_catalog
 from assay.catalog.yaml.provider import UnableToReadCatalog
 from assay.models import Dataset, DataTest, Revision
 from test_generator.models import Gap, RuleTemplate
-from test_generator.services import UnableToWrite, reconcile_dataset, remove_source, sync, sync_files, write_data_test
+from test_generator.services import UnableToWrite, reconcile_datasets, remove_source, sync, sync_files, write_data_test
 from test_generator.sync import plan
 from test_generator.templates.services import template_summaries
 from tests.factories import DAY, HOUR, NOW, DataTestFactory
@@ -46,7 +46,7 @@ def synced(
 
 def reconciled(now: datetime) -> None:
     for row in Dataset.objects.filter(reconcile_at__lte=now).prefetch_related("replicas"):
-        reconcile_dataset(row, now)
+        reconcile_datasets([row], now)
 
 
 def live() -> dict[str, str]:
@@ -258,7 +258,7 @@ def test_a_dataset_is_reconciled_with_few_statements_where_nothing_changes(
     synced(KNOWN, ROWS, *(template(f"rows {number}") for number in range(20)))
     trips = Dataset.objects.prefetch_related("replicas").get(name="trips")
     with django_assert_max_num_queries(40):
-        reconcile_dataset(trips, NOW + HOUR)
+        reconcile_datasets([trips], NOW + HOUR)
 
 
 FILE = """

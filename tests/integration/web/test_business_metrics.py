@@ -18,7 +18,7 @@ from test_generator.services import (
     UnableToSuggest,
     UnableToWrite,
     ask_for_suggestions,
-    reconcile_dataset,
+    reconcile_datasets,
     sync_files,
     write_data_test,
 )
@@ -53,7 +53,7 @@ def test_a_metric_is_defined_listed_and_answered_for(api: APIClient) -> None:
     assert api.get(API).json()["results"] == []
     answer = put(api, dimensions=["city"], description="What a ride costs.")
     assert answer.status_code == 201, answer.content
-    reconcile_dataset(Dataset.objects.get(full_name=NAME), NOW)
+    reconcile_datasets([Dataset.objects.get(full_name=NAME)], NOW)
     for key, value in (("2026-03-08", 4.0), ("2026-03-09", 5.0)):
         measured(NAME, key, value)
     (row,) = api.get(API, {"q": "per_RIDE"}).json()["results"]

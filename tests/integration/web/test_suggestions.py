@@ -15,7 +15,7 @@ from assay.models import AuditEntry, Dataset, DataTest
 from assay.queue.claims import claim
 from assay.queue.flow import stage
 from test_generator.models import Offer, PastReading
-from test_generator.services import reconcile_dataset
+from test_generator.services import reconcile_datasets
 from test_generator.tasks import suggest
 from tests.factories import NOW, DatasetFactory, day
 
@@ -133,7 +133,7 @@ def test_what_is_kept_of_a_column_that_becomes_sensitive_is_neither_shown_nor_st
     assert api.get(f"/api/v1/suggestions/{offer.pk}").status_code == 404
     assert api.post(f"/api/v1/suggestions/{offer.pk}/accept").status_code == 404
     orders.refresh_from_db()
-    reconcile_dataset(orders, NOW)
+    reconcile_datasets([orders], NOW)
     assert not Offer.objects.filter(pk=offer.pk).exists()
 
 

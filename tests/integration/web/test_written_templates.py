@@ -14,7 +14,7 @@ from assay.catalog.profile import Selector, TemplateProfile
 from assay.models import AuditEntry, Binding, Dataset, DataTest, Member
 from test_generator.models import RuleTemplate
 from test_generator.pushed_rules import library
-from test_generator.services import reconcile_dataset
+from test_generator.services import reconcile_datasets
 from test_generator.templates.services import tell_templates
 from tests.factories import NOW, DatasetFactory, DataTestFactory
 
@@ -64,7 +64,7 @@ def sent(api: APIClient, method: str, path: str, body: Any = None) -> tuple[int,
 def made(*names: str) -> list[tuple[str, str, str]]:
     """The live tests of templates, once the datasets are reconciled."""
     for dataset in Dataset.objects.all():
-        reconcile_dataset(dataset, NOW)
+        reconcile_datasets([dataset], NOW)
     rows = DataTest.objects.exclude(template="").filter(missing_since=None).select_related("dataset", "revision")
     return [(row.dataset.name, row.name, row.revision.assertion) for row in rows if row.revision]
 

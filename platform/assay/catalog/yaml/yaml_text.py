@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
+from yaml.resolver import Resolver
 
 Path = Sequence[str | int]
 
@@ -30,8 +34,17 @@ MOST_MERGED = 1_000  # keys that one mapping takes from others
 LONGEST_INTEGER = 100  # characters: far above any count, far below what takes long to read or cannot be printed
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, save that dates stay text: a partition key such as 2013-01-01 needs no quotes."""
+class _Loader(Composer, CParser, SafeConstructor, Resolver):
+    """The safe loader, save that dates stay text: a partition key such as 2013-01-01 needs no quotes.
+
+    libyaml reads the text, and Python puts it together: libyaml does so too, but dies of what is nested too deeply.
+    """
+
+    def __init__(self, text: str) -> None:
+        CParser.__init__(self, text)
+        Composer.__init__(self)
+        SafeConstructor.__init__(self)
+        Resolver.__init__(self)
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         """A whole number, of a length that people write."""
@@ -56,7 +69,7 @@ class _Loader(yaml.SafeLoader):
         super().flatten_mapping(node)
 
 
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)  # type: ignore[type-var]
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -96,8 +109,10 @@ def parse_yaml(text: str) -> YamlText:
         doubled = tuple(_doubled_keys(root))  # before the merge keys (<<) are resolved, which doubles keys in earnest
         content = None if root is None else loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark, lines = error.problem_mark or error.context_mark, text.split("\n")
         reason = " ".join(part for part in (error.context, error.problem) if part)
+        if mark and mark.line >= len(lines):  # libyaml's end of a text lies behind its last line
+            raise UnableToParseYaml(reason, len(lines), len(lines[-1]) + 1) from None
         raise UnableToParseYaml(reason, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UnableToParseYaml(str(error) or "nested too deeply", 1, 1) from None
