@@ -279,6 +279,52 @@ class BlastRadius(models.Model):
         return sum(self.by_tier[:2])
 
 
+class Heartbeat(Claimable):
+    """The commits of a dataset at home: how far they are read, when to look next, and what its two vital signs are.
+
+    A sign that cannot be judged has a note that says why.
+    """
+
+    dataset = models.OneToOneField(Dataset, models.CASCADE, related_name="heartbeat")
+    datacenter = models.CharField(max_length=60)
+    place = models.CharField(max_length=32, blank=True)  # whose commits these are: of another place they begin anew
+    mark = models.TextField(blank=True)  # execution_engine.engines.protocol.CommitLog
+    fault = models.TextField(blank=True)  # why its commits cannot be read; empty: they can
+    next_look_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
+    last_commit_at = models.DateTimeField(null=True, blank=True)
+    expected_at = models.DateTimeField(null=True, blank=True)
+    late_at = models.DateTimeField(null=True, blank=True, db_index=True)  # from then on its silence is unusual
+    arrival_note = models.CharField(max_length=200, blank=True)
+    volume = models.JSONField(default=dict)  # execution_engine.vitals.volume.Volume, where there is one
+    is_unusual = models.BooleanField(default=False, db_index=True)  # whether its volume is
+    volume_note = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=("datacenter", "next_look_at"))]
+
+    def __str__(self) -> str:
+        return f"heartbeat of {self.dataset_id}@{self.datacenter}"
+
+
+class TableCommit(models.Model):
+    """One commit of a dataset at home, as its storage tells of it (``execution_engine.vitals.commits.Commit``)."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="commits")
+    at = models.DateTimeField()
+    rows_added = models.BigIntegerField(null=True, blank=True)
+    rows_removed = models.BigIntegerField(null=True, blank=True)
+    files_added = models.BigIntegerField(null=True, blank=True)
+    files_removed = models.BigIntegerField(null=True, blank=True)
+    bytes_added = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=("dataset", "at"))]
+
+    def __str__(self) -> str:
+        return f"commit of {self.dataset_id} at {self.at:%Y-%m-%d %H:%M}"
+
+
 class Exclusion(Windowed):
     """A window whose measurements enter no history: ``holder`` found it spoilt, and has not taken that back."""
 

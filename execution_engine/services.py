@@ -34,6 +34,8 @@ from execution_engine.runs.request import snapshot_objection as snapshot_objecti
 from execution_engine.runs.request import whole_window as whole_window
 from execution_engine.scans.run_scan import scan_pending as scan_pending
 
+from .heartbeats import out_of_bounds as out_of_bounds
+from .heartbeats import watch_commits as watch_commits
 from .watch import look as look
 from .watch import unwatch_window as unwatch_window
 from .watch import watch_window as watch_window

@@ -11,7 +11,7 @@ from execution_engine.planning.catalog_sources import Sources
 from execution_engine.runs.evaluate_runs import ASKED
 from execution_engine.runs.shown_results import fetch_tests
 
-from . import services
+from . import heartbeats, services
 
 
 @shared_task(name="execution_engine.tasks.schedule", ignore_result=True)
@@ -43,6 +43,12 @@ def evaluate(**_: object) -> int:
 def watch(datacenter: str | None = None, **_: object) -> int:
     """Look at the fingerprints that are due, in one datacenter or in all."""
     return services.look(datacenter)
+
+
+@shared_task(name="execution_engine.tasks.look_at_commits", ignore_result=True)
+def look_at_commits(datacenter: str | None = None, **_: object) -> int:
+    """Read the commits of tables that are due, in one datacenter or in all."""
+    return heartbeats.look(datacenter)
 
 
 @shared_task(name="execution_engine.tasks.write_rows", ignore_result=True)

@@ -27,6 +27,7 @@ from test_generator.coverage import TierCoverage
 from test_generator.models import Gap
 
 from .models import Incident
+from .vital_signs import signs_of_team
 
 WEEK = timedelta(days=7)
 MONDAY = 0
@@ -51,6 +52,7 @@ class WeekFigures:
     coverage: Sequence[TierCoverage] = ()  # of the tiers that have datasets of the team
     gaps: Sequence[Gap] = ()  # standard tests that cannot be written until metadata is mended
     slowest: Sequence[tuple[str, str, float]] = ()  # dataset, what its slowest window took, the share of its SLA
+    signs: Sequence[str] = ()  # of tables whose commits are unusual
     noisy: Sequence[tuple[str, str, int]] = ()  # dataset, test, and how often it failed in the week
     url: str = ""
 
@@ -89,6 +91,7 @@ def figures_of(team: str, *, now: datetime) -> WeekFigures:
         coverage=[tier for tier in coverage_by_tier(now=now, team=team) if tier.datasets],
         gaps=list(gaps.order_by("dataset__tier", "dataset__full_name", "category")),
         slowest=sorted(slow_tables, key=lambda table: (-table[2], table[0]))[:MOST_SHOWN],
+        signs=signs_of_team(team, now),
         noisy=list(noisy.values_list(*names, "failed")[:MOST_SHOWN]),
         url=f"{config().public_url}/scores",
     )
@@ -142,6 +145,7 @@ def sections(figures: WeekFigures) -> tuple[Section, ...]:
         ("Quality", quality),
         ("Open incidents", [*(_lines(map(_incident, figures.incidents)) or ["Nothing is open."]), *past]),
         ("Coverage", [*coverage, *gaps] or ["The team has no datasets."]),
+        ("Unusual tables", _lines(figures.signs) or ["All commits came as usual."]),
         ("Slowest tables", slowest or ["No window was complete in this week."]),
         ("Noisy tests", noisy or ["No test failed twice."]),
     )

@@ -35,7 +35,7 @@ from execution_engine.language.tree import History, operands
 from execution_engine.metrics.definitions.profile import PROFILE
 from execution_engine.metrics.definitions.row_count import ALL_ROWS
 from execution_engine.metrics.registry import METRICS
-from execution_engine.models import AcceptedPast, Ask, Measurement, PartState, Run, Scan, Suspect, Watch
+from execution_engine.models import AcceptedPast, Ask, Measurement, PartState, Run, Scan, Suspect, TableCommit, Watch
 from execution_engine.outcome import Outcome
 from execution_engine.own_files import old_files, remove_file
 from execution_engine.parts.state_store import STATE, UnableToLoadState, keep_state, state_of
@@ -461,6 +461,7 @@ TABLES: Sequence[PrunedTable | StateFiles] = (
         going=_of_closed_alerts,
     ),
     PrunedTable(name="deploys", rows=Deploy.objects.values("pk", "at"), instants=("at",)),
+    PrunedTable(name="commits", rows=TableCommit.objects.values("pk", "at"), instants=("at",)),
     PrunedTable(name="look_ups", rows=LookUp.objects.values("pk", "at"), instants=("at",)),
     PrunedTable(
         name="part_states",

@@ -45,3 +45,4 @@ from .reports import (
     report,
 )
 from .reruns import check_standing, follow_change, rejudge_revision
+from .vital_signs import tell_signs

@@ -65,6 +65,12 @@ def digest(**_: object) -> int:
     return work("digest", services.tell_digests)
 
 
+@shared_task(name="incident_manager.tasks.signs", ignore_result=True)
+def signs(**_: object) -> int:
+    """Tell owners of vital signs of tables that are read much."""
+    return work("signs", services.tell_signs)
+
+
 @shared_task(name="incident_manager.tasks.prune", ignore_result=True)
 def prune(**_: object) -> int:
     """Remove rows that have had their time."""

@@ -48,6 +48,7 @@ class Event(StrEnum):
     PROGRESS = "progress"  # a new ETA: for channels that can change what they sent
     ACKNOWLEDGED = "acknowledged"  # somebody works on it: for the same channels
     DIGEST = "digest"  # a team's week
+    VITAL_SIGN = "vital sign"  # a table that is read much is late, or its load unusual
     ASSIGNED = "assigned"  # somebody asks the recipient to work on it
 
 

@@ -198,6 +198,9 @@ class Config(BaseSettings):
     routes: Path | None = Field(
         default=None, description="File that says how teams and owners are reached; empty: by their names alone"
     )
+    holidays: str = Field(
+        default="", description="Whose public holidays widen vital signs: two letters of a country, such as US"
+    )
     on_call: str = Field(default="platform-on-call", description="Who is told of faults of the platform itself")
     heartbeat_url: SecretStr = Field(
         default=SecretStr(""),
@@ -238,6 +241,16 @@ class Config(BaseSettings):
     def _refuse_no_cadence(cls, cadence: str) -> str:
         next_time(cadence, datetime(2000, 1, 1, tzinfo=UTC))
         return cadence
+
+    @field_validator("holidays")
+    @classmethod
+    def _refuse_unknown_country(cls, country: str) -> str:
+        if country:
+            from holidays import list_supported_countries  # which takes a while
+
+            if country not in list_supported_countries():
+                raise ValueError(f"{country!r} is no country that is known: write two letters of ISO 3166, such as US")
+        return country
 
     @field_validator("spark_variables")
     @classmethod

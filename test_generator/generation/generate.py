@@ -11,6 +11,7 @@ from assay.catalog.profile import DatasetProfile
 from assay.catalog.selectors import Surroundings, profile_of, surroundings
 from assay.models import Dataset, DataTest, Origin
 from assay.queue.claims import finish_all
+from execution_engine.services import watch_commits
 from test_generator.business_metrics import UnableToDefine, completed
 from test_generator.data_tests import (
     UnableToWrite,
@@ -62,6 +63,7 @@ def reconcile_datasets(datasets: Sequence[Dataset], now: datetime) -> None:
             with suppress(UnableToWrite):  # it does not fit the dataset any longer: its runs say so
                 revise(row, Definition.of(row.revision), author=AUTHOR, now=now)
     _write_gaps(gaps, now)
+    watch_commits(datasets, now)
     for dataset in datasets:
         forget_sensitive(dataset)
         dataset.reconcile_at = _again_at(dataset, tests_by_id[dataset.pk], now)

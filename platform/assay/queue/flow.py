@@ -128,6 +128,14 @@ STAGES = (
         by_datacenter=True,
         furthest=DAY,
     ),
+    Stage(
+        name="vitals",  # the commits of every table, whether it has tests or not
+        table="execution_engine.Heartbeat",
+        due="next_look_at",
+        task="execution_engine.tasks.look_at_commits",
+        by_datacenter=True,
+        furthest=DAY,
+    ),
     # what it means: outcomes → standings → incidents and alerts → notices
     Stage(
         name="judge",
@@ -212,6 +220,7 @@ STAGES = (
         furthest=30 * DAY,
     ),
     Stage(name="digest", table="assay.Round", due="due_at", cadence="0 6 * * *", task="incident_manager.tasks.digest"),
+    Stage(name="signs", table="assay.Round", due="due_at", cadence="1h", task="incident_manager.tasks.signs"),
     # what a past suggests, when somebody asks
     Stage(
         name="suggest",

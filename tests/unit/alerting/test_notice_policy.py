@@ -173,7 +173,7 @@ def test_the_texts_that_users_and_keys_carry_are_these() -> None:
             "known again",
             "gaps",
         ),
-        *("reported", "overridden", "platform", "progress", "acknowledged", "digest", "assigned"),
+        *("reported", "overridden", "platform", "progress", "acknowledged", "digest", "vital sign", "assigned"),
     ]
     assert [step.value for step in NoticeStep] == ["send", "wait", "suppress"]
     assert {hush.name: hush.value for hush in Hush} == {
