@@ -139,6 +139,7 @@ def pages(scene: Scene) -> dict[str, str]:
         "admin-doctor": "admin/doctor",
         "silences": "silences",
         "coverage": "coverage",
+        "tables": "tables",
         "templates": "templates",
         "template-write": f"templates/write?ready={quote('mails look like mails')}",
         "team": "teams/trips",

@@ -52,6 +52,7 @@ ADDRESSES = {
     **{tab: f"/datasets/{{name}}?tab={tab}" for tab in ("days", "tests", "lineage", "settings")},
     "editor": "/datasets/{name}/tests/new",
     "coverage": "/coverage",
+    "tables": "/tables",
     "incident": "/incidents/{incident}",
     "catalogue": "/",
     "incidents": "/incidents",

@@ -90,6 +90,7 @@ PAGE_FILTERS = {
         {"counts": "bad", "from": "<i>", "by": "team", "of": "<i>"},
     ],
     "coverage": [{"page": "2"}, {"page": "<i>"}],
+    "tables": [{"q": "trips", "signs": "unusual", "sort": "-name"}, {"page": "<i>", "sort": "x"}],
     "scores": [
         *({"days": str(days)} for days in (*SPANS, 3)),
         *({"by": group} for group in ("tier", "team", "owner", "category", "<i>")),

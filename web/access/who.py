@@ -156,6 +156,7 @@ NEEDS: Mapping[str, Mapping[str, Action]] = {
     "Deploys": {"post": Action.PUSH},
     "Scores": {"get": Action.READ},
     "Search": {"get": Action.READ},
+    "VitalSigns": {"get": Action.READ},
     "Badge": {"get": Action.ASK},
     "CalendarFeed": {"get": Action.READ},
     "Export": {"get": Action.READ},

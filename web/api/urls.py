@@ -17,6 +17,7 @@ from .runs import Measurements, Quarantines, Runs
 from .scores import Scores
 from .search import Search
 from .templates import Bindings, Templates
+from .vital_signs import VitalSigns
 
 router = SimpleRouter(trailing_slash=False)
 router.register("datasets", Datasets, basename="api-dataset")
@@ -51,6 +52,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("deploys", Deploys.as_view()),
     path("scores", Scores.as_view()),
     path("search", Search.as_view()),
+    path("vital-signs", VitalSigns.as_view()),
     path("coverage", Coverage.as_view()),
     path("columns", Columns.as_view()),
     path("backtest", Backtests.as_view()),

@@ -29,6 +29,7 @@ from . import (
     scores,
     search,
     suggestions,
+    tables,
     templates,
 )
 
@@ -96,6 +97,7 @@ urlpatterns: list[URLPattern] = [
     path("admin/channels", admin.channels_page, name="admin-channels"),
     path("admin/channels/<str:name>/test", admin.submit_trial, name="channel-test"),
     path("admin/doctor", admin.doctor_page, name="admin-doctor"),
+    path("tables", tables.tables_page, name="tables"),
     path("search", search.search_page, name="search"),
     path("me", people.me_page, name="me"),
     path("me/notices", people.submit_notices, name="me-notices"),

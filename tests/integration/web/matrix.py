@@ -104,6 +104,7 @@ POST    api/v1/templates/preview                  oxa   oxa   act
 GET     api/v1/templates/{template}               *     *     read
 PATCH   api/v1/templates/{template}               oxa   a     act
 DELETE  api/v1/templates/{template}               oxa   a     act
+GET     api/v1/vital-signs                        *     *     read
 GET     api/v1/tokens                             *     *     manage
 POST    api/v1/tokens                             -     -     -
 DELETE  api/v1/tokens/{token}                     *     a     manage
@@ -120,6 +121,7 @@ POST    admin/members/{member}                    a     a     -
 GET     admin/tokens                              a     a     -
 GET     answer/{answer}                           *     *     -
 GET     coverage                                  *     *     -
+GET     tables                                    *     *     -
 GET     business-metrics                          *     *     -
 GET     business-metrics/{metric}                 *     *     -
 GET     datasets/{dataset}                        *     *     -
