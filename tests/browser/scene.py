@@ -6,6 +6,7 @@ from datetime import timedelta
 from assay import clock
 from assay.models import Category, Dataset, DataTest, Origin, Scope, Severity
 from assay.time.windows import Window
+from execution_engine.models import Heartbeat, TableCommit
 from execution_engine.outcome import Outcome
 from incident_manager.models import Entry, Incident
 from test_generator.models import Gap
@@ -60,7 +61,26 @@ def set_scene() -> Scene:
     _history(complete, [*shares[:17], 0.9962, *shares[18:], 0.9431])
     _consistency(fares)
     _history(_test(fares, Category.CUSTOM, "completeness(fare) >= 98 %"), [0.995] * 20 + [0.97] + [0.995] * 6)
+    commit_daily(trips, late_at=NOW + HOUR)
+    commit_daily(fares, late_at=NOW - HOUR)
     return Scene(fares=fares, incident=_incident(fares, complete))
+
+
+def commit_daily(dataset: Dataset, **signs: object) -> None:
+    """A commit on each of the last 28 days, and a heartbeat with a last load that is half of the usual."""
+    half = {
+        "value": 512_345.0,
+        "low": 1e6,
+        "high": 1.1e6,
+        "unit": "rows",
+        "per": "day",
+        "start": LAST.start.isoformat(),
+    }
+    usual = {"datacenter": "sea", "last_commit_at": NOW - DAY, "volume": half, "is_unusual": True}
+    Heartbeat.objects.create(dataset=dataset, next_look_at=NOW, **{**usual, **signs})
+    TableCommit.objects.bulk_create(
+        TableCommit(dataset=dataset, at=NOW - n * DAY, rows_added=1_000_000 + n * 1000) for n in range(1, 28)
+    )
 
 
 def _table(namespace: str, name: str, tier: int) -> Dataset:

@@ -7,8 +7,9 @@ from playwright.sync_api import Page
 
 from assay import clock
 from assay.models import Category, Dataset
-from tests.browser.scene import DAYS, LAST
+from tests.browser.scene import DAYS, LAST, commit_daily
 from tests.factories import (
+    DAY,
     NOW,
     DatasetFactory,
     DataTestFactory,
@@ -42,6 +43,7 @@ def table(page: Page) -> Dataset:
     incident = IncidentFactory.create(dataset=dataset, category=Category.COMPLETENESS)
     SpoiltWindowFactory.create(incident=incident, data_test=test, window=LAST)
     ReportFactory.create(dataset=dataset, description="w" * 90)
+    commit_daily(dataset, late_at=NOW - DAY, fault=f"{dataset}: /{'deep' * 20}/part-0.parquet cannot be listed")
     clock.simulate(NOW)
     page.set_viewport_size({"width": 360, "height": 800})
     return dataset

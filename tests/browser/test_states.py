@@ -36,7 +36,7 @@ def state(request: pytest.FixtureRequest, live_server: LiveServer, monkeypatch: 
 def addresses(state: str) -> Iterator[tuple[str, str]]:
     """The main pages that there are in a state, by what they show."""
     yield from (("catalogue", "/"), ("catalogue-long", f"/?whose=all&size={max(SIZES)}"))
-    yield from (("incidents", "/incidents"), ("scores", "/scores"), ("coverage", "/coverage"))
+    yield from (("incidents", "/incidents"), ("scores", "/scores"), ("coverage", "/coverage"), ("tables", "/tables"))
     yield "counted", "/incidents?counts=bad&by=team&of=trips"
     if state == "empty":
         yield from (("reports", "/reports"), ("silences", "/silences"))

@@ -180,6 +180,7 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
         ("GET", "columns"): lambda: page("text", 300, dataset=name),
         ("GET", "search"): lambda: text("q", 200),
         ("GET", "coverage"): lambda: text("owner", NAME),
+        ("GET", "vital-signs"): lambda: page("q", 300),
         ("POST", "data-tests"): lambda: Largest(sent=_test(estate, 4096), larger=_test(estate, 4097), written=4),
         ("PATCH", "data-tests/{test}"): lambda: Largest(
             sent={"assertion": _assertion(4096)}, larger={"assertion": _assertion(4097)}, written=3
