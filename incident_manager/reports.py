@@ -1,7 +1,7 @@
 """Users' reports: what is known of the same dataset and category joins its incident, and its owner hears of each."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,17 +9,19 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from alerting.channels import is_reachable
-from alerting.inhibition.selectors import closure
+from alerting.inhibition.sizes import broken_columns
 from alerting.models import Notice, Standing
 from alerting.notices.policy import Event
 from alerting.notices.services import addresses
 from alerting.services import tell
 from alerting.state import LOG, State
-from assay.catalog.selectors import upstream_map
+from assay.catalog.edges import Columns, columns_reached
+from assay.catalog.selectors import lineage_above
 from assay.config import config
 from assay.models import Dataset, DataTest, Scope, Severity
 from assay.queue.claims import finish
 from assay.time.windows import Window, partition_name
+from execution_engine.language.serialise import from_json
 from execution_engine.models import RunReason
 from execution_engine.services import request_run
 from incident_manager.incidents.services import note, resolve
@@ -77,9 +79,18 @@ def can_be_of(dataset: Dataset, incident: Incident) -> bool:
     """Whether a report of the dataset can be about an incident: an open one of itself, or found in what feeds it."""
     if incident.resolved_at is not None:
         return False
-    if incident.kind == EntryKind.REPORTED:  # its windows are of the data that its reporter saw
-        return incident.dataset_id == dataset.pk
-    return incident.dataset_id in closure(dataset.pk, upstream_map())
+    return dataset.pk in datasets_reached(incident, lineage_above(dataset.pk))
+
+
+def datasets_reached(incident: Incident, lineage: Mapping[int, Mapping[int, Columns]]) -> Collection[int]:
+    """The datasets of a lineage in which what is wrong may show, by id: they read what is broken, however far below."""
+    if incident.kind == EntryKind.REPORTED:
+        return {incident.dataset_id}
+    tests = DataTest.objects.filter(
+        spoilt_windows__incident=incident, spoilt_windows__healed_at__isnull=True, revision__isnull=False
+    )
+    trees = [from_json(tree) for tree in tests.values_list("revision__tree", flat=True)]
+    return columns_reached(incident.dataset_id, broken_columns(incident.category, trees), lineage)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +108,13 @@ def likely_troubles(
 ) -> list[LikelyTrouble]:
     """What is known of these windows already; not of ``hidden`` datasets.
 
-    First what a report would join by itself, then what else is wrong with the dataset, then what is with its upstreams.
+    First what a report would join by itself, then what else is wrong with the dataset, then what is with its upstreams,
+    as far as it reads what is broken there.
     """
     category = Saw(saw).category
     incident_ids = {id_ for id_, _ in unhealed_windows(dataset, window, datacenter, category)}
-    detected = _detected_windows(closure(dataset.pk, upstream_map()), window)
+    lineage = lineage_above(dataset.pk)
+    detected = _detected_windows(lineage.keys(), window)
     if datacenter:
         detected = detected.filter(datacenter__in=("", datacenter))
     claims = Report.objects.filter(
@@ -116,6 +129,8 @@ def likely_troubles(
     sent = Notice.objects.filter(suppressed="").exclude(channel=LOG)
     troubles = []
     for incident in rows.exclude(dataset__in=hidden).select_related("dataset", "alert").order_by("-detected_at"):
+        if dataset.pk not in datasets_reached(incident, lineage):
+            continue
         same, notices = (
             incident.pk in incident_ids,
             sent.filter(alert=incident.alert) if incident.alert else sent.none(),
@@ -138,14 +153,14 @@ def waiting_for(name: str, teams: Collection[str]) -> QuerySet[Report]:
 def open_incidents_for(reports: Sequence[Report]) -> dict[int, list[Incident]]:
     """The open incidents that each open report may be joined to, by its id.
 
-    Those of its own dataset, and those of its upstreams that have a bad window in common with it.
+    Those of its own dataset, and those of its upstreams that have a bad window in common with it and are broken in what
+    it reads.
     """
     waiting = [row for row in reports if row.state == ReportState.OPEN]
     if not waiting:
         return {}
-    lineage = upstream_map()
-    fed = {row.pk: closure(row.dataset_id, lineage) for row in waiting}
-    datasets = set().union(*fed.values())
+    lineage = lineage_above(*{row.dataset_id for row in waiting})
+    datasets = lineage.keys()
     bad = SpoiltWindow.objects.filter(
         dataset__in=datasets,
         healed_at__isnull=True,
@@ -157,15 +172,16 @@ def open_incidents_for(reports: Sequence[Report]) -> dict[int, list[Incident]]:
         windows[spoilt.incident_id].append(spoilt.window)
     incidents = Incident.objects.filter(dataset__in=datasets, resolved_at=None).select_related("dataset")
 
+    open_incidents = list(incidents.order_by("-detected_at"))
+    reached = {incident.pk: datasets_reached(incident, lineage) for incident in open_incidents}
+
     def may_join(row: Report, incident: Incident) -> bool:
-        if incident.pk == row.incident_id or incident.dataset_id not in fed[row.pk]:
+        if incident.pk == row.incident_id or row.dataset_id not in reached[incident.pk]:
             return False
         if incident.dataset_id == row.dataset_id:
             return True
-        is_detected = incident.kind == EntryKind.DETECTED
-        return is_detected and any(window.overlaps(row.window) for window in windows[incident.pk])
+        return any(window.overlaps(row.window) for window in windows[incident.pk])
 
-    open_incidents = list(incidents.order_by("-detected_at"))
     return {row.pk: [incident for incident in open_incidents if may_join(row, incident)] for row in waiting}
 
 

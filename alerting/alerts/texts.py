@@ -39,7 +39,7 @@ from assay.access import may_read, may_show
 from assay.accounts import person_called
 from assay.catalog.selectors import by_names, downstreams, owned, sensitive_columns
 from assay.config import config
-from assay.models import Category, Dataset, DataTest, Origin, Scope
+from assay.models import Dataset, DataTest, Origin, Scope
 from assay.time.windows import partition_name
 from execution_engine.exact import from_json as exact_number
 from execution_engine.language.serialise import from_json
@@ -47,8 +47,6 @@ from execution_engine.models import Run
 from execution_engine.outcome import Outcome
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import HIDDEN, Veil
-
-OF_COLUMNS = frozenset({Category.COLUMN, Category.CUSTOM, Category.ANOMALY})  # the others tell of rows
 
 # Links in messages that lead to an answer: signed, so that nobody makes one up, and good for a week.
 #
@@ -286,8 +284,8 @@ def failing(alert: Alert) -> list[Standing]:
 
 def readers_of(alert: Alert) -> list[Dataset]:
     """The direct downstreams that may read what is broken: where columns are, only those that are made of them."""
-    trees = [from_json(row.revision.tree) for row in failing(alert)] if alert.category in OF_COLUMNS else []
-    return downstreams(alert.dataset, broken=broken_columns(trees))
+    trees = [from_json(row.revision.tree) for row in failing(alert)]
+    return downstreams(alert.dataset, broken=broken_columns(alert.category, trees))
 
 
 def effects(alert: Alert) -> list[Alert]:

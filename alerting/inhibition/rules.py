@@ -7,6 +7,7 @@ from enum import StrEnum
 from statistics import median
 
 from alerting.state import State
+from assay.catalog.edges import Columns, columns_below
 from assay.time.windows import Window
 
 from .sizes import ROUNDING, UNKNOWN_SIZE, Size
@@ -49,6 +50,7 @@ RULES = (
 
 
 Place = tuple[str, str]  # dataset and category
+Upstreams = Mapping[str, Mapping[str, Columns]]  # of each dataset its direct upstreams, and what it reads of each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,17 +99,23 @@ class Trouble:
         return all(spot.lost for spot in self.spots)
 
 
-def can_cause(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
+def can_cause(cause: Trouble, effect: Trouble, upstreams: Upstreams) -> bool:
     """Whether some rule leads from the one to the other; to a value only where the cause explains it."""
     return is_led_to(cause, effect, upstreams) and (
-        effect.category not in VALUES or all(weigh(cause, spot).explains for spot in effect.spots)
+        effect.category not in VALUES
+        or all(weigh(cause, spot, edge_columns(cause, effect, upstreams)).explains for spot in effect.spots)
     )
 
 
-def is_led_to(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset[str]]) -> bool:
+def edge_columns(cause: Trouble, effect: Trouble, upstreams: Upstreams) -> Columns:
+    """What the dataset of the effect reads of that of the cause, column by column; nothing where nobody knows."""
+    return upstreams.get(effect.dataset, {}).get(cause.dataset, {})
+
+
+def is_led_to(cause: Trouble, effect: Trouble, upstreams: Upstreams) -> bool:
     """Whether some rule leads from the cause to the effect."""
     is_same = cause.dataset == effect.dataset
-    is_upstream = not is_same and cause.dataset in upstreams.get(effect.dataset, frozenset())
+    is_upstream = not is_same and cause.dataset in upstreams.get(effect.dataset, {})
     late = cause if cause.category == FRESHNESS else effect
     return any(
         cause.category in rule.causes
@@ -118,21 +126,23 @@ def is_led_to(cause: Trouble, effect: Trouble, upstreams: Mapping[str, frozenset
     )
 
 
-def weigh(cause: Trouble, spot: Spot) -> Evidence:
+def weigh(cause: Trouble, spot: Spot, edge: Columns) -> Evidence:
     """Whether a value would hold on the window without the cause.
 
     What its rows tell decides. Where nobody has tried them, the cause must touch as many rows, in columns that the
-    value reads, as move it so far.
+    value reads, as move it so far. By an ``edge`` whose columns are known these are made of those that are broken;
+    else they have the same names.
     """
     if trial := spot.trials.get((cause.dataset, cause.category)):
         return trial
     touching = [own for own in cause.spots if own.size.touched and own.window.overlaps(spot.window)]
-    columns = [own.size.columns for own in touching]
+    wrong = [(own.size.broken if edge else None) or own.size.columns for own in touching]
+    columns = [columns_below(edge, names) if edge else names for names in wrong]
     named = frozenset[str]().union(*(names for names in columns if names is not None))
     if not touching:
         return Evidence(explains=False, reason="how many of its rows are wrong is not known")
-    if None not in columns and not all(group & named for group in spot.size.reads):
-        names = ", ".join(sorted(named))
+    if None not in columns and not (named and all(group & named for group in spot.size.reads)):
+        names = ", ".join(sorted(frozenset[str]().union(*(names for names in wrong if names is not None))))
         return Evidence(explains=False, reason=f"what is wrong is {names}, which the value is not of")
     touched = touched_share(touching, spot.window)
     rows = f"{100 * touched:.3g} % of its rows are wrong or missing"
@@ -142,9 +152,7 @@ def weigh(cause: Trouble, spot: Spot) -> Evidence:
     return Evidence(explains=False, reason=f"{rows}, and it takes {least} to move the value so far")
 
 
-def weigh_causes(
-    effect: Trouble, troubles: Iterable[Trouble], upstreams: Mapping[str, frozenset[str]]
-) -> dict[int, Evidence]:
+def weigh_causes(effect: Trouble, troubles: Iterable[Trouble], upstreams: Upstreams) -> dict[int, Evidence]:
     """Of each trouble that rules lead from to a value, by its id: whether it explains all failed windows that it meets.
 
     Only direct ones: what explains a cause is said of that.
@@ -156,7 +164,7 @@ def weigh_causes(
         for trouble in troubles:
             cause = narrowed(trouble, spot) if trouble.id != effect.id else None
             if cause and is_led_to(cause, effect, upstreams):
-                evidence = weigh(cause, spot)
+                evidence = weigh(cause, spot, edge_columns(cause, effect, upstreams))
                 if not evidence.explains or trouble.id not in results:
                     results[trouble.id] = evidence
     return results
@@ -202,9 +210,7 @@ def _explaining(trouble: Trouble, spot: Spot) -> list[Spot]:
     ]
 
 
-def root_cause(
-    effect: Trouble, spot: Spot, troubles: Iterable[Trouble], upstreams: Mapping[str, frozenset[str]]
-) -> Trouble | None:
+def root_cause(effect: Trouble, spot: Spot, troubles: Iterable[Trouble], upstreams: Upstreams) -> Trouble | None:
     """The furthest trouble upstream that explains this spot of the effect; None if it is its own root.
 
     Every member of the chain is broken on a window that overlaps the spot. Of equally far roots, and in a cycle, the
@@ -226,9 +232,7 @@ def root_cause(
     return min((members[i] for i in roots), key=lambda t: (-distance[t.id], t.since, t.id))
 
 
-def _distances(
-    effect: Trouble, by_dataset: Mapping[str, list[Trouble]], upstreams: Mapping[str, frozenset[str]]
-) -> dict[int, int]:
+def _distances(effect: Trouble, by_dataset: Mapping[str, list[Trouble]], upstreams: Upstreams) -> dict[int, int]:
     """Every trouble that leads to the effect, itself included, with the number of steps between them."""
     distances, edge, step = {effect.id: 0}, [effect], 0
     while edge:
@@ -236,7 +240,7 @@ def _distances(
         edge = [
             cause
             for member in edge
-            for dataset in {member.dataset} | upstreams.get(member.dataset, frozenset())
+            for dataset in {member.dataset, *upstreams.get(member.dataset, {})}
             for cause in by_dataset.get(dataset, [])
             if cause.id not in distances and can_cause(cause, member, upstreams)
         ]
@@ -361,7 +365,7 @@ LOUDNESS = {AlertAction.NOTIFY: 0, AlertAction.WAIT: 1, AlertAction.INHIBIT: 2}
 def decide(
     effect: Trouble,
     troubles: Iterable[Trouble],
-    upstreams: Mapping[str, frozenset[str]],
+    upstreams: Upstreams,
     terms: EffectTerms,
     *,
     now: datetime,
@@ -390,7 +394,7 @@ def _decide_by_cause(
     effect: Trouble,
     spot: Spot,
     troubles: tuple[Trouble, ...],
-    upstreams: Mapping[str, frozenset[str]],
+    upstreams: Upstreams,
     terms: EffectTerms,
     now: datetime,
 ) -> Decision:

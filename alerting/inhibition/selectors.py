@@ -1,7 +1,7 @@
 """What is broken around an alert, in the terms that inhibition decides by."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from alerting.models import Alert, SliceSearch, SliceTrial, Standing
 from alerting.state import BROKEN, State
 from alerting.verdicts.evidence import spoilt_place
+from assay.catalog.edges import Columns
 from assay.catalog.selectors import lineage_above
 from assay.models import Category, ChangeKind, DataChange, DataTest, LineageEdge, Replica
 from execution_engine.engines.protocol import NO_FILES
@@ -23,7 +24,7 @@ from execution_engine.models import Measurement, Run, Watch
 from execution_engine.outcome import Outcome
 
 from . import rules
-from .rules import MISSING, VALUES, Evidence, Place, Spot, Trouble, lost_at, stillness
+from .rules import MISSING, VALUES, Evidence, Place, Spot, Trouble, Upstreams, lost_at, stillness
 from .sizes import UNKNOWN_SIZE, BrokenResult, Size, size_of
 
 # What became of the rows that broken windows of freshness lack: late, lost, or to be brought by another table.
@@ -100,7 +101,7 @@ class Around:
     troubles: dict[tuple[int, str], Trouble]  # by dataset id and category
     standings: dict[tuple[int, str], list[Standing]]
     alerts: dict[tuple[int, str], Alert]
-    upstreams: dict[str, frozenset[str]]
+    upstreams: Upstreams
 
     def alert(self, trouble_id: int | None) -> Alert | None:
         """The open alert of a trouble, once it has failed."""
@@ -111,7 +112,7 @@ class Around:
 def around(dataset_id: int, now: datetime) -> Around:
     """Everything un-waived that is WARN or FAIL in a dataset or upstream of it."""
     lineage = lineage_above(dataset_id)
-    reached = closure(dataset_id, lineage)
+    reached = lineage.keys()
     rows = Standing.objects.filter(
         data_test__dataset__in=reached, data_test__retired_at__isnull=True, state__in=BROKEN, waiver__isnull=True
     )
@@ -151,8 +152,12 @@ def around(dataset_id: int, now: datetime) -> Around:
             failed_at=min((row.since for row in place_standings if row.state == State.FAIL), default=None),
             eta=alert.eta if alert else None,
         )
-    upstreams = {str(id_): frozenset(map(str, lineage.get(id_, ()))) for id_ in reached}
-    return Around(troubles=troubles, standings=dict(standings), alerts=alerts, upstreams=upstreams)
+    return Around(troubles=troubles, standings=dict(standings), alerts=alerts, upstreams=named_upstreams(lineage))
+
+
+def named_upstreams(lineage: Mapping[int, Mapping[int, Columns]]) -> Upstreams:
+    """The upstreams of each dataset, with what is read of them, by the names that troubles bear."""
+    return {str(down): {str(up): columns for up, columns in ups.items()} for down, ups in lineage.items()}
 
 
 def trials_of(standings: Iterable[Standing]) -> dict[int, dict[Place, Evidence]]:
@@ -173,15 +178,6 @@ def trials_of(standings: Iterable[Standing]) -> dict[int, dict[Place, Evidence]]
 def is_of_this_fault(search: SliceSearch) -> bool:
     """Whether what was searched has been broken ever since."""
     return search.requested_at >= (search.standing.broken_since or search.standing.since)
-
-
-def closure(dataset_id: int, lineage: dict[int, tuple[int, ...]]) -> set[int]:
-    """A dataset and all that feeds it, directly or not, by id."""
-    dataset_ids, edge = {dataset_id}, [dataset_id]
-    while edge:
-        edge = [up for id_ in edge for up in lineage.get(id_, ()) if up not in dataset_ids]
-        dataset_ids.update(edge)
-    return dataset_ids
 
 
 def size_of_run(run: Run | None, *, category: str, tree: Any) -> Size:

@@ -43,12 +43,14 @@ class Size:
     ``touched`` is the share of the rows that it touches, 0 where that is not known; with ``columns`` it touches these
     alone. ``moved`` is the share of the rows that must be touched to explain its value, 1 where that is not known.
     ``reads`` are the columns behind the value: of each group one must be touched. No group: they are not known.
+    ``broken`` are the columns whose values break the test, by which edges that know columns lead further.
     """
 
     touched: float = 0.0
     moved: float = 1.0
     columns: frozenset[str] | None = None
     reads: tuple[frozenset[str], ...] = ()
+    broken: frozenset[str] | None = None
 
 
 UNKNOWN_SIZE = Size()
@@ -102,11 +104,18 @@ def size_of(result: BrokenResult) -> Size:
             compared = [value if isinstance(value, Metric) else value.metric for value in values]
             moves = [_move_of_comparison(result, compared)]
     reads = tuple(move.reads for move in moves if move.reads is not None)
-    return Size(touched=max(move.off for move in moves), moved=max(move.back for move in moves), reads=reads)
+    broken = broken_columns(result.category, [result.tree])
+    moved = max(move.back for move in moves)
+    return Size(touched=max(move.off for move in moves), moved=moved, reads=reads, broken=broken)
 
 
-def broken_columns(trees: Iterable[Assertion]) -> frozenset[str] | None:
+OF_COLUMNS = frozenset({"column", "custom", "anomaly"})  # categories of which a test may tell of columns alone
+
+
+def broken_columns(category: str, trees: Iterable[Assertion]) -> frozenset[str] | None:
     """The columns, in lower case, whose values break these assertions; None where whole rows may be wrong."""
+    if category not in OF_COLUMNS:
+        return None
     metrics = [metric_of(operand) for tree in trees for operand in operands(tree)]
     specs = [metric.spec for metric in metrics if metric.dataset is None]
     if not specs or any(not spec.columns or METRICS[spec.name].groupings for spec in specs):

@@ -9,10 +9,10 @@ from typing import Any
 from django.db.models import Q
 
 from alerting.inhibition.rules import AlertAction, EffectTerms, Spot, Trouble, decide
-from alerting.inhibition.selectors import closure, size_of_run
+from alerting.inhibition.selectors import named_upstreams, size_of_run
 from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
 from alerting.verdicts.evidence import seen
-from assay.catalog.selectors import begins_at, slas, upstream_map
+from assay.catalog.selectors import begins_at, lineage_above, slas
 from assay.models import Category, ChangeKind, DataChange, Dataset, DataTest, Scope, Severity
 from assay.time.durations import format_duration
 from assay.time.windows import Window
@@ -141,9 +141,8 @@ class Causes:
     """Other troubles of a dataset and of what feeds it, as they were at any instant of the past."""
 
     def __init__(self, dataset: Dataset, category: str, terms: BacktestTerms, *, sizes: Mapping[Window, Size]) -> None:
-        lineage = upstream_map()
-        reached = closure(dataset.pk, lineage)
-        self._upstreams = {str(id_): frozenset(map(str, lineage.get(id_, ()))) for id_ in reached}
+        lineage = lineage_above(dataset.pk)
+        self._upstreams, reached = named_upstreams(lineage), lineage.keys()
         self._dataset, self._category, self._terms, self._sizes = dataset, category, terms, sizes
         rows = SpoiltWindow.objects.filter(dataset__in=reached, data_test__isnull=False).exclude(
             how__in=(Resolution.FORCED, Resolution.REDEFINED)

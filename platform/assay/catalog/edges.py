@@ -42,9 +42,52 @@ def merge_flags(flags: Sequence[tuple[str, EdgeFlags]], primary_key: Sequence[st
     )
 
 
-def is_read(columns: Columns, broken: frozenset[str] | None) -> bool:
-    """Whether an edge reads one of the ``broken`` columns, in lower case; it may where either is not known (None)."""
-    return not columns or broken is None or any(name.lower() in broken for names in columns.values() for name in names)
+# Where what is broken in some columns shows: whoever reads them, and nobody else.
+
+Broken = frozenset[str] | None  # names of columns, in lower case; None: any of them may be
+
+
+def columns_below(columns: Columns, broken: Broken) -> Broken:
+    """The columns of a downstream that are made of the ``broken`` ones; none where its edge reads others alone.
+
+    An edge whose columns nobody knows may read any.
+    """
+    if broken is None or not columns or _reads(columns.get(ANY, ()), broken):
+        return None
+    return frozenset(name.lower() for name, names in columns.items() if _reads(names, broken))
+
+
+def _reads(names: Sequence[str], broken: frozenset[str]) -> bool:
+    return any(name.lower() in broken for name in names)
+
+
+def is_read(columns: Columns, broken: Broken) -> bool:
+    """Whether an edge may read one of the ``broken`` columns."""
+    return columns_below(columns, broken) != NOTHING
+
+
+NOTHING: Broken = frozenset()
+
+
+def columns_reached(start: int, broken: Broken, upstreams: Mapping[int, Mapping[int, Columns]]) -> dict[int, Broken]:
+    """The columns in which what is broken at ``start`` may show, of each dataset that it reaches in however many steps.
+
+    ``upstreams`` are the edges: of each dataset its upstreams, with what it reads of each.
+    """
+    downstreams = defaultdict[int, list[int]](list)
+    for down, ups in upstreams.items():
+        for up in ups:
+            downstreams[up].append(down)
+    reached, pending = {start: broken}, [start]
+    while pending:
+        up = pending.pop()
+        for down in downstreams[up]:
+            before, below = reached.get(down, NOTHING), columns_below(upstreams[down][up], reached[up])
+            after = None if before is None or below is None else before | below
+            if after != before:
+                reached[down] = after
+                pending.append(down)
+    return reached
 
 
 @dataclass(frozen=True, kw_only=True)

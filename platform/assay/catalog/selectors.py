@@ -18,7 +18,7 @@ from assay.time.stored_times import Holds
 from assay.time.windows import Granularity, UnableToPartition, UnableToReadWindow, Window
 
 from .column_types import Declared, declared_columns
-from .edges import is_read
+from .edges import Columns, is_read
 from .profile import (
     LISTS,
     SAME,
@@ -233,24 +233,19 @@ def downstreams(dataset: Dataset, *, broken: frozenset[str] | None = None) -> li
     return [edge.downstream for edge in edges if is_read(edge.columns, broken)]
 
 
-def lineage_above(dataset_id: int) -> dict[int, tuple[int, ...]]:
-    """The direct upstreams of a dataset and of all that feeds it, by id: a query for each step up."""
-    upstreams: dict[int, tuple[int, ...]] = {}
-    ids = {dataset_id}
+def lineage_above(*dataset_ids: int) -> dict[int, dict[int, Columns]]:
+    """Of these datasets and of all that feeds them the direct upstreams, by id, and what is read of each.
+
+    It is a query for each step up.
+    """
+    upstreams: dict[int, dict[int, Columns]] = {}
+    ids = {*dataset_ids}
     while ids:
-        upstreams |= dict.fromkeys(ids, ())
-        edges = LineageEdge.objects.filter(downstream__in=ids).values_list("downstream_id", "upstream_id")
-        for downstream, upstream in edges:
-            upstreams[downstream] += (upstream,)
+        upstreams |= {id_: {} for id_ in ids}
+        edges = LineageEdge.objects.filter(downstream__in=ids)
+        for downstream, upstream, columns in edges.values_list("downstream_id", "upstream_id", "columns"):
+            upstreams[downstream][upstream] = columns
         ids = {upstream for downstream in ids for upstream in upstreams[downstream]} - upstreams.keys()
-    return upstreams
-
-
-def upstream_map() -> dict[int, tuple[int, ...]]:
-    """Every dataset's direct upstreams, by id: the whole lineage in one query."""
-    upstreams: dict[int, tuple[int, ...]] = {}
-    for downstream, upstream in LineageEdge.objects.values_list("downstream_id", "upstream_id"):
-        upstreams[downstream] = (*upstreams.get(downstream, ()), upstream)
     return upstreams
 
 

@@ -476,8 +476,8 @@ def test_around_an_alert_is_all_that_is_broken_in_its_dataset_and_upstream_of_it
     places = {(trips.pk, "custom"): [failed, warned], (up.pk, "duplicates"): [above], (far.pk, "custom"): [furthest]}
     assert found.standings == places
     assert found.alerts == {(trips.pk, "custom"): own}
-    ids = {str(row.pk): frozenset({str(above.pk)}) for row, above in ((trips, up), (up, far))}
-    assert found.upstreams == {**ids, str(far.pk): frozenset()}
+    ids: dict[str, dict[str, Any]] = {str(row.pk): {str(above.pk): {}} for row, above in ((trips, up), (up, far))}
+    assert found.upstreams == {**ids, str(far.pk): {}}
     trouble = found.troubles[trips.pk, "custom"]
     assert (trouble.dataset, trouble.category, trouble.eta) == (str(trips.pk), "custom", NOW + DAY)
     assert (trouble.since, trouble.failed_at) == (NOW - 9 * HOUR, NOW - HOUR)

@@ -539,9 +539,9 @@ def test_lineage_is_read_by_its_ends_and_in_the_order_of_names() -> None:
     assert {each.downstream for each in selectors.upstream_edges(c)} == {c}
     assert selectors.upstream_keys("RAW.B") == {a.name_key, b.name_key}
     assert selectors.downstreams(c) == [d, a]
-    found_map = selectors.upstream_map()
-    assert {key: set(value) for key, value in found_map.items()} == {
+    assert {key: set(value) for key, value in selectors.lineage_above(d.pk).items()} == {
         a.pk: {c.pk},
+        b.pk: set(),
         c.pk: {a.pk, b.pk},
         d.pk: {b.pk, c.pk},
     }

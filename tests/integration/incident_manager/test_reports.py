@@ -10,7 +10,7 @@ from assay.models import Dataset, DataTest, LineageEdge, Scope
 from assay.time.windows import Window
 from execution_engine.models import Run
 from incident_manager.models import Entry, Episode, Incident, Report, ReportState, Resolution, SpoiltWindow
-from incident_manager.reports import likely_troubles, remind_report
+from incident_manager.reports import likely_troubles, open_incidents_for, remind_report
 from incident_manager.services import (
     UnableToDecideReport,
     confirm_report,
@@ -64,6 +64,25 @@ def test_an_upstream_incident_is_offered_and_swallows_no_report() -> None:
     (notice,) = Notice.objects.filter(event="reported", channel="log")
     assert f"- incident {known.pk}: custom of {test.dataset}" in notice.body
     assert f"It may be one of these open incidents: {known.pk} (custom of {test.dataset})." in reply(row)
+
+
+def test_an_upstream_incident_is_offered_to_those_alone_who_read_its_broken_column() -> None:
+    start(due(MONDAY))
+    test = new_test(assertion="completeness(fare) >= 1", sustain=timedelta(0))
+    known = fail(test, MONDAY)
+    prices, places, middle, below = (new_table() for _ in range(4))
+    edges = ((test.dataset, prices, {"price": ["fare"]}), (test.dataset, places, {"place": ["city"]}))
+    for upstream, downstream, columns in (*edges, (test.dataset, middle, {"fee": ["fare"]}), (middle, below, {})):
+        LineageEdge.objects.create(upstream=upstream, downstream=downstream, columns=columns)
+    offered = {
+        table: [trouble.incident for trouble in likely_troubles(table, MONDAY, datacenter="", saw="values wrong")]
+        for table in (prices, places, below)
+    }
+    assert offered == {prices: [known], places: [], below: [known]}
+    rows = [
+        report(dataset=table, window=MONDAY, reporter="eve", description="odd", now=due(MONDAY)) for table in offered
+    ]
+    assert list(open_incidents_for(rows).values()) == [[known], [], [known]]
 
 
 def test_an_incident_of_another_category_swallows_no_report() -> None:

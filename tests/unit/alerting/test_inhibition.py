@@ -13,6 +13,7 @@ from alerting.inhibition.rules import (
     Evidence,
     Spot,
     Trouble,
+    Upstreams,
     Why,
     can_cause,
     decide,
@@ -22,12 +23,13 @@ from alerting.inhibition.rules import (
     weigh_causes,
 )
 from alerting.inhibition.sizes import UNKNOWN_SIZE, Size
+from assay.catalog.edges import Columns
 from assay.time.windows import Window
 
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 RAW, TRIPS, REPORT = "raw.events", "core.trips", "mart.report"
-LINEAGE = {TRIPS: frozenset({RAW}), REPORT: frozenset({TRIPS})}
+LINEAGE: Upstreams = {TRIPS: {RAW: {}}, REPORT: {TRIPS: {}}}
 IDS = {RAW: 1, TRIPS: 2, REPORT: 3}
 
 
@@ -82,6 +84,10 @@ def touched(share: float) -> Size:
 
 def drifted(*columns: str) -> Size:
     return Size(touched=1, columns=frozenset(columns))
+
+
+def values_of(*columns: str) -> Size:
+    return Size(touched=0.5, broken=frozenset(columns))
 
 
 def moved(share: float, *columns: str) -> Size:
@@ -190,6 +196,26 @@ def test_why_a_cause_explains_a_value_or_not_is_a_clause(
     assert weigh_causes(below, (above, below), LINEAGE) == {above.id: Evidence(explains=explains, reason=reason)}
 
 
+@pytest.mark.parametrize(
+    ("edge", "cause", "value", "can"),
+    [
+        ({"price": ["fare"], "place": ["city"]}, values_of("fare"), "price", True),
+        ({"price": ["fare"], "place": ["city"]}, values_of("fare"), "place", False),
+        ({"price": ["fare"], "fare": ["city"]}, values_of("fare"), "fare", False),  # another column of the same name
+        ({"place": ["city"], "": ["fare"]}, values_of("fare"), "place", True),  # a filter reads it: rows are missing
+        ({"price": ["fare"], "place": ["city"]}, drifted("fare"), "price", True),
+        ({"price": ["fare"]}, touched(0.5), "place", True),  # whole rows are wrong
+        ({}, values_of("fare"), "place", True),  # nobody knows the columns of the edge
+    ],
+)
+def test_a_broken_column_explains_what_is_made_of_it_and_nothing_else(
+    edge: Columns, cause: Size, value: str, can: bool
+) -> None:
+    above, below = trouble(RAW, "anomaly", size=cause), trouble(TRIPS, "anomaly", id=9, size=moved(0.4, value))
+    above = above if cause.broken else replace(above, category=LOST)
+    assert can_cause(above, below, {TRIPS: {RAW: edge}}) is can
+
+
 @pytest.mark.parametrize("explains", [True, False])
 def test_what_a_trial_shows_goes_before_the_size(explains: bool) -> None:
     cause = trouble(RAW, LOST, size=touched(0.1))
@@ -282,7 +308,7 @@ def test_the_chain_may_pass_through_categories_as_the_rules_allow() -> None:
 
 
 def test_of_two_roots_the_furthest_then_the_earliest_is_told() -> None:
-    upstreams = {TRIPS: frozenset({RAW, "raw.other"}), REPORT: frozenset({TRIPS, "raw.near"})}
+    upstreams: Upstreams = {TRIPS: {RAW: {}, "raw.other": {}}, REPORT: {TRIPS: {}, "raw.near": {}}}
     near, other = trouble("raw.near", id=4, since=0), trouble("raw.other", id=6, since=0.5)
     effect = trouble(REPORT)
     known = [trouble(RAW, since=1), other, near, trouble(TRIPS), effect]
@@ -291,21 +317,22 @@ def test_of_two_roots_the_furthest_then_the_earliest_is_told() -> None:
 
 
 def test_in_a_cycle_the_earliest_is_told_and_the_others_are_not() -> None:
-    cycle = {RAW: frozenset({TRIPS}), TRIPS: frozenset({REPORT}), REPORT: frozenset({RAW})}
+    cycle: Upstreams = {RAW: {TRIPS: {}}, TRIPS: {REPORT: {}}, REPORT: {RAW: {}}}
     known = [trouble(RAW, since=3), trouble(TRIPS, since=1), trouble(REPORT, since=1)]
     causes = {one.dataset: decide(one, known, cycle, terms(), now=at(5)).cause_id for one in known}
     assert causes == {RAW: IDS[TRIPS], TRIPS: None, REPORT: IDS[TRIPS]}
 
 
 def test_a_cycle_upstream_is_a_cause_of_what_hangs_on_it() -> None:
-    lineage = {RAW: frozenset({TRIPS}), TRIPS: frozenset({RAW}), REPORT: frozenset({TRIPS})}
+    lineage: Upstreams = {RAW: {TRIPS: {}}, TRIPS: {RAW: {}}, REPORT: {TRIPS: {}}}
     effect = trouble(REPORT, since=0)
     known = [trouble(RAW, since=2), trouble(TRIPS, since=3), effect]
     assert decide(effect, known, lineage, terms(), now=at(5)).cause_id == IDS[RAW]
 
 
 def test_a_table_that_reads_itself_is_not_its_own_upstream() -> None:
-    lineage, custom = {RAW: frozenset({RAW})}, trouble(RAW, "custom", id=5)
+    lineage: Upstreams = {RAW: {RAW: {}}}
+    custom = trouble(RAW, "custom", id=5)
     known = [custom, trouble(RAW, "duplicates")]
     assert decide(custom, known, lineage, terms(), now=at(3)).action is AlertAction.NOTIFY
 
@@ -395,7 +422,7 @@ def test_an_effect_that_has_not_failed_waits_its_sustain_from_its_first_broken_r
 
 def test_once_the_wait_for_a_warning_is_over_only_failed_causes_silence() -> None:
     warning, failed = trouble(RAW, since=0, failed=None), trouble("raw.other", id=6, since=1)
-    lineage = {TRIPS: frozenset({RAW, "raw.other"})}
+    lineage: Upstreams = {TRIPS: {RAW: {}, "raw.other": {}}}
     effect = trouble(TRIPS, failed=2)
     decision = decide(effect, [warning, failed, effect], lineage, terms(), now=at(6))
     assert decision == Decision(action=AlertAction.INHIBIT, why=Why.CAUSE_FAILED, cause_id=6, until=at(25))

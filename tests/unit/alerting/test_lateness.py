@@ -12,6 +12,7 @@ from alerting.inhibition.rules import (
     EffectTerms,
     Spot,
     Trouble,
+    Upstreams,
     can_cause,
     decide,
     lost_at,
@@ -108,7 +109,7 @@ def test_who_is_silent_for_lateness(fresh: list[Spot], effect: Trouble, silent: 
 
 
 def test_a_loss_upstream_is_told_instead_of_all_the_lateness_behind_it() -> None:
-    lineage = {"daily": frozenset({"trips"})}
+    lineage: Upstreams = {"daily": {"trips": {}}}
     lost, missing = trouble("freshness", spot(lost=True)), trouble("completeness", spot())
     effect = trouble("freshness", spot(), id=9, dataset="daily")
     decision = decide(effect, [lost, missing, effect], lineage, TERMS, now=at(11))
@@ -136,7 +137,7 @@ def test_of_all_instants_at_which_rows_will_be_lost_the_first_counts(spots: list
 
 
 def test_only_the_lateness_of_its_own_table_tells_missing_rows_when_they_will_be_lost() -> None:
-    lineage = {"daily": frozenset({"trips"})}
+    lineage: Upstreams = {"daily": {"trips": {}}}
     own, upstream = trouble("freshness", spot(), dataset="daily"), trouble("freshness", spot(lost_at=at(12)), id=7)
     missing = trouble("completeness", spot(), id=8, dataset="daily")
     assert decide(missing, [own, upstream, missing], lineage, TERMS, now=at(11)).until == at(30)
