@@ -13,8 +13,9 @@ from django.test import Client
 from alerting.models import Notice
 from alerting.tasks import tell_of_pull
 from assay import clock
+from assay.catalog.edge_rows import end_aged_edges
 from assay.config import config
-from assay.models import AuditEntry, Dataset, DataTest, Pull, Telling
+from assay.models import AuditEntry, Dataset, DataTest, LineageEdge, Pull, Telling
 from assay.scheduler.beat import begin_pulling
 from test_generator.services import pull_due
 from tests.factories import DAY, NOW
@@ -208,3 +209,61 @@ def test_a_test_that_does_not_fit_its_table_is_left_out_and_the_others_run_weekl
     assert (test.name, test.revision.schedule) == ("id_complete", "weekly")
     of_own, of_stray = row.left_out
     assert ("'code_unique'" in of_stray, "the dbt test own is not taken" in of_own, row.fault) == (True, True, "")
+
+
+# Stories of weeks: what a source that changes, or is away, does to the catalog.
+
+
+def draw(path: Path, **upstreams: str) -> None:
+    """Say in the manifest from which model each of these is made."""
+    document = json.loads(path.read_text())
+    for downstream, upstream in upstreams.items():
+        document["nodes"][f"model.shop.{downstream}"]["depends_on"] = {"nodes": [f"model.shop.{upstream}"]}
+    path.write_text(json.dumps(document))
+
+
+def edges() -> set[str]:
+    end_aged_edges()
+    return {row.downstream.name for row in LineageEdge.objects.select_related("downstream")}
+
+
+def test_a_catalog_that_loses_a_tenth_retires_that_and_one_that_loses_more_retires_nothing(manifest: Path) -> None:
+    names = [f"t{number:02}" for number in range(20)]
+    write(manifest, *names)
+    pull_after(0)
+    write(manifest, *names[:18])
+    assert (pull_after(1).fault, live()) == ("", names[:18])
+    write(manifest, *names[:16])
+    assert "2 of its 18 datasets would leave the source at once" in pull_after(2).fault
+    assert live() == names[:18]
+    write(manifest, *names)
+    assert (pull_after(3).fault, live()) == ("", names)
+
+
+def test_a_source_that_is_away_for_a_week_keeps_all_and_ages_nothing(manifest: Path) -> None:
+    draw(manifest, users="orders", items="orders")
+    pull_after(0)
+    write(manifest, "orders", "users", "items")
+    draw(manifest, users="orders")
+    pull_after(1)
+    whole = manifest.read_text()
+    manifest.unlink()
+    subjects = [pull_after(day).fault and Notice.objects.count() for day in range(2, 30)]
+    assert (set(subjects), edges(), live()) == ({1}, {"users", "items"}, ["items", "orders", "users"])
+    manifest.write_text(whole)
+    assert (pull_after(30).failing_since, edges()) == (None, {"users"})
+
+
+def test_an_edge_ends_once_its_source_tells_without_it_for_two_weeks(manifest: Path) -> None:
+    draw(manifest, users="orders", items="orders")
+    pull_after(0)
+    write(manifest, "orders", "users", "items")
+    draw(manifest, users="orders")
+    for day in range(1, 15):
+        pull_after(day)
+        assert edges() == {"users", "items"}
+    pull_after(15)
+    assert edges() == {"users"}
+    draw(manifest, items="users")
+    pull_after(16)
+    assert edges() == {"users", "items"}
