@@ -38,7 +38,7 @@ def own_seconds() -> float:
 
 def children_seconds() -> float:
     """CPU-seconds spent so far by all processes that this one started and that still run, and by theirs that ended."""
-    return sum(_spent(process) for process in psutil.Process().children(recursive=True))
+    return sum(seconds_of(process) for process in psutil.Process().children(recursive=True))
 
 
 def settled_children_seconds() -> float:
@@ -53,7 +53,7 @@ def settled_children_seconds() -> float:
     return spent
 
 
-def _spent(process: psutil.Process) -> float:
+def seconds_of(process: psutil.Process) -> float:
     """Of one process and of its children that have ended; 0 when it has just ended itself."""
     try:
         times = process.cpu_times()

@@ -17,10 +17,13 @@ from time import process_time, sleep
 
 import psutil
 
+from benchmarks.engine.contenders.g import G
+from benchmarks.engine.contenders.ours import numbers, started_engine
+from benchmarks.engine.contenders.protocol import Task
 from benchmarks.engine.environments import Environment
 from benchmarks.engine.machine import machine
 from benchmarks.engine.report import DOCS, between_markers
-from benchmarks.engine.suite import suite
+from benchmarks.engine.suite import Check, suite
 from execution_engine.engines.files.iceberg import MANIFESTS
 from execution_engine.engines.files.listing import _format_in_store, _iceberg_snapshot, read_written_at
 from execution_engine.engines.files.open_files import OPEN_FILES
@@ -29,10 +32,10 @@ from execution_engine.engines.protocol import WHOLE, MeasurementRequest, ScanRep
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.metrics.spec import MetricSpec
 
-from . import tables
+from . import payments, tables
 from .server import StoreServer, store_server
 
-PARTS = ("forty", "spark", "files", "manifests", "wide")
+PARTS = ("forty", "spark", "files", "manifests", "wide", "payments")
 DUCKDB = Environment(name="duckdb-alone", packages=("duckdb>=1.4",))
 MOST_BYTES = 1 << 40  # so that this process reads them, whatever their size
 FEW = (
@@ -222,7 +225,30 @@ def _wide(bench: Bench, options: argparse.Namespace, place: Path) -> Iterator[Fi
     )
 
 
-_MEASURES = dict(zip(PARTS, (_forty, _spark, _files, _manifests, _wide), strict=True))
+def _payments(bench: Bench, options: argparse.Namespace, place: Path) -> Iterator[Figure]:
+    """A table of other types than the trips, beside a query by hand: all checks, and those that kernels know."""
+    folder, every = str(payments.payments(options.rows)), payments.checks()
+    table = Table(name="payments", storage="parquet", location=folder)
+    engine = started_engine()
+
+    def scan(checks: Sequence[Check]) -> ScanReport:
+        return engine.scan(table, WHOLE, [MeasurementRequest(key=check.name, spec=check.spec) for check in checks])
+
+    try:
+        of_kernels = [check for check in every if not scan([check]).read_by.left]
+        for what, checks in (("checks of other types", every), ("of these, which kernels know", of_kernels)):
+            by_hand = G()
+            by_hand.prepare(Task(path=folder, checks=tuple(checks)))
+            calls = {
+                "by hand": lambda queries=by_hand: _rounded(queries.values()),
+                "Assay": lambda checks=checks: _values(scan(checks)),
+            }
+            yield from bench.compare(f"{len(checks)} {what}, {options.rows:,} rows, Spark", calls)
+    finally:
+        engine.close()
+
+
+_MEASURES = dict(zip(PARTS, (_forty, _spark, _files, _manifests, _wide, _payments), strict=True))
 
 
 def _forty_specs() -> Sequence[MetricSpec]:
@@ -246,10 +272,13 @@ def _by(engine: SparkEngine, table: Table, specs: Sequence[MetricSpec]) -> Calla
 
 
 def _values(report: ScanReport | None) -> dict[str, float | None]:
-    """Rounded, as sums of doubles depend on the cut."""
     assert report is not None
-    assert not any(item.failure for item in report.measured.values()), report
-    return {key: None if item.value is None else float(f"{item.value:.9g}") for key, item in report.measured.items()}
+    return _rounded(numbers(report))
+
+
+def _rounded(values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """As sums of doubles depend on the cut."""
+    return {key: None if value is None else float(f"{float(value):.9g}") for key, value in values.items()}
 
 
 if __name__ == "__main__":
