@@ -11,7 +11,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-lake test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-vitals bench-slices bench-rows bench-lake bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-lake test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-vitals bench-slices bench-rows bench-lake bench-cluster bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ bench-rows: dev-ready ## Measure what it costs to write the rows that broke a te
 
 bench-lake: dev-ready ## Measure tables in a store and of Iceberg beside a folder of this machine, into docs/benchmarks.md
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.lake --docs
+
+bench-cluster: dev-ready ## Measure what forty checks cost client and executors of a cluster, into docs/benchmarks.md
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.lake.cluster --docs
 
 bench-slices: dev-ready ## Measure how often the slice that explains a change is named, in days of flights
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.slices

@@ -26,7 +26,7 @@ def test_names_of_datasets_are_those_that_the_user_may_read(riders: Dataset, pag
 
 def test_who_read_the_values_of_the_last_scan_is_told(riders: Dataset, page: Page, complaints: list[str]) -> None:
     percentile = Left(kind=FallbackKind.UNKNOWN, why="percentile is Spark's to gather", values=2)
-    nested = Left(kind=FallbackKind.COLUMN, why="fare lies inside another column")
+    nested = Left(kind=FallbackKind.COLUMN, why="fare is no plain column of the files")
     Scan.objects.create(
         dataset=riders, datacenter="sea", window_start=NOW - DAY, window_end=NOW, created_at=NOW, ended_at=NOW,
         spark_jobs=2, taken=9, seconds=1.5, read_by=read_by(kernels=12, left=[percentile, nested]).to_json(),
@@ -36,7 +36,7 @@ def test_who_read_the_values_of_the_last_scan_is_told(riders: Dataset, page: Pag
     told = page.get_by_role("region", name="What it reads")
     expect(told).to_contain_text("Values read in that scan: 0 by footers, 12 by kernels, 3 by Spark.")
     expect(told).to_contain_text("2: percentile is Spark's to gather")
-    expect(told).to_contain_text("1: fare lies inside another column")
+    expect(told).to_contain_text("1: fare is no plain column of the files")
     assert complaints == []
 
 

@@ -56,6 +56,7 @@ _LITERALS = {
     LiteralKind.TEXT: Family.TEXT,
     LiteralKind.DATE: Family.DATE,
     LiteralKind.TIMESTAMP: Family.TIMESTAMP,
+    LiteralKind.TIMESTAMP_NTZ: Family.TIMESTAMP_NTZ,
 }
 
 

@@ -37,13 +37,14 @@ class Compare(StrEnum):
 
 
 class LiteralKind(StrEnum):
-    """What a literal is; ``EXACT`` are whole numbers and decimals, ``DATE`` days and ``TIMESTAMP`` microseconds."""
+    """What a literal is; ``EXACT`` are whole numbers and decimals, ``DATE`` days, the timestamps microseconds."""
 
     EXACT = "exact"
     DOUBLE = "double"
     TEXT = "text"
     DATE = "date"
     TIMESTAMP = "timestamp"
+    TIMESTAMP_NTZ = "timestamp_ntz"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnNode(Node):
-    """The column with this name in lower case."""
+    """The column, or the field of a struct as ``a.b``, with this name in lower case."""
 
     name: str
 
@@ -189,6 +190,7 @@ _DOUBLE = re.compile(r"(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?")
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+_TIMESTAMPS = {"TIMESTAMPTZ": LiteralKind.TIMESTAMP, "TIMESTAMPNTZ": LiteralKind.TIMESTAMP_NTZ}  # by sqlglot's names
 _ONE_DOUBLE = "1e0"  # what metrics multiply a column by to have doubles
 _INT, _LONG = 2**31, 2**63
 _COMPARES: Mapping[type[exp.Expr], Compare] = {
@@ -199,12 +201,13 @@ _COMPARES: Mapping[type[exp.Expr], Compare] = {
     exp.GT: Compare.GT,
     exp.GTE: Compare.GE,
 }
-_CALLS = {"isnan": IsNan, "isnull": IsNull, "xxhash64": Hashed, "char_length": CharLength}
+_CALLS = {"isnan": IsNan, "isnull": IsNull, "xxhash64": Hashed, "char_length": CharLength, "length": CharLength}
 _PARTS: Mapping[type[exp.Expr], frozenset[str]] = {  # of each node that is known, all that may be said in it
-    **dict.fromkeys((exp.Paren, exp.Not, exp.Neg, exp.Column, exp.Boolean), frozenset({"this"})),
+    **dict.fromkeys((exp.Paren, exp.Not, exp.Neg, exp.Boolean), frozenset({"this"})),
     **dict.fromkeys((exp.And, exp.Or, exp.Is, exp.Mul, *_COMPARES), frozenset({"this", "expression"})),
     **dict.fromkeys((exp.Like, exp.RegexpLike), frozenset({"this", "expression", "negate"})),
     **dict.fromkeys((exp.In, exp.Anonymous), frozenset({"this", "expressions"})),
+    exp.Column: frozenset({"this", "table", "db", "catalog"}),  # of a field, the structs that it lies in
     exp.Literal: frozenset({"this", "is_string"}),
     exp.Between: frozenset({"this", "low", "high"}),
     exp.Case: frozenset({"ifs"}),
@@ -273,7 +276,7 @@ def _value_node(tree: exp.Expr) -> Node:
         case exp.Boolean():
             return Truth(value=tree.this)
         case exp.Column():
-            return ColumnNode(name=tree.name.lower())
+            return ColumnNode(name=".".join(part.name.lower() for part in tree.parts))
         case exp.Anonymous():
             name, arguments = tree.name.lower(), [_node(argument) for argument in tree.expressions]
             if name == "coalesce" and arguments[1:] == [Truth(value=False)]:
@@ -315,9 +318,9 @@ def _cast(tree: exp.Expr) -> Node:
         if type_ == "DATE" and _DAY.fullmatch(of.name):
             days = (date.fromisoformat(of.name) - _FIRST.date()).days
             return Literal(kind=LiteralKind.DATE, value=days)
-        if type_ == "TIMESTAMPTZ" and _INSTANT.fullmatch(of.name):
+        if (kind := _TIMESTAMPS.get(type_)) and _INSTANT.fullmatch(of.name):
             since = datetime.fromisoformat(of.name).replace(tzinfo=UTC) - _FIRST
-            return Literal(kind=LiteralKind.TIMESTAMP, value=since // timedelta(microseconds=1))
+            return Literal(kind=kind, value=since // timedelta(microseconds=1))
     except ValueError:
         pass
     raise UnableToTell(f"a cast to {type_} is Spark's")

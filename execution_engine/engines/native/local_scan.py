@@ -73,26 +73,44 @@ from .values import family_of
 def stored_columns(listing: Listing, columns: Mapping[str, str]) -> dict[str, Stored]:
     """The plain columns, as they are stored in the newest file, and those that the names of folders hold.
 
-    ``columns``: as assertions write them → Spark's type.
+    Fields of structs, as ``a.b``, are among them where the names in files tell where they lie: not in a snapshot, whose
+    ids tell it. ``columns``: as assertions write them → Spark's type.
     """
     is_folder = listing.snapshot is None and listing.entry is None and not listing.is_orc
     instants = instants_of_spark(listing.footer) if is_folder else frozenset()
-    plain = dict(_plain_columns(listing.schema, instants, tuple(columns.items())))
+    plain = dict(_plain_columns(listing.schema, instants, tuple(columns.items()), is_folder))
     return plain | {name.lower(): Stored(spark="string", arrow=pa.string()) for name in listing.folder_columns}
 
 
 @lru_cache(maxsize=64)  # many tables and windows are alike
 def _plain_columns(
-    schema: pa.Schema, instants: frozenset[str], columns: tuple[tuple[str, str], ...]
+    schema: pa.Schema, instants: frozenset[str], columns: tuple[tuple[str, str], ...], with_inner: bool
 ) -> Mapping[str, Stored]:
-    names = Counter(name.lower() for name in schema.names)
     types = {name.lower(): type_ for name, type_ in columns}
+    of_spark = {(name.lower(),) for name in instants}
     return {
-        name.lower(): Stored(spark=spark, arrow=INSTANT if name in instants else type_)
-        for name, type_ in zip(schema.names, schema.types, strict=True)
-        if (spark := spark_type_of(type_, name in instants)) is not None and family_of(spark) is not None
-        if types.get(written(name).lower()) == spark and names[name.lower()] == 1 and "." not in name
+        ".".join(path): Stored(spark=spark, arrow=INSTANT if is_instant else type_)
+        for path, type_ in _fields_by_path(list(schema), with_inner)
+        if (spark := spark_type_of(type_, is_instant := path in of_spark)) is not None
+        if family_of(spark) is not None and types.get(".".join(map(written, path)).lower()) == spark
     }
+
+
+def _fields_by_path(fields: Sequence[pa.Field], with_inner: bool) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
+    """The fields with a name of their own, and those inside of structs, by their names in lower case.
+
+    Where a name has a point ``a.b`` is no sure path, so that no struct beside it is looked into.
+    """
+    names = Counter(column.name.lower() for column in fields)
+    with_inner = with_inner and not any("." in name for name in names)
+    for column in fields:
+        name = column.name.lower()
+        if names[name] > 1 or "." in name:
+            continue
+        yield (name,), column.type
+        if with_inner and pa.types.is_struct(column.type):
+            for path, type_ in _fields_by_path(list(column.type), with_inner):
+                yield (name, *path), type_
 
 
 LARGE = 64 * 1024 * 1024  # bytes of a file of a snapshot whose row groups tasks should share

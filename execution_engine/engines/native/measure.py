@@ -101,17 +101,15 @@ def drafted_groups(
 ) -> Draft:
     """The draft over files with these plain columns, by their names in lower case, and so many rows and tasks."""
     gathered, counted, left = _translated(group_request.requests, group_request.keyed, gathers=REDUCTIONS, rows=rows)
-    paths = [path_of(name) for name in group_request.by]
-    by = tuple(path[0].lower() for path in paths)
     grouped = Grouped(
-        by=by,
+        by=tuple(map(path_name, group_request.by)),
         statistics=tuple(gathered.values()),
         counted=tuple(counted.values()),
         most=MAX_GROUPS,
         sent=max(MOST_SENT // tasks, 1),
     )
     gathering = Gathering(grouped)
-    gathering.add(empty_batch({} if any(len(path) > 1 for path in paths) else columns))
+    gathering.add(empty_batch(columns))
     failed, unable = gathering.so_far.failed, gathering.so_far.unable
     tried = range(len(gathered) + len(counted))
     _leave_misfits(left, gathered, counted, dict.fromkeys(tried, failed) if failed else unable)
@@ -119,7 +117,7 @@ def drafted_groups(
         left = {**dict.fromkeys(group_request.requests, BESIDE), **left}
         gathered = {}
     grouped = replace(grouped, statistics=tuple(gathered.values()), counted=tuple(counted.values()))
-    names = {*by, *_names_of(grouped.statistics, grouped.counted)} if gathered or counted else set()
+    names = {*grouped.by, *_names_of(grouped.statistics, grouped.counted)} if gathered or counted else set()
     stored = {name: column for name, column in columns.items() if name in names}
     program = Program(statistics=(), counted=(), columns=stored, grouped=(grouped,))
     return Draft(program=program, requests=tuple(gathered), keyed=tuple(counted), left=left)
@@ -165,7 +163,7 @@ def _translated(
             if rows > MOST_KEYED:
                 raise UnableToTell("keys of so many rows are Spark's to count by groups")
             grouping = key_request.grouping
-            columns, present = (tuple(map(plain_name, names)) for names in (grouping.columns, grouping.present))
+            columns, present = (tuple(map(path_name, names)) for names in (grouping.columns, grouping.present))
             where = None if key_request.where is None else compiled(key_request.where)
             counted[key_request] = Counted(columns=columns, present=present, partial=grouping.partial, where=where)
     return gathered, counted, left
@@ -214,12 +212,9 @@ def _names_of(gathered: Sequence[Gathered], counted: Sequence[Counted]) -> set[s
     return names | {name for node in nodes for name in names_in(node)}
 
 
-def plain_name(name: str) -> str:
-    """A column in lower case; UnableToTell of a field of another."""
-    path = path_of(name)
-    if len(path) > 1:
-        raise UnableToTell(f"{name} lies inside another column")
-    return path[0].lower()
+def path_name(name: str) -> str:
+    """A column, or a field of a struct as ``a.b``, in lower case."""
+    return ".".join(path_of(name)).lower()
 
 
 def key_program(
@@ -231,7 +226,7 @@ def key_program(
     """
     try:
         where = None if condition is None else compiled(condition)
-        rows = KeyRows(columns=tuple(map(plain_name, columns)), where=where)
+        rows = KeyRows(columns=tuple(map(path_name, columns)), where=where)
     except UnableToTell as error:
         return Left(kind=FallbackKind.UNKNOWN, why=str(error))
     names = {*rows.columns, *(names_in(where) if where else ())}

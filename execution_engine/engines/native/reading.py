@@ -231,7 +231,8 @@ def _read(
                 for share in filter(None, at_once):
                     every_row = parquet.iter_batches(rows, share, list(own.values()), use_threads=False)
                     for batch, count in _living(every_row, piece, metadata, share):
-                        yield _Rows(batch=batch, count=count, size=count * row_bytes, own=own, folders=piece.folders)
+                        flat = _flat_batch(batch, list(own.values()))
+                        yield _Rows(batch=flat, count=count, size=count * row_bytes, own=own, folders=piece.folders)
             _check(piece)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unable_to_read(piece, error) from error
@@ -268,6 +269,18 @@ def _open_stripes(piece: Piece) -> Iterator[orc.ORCFile]:
     yield orc.ORCFile(opened)
     if not piece.is_checked_later and not is_object(piece.filesystem, path, _listed(piece), opened.metadata()):
         raise UnableToReadPiece(REPLACED)
+
+
+def _flat_batch(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
+    """The batch in which each field of a struct that a path names is a column of the path's name."""
+    if not any("." in path for path in paths):
+        return batch
+    return pa.RecordBatch.from_arrays([_array_at(batch, path.split(".")) for path in paths], list(paths))
+
+
+def _array_at(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array:
+    column = batch.column(path[0])
+    return pc.struct_field(column, path[1:]) if path[1:] else column
 
 
 def _bounds_in(group: pq.RowGroupMetaData, places: Mapping[str, int]) -> BoundsOf:
@@ -535,18 +548,16 @@ def _own_names(metadata: pq.FileMetaData, columns: Mapping[str, Stored], piece: 
             if old and columns[name].spark in _TEMPORAL:
                 raise UnableToTell(f"{name} is of an old calendar")
         return names
-    for at, name in enumerate(schema.names):
-        column = columns.get(name.lower())
-        if column is None:
-            continue
-        if name.lower() in names:
-            raise UnableToTell(f"{name} is written in several ways")
-        is_instant = name in instants and column.arrow == INSTANT
-        if not is_instant and (schema.field(at).type != column.arrow or name in int96):
-            raise UnableToTell(f"{name} has several types, or one of an old writer")
+    for name, own_name, type_ in _fields_in_file(schema, columns):
+        column = columns[name]
+        if name in names:
+            raise UnableToTell(f"{own_name} is written in several ways")
+        is_instant = own_name in instants and column.arrow == INSTANT
+        if not is_instant and (type_ != column.arrow or own_name in int96):
+            raise UnableToTell(f"{own_name} has several types, or one of an old writer")
         if old and column.spark in _TEMPORAL:
-            raise UnableToTell(f"{name} is of an old calendar")
-        names[name.lower()] = name
+            raise UnableToTell(f"{own_name} is of an old calendar")
+        names[name] = own_name
     return names
 
 
@@ -566,6 +577,33 @@ def _is_of_old_calendar(metadata: pq.FileMetaData) -> bool:
     """Whether Spark counts its days anew."""
     notes = metadata.metadata or {}
     return not _OLD_TIMES.isdisjoint(notes) or notes.get(_SPARK, _NEW_DAYS) < _NEW_DAYS
+
+
+def _fields_in_file(schema: pa.Schema, columns: Mapping[str, Stored]) -> Iterator[tuple[str, str, pa.DataType]]:
+    """The table's columns that a file has: their names in lower case, the file's own paths of them, and types."""
+    for column in schema:
+        if column.name.lower() in columns and "." not in column.name:
+            yield column.name.lower(), column.name, column.type
+    for name in columns:
+        if "." in name and (inner := _inner_field(list(schema), name.split("."))):
+            path, type_ = inner
+            yield name, ".".join(path), type_
+
+
+def _inner_field(fields: Sequence[pa.Field], path: Sequence[str]) -> tuple[list[str], pa.DataType] | None:
+    """The field inside of structs at a path of names in lower case, with its own names; None where there is none."""
+    alike = [column for column in fields if column.name.lower() == path[0]]
+    if not alike:
+        return None
+    if len(alike) > 1 or any("." in column.name for column in fields):
+        raise UnableToTell(f"{path[0]} is written in several ways")
+    (column,) = alike
+    if not path[1:]:
+        return [column.name], column.type
+    if not pa.types.is_struct(column.type):
+        raise UnableToTell(f"{column.name} has several types")
+    inner = _inner_field(list(column.type), path[1:])
+    return inner and ([column.name, *inner[0]], inner[1])
 
 
 def _widens(own: pa.DataType, wide: pa.DataType, *, is_int96: bool) -> bool:
@@ -607,7 +645,8 @@ def _longest(
     parquet = pq.ParquetFile(opened, metadata=metadata, read_dictionary=names, pre_buffer=False, buffer_size=peek)
     for group in groups:
         for batch in islice(parquet.iter_batches(1, [group], list(names), use_threads=False), 1):
-            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            flat = _flat_batch(batch, names)
+            for name, column in zip(flat.schema.names, flat.columns, strict=True):
                 if pa.types.is_dictionary(column.type) and len(column.dictionary):
                     bytes_[name] = max(bytes_[name], int(of_texts(column.dictionary, pc.binary_length).max()))
     return sum(bytes_.values())

@@ -5,7 +5,7 @@ were added up. All else, and every state but for these numbers in it, is the sam
 not 0.0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from math import hypot, isnan, nan, sqrt
 from pathlib import Path
@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow.types import is_floating
 
 from execution_engine.engines.protocol import Measured
 from execution_engine.metrics.expressions import written
@@ -21,6 +23,7 @@ from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import from_bytes
 
 NEAR = 1e-9  # of the sum of the magnitudes of what was added up
+LEAST = 2.0**-1022  # doubles below it have lost digits
 SUM = "sum"  # a statistic by this name
 
 
@@ -30,11 +33,18 @@ def magnitudes_in(location: str) -> dict[str, float]:
     for path in Path(location).rglob("*"):
         with suppress(pa.ArrowException, OSError), np.errstate(over="ignore"):  # a folder, or no parquet
             table = pq.ParquetFile(path).read()
-            for name, column in zip(table.column_names, table.columns, strict=True):
-                if pa.types.is_floating(column.type):
-                    sum_ = float(np.nansum(np.abs(column.cast(pa.float64()).to_numpy())))
-                    found[written(name).lower()] = found.get(written(name).lower(), 0.0) + sum_
+            for name, column in _floats(table):
+                sum_ = float(np.nansum(np.abs(column.cast(pa.float64()).to_numpy())))
+                found[name.lower()] = found.get(name.lower(), 0.0) + sum_
     return found
+
+
+def _floats(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """The columns of floats, and such fields of structs, as assertions write them."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        inner = column.type if pa.types.is_struct(column.type) else ()
+        fields = [(written(name, part.name), pc.struct_field(column, [part.name])) for part in inner]
+        yield from ((path, array) for path, array in [(written(name), column), *fields] if is_floating(array.type))
 
 
 def alike(spec: MetricSpec, one: Measured, other: Measured, magnitudes: Mapping[str, float]) -> bool:
@@ -86,7 +96,7 @@ def _size(count: float, mean: float, off: float) -> float:
 
 
 def _within(one: float, other: float, slack: float) -> bool:
-    return one == other or (isnan(one) and isnan(other)) or abs(one - other) <= slack
+    return one == other or (isnan(one) and isnan(other)) or abs(one - other) <= slack + LEAST
 
 
 def _is_same(one: Any, other: Any) -> bool:

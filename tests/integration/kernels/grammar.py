@@ -8,11 +8,13 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from execution_engine.engines.column_types import literal, quote
+from execution_engine.engines.column_types import column as quoted
+from execution_engine.engines.column_types import literal
 
 from .tables import ROW, TEXTS, Drawn
 
 COMPARES = ("=", "<>", "!=", "<", "<=", ">", ">=")
+LENGTHS = ("char_length", "length")
 BY_EACH_OTHER = ("exact", "double", "text", "day", "instant", "local", "truth")  # families whose columns are compared
 WHOLE = ("0", "1", "-1", "3", "127", "128", "-129", "32768", "2147483647", "2147483648", "-2147483649")
 WIDE = ("9223372036854775807", "-9223372036854775808", "9223372036854775808", "99999999999999999999", "1" + "0" * 37)
@@ -76,7 +78,7 @@ def simple(draw: random.Random, drawn: Drawn) -> str:
         return draw.choice(["true", "false", "not true"])
     name = draw.choice([*drawn.kinds, ROW])
     family = drawn.kinds[name].family if name in drawn.kinds else "exact"
-    column, choice = quote(name), draw.random()
+    column, choice = quoted(name), draw.random()
     if choice < 0.1:
         return draw.choice([f"{column} is null", f"{column} is not null", f"isnull({column})", f"not {column} is null"])
     if choice < 0.2 and family in BY_EACH_OTHER:
@@ -113,7 +115,7 @@ def _with_literals(draw: random.Random, column: str, drawn_value: Callable[[], s
 
 def _of_two(draw: random.Random, drawn: Drawn, column: str, family: str) -> str:
     families = ("exact", "double") if family in ("exact", "double") else (family,)
-    return f"{column} {draw.choice(COMPARES)} {quote(draw.choice(drawn.of(*families) or [ROW]))}"
+    return f"{column} {draw.choice(COMPARES)} {quoted(draw.choice(drawn.of(*families) or [ROW]))}"
 
 
 def value(draw: random.Random, drawn: Drawn, name: str) -> str:
@@ -158,6 +160,11 @@ def _of_instant(draw: random.Random, held: Any) -> str:
     return f"timestamp '{draw.choice(at)}'"
 
 
+def _of_clock(draw: random.Random, held: Any) -> str:
+    type_ = draw.choice(["timestamp_ntz", "timestamp_ntz", "timestamp"])
+    return f"{type_}{_of_instant(draw, held).removeprefix('timestamp')}"
+
+
 def _of_truth(draw: random.Random, held: Any) -> str:
     return draw.choice(["true", "false"])
 
@@ -168,27 +175,28 @@ _LITERALS: Mapping[str, Callable[[random.Random, Any], str]] = {
     "text": _of_text,
     "day": _of_day,
     "instant": _of_instant,
-    "local": _of_instant,
+    "local": _of_clock,
     "truth": _of_truth,
     "bytes": _of_text,
 }
 
 
 def _on_double(draw: random.Random, drawn: Drawn, name: str) -> str:
-    return draw.choice([f"isnan({quote(name)})", f"not isnan({quote(name)})", _as_double(draw, drawn, name)])
+    return draw.choice([f"isnan({quoted(name)})", f"not isnan({quoted(name)})", _as_double(draw, drawn, name)])
 
 
 def _as_double(draw: random.Random, drawn: Drawn, name: str) -> str:
     """As metrics write a number that they take as a double."""
-    return f"{quote(name)} * 1e0 {draw.choice(COMPARES)} {value(draw, drawn, name)}"
+    return f"{quoted(name)} * 1e0 {draw.choice(COMPARES)} {value(draw, drawn, name)}"
 
 
 def _on_text(draw: random.Random, drawn: Drawn, name: str) -> str:
-    column, negated = quote(name), draw.choice(["", "", "not "])
+    column, negated = quoted(name), draw.choice(["", "", "not "])
     held = [each for each in drawn.values.get(name, ()) if isinstance(each, str)] or ["a"]
     match draw.randint(0, 3):
         case 0:
-            return f"char_length({column}) {draw.choice(COMPARES)} {draw.choice(['0', '1', '2', '3', '1.5', '40'])}"
+            length = draw.choice(["0", "1", "2", "3", "1.5", "40"])
+            return f"{draw.choice(LENGTHS)}({column}) {draw.choice(COMPARES)} {length}"
         case 1:
             return f"{column} {negated}like {literal(_like(draw, draw.choice(held)))}"
     return f"{column} {negated}rlike {literal(_regex(draw))}"
@@ -228,5 +236,5 @@ _OF_FAMILIES: Mapping[str, Callable[[random.Random, Drawn, str], str]] = {
     "double": _on_double,
     "exact": _as_double,
     "text": _on_text,
-    "truth": lambda draw, drawn, name: draw.choice([quote(name), f"not {quote(name)}"]),
+    "truth": lambda draw, drawn, name: draw.choice([quoted(name), f"not {quoted(name)}"]),
 }

@@ -14,7 +14,6 @@ from execution_engine.engines.protocol import WHOLE, Measured, MeasurementReques
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition
 from execution_engine.metrics.definition import ColumnKind, MetricKind
-from execution_engine.metrics.expressions import written
 from execution_engine.metrics.registry import GROUPABLE, METRICS
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.group_values import GroupValues
@@ -121,7 +120,7 @@ def _near(one: Any, other: Any, size: float) -> bool:
 
 def _size(drawn: Drawn, spec: MetricSpec) -> float:
     """How large what is added up may be, of columns of floats; of others every digit counts, but for a deviation's."""
-    some = [value for name, values in drawn.values.items() if written(name) in spec.columns for value in values]
+    some = [value for name, values in drawn.values.items() if name in spec.columns for value in values]
     held = [abs(float(value)) for value in some if isinstance(value, int | float | Decimal)]
     return sum(value for value in held if isfinite(value))
 
@@ -133,7 +132,7 @@ def _specs(draw: Random, drawn: Drawn, count: int) -> Iterator[MetricSpec]:
         name = draw.choice(PLAIN)
         columns = _columns(draw, drawn, name)
         if columns is not None:
-            by = tuple(map(written, draw.choice(ways)))
+            by = draw.choice(ways)
             yield MetricSpec(name=name, columns=columns, where=_where(draw, drawn), by=by)
 
 
@@ -143,7 +142,7 @@ def _columns(draw: Random, drawn: Drawn, name: str) -> tuple[str, ...] | None:
     fitting = drawn.of(*families[signature.column_kind]) if signature.column_kind in families else list(drawn.kinds)
     most = signature.max_columns or 3
     wanted = draw.randint(signature.min_columns, max(signature.min_columns, min(most, 3)))
-    return tuple(map(written, draw.sample(fitting, wanted))) if len(fitting) >= wanted else None
+    return tuple(draw.sample(fitting, wanted)) if len(fitting) >= wanted else None
 
 
 def _where(draw: Random, drawn: Drawn) -> str | None:

@@ -110,7 +110,8 @@ def key_of(draw: random.Random, drawn: Drawn, storage: str) -> str | None:
     fitting = [
         name
         for name in drawn.of("exact", "text", "day", "truth")
-        if len(set(drawn.values[name])) <= MOST_KEYS and "" not in drawn.values[name] and "." not in name
+        if len(set(drawn.values[name])) <= MOST_KEYS and "" not in drawn.values[name]
+        if not {".", "`"} & set(name)
         if storage != DELTA or not pa.types.is_decimal(drawn.kinds[name].arrow)
     ]
     return draw.choice([None, *fitting])

@@ -6,8 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
 
-from execution_engine.engines.column_types import quote
-from execution_engine.metrics.expressions import written
+from execution_engine.engines.column_types import column as quoted
 from execution_engine.metrics.spec import Literal, MetricSpec
 
 from .grammar import condition
@@ -36,7 +35,7 @@ def suite(draw: random.Random, drawn: Drawn) -> list[MetricSpec]:
 
 def _finite(spec: MetricSpec, drawn: Drawn) -> str | None:
     """That the floats it is of are neither NaN nor infinite, and no sum of them is; None of other columns."""
-    floats = [quote(name) for name in drawn.of("double") if written(name) in spec.columns]
+    floats = [quoted(name) for name in drawn.of("double") if name in spec.columns]
     return " and ".join(f"{name} between -1e6 and 1e6" for name in floats) or None
 
 
@@ -48,7 +47,7 @@ def _of(families: tuple[str, ...], least: int = 1, most: int = 1) -> Drawing:
         if len(fitting) < least:
             return None
         some = draw.sample(fitting, draw.randint(least, min(most, len(fitting))))
-        return MetricSpec(name=name, columns=tuple(map(written, some)))
+        return MetricSpec(name=name, columns=tuple(some))
 
     return drawing
 
@@ -60,8 +59,7 @@ def _with(of: Drawing, arguments: Callable[[random.Random, Drawn, str], tuple[Li
         spec = of(draw, drawn, name)
         if spec is None:
             return None
-        column = next(each for each in (*drawn.kinds, ROW) if written(each) == spec.columns[0])
-        return MetricSpec(name=name, columns=spec.columns, arguments=arguments(draw, drawn, column))
+        return MetricSpec(name=name, columns=spec.columns, arguments=arguments(draw, drawn, spec.columns[0]))
 
     return drawing
 

@@ -11,11 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from execution_engine.metrics.expressions import written
 from tests.integration.engines import many_values
 
 Draw = Callable[[random.Random], Any]
 NAN, INFINITY = float("nan"), float("inf")
 ROW = "row"
+BOX = "Box"  # a struct
 ODD_NAMES = ("order id", "UPPER", "ключ", "back`tick", "select", "a.b", "🦉")
 TEXTS = (
     *("", " ", "a", "A", "b", "ab", "abc", "a ", "a  ", " a", "aé", "é", "e\u0301", "ß", "SS", "東京", "🦉", "a🦉b"),
@@ -121,7 +123,7 @@ OFTEN = ("few", "some", "cents", "rate", "text", "kind", "date", "moment", "trut
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Columns by name with their kinds, and some values of each that are in the files."""
+    """Columns, as assertions write them, with their kinds, and some values of each that are in the files."""
 
     kinds: Mapping[str, Kind]
     values: Mapping[str, Sequence[Any]]
@@ -134,7 +136,8 @@ class Drawn:
 def write_drawn(draw: random.Random, folder: Path, makes: random.Random | None = None) -> Drawn:
     """One to three files of one table, each row with a number of its own.
 
-    ``makes`` draws more: codecs, encodings and versions of pages, and now and then thousands of rows.
+    ``makes`` draws more: codecs, encodings and versions of pages, now and then thousands of rows, or columns that are
+    fields of a struct.
     """
     names = [*draw.sample(OFTEN, 4), *draw.sample(sorted(KINDS), draw.randint(2, 5))]
     odd = draw.sample(ODD_NAMES, 2)
@@ -145,6 +148,7 @@ def write_drawn(draw: random.Random, folder: Path, makes: random.Random | None =
     held: dict[str, list[Any]] = {name: [] for name in kinds}
     first, files = 0, draw.choice([1, 1, 2, 3])
     times = 1 if makes is None or makes.random() < 0.95 else MANY
+    boxed = [] if makes is None or makes.random() < 0.7 else makes.sample(sorted(kinds), 3)
     for at in range(files):
         rows = times * draw.choice([1, 17, 40, 65] if files == 1 else [0, 1, 17, 40, 65])
         columns = {
@@ -154,9 +158,24 @@ def write_drawn(draw: random.Random, folder: Path, makes: random.Random | None =
         for name, values in columns.items():
             held[name] += [value for value in values if value is not None]
         arrays = _stored(draw, kinds, columns, is_newest=at == files - 1)
-        _write(draw, folder / f"{at}.parquet", first, rows, arrays, makes)
+        _write(draw, folder / f"{at}.parquet", first, rows, _boxed(draw, arrays, boxed), makes)
         first += rows
-    return Drawn(kinds=kinds, values=held)
+    texts = {name: written(BOX, name) if name in boxed else written(name) for name in kinds}
+    return Drawn(
+        kinds={texts[name]: kind for name, kind in kinds.items()},
+        values={texts[name]: values for name, values in held.items()},
+    )
+
+
+def _boxed(draw: random.Random, arrays: Mapping[str, pa.Array], names: Sequence[str]) -> dict[str, pa.Array]:
+    """Some columns as fields of one struct, which is null here and there; the values under its nulls are lost."""
+    inside = [name for name in arrays if name in names]
+    if not inside:
+        return dict(arrays)
+    rows = len(arrays[inside[0]])
+    null = pa.array([draw.random() < 0.1 for _ in range(rows)], pa.bool_())
+    box = pa.StructArray.from_arrays([arrays[name] for name in inside], inside, mask=null)
+    return {name: array for name, array in arrays.items() if name not in inside} | {BOX: box}
 
 
 def _stored(

@@ -14,7 +14,6 @@ from execution_engine.engines.native.local_scan import report_without_spark
 from execution_engine.engines.protocol import MeasurementRequest, Table
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.guard import UnableToAllow, read_condition
-from execution_engine.metrics.expressions import written
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.outcome import Reason
 from execution_engine.read_by import FallbackKind, ReadBy
@@ -41,11 +40,11 @@ def drawn_histograms(draw: Random, drawn: Drawn) -> list[MetricSpec]:
         except UnableToAllow:
             return None
 
-    numbers = [written(name) for name in drawn.of("exact", "double") for _ in range(OF_NUMBERS)]
+    numbers = [name for name in drawn.of("exact", "double") for _ in range(OF_NUMBERS)]
     return [
-        *(histogram(written(name), where=where()) for name in drawn.kinds),
+        *(histogram(name, where=where()) for name in drawn.kinds),
         *(histogram(name, draw.choice([1, 2, 3, 7, 10, 100, 1000]), where()) for name in numbers),
-        *(histogram(written(name), 3) for name in drawn.of("text", "day", "truth")),
+        *(histogram(name, 3) for name in drawn.of("text", "day", "truth")),
     ]
 
 

@@ -45,7 +45,7 @@ def test_scans_of_lakes_and_catalogs_measure_what_spark_does_of_a_folder_of_thei
 ) -> None:
     """``python -m tests.integration.kernels scans --storage iceberg`` asks hundreds of them."""
     total = Scans()
-    for seed in range(2):
+    for seed in range(3):
         total.add(scanned(spark_engine_without_code.session, seed, 4, storage))
     assert total.differing == []
     assert total.metrics.total() > 30

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from execution_engine.metrics.expressions import written
 from tests.zoo.tables import Specimen
 
 from .scans import Scans, asked_of_both, in_folder
@@ -53,7 +54,8 @@ def scanned_specimen(session: SparkSession, specimen: Specimen, count: int) -> S
 
 def _drawn(specimen: Specimen, arrays: dict[str, pa.Array]) -> Drawn:
     kinds = {
-        name: Kind(arrow=ARROW[kind], draw=lambda draw: None, family=FAMILIES[kind])
+        written(name): Kind(arrow=ARROW[kind], draw=lambda draw: None, family=FAMILIES[kind])
         for name, kind in specimen.types.items()
     }
-    return Drawn(kinds=kinds, values={name: array.drop_null()[:HELD].to_pylist() for name, array in arrays.items()})
+    values = {written(name): array.drop_null()[:HELD].to_pylist() for name, array in arrays.items()}
+    return Drawn(kinds=kinds, values=values)

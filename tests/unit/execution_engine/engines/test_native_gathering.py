@@ -311,12 +311,7 @@ def written_out(gather: Gather, sql: str, where: str | None = None) -> Statistic
         (written_out(Gather.SUM, "t"), FallbackKind.COLUMN, "text is no number"),
         (written_out(Gather.COUNT, "z"), FallbackKind.COLUMN, "z is no plain column of the files"),
         (written_out(Gather.COUNT, "a", "t > 1"), FallbackKind.COLUMN, "text is not compared with exact"),
-        (Keyed(grouping=Grouping(columns=("a.b",))), FallbackKind.UNKNOWN, "a.b lies inside another column"),
-        (
-            Keyed(grouping=Grouping(columns=("a",), present=("a.b",))),
-            FallbackKind.UNKNOWN,
-            "a.b lies inside another column",
-        ),
+        (Keyed(grouping=Grouping(columns=("a.b",))), FallbackKind.COLUMN, "a.b is no plain column of the files"),
         (Keyed(grouping=Grouping(columns=("a",)), where="a + 1 > 2"), FallbackKind.UNKNOWN, "Add is Spark's to answer"),
         (Keyed(grouping=Grouping(columns=("z",))), FallbackKind.COLUMN, "z is no plain column of the files"),
         (

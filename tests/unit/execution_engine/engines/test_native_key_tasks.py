@@ -54,7 +54,7 @@ def test_a_program_reads_the_columns_of_its_keys_and_of_its_condition(take: Take
 @pytest.mark.parametrize(
     ("columns", "where", "take", "kind", "why"),
     [
-        (("a", "s.x"), None, Distinct(), FallbackKind.UNKNOWN, "s.x lies inside another column"),
+        (("a", "s.x"), None, Distinct(), FallbackKind.COLUMN, "s.x is no plain column of the files"),
         (("a",), "a + 1 > 2", Distinct(), FallbackKind.UNKNOWN, "Add is Spark's to answer"),
         (("c",), None, Distinct(), FallbackKind.COLUMN, "c is no plain column of the files"),
         (("a",), "C > 1", Lowest(size=1), FallbackKind.COLUMN, "c is no plain column of the files"),
