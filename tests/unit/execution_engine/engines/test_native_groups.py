@@ -376,7 +376,7 @@ def test_one_that_is_spark_s_takes_along_what_shares_its_job_and_no_grouping(tmp
         ("a", Gather.KLL, FallbackKind.UNKNOWN, "kll is Spark's to gather"),
         ("d", Gather.COUNT, FallbackKind.COLUMN, "double is written as a text by Spark"),
         ("z", Gather.COUNT, FallbackKind.COLUMN, "z is no plain column of the files"),
-        ("a.b", Gather.COUNT, FallbackKind.COLUMN, "a is no plain column of the files"),
+        ("a.b", Gather.COUNT, FallbackKind.COLUMN, "a.b is no plain column of the files"),
     ],
 )
 def test_groups_that_are_sparks_are_left_with_their_kind_and_reason(
