@@ -140,6 +140,11 @@ def judge_rows(
     if len(usual) < USUAL_NEEDED:
         unknown = "whether these are all cannot be known, as nothing says yet how many there should be"
         return _judged(True, WindowEvidence.NOTHING, f"{rows:,.0f} rows; {unknown}")
+    return _judge_by_forecast(rows, usual)
+
+
+def _judge_by_forecast(rows: float, usual: Sequence[float]) -> JudgedWindow:
+    """Whether a window has what those like it have; where half of that could be all, nobody can know."""
     least, middle = least_rows(usual), median(usual)
     if rows >= least and middle and least <= HALF * middle:
         any_number = f"any number from {least:,} on" if least else "any number"
