@@ -11,6 +11,7 @@ from assay.catalog.limits import closed_to, limited_datasets
 from assay.catalog.locations import PUSHED, LocationClaim, UnableToUseLocation, find, rules_of
 from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.profile import FILES, LOGGED
+from assay.catalog.tellings import CORRECTION
 from assay.config import config
 from assay.iceberg_catalogs import CATALOGS
 from assay.models import Dataset, Replica
@@ -80,7 +81,7 @@ def table_of(dataset: Dataset, replica: Replica, limited: Sequence[PlacedDataset
         storage=replica.storage,
         location=replica.location,
         options=replica.options,
-        is_trusted=dataset.source != PUSHED,
+        is_trusted={PUSHED, CORRECTION}.isdisjoint((dataset.source, dataset.origins.get("replicas", [""])[0])),
     )
     rules, limited = rules_of(config()), limited_datasets() if limited is None else limited
     location = find(place, rules, os.environ)

@@ -1,4 +1,4 @@
-"""The stage *lineage*: once a day edges that have aged end, and what stands on each dataset is counted anew.
+"""The stage *lineage*: once a day aged edges and proposals end, and what stands on each dataset is counted anew.
 
 A small graph is counted here. A large one is a job of Spark, in a process of its own.
 """
@@ -16,6 +16,7 @@ from structlog.contextvars import bound_contextvars
 
 from assay import clock
 from assay.catalog.edge_rows import end_aged_edges
+from assay.catalog.proposals import end_aged_proposals
 from assay.catalog.services import mark_changed
 from assay.database.statements import IN_ONE, in_parts, update_each
 from assay.models import Dataset, LineageEdge, Round
@@ -40,6 +41,7 @@ def trace_lineage() -> int:
             try:
                 with transaction.atomic():
                     mark_changed(end_aged_edges(), now)
+                    end_aged_proposals()
                 ids, graph = _graph()
                 state = {"graph": blake2s(b"".join(map(bytes, (ids, *vars(graph).values())))).hexdigest()}
                 reach = trace(graph) if state != row.state else None

@@ -13,7 +13,13 @@ from assay.time.durations import UnableToReadCadence, next_time
 from .references import parse_entries
 
 DEFAULTS: Mapping[str, type] = {"owner": str, "tier": int, "datacenter": str, "time_zone": str}
-RESERVED = ("push", "openlineage", "correction", "default")  # what tells of tables without a file or a provider
+RESERVED = (
+    "push",
+    "openlineage",
+    "query",
+    "correction",
+    "default",
+)  # tell of tables without a provider
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
 

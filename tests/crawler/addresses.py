@@ -35,6 +35,7 @@ POST_ONLY = {
     *(f"datasets/<path:name>/tests/<int:pk>/edit/{action}" for action in ("check", "measure", "save", "retire")),
     "datasets/<path:name>/tests/<int:pk>/bind",
     "datasets/<path:name>/bindings/<int:pk>/remove",
+    *(f"proposals/{action}" for action in ("preview", "onboard")),
     *(f"templates/{action}" for action in ("preview", "save", "remove")),
     "silences/<int:pk>/end",
     "silences/new",
@@ -89,6 +90,7 @@ PAGE_FILTERS = {
         *({"counts": counts, "by": "tier", "of": "1", "page": "2"} for counts in COUNTED),
         {"counts": "bad", "from": "<i>", "by": "team", "of": "<i>"},
     ],
+    "proposals": [{"name": "<i>"}],
     "coverage": [{"page": "2"}, {"page": "<i>"}],
     "tables": [{"q": "trips", "signs": "unusual", "sort": "-name"}, {"page": "<i>", "sort": "x"}],
     "scores": [

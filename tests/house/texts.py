@@ -69,6 +69,7 @@ FORMS = (  # whose fields a refusal names
     "web.pages.incident.ForceForm",
     "web.pages.admin.MemberForm",
     "web.pages.notices.SilenceForm",
+    "web.pages.onboarding.OnboardingForm",
     "web.pages.people.TokenForm",
     "web.pages.dataset.OverrideForm",
     "web.pages.reports.JoinForm",

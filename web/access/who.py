@@ -127,6 +127,9 @@ NEEDS: Mapping[str, Mapping[str, Action]] = {
     | {"update": Action.PUSH, "partial_update": Action.CORRECT, "follow": Action.FOLLOW, "unfollow": Action.FOLLOW},
     "BusinessMetrics": READ_ROWS | {"update": Action.PUSH},
     "Lineage": {"get": Action.READ, "post": Action.PUSH},
+    "Proposals": {"get": Action.READ},
+    "Onboardings": {"post": Action.PUSH},
+    "OnboardingPreview": {"post": Action.PUSH},
     "Templates": READ_ROWS
     | {"library": Action.READ}
     | dict.fromkeys(("create", "partial_update", "destroy", "preview"), Action.TEST),

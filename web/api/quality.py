@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assay import clock
+from assay.catalog.proposals import note_queried
 from assay.catalog.selectors import begins_at, by_names
 from assay.models import Category, Dataset
 from assay.time.windows import Window
@@ -277,6 +278,7 @@ class QueryQuality(Api):
         ]
         answers = look_ups(look_up_requests, now=now, query=uuid4())
         unknown = sorted({use.name for use in uses if use.name not in datasets})
+        note_queried(unknown, now=now)
         tables = [*qualities_as_json(answers, now=now), *map(_unknown_table, unknown)]
         status = worst(QualityStatus(table["status"]) for table in tables)
         return Response({"status": status, "tables": tables, "unknown": unknown, "widened": is_widened})

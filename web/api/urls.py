@@ -10,6 +10,7 @@ from .data_tests import Backtests, DataTests, Suggestions
 from .feeds import EXPORTS, Badge, CalendarFeed
 from .gate import Gate, GateOverrides, Publications
 from .incidents import Incidents, Silences
+from .onboarding import OnboardingPreview, Onboardings, Proposals
 from .pipelines import Completed, Deploys, PipelineQuality
 from .quality import BulkQuality, Quality, QueryQuality
 from .reports import Reports
@@ -43,6 +44,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("auth/logout", Logout.as_view()),
     path("datasets/<path:name>/follow", Datasets.as_view({"put": "follow", "delete": "unfollow"})),
     path("lineage", Lineage.as_view()),
+    path("proposals", Proposals.as_view()),
+    path("onboarding", Onboardings.as_view()),
+    path("onboarding/preview", OnboardingPreview.as_view()),
     path("quality", Quality.as_view()),
     path("quality/query", QueryQuality.as_view()),
     path("quality/bulk", BulkQuality.as_view()),

@@ -179,6 +179,16 @@ def _merged(tellings: Sequence[SourcedTelling], sources: Sources) -> tuple[Merge
     return merge(tellings, defaults), names[0]
 
 
+def merged_by_key(keys: Iterable[str]) -> dict[str, Merged]:
+    """What is told of the tables of these keys of names comes to, where anything is."""
+    sources = sources_in_order()
+    return {
+        key: _merged(tellings, sources)[0]
+        for part in in_parts(keys)
+        for key, tellings in _sourced(part, sources).items()
+    }
+
+
 def merged_tellings(key: str) -> tuple[list[SourcedTelling], Merged]:
     """What is told of the table of this key of a name, in order of precedence, and what that comes to."""
     sources = sources_in_order()

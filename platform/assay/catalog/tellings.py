@@ -120,6 +120,7 @@ def since_of(
 
 CORRECTION = "correction"  # the source of what people correct
 OPENLINEAGE = "openlineage"  # that of events
+QUERY = "query"  # that of queries, which name tables and say no more of them
 DEFAULT = "default"  # the origin of what a provider's entry gives where no source says it
 
 
@@ -127,12 +128,12 @@ def precedence(source: str, providers: Sequence[str]) -> int:
     """The place of a source among all: the field of the lowest counts.
 
     A person's correction comes first, then catalog files and pushes, of which one alone may tell of a dataset, then the
-    providers as the operator lists them, then events.
+    providers as the operator lists them, then events, then queries.
     """
     if source == CORRECTION:
         return 0
-    if source == OPENLINEAGE:
-        return 2 + len(providers)
+    if source in (OPENLINEAGE, QUERY):
+        return 2 + len(providers) + (source == QUERY)
     return 2 + providers.index(source) if source in providers else 1
 
 

@@ -143,6 +143,7 @@ class Migration(migrations.Migration):
                 ('fields', models.JSONField(default=dict)),
                 ('since', models.JSONField(default=dict)),
                 ('seen_at', models.DateTimeField(db_index=True)),
+                ('reads', models.PositiveIntegerField(default=0)),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('source', 'name_key'), name='one_telling_per_source')],

@@ -97,6 +97,7 @@ class Telling(models.Model):
     fields = models.JSONField(default=dict)  # as ``assay.catalog.tellings.fields_as_json`` writes them
     since = models.JSONField(default=dict)  # field → ISO instant since when the source says it so
     seen_at = models.DateTimeField(db_index=True)  # when it came or changed; of events also when it was named last
+    reads = models.PositiveIntegerField(default=0)  # queries that named it, of the source ``query``
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("source", "name_key"), name="one_telling_per_source")]

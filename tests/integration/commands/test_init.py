@@ -1,6 +1,8 @@
 """``assay init``: the catalog of a folder, as its files say, and what follows from it."""
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -133,6 +135,39 @@ def test_a_folder_without_tables_is_refused(lake: Path, capsys: Capture, folder:
 )
 def test_partitions_are_known_by_their_keys(keys: list[str], expected: dict[str, str] | None) -> None:
     assert partition_entry("day", keys) == (None if expected is None else {"column": "day", **expected})
+
+
+def test_what_a_provider_tells_is_written_as_a_catalog_file(tmp_path: Path, capsys: Capture) -> None:
+    database = tmp_path / "shop.db"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.executescript(
+            "create table customers (id integer primary key, mail text);"
+            "create table orders (id integer primary key, customer_id integer references customers(id), day date);"
+        )
+    file = tmp_path / "catalog.yaml"
+    words = ("kind=sql", f"location=sqlite:///{database}", "lineage=true", "dataset=shop.{table}")
+    code, result = answer(capsys, "init", *words, "--owner", "ann", "--datacenter", "sea", "--output", str(file))
+    assert code == ExitCode.HELD, result
+    catalog = load(file)
+    customers, orders = catalog.datasets
+    assert (orders.full_name, orders.owner, orders.tier, orders.primary_key) == ("shop.orders", "ann", 3, ("id",))
+    assert {column.name for column in customers.columns} == {"id", "mail"}
+    assert (orders.replicas[0].datacenter, orders.replicas[0].options["table"]) == ("sea", "orders")
+    assert [(edge.upstream, edge.downstream) for edge in catalog.lineage] == [("shop.customers", "shop.orders")]
+    assert "is there already" in answer(capsys, "init", *words, "--output", str(file))[1]
+
+
+def test_what_is_no_folder_and_no_provider_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    output = ("--output", str(tmp_path / "catalog.yaml"))
+    for words, sentence in (
+        (["no-folder"], "there is no folder no-folder"),
+        (["kind=dbt", "target"], "'target' says nothing of a provider: write KEY=VALUE"),
+        (["kind=nothing"], "'nothing' is no kind of provider: known are datahub"),
+        (["kind=dbt"], "its entry has no target"),
+        ([str(tmp_path), "more"], "'more' is one folder too many"),
+    ):
+        code, text = answer(capsys, "init", *words, *output)
+        assert (code, sentence in text) == (ExitCode.UNABLE, True), text
 
 
 @pytest.mark.django_db(transaction=True)

@@ -183,6 +183,8 @@ def body(method: str, template: str, estate: Estate) -> Any:
         ("POST", "incidents/{incident}/assign"): {"to": estate.dataset.owner},
         ("POST", "reports/{report}/join"): {"incident": estate.names["incident"]},
         ("POST", "lineage"): _event(estate.dataset),
+        ("POST", "onboarding"): {"names": [name], "lineage": "up"},
+        ("POST", "onboarding/preview"): {"names": [name], "lineage": "up"},
         ("POST", "deploys"): {"dataset": name, "version": "4f9c2d1"},
         ("PUT", "members/{member}"): {"role": "owner"},
         ("POST", "pipelines/load/completed"): {"outputs": [{"dataset": name, "window": "2026-03-09"}]},
@@ -198,6 +200,8 @@ def body(method: str, template: str, estate: Estate) -> Any:
 
 
 def form(template: str, estate: Estate) -> dict[str, str]:
+    if template.startswith("proposals/"):
+        return {"names": estate.dataset.full_name}
     if template == "silences/new":
         return {"dataset": estate.dataset.full_name, "ends_at": "2026-03-10T13:00", "reason": "Migration."}
     if template.endswith("/override"):

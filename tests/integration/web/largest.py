@@ -9,9 +9,11 @@ from django.contrib.auth.models import User
 from assay.access import TokenScope
 from assay.catalog.openlineage import MOST_DATASETS
 from assay.catalog.place_limits import MOST
+from assay.catalog.proposals import note_queried
 from assay.models import Dataset
 from incident_manager.backtests.services import MOST_WINDOWS as MOST_BACKTESTED
 from incident_manager.gate.services import LONGEST_NAME, MOST_OUTPUTS
+from test_generator.onboarding import MOST_OF_A_REQUEST
 from test_generator.pushed_rules import MOST_SHOWN
 from tests.factories import DAY, HOUR, NOW, day
 from tests.integration.web.estate import Estate, body
@@ -145,6 +147,19 @@ def _backtest(estate: Estate, written: int = 0) -> Largest:
     )
 
 
+def _onboarding(written: int = 0) -> Largest:
+    """As many tables as a request may name, each of which becomes a dataset."""
+    names = [f"asked.table_{number}" for number in range(MOST_OF_A_REQUEST + 1)]
+    note_queried(names, now=NOW)
+    fields = {"fields": {"owner": "me", "tier": 3, "location": "/sea/{table}"}}
+    return Largest(
+        sent={"names": names[:-1], **fields},
+        larger={"names": names, **fields},
+        statements=2 * EACH_DATASET * MOST_OF_A_REQUEST,
+        written=written,
+    )
+
+
 def _assertion(length: int) -> str:
     return "row_count() >".ljust(length - 1) + "1"
 
@@ -230,6 +245,9 @@ def largest(estate: Estate) -> dict[tuple[str, str], Callable[[], Largest]]:
             statements=USUAL_STATEMENTS + 4 * MOST_OUTPUTS,
             tables=MOST_OUTPUTS + 1,
         ),
+        ("POST", "onboarding"): lambda: _onboarding(written=4 * MOST_OF_A_REQUEST + 1),
+        ("POST", "onboarding/preview"): _onboarding,
+        ("GET", "proposals"): lambda: Largest(sent={"limit": 1000}, larger={"limit": 1001}),
         ("GET", "publications"): lambda: page("partition", 100, dataset=name),
         ("GET", "quality"): lambda: Largest(
             sent=of_dataset, larger={**of_dataset, "to": "2200-01-02T00:00:00Z"}, written=1

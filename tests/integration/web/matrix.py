@@ -61,9 +61,12 @@ GET     api/v1/measurements                       *     *     read
 GET     api/v1/members                            a     a     manage
 GET     api/v1/members/{member}                   a     a     manage
 PUT     api/v1/members/{member}                   a     a     manage
+POST    api/v1/onboarding                         pa    pa    ingest
+POST    api/v1/onboarding/preview                 pa    pa    ingest
 GET     api/v1/pipelines/load/completed           *     *     gate
 POST    api/v1/pipelines/load/completed           pa    pa    ingest
 GET     api/v1/pipelines/load/quality             *     *     read
+GET     api/v1/proposals                          *     *     read
 GET     api/v1/publications                       *     *     read
 GET     api/v1/publications/{publication}         *     *     read
 GET     api/v1/quality                            *     *     gate
@@ -164,6 +167,9 @@ POST    incidents/{incident}/force-resolve        oxa   xa    -
 POST    incidents/{incident}/rerun                oxa   xa    -
 GET     me                                        *     *     -
 POST    me/notices                                *     *     -
+GET     proposals                                 *     *     -
+POST    proposals/onboard                         pa    pa    -
+POST    proposals/preview                         pa    pa    -
 GET     reports                                   *     *     -
 POST    reports/{report}/confirm                  oxa   xa    -
 POST    reports/{report}/fix                      oxa   xa    -

@@ -29,7 +29,9 @@ NOT_AUDITED = (
     "api/v1/quality/query",
     "datasets/{dataset}/tests/new/check",
     "datasets/{dataset}/tests/{test}/edit/check",
+    "api/v1/onboarding/preview",
     "api/v1/templates/preview",
+    "proposals/preview",
     "templates/preview",
     "incidents/act",  # which writes an entry for each incident; test_bulk_actions.py
     "admin/doctor",
