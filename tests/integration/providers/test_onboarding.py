@@ -8,13 +8,22 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
+from django.contrib.auth.models import User
 from django.core.management import call_command
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, RunEvent, RunState
+from openlineage.client.event_v2 import Run as JobRun
+from openlineage.client.facet_v2 import ownership_dataset
+from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
+from openlineage.client.uuid import generate_new_uuid
 from pyarrow.parquet import write_table
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from assay.models import Dataset
+from assay.access import Role
+from assay.models import AccessToken, Dataset, LineageEdge, Member
 from execution_engine import storage
 from execution_engine.engines.spark.engine import SparkEngine
 from execution_engine.models import Run
@@ -123,3 +132,33 @@ def test_index_templates_of_elasticsearch_as_its_api_answers_them(server: Server
         assert outcome("elasticsearch.trips", "schema") == "broken"
         write_table(rows, part)
         assert outcome("elasticsearch.trips", "schema") == "held"
+
+
+def test_a_folder_of_delta_whose_owner_and_lineage_openlineages_own_client_tells(
+    live_server: Any, tmp_path: Path
+) -> None:
+    user = User.objects.create_user("grace", password="hopper")
+    Member.objects.create(user=user, role=Role.ADMIN)
+    auth = ApiKeyTokenProvider({"apiKey": AccessToken.objects.create(user)[1]})
+    owners = ownership_dataset.OwnershipDatasetFacet(owners=[ownership_dataset.Owner(name="ann", type="OWNER")])
+    OpenLineageClient(transport=HttpTransport(HttpConfig(url=live_server.url, auth=auth))).emit(
+        RunEvent(
+            eventType=RunState.COMPLETE,
+            eventTime="2026-03-10T02:00:00+00:00",
+            run=JobRun(runId=str(generate_new_uuid())),
+            job=Job(namespace="airflow", name="sums"),
+            producer="https://example.com/sums",
+            inputs=[InputDataset(namespace="shop", name="orders", facets={"ownership": owners})],
+            outputs=[OutputDataset(namespace="shop", name="sums", facets={"ownership": owners})],
+        )
+    )
+    rows = pa.table({"id": [1, 2], "amount": [1.0, 2.0]})
+    for name in ("orders", "sums"):
+        write_deltalake(str(tmp_path / "shop" / name), rows)
+    with onboard({"kind": "delta", "folder": str(tmp_path), "defaults": {"tier": 0}}):
+        assert command("sync", "--provider", "it") == 0
+        dataset, edge = Dataset.objects.get(name="orders"), LineageEdge.objects.get()
+        assert (dataset.owner, dataset.origins["owner"][0], edge.downstream.name) == ("ann", "openlineage", "sums")
+        for table, expected in ((rows, "held"), (rows.drop_columns("amount"), "broken"), (rows, "held")):
+            write_deltalake(str(tmp_path / "shop" / "orders"), table, mode="overwrite", schema_mode="overwrite")
+            assert outcome("shop.orders", "schema", "--data-test", "schema:whole") == expected
