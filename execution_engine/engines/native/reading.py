@@ -223,8 +223,9 @@ def _read(
             rows = min(ROWS, max(LEAST_ROWS, int(MOST_BYTES / max(row_bytes, 1))))  # as many as are worth it
             largest = max((chunk.total_compressed_size for chunk in every), default=0)
             buffered = BUFFER if largest > MOST_BYTES else 0  # bytes of a column at once: all of a group is quicker
-            # of a store the ranges of one row group are fetched together, and let go before those of the next
-            at_once = [(number,) for number in numbers] if is_far else [numbers]
+            # of a store the ranges of a share are fetched together, and let go before those of the next
+            sizes = [sum(column[at].total_compressed_size for column in chunks.values()) for at in range(len(groups))]
+            at_once = shares(numbers, sizes) if is_far else [numbers]
             buffers = {"pre_buffer": True} if is_far else {"pre_buffer": False, "buffer_size": buffered}
             options = {"read_dictionary": packed, "coerce_int96_timestamp_unit": "us", **buffers}
             with pq.ParquetFile(opened, metadata=metadata, **options) as parquet:
@@ -236,6 +237,19 @@ def _read(
             _check(piece)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unable_to_read(piece, error) from error
+
+
+def shares(numbers: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
+    """Row groups in their order, those of few bytes together: as many as ``BUFFER`` bytes hold."""
+    together: list[list[int]] = []
+    held = BUFFER
+    for number, size in zip(numbers, sizes, strict=True):
+        held += size
+        if held > BUFFER or not together:
+            together.append([])
+            held = size
+        together[-1].append(number)
+    return together
 
 
 def _read_stripes(piece: Piece, columns: Mapping[str, Stored]) -> Iterator[_Rows]:

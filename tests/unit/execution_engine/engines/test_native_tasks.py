@@ -208,6 +208,14 @@ def test_times_of_96_bits_are_instants_where_a_spark_of_now_wrote_them(
             list(batches(piece, {"a": Stored(spark="timestamp", arrow=INSTANT)}))
 
 
+def test_small_row_groups_of_a_store_are_fetched_together_and_large_ones_one_by_one() -> None:
+    half = reading.BUFFER // 2
+    assert reading.shares([3, 4, 5, 6], [half, half, 1, 1]) == [[3, 4], [5, 6]]
+    assert reading.shares([0, 1, 2], [3 * half, 3 * half, 0]) == [[0], [1], [2]]
+    assert reading.shares(range(1000), [0] * 1000) == [list(range(1000))]
+    assert reading.shares([], []) == []
+
+
 def test_texts_that_are_packed_arrive_packed_and_long_ones_do_not(tmp_path: Path) -> None:
     columns = {"a": Stored(spark="string", arrow=pa.string()), "b": BIGINT}
     for values, is_packed in ((["x", "y"] * 500, True), ([f"{at:04}" * 900 for at in range(1000)], False)):
