@@ -1,7 +1,7 @@
 """Metrics of columns of numbers: extremes, means, quantiles, correlation, lengths of texts, ages of times."""
 
 from collections.abc import Mapping
-from math import isnan, sqrt
+from math import copysign, isnan, sqrt
 from typing import Any
 
 from execution_engine.metrics.definition import (
@@ -21,6 +21,8 @@ from execution_engine.metrics.definition import (
 from execution_engine.metrics.expressions import Expressions
 from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.statistics import Gather, Statistic
+
+ONE_ROUNDED = 1 + 1e-9  # what is above 1, and less than this, is 1 but for the last digits of its sums
 
 # ``min max mean sum stddev`` of a column of numbers, nulls left out; NULL where nothing is left, as in SQL.
 
@@ -175,7 +177,10 @@ def _correlation(spec: MetricSpec, values: Mapping[str, Any]) -> float | None:
     if values["comoments"] is None:
         return None
     _, _, _, xx, yy, xy = values["comoments"]
-    return None if xx <= 0 or yy <= 0 else xy / sqrt(xx) / sqrt(yy)
+    if xx <= 0 or yy <= 0:
+        return None
+    ratio: float = xy / sqrt(xx) / sqrt(yy)
+    return copysign(1.0, ratio) if 1 < abs(ratio) < ONE_ROUNDED else ratio
 
 
 def _constant_columns(spec: MetricSpec, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution_engine.metrics.definitions.numeric import CORRELATION
+from execution_engine.metrics.spec import MetricSpec
 from execution_engine.metrics.states.states import merge
 from execution_engine.metrics.states.statistics import Gather, Statistic, over_nothing
 
@@ -108,3 +110,12 @@ def test_the_order_of_parts_does_not_matter_where_one_is_no_number() -> None:
     for values in ([NAN, 1.0], [1.0, NAN]):
         assert merge(statistic(Gather.MIN), values) == 1.0
         assert np.isnan(merge(statistic(Gather.MAX), values))
+
+
+@pytest.mark.parametrize(("sums", "value"), [((3.0, 3.0, 3.0), 1.0), ((3.0, 3.0, -3.0), -1.0), ((4.0, 4.0, 2.0), 0.5)])
+def test_a_column_that_is_another_correlates_with_one_and_no_digit_more(
+    sums: tuple[float, float, float], value: float
+) -> None:
+    spec = MetricSpec(name="correlation", columns=("a", "b"))
+    assert CORRELATION.value is not None
+    assert CORRELATION.value(spec, {"comoments": (3, 0.0, 0.0, *sums)}) == value
