@@ -417,7 +417,8 @@ def _open_nothing(session: SparkSession, table: Table, listing: Listing) -> Spar
     if like is None and (sibling := newest_file(table)):
         like = Listing(root=listing.root, files=(sibling,))
     stored = columns_in(session, table, like) if like else _declared(table)
-    top = stored | ({table.partition_column: "string"} if table.partition_column else {})
+    named_by_folders = table.partition_column if listing.snapshot is None else None
+    top = stored | ({named_by_folders: "string"} if named_by_folders else {})
     top = {name: "timestamp" if type_ == NANOSECONDS else type_ for name, type_ in top.items()}
 
     def open_() -> DataFrame:
