@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from deltalake import write_deltalake
+from pyarrow import orc
 from pyarrow.fs import S3FileSystem
 
 from assay.command_line.cli import run as run_command
@@ -157,6 +158,23 @@ def test_spark_measures_in_a_store_what_it_measures_on_disk(
     assert stored.read_by == local.read_by
     kernels = engine.scan(trips("s3://lake/trips"), part, requests[: len(BY_KERNELS)])
     assert kernels.read_by.spark == 0
+
+
+def test_orc_is_read_by_kernels_where_it_lies_and_by_spark_from_a_copy(
+    home: Path, owner: S3FileSystem, engine: ChildEngine, tmp_path: Path
+) -> None:
+    (tmp_path / "day=2026-11-01").mkdir()
+    for part in range(2):
+        rows = pq.ParquetFile(home / "trips" / "day=2026-11-01" / f"part-{part}.parquet").read()
+        orc.write_table(rows, tmp_path / "day=2026-11-01" / f"part-{part}.orc")
+    put(owner, tmp_path, "lake/orc")
+    local, stored = (replace(trips(place), storage="orc") for place in (tmp_path, "s3://lake/orc"))
+    for specs in (BY_KERNELS, BY_SPARK):
+        requests = [MeasurementRequest(key=spec.text, spec=spec) for spec in specs]
+        here, there = (engine.scan(table, WHOLE, requests) for table in (local, stored))
+        assert values(there) == values(here)
+        assert there.read_by == here.read_by
+        assert (there.read_by.spark == 0) is (specs is BY_KERNELS)
 
 
 def test_a_query_reads_tables_of_a_store(owner: S3FileSystem, engine: ChildEngine) -> None:
