@@ -38,6 +38,7 @@ FORMS = (
     "token-end",
     "silence-new",
     "silence-end",
+    "correct",
     "proposal-preview",
     "proposal-onboard",
     "template-preview",
