@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -13,6 +14,7 @@ from execution_engine.engines.files.commits import ListedFiles
 from execution_engine.engines.files.listing import UnableToListFiles, list_partitions
 from execution_engine.engines.protocol import (
     CallAnswer,
+    CommitLog,
     DescribedCatalog,
     FailingRows,
     Measured,
@@ -103,6 +105,16 @@ class BoundedEngine(ListedFiles, ABC):
             return super().fingerprints(table, parts)
         prints: tuple[str | None, ...] = self.ask("fingerprints", table, parts).result
         return prints
+
+    def commits(self, table: Table, mark: str, now: datetime) -> CommitLog:
+        """By the log or the files of a table; of one of Spark's catalog by Spark."""
+        if table.storage != "table":
+            return super().commits(table, mark, now)
+        try:
+            log: CommitLog = self.ask("commits", table, mark, now).result
+            return log
+        except UnableToAnswer as error:
+            return CommitLog(mark=mark, fault=error.failure.detail)
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else by Spark from the column; None where unreadable."""

@@ -1,7 +1,8 @@
 """Commits of tables that are kept as files: by the log of Iceberg and Delta, else by the times of the files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo
@@ -40,12 +41,10 @@ def read_commits(table: Table, mark: str, now: datetime) -> CommitLog:
             case "delta":
                 return _of_delta(table, mark)
             case storage if storage in FILES:
-                return _of_folder(table, mark, now)
+                return commits_of_files(list_part(table, WHOLE), mark, now)
     except UnableToListFiles as error:
         return CommitLog(mark=mark, fault=str(error))
-    return CommitLog(
-        mark=mark, fault="Spark's catalog tells of no commits: name the folder of the table as its location"
-    )
+    return CommitLog(mark=mark, fault="only Spark's catalog knows where its files lie")
 
 
 def _of_iceberg(table: Table, mark: str) -> CommitLog:
@@ -69,30 +68,40 @@ def _of_delta(table: Table, mark: str) -> CommitLog:
         return CommitLog(commits=tuple(commits), mark=str(newest))
 
 
-def _of_folder(table: Table, mark: str, now: datetime) -> CommitLog:
-    """The files that are there, by when they were written; the mark is the time of the newest, in nanoseconds.
-
-    A commit that may go on is left for the next look.
-    """
-    listing = list_part(table, WHOLE)
-    seen = int(mark or 0)
-    files = sorted((file for file in listing.files if file.mtime_ns > seen), key=lambda file: file.mtime_ns)
-    groups: list[list[FileInfo]] = []
-    for file in files:
-        if groups and file.mtime_ns - groups[-1][-1].mtime_ns < TOGETHER / timedelta(microseconds=1) * 1000:
-            groups[-1].append(file)
-        else:
-            groups.append([file])
-    if groups and now - _written_at(groups[-1][-1]) < TOGETHER:
-        groups.pop()
-    with_rows = {file.path for file in files[-MOST_FOOTERS:]} if listing.root.is_local else set()
+def commits_of_files(listing: Listing, mark: str, now: datetime) -> CommitLog:
+    """The files that are there, by when they were written; the mark is the time of the newest, in nanoseconds."""
+    groups = written_together(listing.files, lambda file: file.mtime_ns, mark, now)
+    newest = [file for group in groups for file in group][-MOST_FOOTERS:]
+    with_rows = {file.path for file in newest} if listing.root.is_local else set()
     commits = (_commit_of(listing, group, with_rows.issuperset(file.path for file in group)) for group in groups)
     return CommitLog(commits=tuple(commits), mark=str(groups[-1][-1].mtime_ns) if groups else mark)
 
 
+Item = TypeVar("Item")
+
+
+def written_together(
+    items: Iterable[Item], written_ns: Callable[[Item], int], mark: str, now: datetime
+) -> list[list[Item]]:
+    """What was written after the mark, in nanoseconds, in its order: each list is one commit.
+
+    A commit that may go on is left for the next look.
+    """
+    seen = int(mark or 0)
+    groups: list[list[Item]] = []
+    for item in sorted((item for item in items if written_ns(item) > seen), key=written_ns):
+        if groups and written_ns(item) - written_ns(groups[-1][-1]) < TOGETHER / timedelta(microseconds=1) * 1000:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    if groups and now - instant_of(written_ns(groups[-1][-1])) < TOGETHER:
+        groups.pop()
+    return groups
+
+
 def _commit_of(listing: Listing, files: Sequence[FileInfo], has_rows: bool) -> Commit:
     return Commit(
-        at=_written_at(files[-1]),
+        at=instant_of(files[-1].mtime_ns),
         rows_added=_rows_of(listing, files) if has_rows else None,
         files_added=len(files),
         bytes_added=sum(file.size for file in files),
@@ -109,8 +118,9 @@ def _rows_of(listing: Listing, files: Sequence[FileInfo]) -> int | None:
         return None
 
 
-def _written_at(file: FileInfo) -> datetime:
-    return datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)
+def instant_of(nanoseconds: int) -> datetime:
+    """The instant so many nanoseconds after 1970."""
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
 class ListedFiles:

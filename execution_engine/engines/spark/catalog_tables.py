@@ -193,23 +193,27 @@ def list_table(session: SparkSession, table: Table, entry: CatalogTable, part: P
     """The files of a part; raises LeftToSpark, and UnableToListFiles where they lie in places that are closed."""
     check_table(entry, converts=str(session.conf.get(_CONVERTS, "true")).lower() == "true")
     try:
-        partitions = _partitions(session, table, entry, part)
+        partitions = read_partitions(session, table, entry, part)
     except SPARK_ERRORS as error:
         raise LeftToSpark("Spark's catalog does not tell its partitions") from error
     check_partitions(entry, partitions)
-    chosen = partitions_with(entry, partitions, table.partition_column, part)
+    return list_files(table, entry, partitions_with(entry, partitions, table.partition_column, part))
+
+
+def list_files(table: Table, entry: CatalogTable, partitions: Sequence[Partition]) -> Listing:
+    """The files of partitions, of any kind; raises as above."""
     place = place_of(entry.location)
     if not is_read_here(place):
         raise LeftToSpark(f"its files lie on {place.partition('://')[0]}://, which only Spark reads")
     try:
         root = open_root(place)
-        paths = [_path_in(root, place_of(partition.location)) for partition in chosen]
+        paths = [_path_in(root, place_of(partition.location)) for partition in partitions]
         listed = list(_files_in_all(root, paths))
     except LeftToSpark:
         raise
     except Exception as error:
         raise LeftToSpark("its files cannot be listed here") from error
-    values = {file.path: partition.values for partition, files in zip(chosen, listed, strict=True) for file in files}
+    values = {file.path: item.values for item, files in zip(partitions, listed, strict=True) for file in files}
     files = tuple(sorted((file for files in listed for file in files), key=lambda file: file.path))
     if len(values) < len(files):
         raise LeftToSpark("several of its partitions have the same folder")
@@ -218,7 +222,8 @@ def list_table(session: SparkSession, table: Table, entry: CatalogTable, part: P
     return listing
 
 
-def _partitions(session: SparkSession, table: Table, entry: CatalogTable, part: Part) -> list[Partition]:
+def read_partitions(session: SparkSession, table: Table, entry: CatalogTable, part: Part) -> list[Partition]:
+    """The partitions that the catalog has of a part, or the whole table as one; raises LeftToSpark."""
     if not entry.partition_columns:
         if part.keys is not None:
             _partition_name(entry, table.partition_column)
@@ -235,6 +240,23 @@ def _partitions(session: SparkSession, table: Table, entry: CatalogTable, part: 
             ]
     listed = [state.catalog().listPartitions(identifier, spec) for spec in specs]
     return [_partition_of(sequence.apply(at), entry) for sequence in listed for at in range(sequence.size())]
+
+
+def parameters_of_partitions(session: SparkSession, table: Table) -> list[Mapping[str, str]]:
+    """What the catalog keeps beside each partition, as texts; ``created`` is when it was added, in seconds."""
+    state = _state(session)
+    jvm = session.sparkContext._jvm
+    assert jvm is not None
+    listed = state.catalog().listPartitions(
+        state.sqlParser().parseTableIdentifier(table.location), jvm.scala.Option.empty()
+    )
+    entries = [listed.apply(at) for at in range(listed.size())]
+    return [{**_parameters(entry), "created": str(entry.createTime() // 1000)} for entry in entries]
+
+
+def _parameters(entry: "JavaObject") -> dict[str, str]:
+    pairs = (text.partition(" -> ") for text in _texts(entry.parameters()))
+    return {name: value for name, _, value in pairs}
 
 
 def _files_in_all(root: Root, paths: Sequence[str]) -> Iterator[list[FileInfo]]:

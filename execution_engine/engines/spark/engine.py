@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from threading import Lock
 from time import monotonic
 
@@ -18,6 +19,7 @@ from execution_engine.engines.native.rows import write_without_spark
 from execution_engine.engines.protocol import (
     HIVE_NULL,
     WHOLE,
+    CommitLog,
     DescribedCatalog,
     FailingRows,
     Measured,
@@ -41,6 +43,7 @@ from execution_engine.read_by import NO_VALUES, ReadBy, together
 
 from .batch import scan_shared
 from .catalog import describe_table, list_tables
+from .catalog_commits import commits_in_catalog
 from .executors import fault_of_tasks
 from .failures import SPARK_ERRORS, counting_jobs, failure_of
 from .scan import measure
@@ -152,6 +155,15 @@ class SparkEngine(ListedFiles):
             return fingerprints_in_catalog(self.session, table, parts)
         except (UnableToFindJava, *SPARK_ERRORS):
             return (None,) * len(parts)
+
+    def commits(self, table: Table, mark: str, now: datetime) -> CommitLog:
+        """By the log or the files of a table, also of one of Spark's catalog."""
+        if table.storage != "table":
+            return super().commits(table, mark, now)
+        try:
+            return commits_in_catalog(self.session, table, mark, now)
+        except UnableToFindJava as error:
+            return CommitLog(mark=mark, fault=str(error))
 
     def partitions(self, table: Table) -> tuple[str, ...] | None:
         """The keys present, sorted: from the folders' names, else from the column; None where neither can."""

@@ -9,9 +9,12 @@ from execution_engine.vitals.commits import Commit
 
 from .dialects import MYSQL, POSTGRESQL
 
-_COUNTERS = text(
-    "select n_tup_ins, n_tup_upd, n_tup_del from pg_stat_user_tables"
-    " where relname = :name and schemaname = coalesce(:schema, current_schema())"
+_COUNTERS = text(  # of a table of partitions those of all of them: it has no rows of its own
+    "with wanted as (select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+    " where c.relname = :name and n.nspname = coalesce(:schema, current_schema()))"
+    " select cast(sum(n_tup_ins) as bigint), cast(sum(n_tup_upd) as bigint), cast(sum(n_tup_del) as bigint)"
+    " from pg_stat_user_tables where relid in (select oid from wanted"
+    " union select part.relid from wanted, pg_partition_tree(wanted.oid) part) having count(*) > 0"
 )
 _UPDATE_TIME = text(
     "select update_time from information_schema.tables"

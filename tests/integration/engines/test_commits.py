@@ -85,7 +85,7 @@ def test_what_is_still_being_written_is_left_for_the_next_look(tmp_path: Path) -
     [
         ("iceberg", "its log, or a part of it, is not there"),
         ("parquet", "cannot be listed"),
-        ("table", "tells of no commits"),
+        ("table", "only Spark's catalog knows"),
     ],
 )
 def test_a_storage_without_a_log_says_why(tmp_path: Path, storage: str, fault: str) -> None:
@@ -120,6 +120,20 @@ def test_postgresql_counts_the_rows_since_the_last_look(postgresql_server: Postg
     assert figures(engine.commits(table, first.mark, NOW)) == [(9, 2)]
     missing = engine.commits(Table(name="shop.x", storage="sql", location=url, options={"table": "x"}), "", NOW)
     assert "no rows of a table of this name" in missing.fault
+    engine.close()
+
+
+def test_postgresql_counts_the_rows_of_all_partitions(postgresql_server: PostgreSQL) -> None:
+    url = postgresql_server.url
+    table = Table(name="shop.days", storage="sql", location=url, options={"table": "vital_days"})
+    engine = SqlEngine()
+    create = ["create table vital_days (day int) partition by list (day)"]
+    create += [f"create table vital_days_{day} partition of vital_days for values in ({day})" for day in (1, 2)]
+    on_server(url, *create)
+    first = engine.commits(table, "", NOW)
+    flush = "select pg_stat_force_next_flush()"
+    on_server(url, "insert into vital_days values (1), (1), (2)", flush, "select 1")
+    assert figures(engine.commits(table, first.mark, NOW)) == [(3, 0)]
     engine.close()
 
 
