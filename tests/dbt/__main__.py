@@ -125,6 +125,7 @@ def main() -> None:
         token = json.loads(shop.assay("token", "create", "dbt", *scopes, "--json"))["token"]
         with shop.up():
             tell(shop, token)
+        onboard(shop)
 
 
 def tell(shop: Shop, token: str) -> None:
@@ -152,6 +153,28 @@ def tell(shop: Shop, token: str) -> None:
     assert places == {"raw.orders": [], "mart.sales": [str(shop.lake / "sales")]}, places
     assert [(edge.upstream, edge.downstream) for edge in described.lineage] == [("raw.orders", "mart.sales")]
     print(f"the provider dbt reads what dbt wrote of {', '.join(places)}")
+
+
+def onboard(shop: Shop) -> None:
+    """The same project in an empty home, with no catalog file: dbt's own tests, one that breaks, and its end."""
+    stranger = Shop(shop.home / "stranger")
+    entry = {
+        "name": "dbt",
+        "kind": "dbt",
+        "target": str(shop.home / "target"),
+        "defaults": {"owner": "olga", "tier": 0},
+    }
+    stranger.environment["ASSAY_PROVIDERS"] = json.dumps([entry])
+    print(stranger.assay("plan", "--provider", "dbt"), stranger.assay("sync", "--provider", "dbt"))
+    (part,) = (shop.lake / "sales").rglob("*.parquet")
+    double = part.with_name("again.parquet")
+    for is_doubled in (False, True, False):
+        double.write_bytes(part.read_bytes()) if is_doubled else double.unlink(missing_ok=True)
+        answer = json.loads(stranger.assay("run", "mart.sales", "--json"))
+        outcomes = {run["data_test"]: run["outcome"] for run in answer["runs"]}
+        print(outcomes)
+        (duplicates,) = (outcomes[name] for name in outcomes if name.startswith("duplicates"))
+        assert duplicates == ("broken" if is_doubled else "held"), outcomes
 
 
 def _judged(shop: Shop, token: str) -> list[Any]:
