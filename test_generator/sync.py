@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from django.db import transaction
-from django.db.models import Q
 
 from assay.catalog.profile import (
     COLUMN,
@@ -47,7 +46,7 @@ from .data_tests import (
     write_data_test,
 )
 from .definition import DataTestSpec, Definition, GapSpec, Generation
-from .models import RuleTemplate
+from .models import Gap, RuleTemplate
 
 
 def tell_bindings(bindings: Sequence[BindingProfile], *, source: str, full: bool) -> tuple[tuple[str, ...], list[str]]:
@@ -368,23 +367,27 @@ def plan_of(write: Callable[[], tuple[str, Applied]], *, most_gone: int = MOST_G
 def _tests_to_be(source: str, now: datetime) -> tuple[list[Difference], list[GapSpec]]:
     """What becomes of the tests of all datasets that are to be reconciled, and what those of the source lack."""
     templates = [template_of(row) for row in RuleTemplate.objects.order_by("name")]
+    rows = Gap.objects.filter(dataset__source=source, dataset__missing_since__isnull=True, closed_at__isnull=True)
+    stored = rows.exclude(dataset__reconcile_at__lte=now).select_related("dataset").order_by("pk")
+    gaps = [
+        GapSpec(dataset=row.dataset.full_name, **{name: getattr(row, name) for name in IN_GAPS})  # as they stay
+        for row in stored.only("dataset__full_name", *IN_GAPS)
+    ]
     of_tests: list[Difference] = []
-    gaps: list[GapSpec] = []
-    is_own = Q(source=source, missing_since__isnull=True)
-    ids = Dataset.objects.filter(is_own | Q(reconcile_at__lte=now)).order_by("full_name").values_list("pk", flat=True)
+    ids = Dataset.objects.filter(reconcile_at__lte=now).order_by("full_name").values_list("pk", flat=True)
     for part in in_parts(ids):
         datasets = list(Dataset.objects.filter(pk__in=part).order_by("full_name"))
-        changed = {row.pk for row in datasets if row.reconcile_at is not None and row.reconcile_at <= now}
-        around = surroundings(datasets)
-        tests = stored_tests([row for row in datasets if templates or row.pk in changed])
+        around, tests = surroundings(datasets), stored_tests(datasets)
         for row in datasets:
             generation = generate(row, around)
-            made = changes_of(row, tests.get(row.pk, ()), templates, around)
-            if row.pk in changed:
-                of_tests += _differences_of_tests(row, tests[row.pk], generation, made, now)
+            made = changes_of(row, tests[row.pk], templates, around)
+            of_tests += _differences_of_tests(row, tests[row.pk], generation, made, now)
             if row.source == source and row.missing_since is None:
                 gaps += [*generation.gaps, *by_template(made.gaps)]
-    return of_tests, gaps
+    return of_tests, sorted(gaps, key=lambda gap: gap.dataset)
+
+
+IN_GAPS = ("category", "template", "reason", "mendable")
 
 
 def _picture() -> Picture:
@@ -396,15 +399,15 @@ def _picture() -> Picture:
         inside = {f"{part}.{name}": value for part, of in parts.items() if of for name, value in vars(of).items()}
         columns = {column.name: column.type for column in values.pop("columns")}
         tables["dataset", dataset.full_name] = _fields({**values, **inside, "columns": columns})
-    edges = LineageEdge.objects.select_related("upstream", "downstream")
+    edges = LineageEdge.objects.values_list(
+        "upstream__full_name", "downstream__full_name", "one_to_one", "sampled", "keys"
+    )
     live = DataTest.objects.filter(origin=Origin.USER, retired_at__isnull=True, missing_since__isnull=True)
     return {
         **tables,
         **{
-            ("lineage", f"{row.upstream} → {row.downstream}"): _fields(
-                {"one_to_one": row.one_to_one, "sampled": row.sampled, "keys": row.keys}
-            )
-            for row in edges
+            ("lineage", f"{up} → {down}"): _fields({"one_to_one": one_to_one, "sampled": sampled, "keys": keys})
+            for up, down, one_to_one, sampled, keys in edges
         },
         **{
             ("test", f"{row.dataset}: {row.name}"): _fields(

@@ -214,11 +214,12 @@ def surroundings(datasets: Sequence[Dataset]) -> Surroundings:
     prefetch_related_objects(datasets, "replicas")
     by_id = {dataset.pk: dataset for dataset in datasets}
     edges = defaultdict[str, list[LineageEdge]](list, {dataset.name_key: [] for dataset in datasets})
-    rows = LineageEdge.objects.filter(downstream__in=by_id).order_by("upstream__full_name")
-    for edge in rows.prefetch_related("upstream__replicas"):
+    rows = list(LineageEdge.objects.filter(downstream__in=by_id).order_by("upstream__full_name"))
+    upstreams = with_replicas({edge.upstream_id for edge in rows})
+    for edge in rows:
+        edge.upstream = upstreams[edge.upstream_id]
         edges[by_id[edge.downstream_id].name_key].append(edge)
-    upstreams = {edge.upstream.name_key: edge.upstream for into in edges.values() for edge in into}
-    return Surroundings(datasets=upstreams | {row.name_key: row for row in datasets}, edges=edges)
+    return Surroundings(datasets={row.name_key: row for row in (*upstreams.values(), *datasets)}, edges=edges)
 
 
 def upstream_keys(full_name: str) -> frozenset[str]:

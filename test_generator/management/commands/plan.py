@@ -1,10 +1,13 @@
 """``assay plan``: what a sync would change."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 from rich.console import Console
+from rich.segment import Segment, Segments
+from rich.style import Style
 
 from assay import clock
 from assay.catalog.services import UnableToApply
@@ -19,7 +22,7 @@ from test_generator.sync import plan
 
 from .sync import print_left_out
 
-COLOURS = {"+": "green", "~": "yellow", "-": "red"}
+STYLES = {"+": Style(color="green"), "~": Style(color="yellow"), "-": Style(color="red")}
 
 
 class Command(Base):
@@ -59,21 +62,23 @@ class Command(Base):
 
     def show(self, console: Console, result: Any) -> None:
         """The diff, one line for each thing and one for each field that changes, and then the gaps."""
-        for change in result["changes"]:
-            console.out(
-                f"{change['sign']} {change['kind']:<7} {change['name']}", style=COLOURS[change["sign"]], highlight=False
-            )
-            lines = [f"{name}: {old or '(none)'} → {new or '(none)'}" for name, (old, new) in change["fields"].items()]
-            if change["sign"] == "+":  # of what comes only the assertion: its file says the rest
-                lines = [change["fields"]["assertion"][1]] if "assertion" in change["fields"] else []
-            if lines:
-                console.out(*(f"      {line}" for line in lines), sep="\n", highlight=False)
-        for gap in result["gaps"]:
-            what = f"template {gap['template']!r}" if gap["template"] else gap["category"]
-            console.out(f"not testable: {gap['dataset']}, {what}: {gap['reason']}", highlight=False)
+        console.print(Segments(Segment(*line) for line in _lines(result)), soft_wrap=True, end="")
         print_left_out(console, result["left_out"])
-        counts = ", ".join(f"{sum(row['sign'] == sign for row in result['changes'])} {sign}" for sign in COLOURS)
+        counts = ", ".join(f"{sum(row['sign'] == sign for row in result['changes'])} {sign}" for sign in STYLES)
         console.print(f"source {result['source']}: {counts}; what is removed is retired after a day", highlight=False)
         if result["refused"]:
             refusal = f"`assay sync` would refuse this without --allow-removal: {result['refused']}"
             console.print(refusal, style="red", soft_wrap=True, highlight=False, markup=False)
+
+
+def _lines(result: Any) -> Iterator[tuple[str, Style | None]]:
+    """Each line with its style; rich would take a minute to wrap and highlight those of a large catalog."""
+    for change in result["changes"]:
+        yield f"{change['sign']} {change['kind']:<7} {change['name']}\n", STYLES[change["sign"]]
+        lines = [f"{name}: {old or '(none)'} → {new or '(none)'}" for name, (old, new) in change["fields"].items()]
+        if change["sign"] == "+":  # of what comes only the assertion: its file says the rest
+            lines = [change["fields"]["assertion"][1]] if "assertion" in change["fields"] else []
+        yield from ((f"      {line}\n", None) for line in lines)
+    for gap in result["gaps"]:
+        what = f"template {gap['template']!r}" if gap["template"] else gap["category"]
+        yield f"not testable: {gap['dataset']}, {what}: {gap['reason']}\n", None

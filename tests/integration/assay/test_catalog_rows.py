@@ -545,3 +545,19 @@ def test_lineage_is_read_by_its_ends_and_in_the_order_of_names() -> None:
         c.pk: {a.pk, b.pk},
         d.pk: {b.pk, c.pk},
     }
+
+
+def test_a_dataset_of_more_upstreams_than_a_statement_may_name_has_them_all_around_it() -> None:
+    down = DatasetFactory.create(name="down")
+    names = [f"up_{number}" for number in range(1100)]
+    rows = Dataset.objects.bulk_create(
+        Dataset(
+            namespace="raw", name=name, full_name=f"raw.{name}", name_key=name_key(f"raw.{name}"), tier=5,
+            created_at=NOW, changed_at=NOW,
+        )
+        for name in names
+    )  # fmt: skip
+    LineageEdge.objects.bulk_create(LineageEdge(upstream=row, downstream=down) for row in rows)
+    around = selectors.surroundings([down])
+    assert around.upstream_keys(down.full_name) == {row.name_key for row in rows}
+    assert around.profile_named("RAW.up_1099") == selectors.profile_of(rows[-1])
