@@ -11,7 +11,7 @@ UNIT := $(PYTEST) --quiet -p no:cacheprovider --hypothesis-profile quick -m "not
 DBT := "dbt-duckdb==1.10.1" "dbt-core<1.12" numpy# numpy: DuckDB needs it for functions in Python
 HALF := $(addprefix tests/unit/execution_engine/,anomalies engines language metrics profiles verification) $(wildcard tests/unit/test_*.py)# takes as long as the rest
 
-.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-lake test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-days bench-novelty bench-series bench-vitals bench-slices bench-rows bench-lake bench-cluster bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
+.PHONY: help demo up docs test quick test-all whole mariadb test-cluster test-lake test-connect unit unit-half unit-other-half lint style types layers format lock audit texts service bench-engine bench-bloom bench-service bench-latency bench-pages bench-largest bench-sync bench-days bench-novelty bench-series bench-vitals bench-slices bench-rows bench-lake bench-cluster bench-drift bench-year fuzz dbt mutants zoo faults guards airflow house screenshot pictures run-ready dev-ready test-ready clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ bench-pages: test-ready ## Measure the CPU time of every page and every GET with
 
 bench-largest: test-ready ## Measure the largest legal request of each kind, on SQLite and MariaDB
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.largest --docs
+
+bench-sync: test-ready ## Measure plan, sync and a push of a catalog of 20,000 datasets with 80,000 edges, on SQLite and MariaDB
+	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.sync --docs
 
 bench-days: test-ready ## Live through 30 simulated days of 100,000 runs, of which retention keeps seven
 	@PYTHONPATH=platform:. $(BIN)/python -m benchmarks.service.thirty_days --docs
