@@ -116,6 +116,32 @@ def test_exposures_and_tags_are_tags() -> None:
     assert table(shop(), "main_mart.orders").tags == ("money", "exposure:weekly_revenue")
 
 
+COMPILED = {  # as dbt 1.11 compiles the shop
+    "model.shop.stg_orders": """select id as order_id, customer as customer_id, status, amount, day
+        from "shop"."main"."raw_orders\"""",
+    ORDERS: """with __dbt__cte__int_valid as (select * from "shop"."main_staging"."stg_orders"
+        where status <> 'returned')
+        select order_id, customer_id, status, cast(amount as double) as amount, day from __dbt__cte__int_valid""",
+    "model.shop.customers": """select c.customer_id, c.name, count(o.order_id) as orders
+        from "shop"."main_staging"."stg_customers" c left join "shop"."main_mart"."orders" o
+        on o.customer_id = c.customer_id group by 1, 2""",
+}
+
+
+def test_the_columns_of_edges_are_those_of_the_compiled_sql() -> None:
+    manifest = copy.deepcopy(DOCUMENTS["manifest"])
+    for key, sql in COMPILED.items():
+        manifest["nodes"][key]["compiled_code"] = sql
+    edges = {(edge.upstream, edge.downstream): edge.columns for edge in shop(manifest=manifest).lineage}
+    of_views = {"location": "s3://lake/{schema}/{table}"}  # there the views of the staging area lie nowhere
+    through = {(edge.upstream, edge.downstream): edge.columns for edge in shop(of_views, manifest=manifest).lineage}
+    staged, raw = edges["main_staging.stg_orders", "main_mart.orders"], through["main.raw_orders", "main_mart.orders"]
+    assert (staged["amount"], staged["order_id"], staged[""]) == (("amount",), ("order_id",), ("status",))
+    assert (raw["amount"], raw["order_id"], raw[""]) == (("amount",), ("id",), ("status",))
+    assert edges["main_mart.orders", "main_mart.customers"] == {"orders": ("order_id",), "": ("customer_id",)}
+    assert not any(edge.columns for edge in shop().lineage)  # dbt has compiled nothing
+
+
 def test_lineage_passes_through_what_lies_nowhere() -> None:
     edges = {(edge.upstream, edge.downstream) for edge in shop().lineage}
     assert ("main_staging.stg_orders", "main_mart.orders") in edges  # through the ephemeral int_valid
