@@ -194,15 +194,8 @@ def _read(
     try:
         with open_piece(piece) as (opened, metadata):
             own, places = names.of(piece, metadata)
-            numbers = _groups(piece, metadata)
-            if conditions:
-                exactly = outcomes_in_folders(piece, columns)
-                own_places = {name: places[own_name] for name, own_name in own.items()}
-                numbers = [
-                    number
-                    for number in numbers
-                    if may_count(conditions, _bounds_in(metadata.row_group(number), own_places), exactly)
-                ]
+            own_places = {name: places[own_name] for name, own_name in own.items()}
+            numbers = _groups_that_count(piece, metadata, columns, conditions, own_places)
             groups = [metadata.row_group(number) for number in numbers]
             chunks = {name: [group.column(places[name]) for group in groups] for name in own.values()}
             texts = [name for key, name in own.items() if columns[key].spark == "string"]
@@ -237,6 +230,21 @@ def _read(
             _check(piece)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unable_to_read(piece, error) from error
+
+
+def _groups_that_count(
+    piece: Piece,
+    metadata: pq.FileMetaData,
+    columns: Mapping[str, Stored],
+    conditions: Collection[Node],
+    places: Mapping[str, int],
+) -> Sequence[int]:
+    """Its row groups, without those of which footers tell that no row meets any of the conditions, if there are any."""
+    numbers = _groups(piece, metadata)
+    if not conditions:
+        return numbers
+    exactly = outcomes_in_folders(piece, columns)
+    return [at for at in numbers if may_count(conditions, _bounds_in(metadata.row_group(at), places), exactly)]
 
 
 def shares(numbers: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
