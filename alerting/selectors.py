@@ -15,7 +15,7 @@ from assay.time.windows import Window
 from execution_engine.freshness.derive import EVIDENCE, TIME_TO_COMPLETE
 from execution_engine.language.serialise import length_shown
 from execution_engine.metrics.definition import NOTE
-from execution_engine.models import Measurement, Run, RunReason
+from execution_engine.models import Heartbeat, Measurement, Run, RunReason
 from execution_engine.outcome import Outcome
 from execution_engine.planning.planner import hash_of
 from test_generator.coverage import DatasetCoverage, TierCoverage, coverage
@@ -119,17 +119,55 @@ def _times_to_complete(dataset: Dataset, datacenter: str) -> QuerySet[Measuremen
 # What is tested, and who would hear of it: the coverage of tests and of reachable owners, by tier.
 
 
+@dataclass(frozen=True, kw_only=True)
+class ObsoleteDataset:
+    """A dataset that need not be tested, and why: its source names it no more, or it is obsolete by its commits."""
+
+    name: str
+    tier: int
+    owner: str
+    reason: str
+
+
+def obsolete_datasets(
+    *, owner: str | None = None, team: str | None = None, hidden: Collection[int] = ()
+) -> list[ObsoleteDataset]:
+    """The datasets that count in no coverage, the critical tiers first."""
+    rows = Dataset.objects.exclude(pk__in=_in_use().values("pk")).exclude(pk__in=hidden).filter(**_whose(owner, team))
+    columns = ("tier", "full_name", "owner", "missing_since", "heartbeat__last_commit_at")
+    ordered = rows.select_related("heartbeat").only(*columns).order_by("tier", "full_name")
+    return [
+        ObsoleteDataset(name=row.full_name, tier=row.tier, owner=row.owner, reason=_obsolete_reason(row))
+        for row in ordered
+    ]
+
+
+def _obsolete_reason(dataset: Dataset) -> str:
+    if dataset.missing_since is not None:
+        return f"gone from its source since {dataset.missing_since:%Y-%m-%d}"
+    last = dataset.heartbeat.last_commit_at
+    return f"no commit since {last:%Y-%m-%d}; nothing in use is made of it, and nobody asks for it"
+
+
+def _in_use() -> QuerySet[Dataset]:
+    obsolete = Heartbeat.objects.filter(obsolete_since__isnull=False)
+    return Dataset.objects.filter(missing_since__isnull=True).exclude(pk__in=obsolete.values("dataset"))
+
+
+def _whose(owner: str | None, team: str | None) -> dict[str, str]:
+    return {name: value for name, value in (("owner", owner), ("team", team)) if value is not None}
+
+
 def coverage_by_tier(*, now: datetime, owner: str | None = None, team: str | None = None) -> tuple[TierCoverage, ...]:
-    """The coverage of every tier, of all datasets, or of one owner's or team's."""
-    datasets = Dataset.objects.filter(missing_since__isnull=True)
+    """The coverage of every tier, of all datasets in use, or of one owner's or team's."""
     waivers = Waiver.objects.filter(ends_at__gt=now, ended_at__isnull=True)
-    whose = {name: value for name, value in (("owner", owner), ("team", team)) if value is not None}
+    whose = _whose(owner, team)
     own = {f"dataset__{name}": value for name, value in whose.items()}
     tests = DataTest.objects.filter(origin=Origin.GENERATED, retired_at__isnull=True, **own)
     live, waived = _many_by_dataset(tests), _many_by_dataset(tests.filter(pk__in=waivers.values("data_test")))
     gaps = Counter(Gap.objects.filter(closed_at__isnull=True, mendable=True, **own).values_list("dataset", flat=True))
     reachable = cache(is_reachable)
-    rows = datasets.filter(**whose).values_list("pk", "full_name", "tier", "owner", "team")
+    rows = _in_use().filter(**whose).values_list("pk", "full_name", "tier", "owner", "team")
     return coverage(
         [
             DatasetCoverage(
@@ -162,13 +200,13 @@ STANDARD = (Category.FRESHNESS, Category.COMPLETENESS, Category.DUPLICATES)  # o
 
 
 def missing_tests(*, now: datetime, hidden: Collection[int] = ()) -> list[MissingTests]:
-    """The datasets that lack a standard test which no test of a user makes up for.
+    """The datasets in use that lack a standard test which no test of a user makes up for.
 
     Untested ones come first, then the critical tiers, then what most others read.
     """
     live = DataTest.objects.filter(retired_at__isnull=True)
     generated = live.filter(origin=Origin.GENERATED)
-    datasets = Dataset.objects.filter(missing_since__isnull=True).exclude(pk__in=hidden)
+    datasets = _in_use().exclude(pk__in=hidden)
     reasons = defaultdict[int, dict[str, str]](dict)
     for pk in datasets.exclude(pk__in=generated.values("dataset")).values_list("pk", flat=True):
         reasons[pk] = dict.fromkeys(STANDARD, "")

@@ -36,6 +36,7 @@ from execution_engine.scans.run_scan import scan_pending as scan_pending
 
 from .heartbeats import out_of_bounds as out_of_bounds
 from .heartbeats import watch_commits as watch_commits
+from .obsolete import mark_obsolete as mark_obsolete
 from .watch import look as look
 from .watch import unwatch_window as unwatch_window
 from .watch import watch_window as watch_window

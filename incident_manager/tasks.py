@@ -67,7 +67,7 @@ def digest(**_: object) -> int:
 
 @shared_task(name="incident_manager.tasks.signs", ignore_result=True)
 def signs(**_: object) -> int:
-    """Tell owners of vital signs of tables that are read much."""
+    """Mark obsolete tables, and tell owners of vital signs of tables that are read much."""
     return work("signs", services.tell_signs)
 
 

@@ -1,7 +1,7 @@
 """Vital signs as people are told of them: how important a table is, what is unusual of it, and who hears of that when.
 
 A sign opens no incident. The digest of a team has those of its week; of tables that are read much, the stage *signs*
-tells their owner at once.
+tells their owner at once, and marks what is obsolete.
 """
 
 from collections.abc import Collection
@@ -17,7 +17,7 @@ from assay.models import Dataset, Round
 from assay.queue.claims import finish
 from assay.queue.flow import stage
 from execution_engine.models import BlastRadius, Heartbeat
-from execution_engine.services import out_of_bounds
+from execution_engine.services import mark_obsolete, out_of_bounds
 
 from .models import Incident, LookUp
 
@@ -81,7 +81,9 @@ def signs_of_team(team: str, now: datetime) -> list[str]:
 
 
 def tell_signs(round_: Round, now: datetime) -> None:
-    """Tell the owners of tables that are read much of signs that they have not heard of."""
+    """Mark obsolete tables, and tell the owners of tables that are read much of signs that they have not heard of."""
+    recent = LookUp.objects.filter(at__gte=now - READ_WITHIN)
+    mark_obsolete(set(recent.order_by().values_list("dataset", flat=True).distinct()), now)
     rows = {row.dataset_id: row for row in unusual_tables(now)}
     importance = importance_of(rows, now) if rows else {}
     for pk, row in rows.items():

@@ -15,7 +15,7 @@ from rest_framework.mixins import RetrieveModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from alerting.selectors import complete_up_to, coverage_by_tier, times_to_complete
+from alerting.selectors import ObsoleteDataset, complete_up_to, coverage_by_tier, obsolete_datasets, times_to_complete
 from assay import clock
 from assay.accounts import follow, unfollow
 from assay.catalog.corrections import UnableToCorrect, correct, origins_of
@@ -492,10 +492,20 @@ class TierRow(serializers.Serializer[TierCoverage]):
     unreachable = serializers.ListField(child=serializers.CharField(), help_text="owners whom no channel reaches")
 
 
+class ObsoleteRow(serializers.Serializer[ObsoleteDataset]):
+    """A dataset that counts in no tier, as nobody need test it."""
+
+    dataset = serializers.CharField(source="name")
+    tier = serializers.IntegerField()
+    owner = serializers.CharField()
+    reason = serializers.CharField(help_text="since when it is obsolete, or gone from its source")
+
+
 class CoverageAnswer(serializers.Serializer[Any]):
-    """The coverage of every tier from 0 to 5."""
+    """The coverage of every tier from 0 to 5, and the datasets that count in none."""
 
     tiers = TierRow(many=True)
+    obsolete = ObsoleteRow(many=True)
 
 
 class Coverage(Api):
@@ -505,7 +515,9 @@ class Coverage(Api):
     def get(self, request: Request) -> Response:
         """Show what is tested, and which owners a notice can reach, by tier.
 
-        A notice that goes to the log alone reaches nobody.
+        A notice that goes to the log alone reaches nobody. Obsolete datasets count in no tier.
         """
-        tiers = coverage_by_tier(now=clock.now(), **self.read_query(CoverageQuery))
-        return Response(CoverageAnswer({"tiers": tiers}).data)
+        whose = self.read_query(CoverageQuery)
+        tiers = coverage_by_tier(now=clock.now(), **whose)
+        obsolete = obsolete_datasets(**whose, hidden=hidden_datasets(request))
+        return Response(CoverageAnswer({"tiers": tiers, "obsolete": obsolete}).data)

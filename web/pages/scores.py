@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from alerting.selectors import coverage_by_tier, missing_tests
+from alerting.selectors import coverage_by_tier, missing_tests, obsolete_datasets
 from assay import clock
 from assay.access import Action
 from assay.charts.ticks import Unit, value_text
@@ -160,6 +160,7 @@ def coverage_page(request: HttpRequest) -> HttpResponse:
         "unreachable": sorted({name for tier in tiers for name in tier.unreachable}),
         "untested": sum(row.is_untested for row in missing),
         "missing": missing_page,
+        "obsolete": obsolete_datasets(hidden=hidden),
         "stand_in": any(tier.live < tier.wanted + tier.gaps for tier in tiers),
         "rows": [
             {

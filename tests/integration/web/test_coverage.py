@@ -1,6 +1,8 @@
 """Coverage of tests and of owners, as the API, the page and the weekly message tell it."""
 
+from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -8,8 +10,14 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from alerting.models import Notice, Waiver
+from assay import clock
 from assay.config import config
-from assay.models import Category, Dataset, DataTest
+from assay.database.name_keys import name_key
+from assay.models import Category, Dataset, DataTest, EdgeTelling, Round
+from assay.scheduler.beat import begin_rounds
+from execution_engine.models import Heartbeat
+from incident_manager import tasks
+from incident_manager.models import LookUp
 from test_generator.models import Gap
 from tests.factories import DAY, NOW, DatasetFactory, DataTestFactory, LineageEdgeFactory, OfferFactory, day
 from tests.integration.story import advance
@@ -120,3 +128,44 @@ def test_where_tests_of_people_stand_in_for_standard_ones_the_page_says_so(pages
     Gap.objects.create(dataset=trips, category=Category.DUPLICATES, reason="no primary key", since=NOW)
     DataTestFactory.create(dataset=trips, category=Category.DUPLICATES)
     assert "tests of your own stand in for those that are not live" in pages.get("/coverage").content.decode()
+
+
+def test_an_obsolete_dataset_counts_in_no_tier_and_is_listed_with_the_reason(api: APIClient, pages: Client) -> None:
+    made = {"created_at": NOW - 200 * DAY, "tier": 0}
+    left, above, asked, read, gone = (
+        DatasetFactory.create(name=name, **made) for name in ("left", "above", "asked", "read", "gone")
+    )
+    DatasetFactory.create(name="new", created_at=NOW - DAY, tier=0)
+    for dataset in Dataset.objects.all():
+        Heartbeat.objects.create(dataset=dataset, datacenter="sea", seen_at=NOW, last_commit_at=NOW - 100 * DAY)
+    Dataset.objects.filter(name="gone").update(missing_since=NOW - DAY)
+    for upstream, downstream in ((above, left.full_name), (above, gone.full_name), (read, "undeclared.report")):
+        edge = {"upstream_key": upstream.name_key, "downstream_key": name_key(downstream), "seen_at": NOW}
+        EdgeTelling.objects.create(source="jobs", upstream=upstream.full_name, downstream=downstream, **edge)
+    question = LookUp.objects.create(
+        query=uuid4(), dataset=asked, at=NOW - 27 * DAY, failed=False, window_start=NOW, window_end=NOW + DAY
+    )
+    mark(NOW)
+    answer = api.get("/api/v1/coverage").json()
+    silence = "no commit since 2025-11-30; nothing in use is made of it, and nobody asks for it"
+    assert {row["dataset"]: row["reason"] for row in answer["obsolete"]} == {
+        **{"raw.above": silence, "raw.left": silence, "raw.gone": "gone from its source since 2026-03-09"}
+    }
+    assert (answer["tiers"][0]["datasets"], answer["tiers"][0]["uncovered"]) == (
+        3,
+        ["raw.asked", "raw.new", "raw.read"],
+    )
+    page = pages.get("/coverage")
+    assert {row["dataset"].name for row in page.context["rows"]} == {"asked", "new", "read"}
+    assert silence in page.content.decode()
+    Heartbeat.objects.filter(dataset=left).update(last_commit_at=NOW)  # it comes back, and with it what it is made of
+    question.delete()
+    mark(NOW)
+    assert [row["dataset"] for row in api.get("/api/v1/coverage").json()["obsolete"]] == ["raw.asked", "raw.gone"]
+
+
+def mark(now: datetime) -> None:
+    begin_rounds(now)
+    Round.objects.filter(name="signs").update(due_at=now)
+    clock.simulate(now)
+    tasks.signs()
