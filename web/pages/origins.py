@@ -32,10 +32,13 @@ LONGEST_VALUE = 50_000  # characters
 
 
 def origins_context(request: HttpRequest, dataset: Dataset) -> dict[str, Any]:
-    """The fields of the dataset with their sources, those that whoever asks may correct, and the values as texts."""
+    """The fields of the dataset with their sources, those that whoever asks may correct, and the values as texts.
+
+    Those that no source says are apart, as ``unsaid``.
+    """
     is_allowed = may(request, Action.CORRECT, dataset)
     is_admin = may(request, Action.CORRECT, ANYBODY)
-    origins = [
+    rows: list[dict[str, Any]] = [
         {
             "origin": origin,
             "text": value_text(origin.value),
@@ -44,7 +47,8 @@ def origins_context(request: HttpRequest, dataset: Dataset) -> dict[str, Any]:
         }
         for origin in origins_of(dataset)
     ]
-    return {"origins": origins, "may_correct": is_allowed}
+    unsaid = [row for row in rows if row["origin"].source is None and not row["origin"].others]
+    return {"origins": [row for row in rows if row not in unsaid], "unsaid": unsaid, "may_correct": is_allowed}
 
 
 def value_text(value: Any) -> str:
