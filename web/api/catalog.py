@@ -1,4 +1,4 @@
-"""The catalog: datasets, how one is pushed, business metrics, lineage, templates of tests, and what is tested."""
+"""The catalog: datasets, how one is pushed, business metrics, templates of tests, and what is tested."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,32 +19,26 @@ from alerting.selectors import ObsoleteDataset, complete_up_to, coverage_by_tier
 from assay import clock
 from assay.accounts import follow, unfollow
 from assay.catalog.corrections import UnableToCorrect, correct, origins_of
-from assay.catalog.events import apply_event
 from assay.catalog.locations import PUSHED
-from assay.catalog.openlineage import UnableToReadEvent, read_event
 from assay.catalog.profile import CatalogProfile
 from assay.catalog.selectors import by_name, latest_ended
-from assay.catalog.services import UnableToApply, UnableToComplete, UnableToShare, apply_catalog
+from assay.catalog.services import UnableToApply, UnableToShare, apply_catalog
 from assay.catalog.yaml.parts import BusinessMetricPart, DatasetPart
 from assay.catalog.yaml.profiles import YamlParts, business_metric, cross_check, relative_locations, to_profile
 from assay.database.name_keys import name_key
 from assay.models import Dataset, Replica
 from execution_engine.freshness.rules import WindowEvidence
-from execution_engine.models import BlastRadius
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.services import as_json
 from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, foresee, look_up
 from test_generator.coverage import TierCoverage
 from test_generator.services import UnableToWrite, sync
-from web.access.changes import audited
 from web.access.who import hidden_datasets
 from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
-from web.rendering.lineage import lineage
-from web.rendering.status import DisplayStatus
 
 from .base import Api, Rows
-from .fields import DatasetField, Filters, LengthField, Row, Shape, WindowField
+from .fields import Filters, LengthField, Row, Shape, WindowField
 from .gate import STATUSES, GateVerdict
 from .origins import OriginRow, field_refusal
 from .problems import Wrong, errors_text, refusing
@@ -377,95 +371,6 @@ class BusinessMetrics(Rows, RetrieveModelMixin):
             "quality": qualities_as_json([quality], now=now)[0],
             "gate": as_json(gate),
         }
-
-
-class LineageDataset(serializers.Serializer[Any]):
-    """A dataset in a graph of lineage."""
-
-    name = serializers.CharField()
-    tier = serializers.IntegerField()
-    status = serializers.ChoiceField([status.value for status in DisplayStatus])
-    hops = serializers.IntegerField(help_text="from the dataset that was asked for; negative upstream")
-
-
-class Edge(serializers.Serializer[Any]):
-    """An edge of lineage: the downstream dataset is made of the upstream one."""
-
-    upstream = serializers.CharField()
-    downstream = serializers.CharField()
-    one_to_one = serializers.BooleanField()
-    keys = serializers.DictField(
-        child=serializers.CharField(), help_text="columns of the downstream's primary key, with their names upstream"
-    )
-
-
-class Reach(serializers.Serializer[Any]):
-    """What stands on a dataset, and what it stands on, through any number of steps."""
-
-    downstreams = serializers.IntegerField()
-    by_tier = serializers.ListField(child=serializers.IntegerField(), help_text="downstreams of tier 0, 1 …")
-    roots = serializers.IntegerField(help_text="datasets without an upstream that it stands on")
-    depth = serializers.IntegerField(help_text="the most steps from a root")
-
-
-class LineageGraph(serializers.Serializer[Any]):
-    """The lineage around one dataset."""
-
-    datasets = LineageDataset(many=True)
-    edges = Edge(many=True)
-    blast_radius = Reach(allow_null=True, help_text="as counted once a day; null before, and without edges")
-
-
-class HeardEvent(serializers.Serializer[Any]):
-    """What Assay took from an event of OpenLineage."""
-
-    edges = serializers.IntegerField()
-    completions = serializers.IntegerField()
-    unknown = serializers.ListField(child=serializers.CharField(), help_text="datasets that the catalog lacks")
-
-
-class LineageQuery(Shape):
-    """The dataset whose lineage to show."""
-
-    dataset = DatasetField()
-
-
-class Lineage(Api):
-    """GET the lineage of a dataset, POST an event of OpenLineage."""
-
-    @extend_schema(parameters=[LineageQuery], responses=LineageGraph)
-    def get(self, request: Request) -> Response:
-        """Show the lineage of a dataset, up to three hops upstream and downstream.
-
-        ``hops`` is negative upstream.
-        """
-        dataset = self.read_query(LineageQuery)["dataset"]
-        graph = lineage(dataset, now=clock.now())
-        names = {node.id: node.name for node in graph.nodes}
-        datasets = [{"name": n.name, "tier": n.tier, "status": n.status, "hops": n.column} for n in graph.nodes]
-        edges = [
-            {"upstream": names[upstream], "downstream": names[downstream], "one_to_one": is_one_to_one, "keys": keys}
-            for upstream, downstream, is_one_to_one, keys in graph.edges
-        ]
-        reach = BlastRadius.objects.filter(dataset=dataset).values(*Reach().fields).first()
-        return Response({"datasets": datasets, "edges": edges, "blast_radius": reach})
-
-    @extend_schema(request=dict[str, Any], responses={201: HeardEvent})
-    def post(self, request: Request) -> Response:
-        """Send an event of a run, as the clients of OpenLineage do.
-
-        ``unknown`` names datasets that the catalog lacks.
-        """
-        with refusing(UnableToReadEvent, mend="Post an OpenLineage RunEvent, as openlineage-python does."):
-            event = read_event(request.data)
-        with (
-            refusing(UnableToComplete, where="run.facets.nominalTime"),
-            audited(request, "lineage.event", kind="pipeline") as change,
-        ):
-            heard = apply_event(event, now=clock.now())
-            answer = {"edges": heard.edges, "completions": heard.completions, "unknown": heard.unknown}
-            change.key, change.after = event.job, answer
-        return Response(answer, status=201)
 
 
 class CoverageQuery(Shape):

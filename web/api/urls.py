@@ -4,12 +4,13 @@ from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
 from .accounts import Audit, Login, Logout, Members, Tokens
-from .catalog import BusinessMetrics, Coverage, Datasets, Lineage
+from .catalog import BusinessMetrics, Coverage, Datasets
 from .columns import Columns
 from .data_tests import Backtests, DataTests, Suggestions
 from .feeds import EXPORTS, Badge, CalendarFeed
 from .gate import Gate, GateOverrides, Publications
 from .incidents import Incidents, Silences
+from .lineage import Lineage
 from .onboarding import OnboardingPreview, Onboardings, Proposals
 from .pipelines import Completed, Deploys, PipelineQuality
 from .quality import BulkQuality, Quality, QueryQuality

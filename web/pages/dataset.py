@@ -49,7 +49,7 @@ from web.doctor import idle
 from web.rendering.business_metrics import business_metrics, metric_summaries, newest_values, sources_of
 from web.rendering.charts import ChartUnit, Plot, WindowResult, plot_of
 from web.rendering.headline import folded
-from web.rendering.lineage import LARGEST, lineage
+from web.rendering.lineage import LARGEST, edges_with_facts, lineage
 from web.rendering.lineage_layout import bad_path
 from web.rendering.status import MEANINGS, WORDS, DisplayStatus, in_english
 from web.rendering.use import WORDS as USE_WORDS
@@ -409,7 +409,9 @@ def _tests(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) 
 
 def _lineage(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:
     """What it is made of, and what is made of it."""
-    return {"lineage": drawing_of(request, lineage(dataset, now=now), depth=2)}
+    graph = lineage(dataset, now=now)
+    edges = edges_with_facts(graph, hidden=hidden_datasets(request), at=dataset.pk)
+    return {"lineage": drawing_of(request, graph, depth=2), "edges": edges}
 
 
 def _settings(request: HttpRequest, dataset: Dataset, facts: Facts, now: datetime) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def lay_out(
         if abs(node.column) <= depth or node.id in path:
             by_hop[node.column].append(node)
     neighbours = defaultdict[int, list[int]](list)
-    for upstream, downstream, *_ in graph.edges:
+    for upstream, downstream in graph.edges:
         neighbours[upstream].append(downstream)
         neighbours[downstream].append(upstream)
     rows, columns = dict[int, int](), dict[int, Column]()
@@ -104,7 +104,7 @@ def bad_path(graph: Graph, hidden: Collection[int] = ()) -> dict[int, int]:
     if graph.here not in bad:
         return {}
     up, down = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
-    for upstream, downstream, *_ in graph.edges:
+    for upstream, downstream in graph.edges:
         if upstream in bad and downstream in bad:
             up[downstream].append(upstream)
             down[upstream].append(downstream)
@@ -140,7 +140,7 @@ def _lines(
 ) -> Iterator[Line]:
     """One from each box to each other that is joined to it, those on the path last, and so above the others."""
     on_path, bend = dict[str, bool](), COLUMN_GAP // 2
-    for upstream, downstream, *_ in graph.edges:
+    for upstream, downstream in graph.edges:
         if upstream in lefts and downstream in lefts:
             x, to_x = lefts[upstream] + BOX_WIDTH, lefts[downstream]
             y, to_y = tops[upstream] + middle, tops[downstream] + middle

@@ -218,6 +218,50 @@ class Dataset(Answer):
         return super().of({**row, "datacenters": [replica["datacenter"] for replica in row.get("replicas", ())]})
 
 
+@dataclass(frozen=True, kw_only=True)
+class LineageDataset(Answer):
+    """A dataset near another in the lineage; ``hops`` is negative upstream."""
+
+    name: str
+    tier: int
+    status: Status
+    hops: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class EdgeSource(Answer):
+    """A source that tells of an edge, or no longer does since ``missed_since``."""
+
+    source: str
+    seen_at: datetime
+    missed_since: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edge(Answer):
+    """What is made of what. ``columns`` are those of the downstream, each with the columns upstream that it is made of.
+
+    All columns of the downstream depend on ``all_columns``; ``keys`` are those of its primary key with their names
+    upstream. All three are empty where nobody knows them. The first of the ``sources`` counts first.
+    """
+
+    upstream: str
+    downstream: str
+    one_to_one: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, list[str]] = field(default_factory=dict)
+    all_columns: tuple[str, ...] = ()
+    sources: tuple[EdgeSource, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lineage(Answer):
+    """The datasets up to three hops from one, itself included, and the edges between them."""
+
+    datasets: tuple[LineageDataset, ...]
+    edges: tuple[Edge, ...]
+
+
 def datetime_of(text: str) -> datetime:
     """An instant; Python 3.10 reads no Z."""
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
@@ -240,7 +284,7 @@ def members(shape: type[Answer]) -> tuple[Member, ...]:
             name=row.name,
             source=row.metadata.get("source", row.name),
             kind=kinds[row.name],
-            is_needed=row.default is MISSING,
+            is_needed=row.default is MISSING and row.default_factory is MISSING,
         )
         for row in fields(shape)
     )

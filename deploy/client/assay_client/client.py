@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from .answers import CompletedAnswer, Dataset, GateAnswer, Incident, Quality, QueryQuality, Report
+from .answers import CompletedAnswer, Dataset, GateAnswer, Incident, Lineage, Quality, QueryQuality, Report
 from .transport import AssayError, Patience, Transport, Unavailable
 
 T = TypeVar("T")
@@ -184,6 +184,10 @@ class AssayClient:
     ) -> Iterator[Dataset]:
         """The datasets that match, by name; ``q`` is a part of it."""
         yield from map(Dataset.of, self._rows("datasets", {"q": q, "tier": tier, "owner": owner, "team": team}))
+
+    def lineage(self, dataset: str) -> Lineage:
+        """What a dataset is made of and what is made of it, with the columns of each edge and who tells of it."""
+        return Lineage.of(self._transport.send("GET", "lineage", query={"dataset": dataset}))
 
     def _rows(self, path: str, filters: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         query, offset = _drop_empty(**filters), 0

@@ -136,6 +136,17 @@ def edges_at(keys: Collection[str]) -> set[Pair]:
     }
 
 
+def tellings_into(downstreams: Collection[str], sources: Sources) -> dict[Pair, list[EdgeTelling]]:
+    """What sources tell of the edges into the datasets of these keys, by edge: those that count first come first."""
+    tellings = defaultdict[Pair, list[EdgeTelling]](list)
+    for part in in_parts(downstreams):
+        for row in EdgeTelling.objects.filter(downstream_key__in=part):
+            tellings[row.pair].append(row)
+    for rows in tellings.values():
+        rows.sort(key=lambda row: (sources.rank(row.source), row.source))
+    return tellings
+
+
 def derive_edges(pairs: Collection[Pair]) -> set[str]:
     """Write what these edges come to by all that tell of them; the full names of downstreams for which they changed."""
     ups_by_down = defaultdict[str, set[str]](set)
@@ -154,9 +165,7 @@ def _derive_part(ups_by_down: Mapping[str, Collection[str]], sources: Sources) -
         for part in in_parts({up for down in downs for up in ups_by_down[down]})
         for key, pk in Dataset.objects.filter(name_key__in=part).values_list("name_key", "pk")
     }
-    tellings = defaultdict[Pair, list[EdgeTelling]](list)
-    for row in EdgeTelling.objects.filter(downstream_key__in=downs):
-        tellings[row.pair].append(row)
+    tellings = tellings_into(downs, sources)
     stored = {
         (edge.upstream_id, edge.downstream_id): edge
         for edge in LineageEdge.objects.filter(downstream__name_key__in=downs)
@@ -165,11 +174,10 @@ def _derive_part(ups_by_down: Mapping[str, Collection[str]], sources: Sources) -
     for down, downstream in downs.items():
         for up in ids.keys() & ups_by_down[down]:
             edge = stored.get((ids[up], downstream.pk))
-            if not (rows := tellings[up, down]):
+            if not (rows := tellings.get((up, down))):
                 gone += [edge.pk] if edge else []
                 touched |= {downstream.full_name} if edge else set()
                 continue
-            rows.sort(key=lambda row: (sources.rank(row.source), row.source))
             flags = merge_flags([(row.source, _flags_of(row)) for row in rows], downstream.primary_key)
             values = {**vars(flags), "source": rows[0].source}
             if edge is None:

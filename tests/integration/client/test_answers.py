@@ -18,6 +18,10 @@ OF_DOCUMENT = {
     answers.Incident: "IncidentRow",
     answers.Report: "ReportAnswer",
     answers.Dataset: "DatasetRow",
+    answers.Lineage: "LineageGraph",
+    answers.LineageDataset: "LineageDataset",
+    answers.Edge: "Edge",
+    answers.EdgeSource: "EdgeSource",
 }
 
 

@@ -9,6 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 from pytest_django.live_server_helper import LiveServer
 
+from assay.catalog.edge_rows import write_edges
+from assay.catalog.profile import LineageProfile
 from assay.models import AccessToken, ChangeKind, DataChange, Dataset, DataTest
 from assay_client import (
     AssayClient,
@@ -129,6 +131,17 @@ def test_datasets_are_found_by_a_part_of_their_name(client: AssayClient, trips: 
     (found,) = client.datasets(q="größe & m")
     assert (found.name, found.datacenters, found.granularity) == ("raw.größe & more", ("sea", "phx"), "day")
     assert [each.name for each in client.datasets()] == ["raw.größe & more", "raw.trips"]
+
+
+def test_lineage_has_the_columns_of_edges_and_who_tells_of_them(client: AssayClient, trips: Dataset) -> None:
+    DatasetFactory.create(name="fares")
+    edge = LineageProfile(upstream="raw.trips", downstream="raw.fares", columns={"total": ["fare"], "": ["id"]})
+    write_edges([edge], source="push", full=False, now=NOW)
+    found = client.lineage("raw.fares")
+    assert [(row.name, row.hops) for row in found.datasets] == [("raw.fares", 0), ("raw.trips", -1)]
+    (shown,) = found.edges
+    assert (shown.columns, shown.all_columns, shown.keys) == ({"total": ["fare"]}, ("id",), {})
+    assert [(row.source, row.seen_at, row.missed_since) for row in shown.sources] == [("push", NOW, None)]
 
 
 def test_a_wrong_request_says_what_where_and_how_to_mend_it(client: AssayClient, trips: Dataset) -> None:

@@ -15,9 +15,10 @@ from rest_framework.test import APIClient
 from assay.access import Role
 from assay.catalog.profile import Column
 from assay.catalog.tellings import fields_from_json
-from assay.models import AccessToken, AuditEntry, DataChange, Dataset, LineageEdge, Telling
+from assay.database.name_keys import name_key
+from assay.models import AccessToken, AuditEntry, DataChange, Dataset, EdgeTelling, LineageEdge, Source, Telling
 from execution_engine.models import BlastRadius
-from tests.factories import DatasetFactory, LineageEdgeFactory, day
+from tests.factories import NOW, DatasetFactory, LineageEdgeFactory, day
 from tests.integration.web.people import client
 
 TRIPS: dict[str, Any] = {
@@ -110,6 +111,50 @@ def test_the_graph_of_a_dataset_counts_hops(api: APIClient) -> None:
     reach = {"downstreams": 1, "by_tier": [0, 1], "roots": 0, "depth": 0}
     BlastRadius.objects.create(dataset=edge.upstream, **reach)
     assert api.get("/api/v1/lineage", {"dataset": edge.upstream.full_name}).json()["blast_radius"] == reach
+
+
+@pytest.fixture
+def edge(db: None) -> LineageEdge:
+    """One that dbt tells of, and events do no longer."""
+    columns = {"": ["id"], "total": ["fare", "tip"]}
+    edge: LineageEdge = LineageEdgeFactory.create(
+        upstream__name="trips", downstream__name="fares", keys={"id": "trip"}, columns=columns
+    )
+    names = {"upstream": "raw.trips", "downstream": "raw.fares"}
+    keys = {f"{end}_key": name_key(name) for end, name in names.items()}
+    Source.objects.create(name="dbt", kind="dbt")
+    for source, missed_since in (("openlineage", NOW), ("dbt", None)):
+        EdgeTelling.objects.create(source=source, **names, **keys, seen_at=NOW, missed_since=missed_since)
+    return edge
+
+
+SHOWN = {
+    "keys": {"id": "trip"},
+    "columns": {"total": ["fare", "tip"]},
+    "all_columns": ["id"],
+    "sources": [
+        {"source": "dbt", "seen_at": "2026-03-10T12:00:00Z", "missed_since": None},
+        {"source": "openlineage", "seen_at": "2026-03-10T12:00:00Z", "missed_since": "2026-03-10T12:00:00Z"},
+    ],
+}
+
+
+def test_an_edge_says_its_columns_and_who_tells_of_it_in_the_api_and_on_the_page(
+    api: APIClient, pages: Client, edge: LineageEdge
+) -> None:
+    (shown,) = api.get("/api/v1/lineage", {"dataset": "raw.trips"}).json()["edges"]
+    assert {name: shown[name] for name in SHOWN} == SHOWN
+    text = pages.get("/datasets/raw.fares?tab=lineage").content.decode()
+    for words in ("1 column<", "<code>total</code> ← <code>fare, tip</code>", "all columns ← <code>id</code>"):
+        assert words in text
+    assert text.index("<li>dbt</li>") < text.index("<li>openlineage <span")
+
+
+def test_columns_of_an_edge_are_not_shown_to_who_may_not_see_both_of_its_ends(edge: LineageEdge) -> None:
+    Dataset.objects.filter(name="trips").update(readers="team:hr")
+    hidden: dict[str, Any] = {"keys": {}, "columns": {}, "all_columns": []}
+    (shown,) = client("vera", Role.VIEWER).get("/api/v1/lineage", {"dataset": "raw.fares"}).json()["edges"]
+    assert {name: shown[name] for name in SHOWN} == SHOWN | hidden
 
 
 def _event() -> RunEvent:

@@ -14,7 +14,7 @@ def graph(edges: Edges, columns: dict[int, int], bad: tuple[int, ...] = ()) -> G
         LineageNode(id=id_, name=f"raw.t{id_:03}", tier=2, status=BAD if id_ in bad else GOOD, column=column)
         for id_, column in columns.items()
     )
-    return Graph(here=0, nodes=nodes, edges=tuple((*edge, False, {}) for edge in edges))
+    return Graph(here=0, nodes=nodes, edges=edges)
 
 
 def star(count: int, bad: tuple[int, ...] = ()) -> Graph:
