@@ -71,6 +71,16 @@ def signs(**_: object) -> int:
     return work("signs", services.tell_signs)
 
 
+@shared_task(name="incident_manager.tasks.accept", ignore_result=True)
+def accept(**_: object) -> int:
+    """Accept what is proposed for datasets of the tiers for which the operator says so."""
+    from incident_manager.proposed_values.services import (
+        accept_by_policy,  # with it numpy, for which no gate should wait
+    )
+
+    return work("accept", accept_by_policy)
+
+
 @shared_task(name="incident_manager.tasks.prune", ignore_result=True)
 def prune(**_: object) -> int:
     """Remove rows that have had their time."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import DirectoryPath, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
@@ -200,6 +200,9 @@ class Config(BaseSettings):
     )
     holidays: str = Field(
         default="", description="Whose public holidays widen vital signs: two letters of a country, such as US"
+    )
+    accept_proposals: list[Annotated[int, Field(ge=0, le=5)]] = Field(
+        default=[], description="Tiers whose missing keys and SLAs are filled in by evidence, once a day: [3, 4, 5]"
     )
     on_call: str = Field(default="platform-on-call", description="Who is told of faults of the platform itself")
     heartbeat_url: SecretStr = Field(

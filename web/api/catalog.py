@@ -30,6 +30,7 @@ from assay.models import Dataset, Replica
 from execution_engine.freshness.rules import WindowEvidence
 from execution_engine.runs.shown_results import Veil
 from incident_manager.gate.services import as_json
+from incident_manager.proposed_values.services import proposed_values
 from incident_manager.scores.metric_reporter import data_qualities
 from incident_manager.services import ToRead, foresee, look_up
 from test_generator.coverage import TierCoverage
@@ -40,7 +41,7 @@ from web.rendering.business_metrics import business_metrics, metric_summaries, n
 from .base import Api, Rows
 from .fields import Filters, LengthField, Row, Shape, WindowField
 from .gate import STATUSES, GateVerdict
-from .origins import OriginRow, field_refusal
+from .origins import OriginRow, ProposedRow, field_refusal
 from .problems import Wrong, errors_text, refusing
 from .quality import RangeQuality, qualities_as_json
 
@@ -105,9 +106,10 @@ class DatasetDetail(DatasetRow):
     complete_up_to = serializers.SerializerMethodField()
     time_to_complete = serializers.SerializerMethodField()
     origins = serializers.SerializerMethodField()
+    proposed = serializers.SerializerMethodField()
 
     class Meta(DatasetRow.Meta):
-        fields = (*DatasetRow.Meta.fields, "complete_up_to", "time_to_complete", "origins")
+        fields = (*DatasetRow.Meta.fields, "complete_up_to", "time_to_complete", "origins", "proposed")
 
     def get_complete_up_to(self, dataset: Dataset) -> datetime | None:
         """The end (exclusive) of the last complete window before the first that is not."""
@@ -124,6 +126,11 @@ class DatasetDetail(DatasetRow):
     def get_origins(self, dataset: Dataset) -> list[dict[str, Any]]:
         """Each field with the source that it is from."""
         return [dict(row) for row in OriginRow(origins_of(dataset), many=True).data]
+
+    @extend_schema_field(ProposedRow(many=True))
+    def get_proposed(self, dataset: Dataset) -> list[dict[str, Any]]:
+        """Values for what nobody gives, with their evidence."""
+        return [dict(row) for row in ProposedRow(proposed_values(dataset, now=clock.now()), many=True).data]
 
 
 class DatasetQuery(Filters):

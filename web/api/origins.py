@@ -31,6 +31,14 @@ class OriginRow(serializers.Serializer[Any]):
     others = SourceValueRow(many=True, help_text="what sources say that do not count, the first in order first")
 
 
+class ProposedRow(serializers.Serializer[Any]):
+    """A value for a field that nobody gives; a PATCH that has it accepts it."""
+
+    field = serializers.CharField(help_text="as a catalog file has it: primary_key or slas.freshness")
+    value = serializers.JSONField(help_text="as a catalog file has it")
+    evidence = serializers.CharField()
+
+
 GUARDED = ("replicas", "readers")  # where data lies and who may read it: a dataset's owner does not correct these
 ANYBODY = Owned(name="others", owner="", team="")
 

@@ -17,6 +17,7 @@ from assay.catalog.corrections import UnableToCorrect, correct, origins_of
 from assay.catalog.yaml.written import KEYS, SECTION, field_of
 from assay.catalog.yaml.yaml_text import UnableToParseYaml, parse_yaml
 from assay.models import Dataset
+from incident_manager.proposed_values.services import proposed_values
 from web.access.who import may
 from web.api.catalog import Datasets
 from web.api.origins import ANYBODY, GUARDED, field_refusal
@@ -32,7 +33,7 @@ LONGEST_VALUE = 50_000  # characters
 
 
 def origins_context(request: HttpRequest, dataset: Dataset) -> dict[str, Any]:
-    """The fields of the dataset with their sources, those that whoever asks may correct, and the values as texts.
+    """The fields of the dataset with their sources and what is proposed, and which of them whoever asks may correct.
 
     Those that no source says are apart, as ``unsaid``.
     """
@@ -48,7 +49,13 @@ def origins_context(request: HttpRequest, dataset: Dataset) -> dict[str, Any]:
         for origin in origins_of(dataset)
     ]
     unsaid = [row for row in rows if row["origin"].source is None and not row["origin"].others]
-    return {"origins": [row for row in rows if row not in unsaid], "unsaid": unsaid, "may_correct": is_allowed}
+    proposed = [(value, value_text(value.value)) for value in proposed_values(dataset, now=clock.now())]
+    return {
+        "origins": [row for row in rows if row not in unsaid],
+        "unsaid": unsaid,
+        "may_correct": is_allowed,
+        "proposed": proposed,
+    }
 
 
 def value_text(value: Any) -> str:

@@ -18,6 +18,7 @@ USAGE = """usage: assay COMMAND [options]
   init FOLDER        write a catalog of the tables that lie in a folder
   sync PATH          read the catalog from a YAML file or a folder of them, and reconcile the tests
   plan PATH          show as a diff what `sync` would change, and change nothing
+  onboard NAME       make datasets of tables that sources name, with what they are made of, by a plan first
   templates          list the rules that are written once, and the tests that each makes of many datasets
   run DATASET        run the tests of a dataset now
   verify TABLE       check a table against a file of checks: no server, no database

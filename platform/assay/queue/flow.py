@@ -221,6 +221,8 @@ STAGES = (
     ),
     Stage(name="digest", table="assay.Round", due="due_at", cadence="0 6 * * *", task="incident_manager.tasks.digest"),
     Stage(name="signs", table="assay.Round", due="due_at", cadence="1h", task="incident_manager.tasks.signs"),
+    # what people leave out of a dataset, where the operator lets evidence decide
+    Stage(name="accept", table="assay.Round", due="due_at", cadence="0 5 * * *", task="incident_manager.tasks.accept"),
     # what a past suggests, when somebody asks
     Stage(
         name="suggest",

@@ -18,7 +18,7 @@ from assay.catalog.tellings import fields_from_json
 from assay.database.name_keys import name_key
 from assay.models import AccessToken, AuditEntry, DataChange, Dataset, EdgeTelling, LineageEdge, Source, Telling
 from execution_engine.models import BlastRadius
-from tests.factories import NOW, DatasetFactory, LineageEdgeFactory, day
+from tests.factories import NOW, DatasetFactory, LineageEdgeFactory, OfferFactory, day
 from tests.integration.web.people import client
 
 TRIPS: dict[str, Any] = {
@@ -70,6 +70,14 @@ def test_a_correction_is_kept_against_later_pushes_and_stands_in_the_audit(api: 
     assert entry.before
     assert entry.after
     assert (entry.before["tier"], entry.after["tier"]) == (1, 0)
+
+
+def test_what_nobody_gives_is_proposed_and_a_patch_accepts_it(api: APIClient) -> None:
+    row = DatasetFactory.create(name="trips", primary_key=[])
+    OfferFactory.create(dataset=row, rule="UniqueIfApproximatelyUnique", columns=["id"], assertion="uniqueness(id) = 1")
+    (proposed,) = api.get("/api/v1/datasets/raw.trips").json()["proposed"]
+    body = api.patch("/api/v1/datasets/raw.trips", {proposed["field"]: proposed["value"]}, format="json").json()
+    assert (body["primary_key"], body["proposed"]) == (["id"], [])
 
 
 def test_a_wrong_correction_is_refused_with_its_place(api: APIClient) -> None:

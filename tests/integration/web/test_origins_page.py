@@ -1,11 +1,13 @@
 """Where the values of a dataset come from, on its page, and the form there that corrects one and undoes it."""
 
+from re import findall
+
 import pytest
 from django.test import Client
 
 from assay.access import Role
 from assay.models import AuditEntry, Dataset
-from tests.factories import DatasetFactory
+from tests.factories import DatasetFactory, OfferFactory
 from tests.integration.web.people import browser
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +59,19 @@ def test_a_wrong_value_is_said_and_stays_in_its_form(
     assert f'value="{value}"' in page
     trips.refresh_from_db()
     assert (trips.tier, trips.owner) == (2, "ada")
+
+
+def test_a_proposed_key_is_accepted_by_one_click_and_then_no_longer_missing(ada: Client, trips: Dataset) -> None:
+    trips.primary_key = []
+    trips.save()
+    OfferFactory.create(dataset=trips, rule="Key", columns=["id", "fare"], assertion="uniqueness(id, fare) = 1")
+    page = ada.get("/datasets/raw.trips?tab=settings").content.decode()
+    form = page[page.index('id="missing"') :].split("</form>")[0]
+    assert "no two rows of the last 30 partitions" in form
+    fields = dict(findall(r'name="(field|value)" value="([^"]*)"', form))
+    assert 'id="missing"' not in send(ada, **fields)
+    trips.refresh_from_db()
+    assert trips.primary_key == ["id", "fare"]
 
 
 def test_nobody_is_offered_what_they_may_not_correct(ada: Client, trips: Dataset) -> None:

@@ -1,0 +1,69 @@
+"""Which key and which freshness SLA evidence proposes, and where it proposes none."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from assay.time.windows import Window
+from incident_manager.proposed_values.rules import KeyTrial, completion_lengths, propose_freshness, propose_key
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+DAYS = [Window(start=MONDAY + n * DAY, end=MONDAY + (n + 1) * DAY) for n in range(20)]
+
+
+def trial(*columns: str, held: int = 6, tried: int = 6) -> KeyTrial:
+    return KeyTrial(columns=columns, fitted=24, held=held, tried=tried)
+
+
+def sla(lengths: list[timedelta]) -> str | None:
+    seconds = [length.total_seconds() for length in lengths]
+    proposed = propose_freshness(seconds, allowed=4 * HOUR, source="By its tests")
+    return None if proposed is None else str(proposed.value)
+
+
+def test_of_several_keys_the_fewest_columns_come_first_and_of_these_what_is_called_a_key() -> None:
+    proposed = propose_key([trial("city_id", "day"), trial("created_at"), trial("trip_id")])
+    assert proposed is not None
+    assert proposed.patch == {"primary_key": ["trip_id"]}
+    assert "last 30 partitions" in proposed.evidence
+    assert "2 more" in proposed.evidence
+
+
+def test_what_a_later_window_broke_or_none_has_tried_is_no_key() -> None:
+    assert propose_key([trial("trip_id", held=5), trial("id", held=0, tried=0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("usual", "value"),
+    [(0 * MINUTE, "15m"), (40 * MINUTE, "45m"), (150 * MINUTE, "3h"), (9 * HOUR, "12h"), (3 * DAY, "4d")],
+)
+def test_an_sla_is_a_round_length_that_leaves_room_for_the_slowest_partitions(usual: timedelta, value: str) -> None:
+    assert sla([usual + n % 3 * MINUTE for n in range(30)]) == value
+
+
+def test_one_outage_does_not_widen_an_sla_and_many_late_partitions_do() -> None:
+    punctual = [HOUR + n % 5 * MINUTE for n in range(60)]
+    assert sla([*punctual[:30], 20 * HOUR, *punctual[30:]]) == sla(punctual)
+    assert sla([*punctual, *[20 * HOUR] * 6]) == "1d"
+
+
+def test_seven_partitions_or_months_of_delay_propose_no_sla() -> None:
+    assert sla([HOUR] * 7) is None
+    assert sla([40 * DAY] * 20) is None
+
+
+def test_a_partition_is_complete_when_the_next_commits_behind_its_end_are_over() -> None:
+    commits = [day.start + offset for day in DAYS for offset in (2 * HOUR, 2 * HOUR + 5 * MINUTE)]
+    assert completion_lengths(commits, DAYS) == [7500.0] * 19  # nothing was committed behind the end of the last
+
+
+def test_commits_of_a_table_that_is_loaded_all_day_do_not_say_which_of_them_completed_a_day() -> None:
+    commits = [day.start + hour * HOUR for day in DAYS for hour in range(24)]
+    assert completion_lengths(commits, DAYS) == []
+
+
+def test_a_table_that_is_not_loaded_at_weekends_takes_until_monday_for_friday() -> None:
+    weekdays = [day.start + 3 * HOUR for day in DAYS if day.start.weekday() < 5]
+    lengths = completion_lengths(weekdays, DAYS[:7])
+    assert [length / 3600 for length in lengths] == [3, 3, 3, 3, 51, 27, 3]
