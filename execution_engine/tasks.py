@@ -8,7 +8,7 @@ from assay import clock
 from assay.celery import worker_name
 from assay.queue.claims import work_together
 from execution_engine.planning.catalog_sources import Sources
-from execution_engine.runs.evaluate_runs import ASKED
+from execution_engine.runs.evaluate_runs import ASKED, has_its_past
 from execution_engine.runs.shown_results import fetch_tests
 
 from . import heartbeats, services
@@ -36,7 +36,8 @@ def scan(datacenter: str | None = None, **_: object) -> int:
 def evaluate(**_: object) -> int:
     """Evaluate the runs whose measurements are in."""
     sources = Sources(clock.now())
-    return work_together("evaluate", partial(services.evaluate_runs, sources=sources), prefetch=(fetch_tests, ASKED))
+    handle = partial(services.evaluate_runs, sources=sources)
+    return work_together("evaluate", handle, prefetch=(fetch_tests, ASKED), may=has_its_past())
 
 
 @shared_task(name="execution_engine.tasks.watch", ignore_result=True)

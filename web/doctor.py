@@ -87,7 +87,8 @@ def catalog() -> Finding:
     """Whether there is any dataset."""
     if count := Dataset.objects.filter(missing_since__isnull=True).count():
         return well("catalog", f"{count} datasets")
-    return ill("catalog", "it is empty", "run `assay sync FILE` (docs/catalog.md says what it holds)")
+    named = [f"`assay sync --provider {provider.name}`" for provider in config().provider_list]
+    return ill("catalog", "it is empty", f"run {named[0] if named else '`assay sync FILE`'} (docs/catalog.md)")
 
 
 def pulled() -> Finding:

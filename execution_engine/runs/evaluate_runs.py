@@ -6,7 +6,7 @@ from datetime import datetime
 from sys import float_info
 from typing import TYPE_CHECKING, Any, cast
 
-from django.db.models import Prefetch
+from django.db.models import Exists, OuterRef, Prefetch, Q
 
 from assay.catalog.selectors import slas
 from assay.models import Dataset, DataTest, Origin, Tallied
@@ -115,10 +115,27 @@ def past_groups(dataset_id: int, datacenter: str, hashes: Mapping[Window, str]) 
 
 
 ASKED = Prefetch("asks", queryset=Ask.objects.select_related("measurement").defer("measurement__state").order_by("pk"))
+LOOKS_BACK = r"last\s*=|novelty\s*\(|anomaly\s*\("  # of an assertion
 WRITTEN = (
     *("evaluated_at", "measured_at", "outcome", "error_reason", "transient", "sentence"),
     *("value", "exact", "excess", "operands", "findings", "snapshots"),
 )
+
+
+def has_its_past() -> Q:
+    """A condition on runs: none of a back-fill that looks back on windows which the same back-fill still measures.
+
+    The newest windows are measured first. Without their past they would only be *warming up*, for ever.
+    """
+    earlier = Run.objects.filter(
+        data_test=OuterRef("data_test"),
+        window_start__lt=OuterRef("window_start"),
+        reason=RunReason.BACKFILL,
+        ready_at=None,
+        evaluated_at=None,
+        revision__assertion__regex=LOOKS_BACK,
+    )
+    return ~Q(Exists(earlier), reason=RunReason.BACKFILL)
 
 
 def evaluate_runs(runs: Sequence[Run], now: datetime, *, sources: Sources | None = None) -> None:

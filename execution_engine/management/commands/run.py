@@ -1,10 +1,11 @@
-"""``assay run``: run the tests of a dataset now."""
+"""``assay run``: run the tests of a dataset now, or those of many over their past."""
 
 import sys
 import uuid
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -22,14 +23,15 @@ from assay.config import config
 from assay.database.statements import in_parts
 from assay.models import Dataset, Severity
 from assay.queue.drain import drain
-from assay.time.windows import UnableToReadWindow, Window
+from assay.time.windows import UnableToReadWindow
 from execution_engine.models import Run, RunReason
 from execution_engine.outcome import Outcome, Reason
 from execution_engine.runs.rows_samples import rows_samples
 from execution_engine.runs.shown_results import Veil
-from execution_engine.services import RequestedRuns, UnableToRequest, cost_of, last_partitions, read_as_of, request_all
+from execution_engine.services import UnableToRequest, cost_of, last_partitions, read_as_of, request_all
 
 MANY = 3  # windows from which on the table leaves out what held
+GLOB = frozenset("*?[")  # what a pattern of names has, and no name
 MANY_RUNS = 50  # from which on the wait looks less often
 
 
@@ -38,12 +40,13 @@ class Command(Base):
 
     help = (
         "Run the live tests of a dataset over one partition now, or over each of many by itself, the newest first, and "
-        "judge them. What is found of many is of the past: it pages nobody."
+        "judge them; with --last of all datasets whose names fit a pattern, such as '*'. What is found of many is of "
+        "the past: it pages nobody."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which dataset, window and tests."""
-        parser.add_argument("dataset", help="full name, such as raw.trips")
+        parser.add_argument("dataset", help="full name, such as raw.trips, or with --last a pattern such as 'raw.*'")
         over = parser.add_mutually_exclusive_group()
         over.add_argument(
             "--window",
@@ -69,20 +72,26 @@ class Command(Base):
 
     def answer(self, **options: Any) -> tuple[ExitCode, Any]:
         """Every run with its outcome."""
-        dataset, window, requested = _request(options, clock.now())
-        runs = [run.pk for run in requested.runs]
+        request = _request_many if GLOB & set(options["dataset"]) else _request
+        name, window, requested = request(options, clock.now())
+        runs = [run.pk for run in requested]
         _await(runs, options["timeout"])
-        done = list(Run.objects.filter(pk__in=_judged_last(runs)).select_related("data_test", "revision"))
+        done = [
+            run
+            for part in in_parts(_judged_last(runs))
+            for run in Run.objects.filter(pk__in=part).select_related("data_test__dataset", "revision")
+        ]
         done.sort(key=lambda run: (-run.window_start.timestamp(), run.data_test.name))
         code = FailOn.apply(_code(done), options["fail_on"])
         covered = list(dict.fromkeys(run.window for run in done))
-        windows = " and ".join(part.text for part in covered) if len(covered) < MANY else window.text
+        windows = " and ".join(part.text for part in covered) if len(covered) < MANY else window
         samples = rows_samples(
             {(run.data_test_id, run.window) for run in done if run.revision.keep_rows}, Veil(clock.now())
         )
         rows = [
             {
                 "id": run.pk,
+                "dataset": run.data_test.dataset.full_name,
                 "window": run.window.text,
                 "data_test": run.data_test.name,
                 "outcome": run.outcome,
@@ -95,10 +104,13 @@ class Command(Base):
             }
             for run in done
         ]
-        return code, {"dataset": dataset.full_name, "window": windows, "runs": rows}
+        return code, {"dataset": name, "window": windows, "runs": rows}
 
     def show(self, console: Console, result: Any) -> None:
         """A table of the outcomes; of many windows those that did not hold, and how many did."""
+        if GLOB & set(result["dataset"]):
+            _show_many(console, result)
+            return
         windows = {row["window"] for row in result["runs"]}
         is_one = len(windows) < MANY
         columns = ("test", "outcome", "what was seen") if is_one else ("window", "test", "outcome", "what was seen")
@@ -115,12 +127,31 @@ class Command(Base):
         for name, text in ((row["data_test"], text) for row in rows for text in row["failing_rows"]):
             console.print(escape(f"{name}: {text}"), soft_wrap=True)
         if not is_one:
-            counts = Counter(row["outcome"] for row in result["runs"])
-            text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
-            console.print(f"{len(result['runs'])} runs over {len(windows)} partitions: {text}")
+            console.print(f"{len(result['runs'])} runs over {len(windows)} partitions: {_count_outcomes(result)}")
 
 
-def _request(options: Mapping[str, Any], now: datetime) -> tuple[Dataset, Window, RequestedRuns]:
+def _show_many(console: Console, result: Mapping[str, Any]) -> None:
+    """Each test that is broken somewhere, with the newest of these partitions, and how many runs came to what."""
+    broken: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in result["runs"]:
+        if row["outcome"] == Outcome.BROKEN:
+            broken[row["dataset"], row["data_test"]].append(row)
+    table = Table("dataset", "test", "broken", "newest", "what was seen", title=f"{result['dataset']}")
+    for (dataset, test), rows in sorted(broken.items()):
+        table.add_row(dataset, escape(test), f"{len(rows)}", rows[0]["window"], escape(rows[0]["sentence"]))
+    if broken:
+        console.print(table)
+    number = len({row["dataset"] for row in result["runs"]})
+    of = "1 dataset" if number == 1 else f"{number} datasets"
+    console.print(f"{len(result['runs'])} runs of {of}: {_count_outcomes(result)}", soft_wrap=True)
+
+
+def _count_outcomes(result: Mapping[str, Any]) -> str:
+    counts = Counter(row["outcome"] for row in result["runs"])
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+
+
+def _request(options: Mapping[str, Any], now: datetime) -> tuple[str, str, Sequence[Run]]:
     """The runs that the options ask for; raises UnableToRun where there are none."""
     dataset = by_name(options["dataset"])
     if dataset is None:
@@ -145,7 +176,34 @@ def _request(options: Mapping[str, Any], now: datetime) -> tuple[Dataset, Window
             f"{dataset.full_name} has no test to run over {window.text}{': ' if reasons else ''}{reasons}. "
             "`assay plan` tells its tests"
         )
-    return dataset, window, requested
+    return dataset.full_name, window.text, requested.runs
+
+
+def _request_many(options: Mapping[str, Any], now: datetime) -> tuple[str, str, Sequence[Run]]:
+    """The runs over the past of all datasets whose names fit a pattern, the most critical first; raises UnableToRun."""
+    pattern, number = options["dataset"], options["last"]
+    if number is None or options["as_of"]:
+        raise UnableToRun("a pattern of datasets needs --last, such as --last 28, and takes no --as-of")
+    datasets = [
+        dataset
+        for dataset in Dataset.objects.filter(missing_since=None).order_by("tier", "full_name")
+        if dataset.partitioning is not None and fnmatchcase(dataset.full_name.lower(), pattern.lower())
+    ]
+    occasion, runs = uuid.uuid4().hex, list[Run]()
+    try:
+        windows = [(dataset, last_partitions(dataset, number, now)) for dataset in datasets]
+    except UnableToRequest as unable:
+        raise UnableToRun(str(unable)) from None
+    for dataset, window in windows:
+        try:
+            names = options["data_test"]
+            runs += request_all(dataset, window, names=names, occasion=occasion, now=now).runs
+        except UnableToRequest as unable:
+            print(f"assay: {dataset.full_name} is left out: {unable}", file=sys.stderr)
+    if not runs:
+        raise UnableToRun(f"no dataset that fits {pattern!r} has a test to run over its last partitions")
+    print(f"assay: {len(runs):,} runs, the newest partition first; they page nobody", file=sys.stderr, flush=True)
+    return pattern, f"the last {number} partitions", runs
 
 
 def _await(runs: list[int], timeout: float) -> None:

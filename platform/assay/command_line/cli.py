@@ -20,7 +20,8 @@ USAGE = """usage: assay COMMAND [options]
   plan PATH          show as a diff what `sync` would change, and change nothing
   onboard NAME       make datasets of tables that sources name, with what they are made of, by a plan first
   templates          list the rules that are written once, and the tests that each makes of many datasets
-  run DATASET        run the tests of a dataset now
+  onboard NAME       make datasets of tables that catalogs, events or queries name, with all that they are made of
+  run DATASET        run the tests of a dataset now, or those of many datasets over their past
   verify TABLE       check a table against a file of checks: no server, no database
   split TABLE        write the rows that break checks to one folder, and all others to another
   profile TABLE      describe each column of a table or file, and what looks odd in it

@@ -56,6 +56,27 @@ def test_of_many_partitions_those_that_did_not_hold_are_listed(capsys: Capture) 
     assert said.count("enough") == 1
 
 
+def test_the_past_of_all_datasets_that_fit_a_pattern_is_judged_and_summed_up_by_test(capsys: Capture) -> None:
+    DatasetFactory.create(name="whole", partition_column="")
+    code, said, error = ended(capsys, "run", "RAW.*", "--last", "3")
+    assert (code, "assay: 3 runs, the newest partition first" in error) == (1, True)
+    assert "3 runs of 1 dataset: 2 held, 1 broken, 0 error" in said
+    assert "raw.fares │ enough │ 1" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("raw.*",), "needs --last"),
+        (("raw.*", "--last", "0"), "from 1 to 10000"),
+        (("mart.*", "--last", "3"), "no dataset that fits 'mart.*'"),
+    ],
+)
+def test_a_pattern_that_cannot_be_run_exits_with_3(capsys: Capture, words: tuple[str, ...], says: str) -> None:
+    code, _, said = ended(capsys, "run", *words)
+    assert (code, says in said) == (3, True)
+
+
 def test_a_test_that_still_learns_is_no_failure(capsys: Capture) -> None:
     assertion = "row_count() >= mean(row_count(), last=2, min=2)"
     DataTestFactory.create(dataset=Dataset.objects.get(), name="usual", assertion=assertion, severity="hard")

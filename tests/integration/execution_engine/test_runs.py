@@ -4,7 +4,7 @@ import pytest
 
 from assay.models import Dataset, DataTest
 from assay.time.windows import Window
-from execution_engine import services
+from execution_engine import services, tasks
 from execution_engine.models import Measurement, Run, RunReason, Scan
 from execution_engine.outcome import Outcome
 from tests.factories import NOW, DatasetFactory, DataTestFactory, day
@@ -179,6 +179,22 @@ def test_a_history_needs_half_of_its_windows(loop: Loop, trips: Dataset, stored:
     loop.write(trips, "2026-03-09", rows(110))
     run = loop.run(data_test, MONDAY)
     assert (run.outcome, run.error_reason) == (outcome, "" if stored else "warming up")
+
+
+def test_a_back_fill_judges_a_window_by_its_past_though_newer_windows_are_measured_first(
+    loop: Loop, trips: Dataset
+) -> None:
+    data_test = DataTestFactory.create(dataset=trips, assertion="row_count() = mean(row_count(), last=2)")
+    for key in ("2026-03-07", "2026-03-08", "2026-03-09"):
+        loop.write(trips, key, rows(100))
+    newest = loop.request(data_test, MONDAY, RunReason.BACKFILL)
+    assert tasks.plan() + tasks.scan()
+    for key in ("2026-03-08", "2026-03-07"):
+        loop.request(data_test, day(key), RunReason.BACKFILL)
+    assert tasks.evaluate() == 0
+    loop.drain()
+    newest.refresh_from_db()
+    assert newest.outcome == Outcome.HELD
 
 
 def test_a_history_that_is_too_short_says_what_is_left_out_as_spoilt(loop: Loop, trips: Dataset) -> None:
