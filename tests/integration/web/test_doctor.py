@@ -296,7 +296,7 @@ def test_a_heartbeat_that_may_not_be_called_is_found_without_its_path_which_is_a
 @pytest.mark.django_db
 def test_every_ill_finding_says_how_to_mend_it() -> None:
     findings = list(examine())
-    assert len(findings) == len({finding.check for finding in findings}) == 30
+    assert len(findings) == len({finding.check for finding in findings}) == 31
     assert all(bool(finding.mend) != finding.is_well for finding in findings)
 
 
