@@ -152,7 +152,10 @@ def test_an_edge_says_its_columns_and_who_tells_of_it_in_the_api_and_on_the_page
 ) -> None:
     (shown,) = api.get("/api/v1/lineage", {"dataset": "raw.trips"}).json()["edges"]
     assert {name: shown[name] for name in SHOWN} == SHOWN
-    text = pages.get("/datasets/raw.fares?tab=lineage").content.decode()
+    LineageEdgeFactory.create(downstream=edge.upstream)  # two steps from what the page shows
+    page = pages.get("/datasets/raw.fares?tab=lineage")
+    text = page.content.decode()
+    assert [(row.upstream, row.downstream) for row in page.context["edges"]] == [("raw.trips", "raw.fares")]
     for words in ("1 column<", "<code>total</code> ← <code>fare, tip</code>", "all columns ← <code>id</code>"):
         assert words in text
     assert text.index("<li>dbt</li>") < text.index("<li>openlineage <span")
