@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import yaml
 from pyarrow.fs import FileSelector, FileType
 
-from assay.catalog.partitions import partition_of
+from assay.catalog.partitions import partition_entry
 from assay.catalog.profile import PARQUET
 from assay.iceberg_catalogs import CATALOGS, split_name
 from execution_engine.engines.catalogs.locate import UnableToAskCatalog, metadata_location, tables_of
@@ -123,15 +123,6 @@ def _folders_in(place: str) -> list[str]:
 
 def _name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
-
-
-def partition_entry(column: str, keys: Sequence[str]) -> dict[str, str] | None:
-    """How keys name partitions, as a catalog file has it; None where they name no times."""
-    partition = partition_of(column, keys)
-    if partition is None:
-        return None
-    entry = {"column": column, "granularity": partition.granularity.value, "first": min(keys)}
-    return {**entry, "key_format": partition.key_format} if partition.key_format else entry
 
 
 def _described(

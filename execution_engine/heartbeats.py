@@ -14,6 +14,7 @@ from django.db.models import Q
 from assay import clock
 from assay.catalog.limits import limited_datasets
 from assay.catalog.locations import UnableToUseLocation
+from assay.catalog.partitions import partition_entry
 from assay.catalog.place_limits import PlacedDataset
 from assay.catalog.selectors import with_replicas
 from assay.config import config
@@ -47,7 +48,7 @@ log = structlog.get_logger(__name__)
 FIGURES = ("rows_added", "rows_removed", "files_added", "files_removed", "bytes_added")
 CHANGED = (
     *("place", "mark", "fault", "next_look_at", "seen_at", "last_commit_at", "expected_at", "late_at", "arrival_note"),
-    *("volume", "is_unusual", "volume_note"),
+    *("volume", "is_unusual", "volume_note", "folders"),
 )
 
 
@@ -163,9 +164,18 @@ def _judge(reading: Reading, now: datetime) -> None:
     if is_news and (commits := _commits_of(reading.dataset)):
         _judge_commits(row, commits, calendar, now)
     row.place, row.mark, row.fault, row.seen_at = reading.place, commits_read.mark, commits_read.fault, now
+    if not commits_read.fault:
+        row.folders = _folders_as_json(commits_read)
     gap = row.expected_at - row.last_commit_at if row.expected_at and row.last_commit_at else None
     is_learning = not row.fault and row.last_commit_at is not None
     row.next_look_at = next_look(now=now, gap=gap, late_at=row.late_at, is_learning=is_learning)
+
+
+def _folders_as_json(commits_read: CommitLog) -> dict[str, Any]:
+    """The partition that its folders name, as a catalog file has it, how many they are, and the last key."""
+    column, keys = commits_read.folders or ("", ())
+    entry = partition_entry(column, keys)
+    return {"partition": entry, "count": len(keys), "last": keys[-1]} if entry else {}
 
 
 def _is_settled(row: Heartbeat, calendar: LocalCalendar) -> bool:

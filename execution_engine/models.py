@@ -299,6 +299,7 @@ class Heartbeat(Claimable):
     volume = models.JSONField(default=dict)  # execution_engine.vitals.volume.Volume, where there is one
     is_unusual = models.BooleanField(default=False, db_index=True)  # whether its volume is
     volume_note = models.CharField(max_length=200, blank=True)
+    folders = models.JSONField(default=dict)  # of a table without partitions: how they would cut it, see heartbeats
     obsolete_since = models.DateTimeField(null=True, blank=True, db_index=True)  # execution_engine.obsolete
 
     class Meta:

@@ -136,11 +136,13 @@ class CommitLog:
     """The commits of a table that are newer than a mark, the oldest first, and the mark behind them.
 
     ``fault`` says why there are none where the storage tells of none, or its log cannot be read; the mark is as it was.
+    ``folders``: the one column that names folders of a table without partitions, and its sorted values.
     """
 
     commits: tuple[Commit, ...] = ()
     mark: str = ""
     fault: str = ""
+    folders: tuple[str, tuple[str, ...]] | None = None
 
 
 BROKEN = "assay_broken"  # the column of texts that says which metrics a row breaks

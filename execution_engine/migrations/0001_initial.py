@@ -313,6 +313,7 @@ class Migration(migrations.Migration):
                 ('volume', models.JSONField(default=dict)),
                 ('is_unusual', models.BooleanField(db_index=True, default=False)),
                 ('volume_note', models.CharField(blank=True, max_length=200)),
+                ('folders', models.JSONField(default=dict)),
                 ('obsolete_since', models.DateTimeField(blank=True, db_index=True, null=True)),
                 ('dataset', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='heartbeat', to='assay.dataset')),
             ],

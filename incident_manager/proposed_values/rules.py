@@ -1,7 +1,7 @@
-"""Which key and which freshness SLA the evidence of a dataset proposes, in the words of a catalog file (pure)."""
+"""Which key, partition and freshness SLA the evidence of a dataset proposes, in the words of a catalog file (pure)."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -15,8 +15,10 @@ from execution_engine.language.serialise import length_shown
 from execution_engine.vitals.commits import beats_of
 from execution_engine.vitals.conformal import FEWEST, upper_bound
 
-KEY, FRESHNESS = "primary_key", "slas.freshness"
+KEY, PARTITION, FRESHNESS = "primary_key", "partition", "slas.freshness"
 KEY_ENDINGS = ("id", "key")  # of the names of columns that are meant as keys
+FEWEST_FOLDERS = 2
+FRACTIONS = ("float", "double", "real", "decimal", "numeric")  # types of columns that are no keys to anybody
 MISSED = 0.01  # of the partitions, that a proposed SLA lets be late
 STEPS = tuple(timedelta(minutes=minutes) for minutes in (15, 60, 6 * 60, 24 * 60))  # SLAs are multiples of one
 MOST_STEPS = 8  # of a size, before SLAs are rounded up to the next size
@@ -49,9 +51,17 @@ class KeyTrial:
     tried: int
 
 
-def propose_key(trials: Sequence[KeyTrial]) -> ProposedValue | None:
-    """The fewest columns that told all rows apart in every window, those first that are called as keys are."""
-    sound = [trial for trial in trials if 0 < trial.tried == trial.held]
+def propose_key(trials: Sequence[KeyTrial], types: Mapping[str, str]) -> ProposedValue | None:
+    """The fewest columns that told all rows apart in every window, those first that are called as keys are.
+
+    ``types`` are those of the columns that are declared. Numbers with fractions are in no key.
+    """
+    whole = [
+        trial
+        for trial in trials
+        if not any(types.get(column, "").lower().startswith(FRACTIONS) for column in trial.columns)
+    ]
+    sound = [trial for trial in whole if 0 < trial.tried == trial.held]
     if not sound:
         return None
     trial = min(sound, key=lambda trial: (len(trial.columns), sum(map(_has_other_name, trial.columns))))
@@ -59,12 +69,21 @@ def propose_key(trials: Sequence[KeyTrial]) -> ProposedValue | None:
     columns = ", ".join(trial.columns)
     evidence = f"{columns}: no two rows of the last {windows} partitions are alike in it, and none lacks it."
     if len(sound) > 1:
-        evidence += f" So it is with {len(sound) - 1} more: the suggestions list them."
+        evidence += f" {len(sound) - 1} more would do: the suggestions list them."
     return ProposedValue(field=KEY, value=list(trial.columns), evidence=evidence)
 
 
 def _has_other_name(column: str) -> bool:
     return not column.casefold().endswith(KEY_ENDINGS)
+
+
+def propose_partition(partition: Mapping[str, str], count: int, last: str) -> ProposedValue | None:
+    """The partition that so many folders name, up to that of the key ``last``; one folder alone proposes none."""
+    if count < FEWEST_FOLDERS:
+        return None
+    column, first = partition["column"], partition["first"]
+    evidence = f"Its {count} folders are called {column}={first} to {column}={last}. Days are taken for those of UTC."
+    return ProposedValue(field=PARTITION, value=dict(partition), evidence=evidence)
 
 
 def propose_freshness(lengths: Sequence[float], *, allowed: timedelta, source: str) -> ProposedValue | None:

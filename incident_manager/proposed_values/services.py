@@ -14,11 +14,11 @@ from assay.config import config
 from assay.models import AuditEntry, Category, Dataset, Round
 from assay.queue.claims import finish
 from assay.queue.flow import stage
-from execution_engine.models import TableCommit
+from execution_engine.models import Heartbeat, TableCommit
 from test_generator.models import OfferState
 from test_generator.offers import offers_of, suggestion_of
 
-from .rules import KeyTrial, ProposedValue, completion_lengths, propose_freshness, propose_key
+from .rules import KeyTrial, ProposedValue, completion_lengths, propose_freshness, propose_key, propose_partition
 
 LAST_WINDOWS = 60
 MOST_COMMITS = 1000  # the newest
@@ -34,7 +34,10 @@ def proposed_values(dataset: Dataset, *, now: datetime) -> list[ProposedValue]:
         return []
     proposed = []
     if not dataset.primary_key and _is_open(dataset, "primary_key"):
-        proposed.append(propose_key(_key_trials(dataset)))
+        types = {column["name"]: column["type"] for column in dataset.columns}
+        proposed.append(propose_key(_key_trials(dataset), types))
+    if not dataset.partition_column and _is_open(dataset, "partition"):
+        proposed.append(_partition(dataset))
     if dataset.freshness_sla is None and _is_open(dataset, "freshness"):
         proposed.append(_freshness(dataset, now))
     return [value for value in proposed if value is not None]
@@ -51,6 +54,11 @@ def _key_trials(dataset: Dataset) -> list[KeyTrial]:
         for offer in offers_of(dataset)
         if offer.state != OfferState.REJECTED and suggestion_of(offer).category == Category.DUPLICATES
     ]
+
+
+def _partition(dataset: Dataset) -> ProposedValue | None:
+    folders = next(iter(Heartbeat.objects.filter(dataset=dataset).values_list("folders", flat=True)), None)
+    return propose_partition(**folders) if folders else None
 
 
 def _freshness(dataset: Dataset, now: datetime) -> ProposedValue | None:

@@ -202,7 +202,8 @@ class Config(BaseSettings):
         default="", description="Whose public holidays widen vital signs: two letters of a country, such as US"
     )
     accept_proposals: list[Annotated[int, Field(ge=0, le=5)]] = Field(
-        default=[], description="Tiers whose missing keys and SLAs are filled in by evidence, once a day: [3, 4, 5]"
+        default=[],
+        description="Tiers whose missing keys, partitions and SLAs evidence fills in, once a day: [3, 4, 5]",
     )
     on_call: str = Field(default="platform-on-call", description="Who is told of faults of the platform itself")
     heartbeat_url: SecretStr = Field(

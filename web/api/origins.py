@@ -34,7 +34,7 @@ class OriginRow(serializers.Serializer[Any]):
 class ProposedRow(serializers.Serializer[Any]):
     """A value for a field that nobody gives; a PATCH that has it accepts it."""
 
-    field = serializers.CharField(help_text="as a catalog file has it: primary_key or slas.freshness")
+    field = serializers.CharField(help_text="as a catalog file has it: primary_key, partition or slas.freshness")
     value = serializers.JSONField(help_text="as a catalog file has it")
     evidence = serializers.CharField()
 

@@ -1,6 +1,7 @@
 """Commits of tables that are kept as files: by the log of Iceberg and Delta, else by the times of the files."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -41,7 +42,9 @@ def read_commits(table: Table, mark: str, now: datetime) -> CommitLog:
             case "delta":
                 return _of_delta(table, mark)
             case storage if storage in FILES:
-                return commits_of_files(list_part(table, WHOLE), mark, now)
+                listing = list_part(table, WHOLE)
+                folders = None if table.partition_column else _folders_of(listing)
+                return replace(commits_of_files(listing, mark, now), folders=folders)
     except UnableToListFiles as error:
         return CommitLog(mark=mark, fault=str(error))
     return CommitLog(mark=mark, fault="only Spark's catalog knows where its files lie")
@@ -66,6 +69,14 @@ def _of_delta(table: Table, mark: str) -> CommitLog:
         newest, seen = log.newest, int(mark or -1)
         commits = delta.commits_of(place_of_log(table), log, seen if seen <= newest else -1)
         return CommitLog(commits=tuple(commits), mark=str(newest))
+
+
+def _folders_of(listing: Listing) -> tuple[str, tuple[str, ...]] | None:
+    if len(listing.folder_columns) != 1:
+        return None
+    (column,) = listing.folder_columns
+    keys = {key for file in listing.files if (key := listing.folder_values(file).get(column)) is not None}
+    return column, tuple(sorted(keys))
 
 
 def commits_of_files(listing: Listing, mark: str, now: datetime) -> CommitLog:

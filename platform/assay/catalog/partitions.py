@@ -41,6 +41,15 @@ def partition_of(
     return None
 
 
+def partition_entry(column: str, keys: Sequence[str]) -> dict[str, str] | None:
+    """How keys name partitions, as a catalog file has it; None where they name no times."""
+    partition = partition_of(column, keys)
+    if partition is None:
+        return None
+    entry = {"column": column, "granularity": partition.granularity.value, "first": min(keys)}
+    return {**entry, "key_format": partition.key_format} if partition.key_format else entry
+
+
 def first_partition(
     types: Mapping[str, str], keys: Mapping[str, Sequence[str]], *, time_zone: str = "UTC"
 ) -> PartitionProfile | None:

@@ -19,10 +19,10 @@ from pyiceberg.transforms import BucketTransform, DayTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, TimestampType
 
+from assay.catalog.partitions import partition_entry
 from assay.catalog.yaml.provider import load
 from assay.command_line.cli import run as run_command
 from assay.command_line.exit_codes import ExitCode
-from execution_engine.file_catalog import partition_entry
 from tests.fixture_types import Capture
 
 

@@ -55,6 +55,19 @@ def test_the_first_look_reads_all_the_past_and_knows_when_the_next_commit_is_lat
     assert heartbeat.next_look_at == SIX + 8 * HOUR
 
 
+def test_folders_that_name_times_say_how_a_table_without_partitions_would_be_cut(tmp_path: Path) -> None:
+    dataset = DatasetFactory.create(partition_column="", granularity="")
+    dataset.replicas.update(location=str(tmp_path))
+    for day in range(3):
+        (folder := tmp_path / f"day={SIX - day * DAY:%Y%m%d}").mkdir()
+        load(folder, SIX - day * DAY)
+    watch_commits([dataset], SIX)
+    partition = {"column": "day", "granularity": "day", "first": "20260308", "key_format": "%Y%m%d"}
+    assert look_at(SIX + HOUR).folders == {"partition": partition, "count": 3, "last": "20260310"}
+    Dataset.objects.update(partition_column="day", granularity="day", key_format="%Y%m%d")
+    assert look_at(SIX + 8 * HOUR).folders == {}
+
+
 def test_a_silent_table_is_out_of_bounds_until_it_commits(trips: Dataset, tmp_path: Path) -> None:
     look_at(SIX + 2 * HOUR)
     noon = SIX + DAY + 6 * HOUR

@@ -8,7 +8,7 @@ from assay import clock
 from assay.catalog.corrections import correct
 from assay.config import config
 from assay.models import AuditEntry, Dataset, Round
-from execution_engine.models import TableCommit
+from execution_engine.models import Heartbeat, TableCommit
 from incident_manager import tasks
 from incident_manager.proposed_values.services import proposed_values
 from test_generator.models import OfferState
@@ -50,6 +50,17 @@ def test_a_key_that_held_and_the_commits_of_three_weeks_propose_a_key_and_an_sla
         "By its commits: its last 20 partitions were complete 2h 5m after their end as a rule, and 2h 10m at most."
         " Without an SLA, its tier allows 12h.",
     )
+
+
+def test_folders_propose_a_partition_that_can_be_accepted(trips: Dataset) -> None:
+    Dataset.objects.update(partition_column="", granularity="")
+    partition = {"column": "day", "granularity": "day", "first": "2026-02-18"}
+    folders = {"partition": partition, "count": 21, "last": "2026-03-10"}
+    Heartbeat.objects.create(dataset=trips, datacenter="sea", folders=folders)
+    proposed = values(trips)
+    assert proposed == {"primary_key": ["id"], "partition": partition}
+    correct("raw.trips", {"partition": proposed["partition"]}, now=NOW)
+    assert set(values(trips)) == {"primary_key", "slas.freshness"}
 
 
 def test_what_sources_or_people_say_is_not_proposed(trips: Dataset) -> None:

@@ -1,4 +1,4 @@
-"""Which key and which freshness SLA evidence proposes, and where it proposes none."""
+"""Which key, partition and freshness SLA evidence proposes, and where it proposes none."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -23,7 +23,7 @@ def sla(lengths: list[timedelta]) -> str | None:
 
 
 def test_of_several_keys_the_fewest_columns_come_first_and_of_these_what_is_called_a_key() -> None:
-    proposed = propose_key([trial("city_id", "day"), trial("created_at"), trial("trip_id")])
+    proposed = propose_key([trial("city_id", "day"), trial("created_at"), trial("trip_id")], {})
     assert proposed is not None
     assert proposed.patch == {"primary_key": ["trip_id"]}
     assert "last 30 partitions" in proposed.evidence
@@ -31,7 +31,12 @@ def test_of_several_keys_the_fewest_columns_come_first_and_of_these_what_is_call
 
 
 def test_what_a_later_window_broke_or_none_has_tried_is_no_key() -> None:
-    assert propose_key([trial("trip_id", held=5), trial("id", held=0, tried=0)]) is None
+    assert propose_key([trial("trip_id", held=5), trial("id", held=0, tried=0)], {}) is None
+
+
+def test_numbers_with_fractions_are_no_key_however_different_they_are() -> None:
+    proposed = propose_key([trial("paid"), trial("ride")], {"paid": "decimal(9,2)", "ride": "string"})
+    assert (proposed and proposed.value) == ["ride"]
 
 
 @pytest.mark.parametrize(
