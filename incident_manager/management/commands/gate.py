@@ -92,7 +92,7 @@ def _ask(requests: list[tuple[Dataset, Window]], options: dict[str, Any]) -> Gat
     """One answer for all: a key names another window in each dataset's own zone."""
     to_read = [ToRead(dataset=dataset, window=window, datacenter=options["datacenter"]) for dataset, window in requests]
     answer = gate_of(to_read, pipeline=options["pipeline"], now=clock.now())
-    if not config().broker_url and drain():
+    if not config().broker_url and drain(with_asides=False):
         return gate_of(
             to_read, pipeline=options["pipeline"], now=clock.now()
         )  # what had no verdict was tested just now

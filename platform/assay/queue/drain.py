@@ -104,12 +104,15 @@ def _joined(parts: list[tuple[str, Query]]) -> tuple[str, list[Any]]:
     return f"SELECT {columns}", [param for _, _, params in compiled for param in params]
 
 
-def drain() -> int:
-    """Work the stages in their order, over and over, until none finds a pending row; how many rows were worked."""
+def drain(*, with_asides: bool = True) -> int:
+    """Work the stages in their order, over and over, until none finds a pending row; how many rows were worked.
+
+    A gate leaves out what no verdict waits for.
+    """
     now, total = clock.now(), 0
     look_for_leaps(now, in_replay=clock.is_held())
     with rounds():
-        while stages := stages_with_work(now):
+        while stages := [stage for stage in stages_with_work(now) if with_asides or not stage.is_aside]:
             names, worked = {stage.name for stage in stages}, 0
             for stage in STAGES:
                 if stage.name in names and (row_count := import_string(stage.task)() or 0):

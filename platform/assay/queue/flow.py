@@ -30,6 +30,7 @@ class Stage:
     cadence: str | None = None  # a length or a cron line: what comes round so claims the ``Round`` of its name
     leads_to: tuple[str, ...] = ()  # the later stages to which what it has worked goes on, unless it ends there
     by_datacenter: bool = False  # one queue per datacenter, worked beside its data
+    is_aside: bool = False  # no verdict waits for it
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -72,7 +73,12 @@ STAGES = (
         furthest=DAY,
     ),
     Stage(
-        name="lineage", table="assay.Round", due="due_at", cadence="0 3 * * *", task="execution_engine.tasks.lineage"
+        name="lineage",
+        table="assay.Round",
+        due="due_at",
+        cadence="0 3 * * *",
+        task="execution_engine.tasks.lineage",
+        is_aside=True,
     ),
     Stage(
         name="schedule",
@@ -135,6 +141,7 @@ STAGES = (
         task="execution_engine.tasks.look_at_commits",
         by_datacenter=True,
         furthest=DAY,
+        is_aside=True,
     ),
     # what it means: outcomes → standings → incidents and alerts → notices
     Stage(

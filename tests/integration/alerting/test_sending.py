@@ -544,7 +544,7 @@ def test_on_call_is_told_that_the_catalog_cannot_be_read(monkeypatch: pytest.Mon
     assert said.subject == "Assay cannot read the catalog"
     assert said.body == (
         "Assay reads /srv/catalog on a schedule, and refused it:\n\nline 3: no name\n\n"
-        "The catalog stays as it was. Assay reads it again at 2026-03-10 13:00 UTC.\n"
+        "What is known of its tables stays as it was. Assay reads it again at 2026-03-10 13:00 UTC.\n"
     )
     assert said.facts == {"fault": "catalog unreadable", "since": "2026-03-10T11:00:00+00:00", "is_over": False}
     row.refresh_from_db()

@@ -68,6 +68,7 @@ def test_one_value_of_each_kind_is_told_exactly(spark_engine: SparkEngine, rides
     assert who_read(spark_engine, rides, metric("uniqueness", "city")) == ReadBy(kernels=1)
     for name in ("key_digest", "bloom_filter", "sample"):
         assert who_read(spark_engine, rides, metric(name, "city")) == ReadBy(kernels=1)
+    assert who_read(spark_engine, rides, metric("uniqueness", "at.hour")) == ReadBy(kernels=1)  # a field of a struct
     assert who_read(spark_engine, rides, MIXED[-1]) == ReadBy(left=(SKETCH,))
     assert who_read(spark_engine, rides) == NO_VALUES
 
@@ -90,12 +91,10 @@ def test_what_kernels_know_of_small_files_comes_along_where_spark_reads_them_any
         (metric("approx_quantile", "fare", arguments=(0.5,)), FallbackKind.UNKNOWN),
         (metric("sum", "fare", where="fare * 2 > 3"), FallbackKind.UNKNOWN),
         (metric("sum", "fare", where="city > 1"), FallbackKind.COLUMN),
-        (metric("uniqueness", "at.hour"), FallbackKind.UNKNOWN),
+        (metric("uniqueness", "at"), FallbackKind.COLUMN),
         (replace(metric("approx_count_distinct", "fare"), by=("city",)), FallbackKind.UNKNOWN),
         (replace(metric("sum", "fare"), by=("fare",)), FallbackKind.COLUMN),
         (replace(metric("sum", "fare", where="fare * 2 > 3"), by=("city",)), FallbackKind.UNKNOWN),
-        (replace(metric("uniqueness", "fare"), by=("at.hour",)), FallbackKind.COLUMN),
-        (metric("bloom_filter", "at.hour"), FallbackKind.UNKNOWN),
         (metric("key_digest", "at"), FallbackKind.COLUMN),
         (metric("key_digest", "fare"), FallbackKind.ROWS),
         (replace(metric("bloom_filter", "city"), options=(("format", "pybloom"),)), FallbackKind.UNKNOWN),

@@ -168,8 +168,10 @@ time zone of Java makes of them, and so are `char` and days before 15 October 15
 Of the aggregates, sketches and groupings, plain calls of
 these are left to Spark's own functions. Any metric is left to Spark where its `where=` or its condition holds more
 than AND, OR, NOT, comparisons, BETWEEN, IN, IS NULL, LIKE, plain regular expressions, lengths of texts, casts of
-values to texts as groups have them (below), and literals; and where its column is nested, of nanoseconds, or of other
-types in other files. `quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read
+values to texts as groups have them (below), and literals; and where its column is a list or a map, of nanoseconds, or
+of other types in other files. A field of a struct is a column as any other, but not in ORC, Iceberg, Delta and tables
+of Spark's catalog: what is asked of it there is left to Spark.
+`quantile` is read of up to a million rows, by one task. Of the compound metrics kernels read
 `histogram` and those of keys: `key_digest`, `bloom_filter`, `keys_found`, `sample` and `sample_found`, but for the
 format `pybloom`, doubles that are no whole numbers, years beyond four digits, and more than 20 million rows, of which
 they fill Bloom filters alone.
