@@ -1,6 +1,6 @@
 """What is proposed for a dataset, from rows that are there already; and what a policy accepts of it once a day."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction
@@ -16,13 +16,15 @@ from assay.queue.claims import finish
 from assay.queue.flow import stage
 from execution_engine.models import Heartbeat, TableCommit
 from test_generator.models import OfferState
-from test_generator.offers import offers_of, suggestion_of
+from test_generator.offers import UnableToSuggest, ask_for_suggestions, offers_of, reading_of, suggestion_of
 
-from .rules import KeyTrial, ProposedValue, completion_lengths, propose_freshness, propose_key, propose_partition
+from .rules import KEY, KeyTrial, ProposedValue, completion_lengths, propose_freshness, propose_key, propose_partition
 
 LAST_WINDOWS = 60
 MOST_COMMITS = 1000  # the newest
 AT_ONCE = 200  # datasets, in one transaction
+MOST_READINGS = 50  # of pasts that one round asks for: each takes a worker up to a minute
+READ_AGAIN = timedelta(days=28)
 ORIGIN = RequestOrigin(actor="assay", via="policy")
 
 log = structlog.get_logger(__name__)
@@ -33,7 +35,7 @@ def proposed_values(dataset: Dataset, *, now: datetime) -> list[ProposedValue]:
     if dataset.business_metric is not None:
         return []
     proposed = []
-    if not dataset.primary_key and _is_open(dataset, "primary_key"):
+    if _lacks_key(dataset):
         types = {column["name"]: column["type"] for column in dataset.columns}
         proposed.append(propose_key(_key_trials(dataset), types))
     if not dataset.partition_column and _is_open(dataset, "partition"):
@@ -41,6 +43,10 @@ def proposed_values(dataset: Dataset, *, now: datetime) -> list[ProposedValue]:
     if dataset.freshness_sla is None and _is_open(dataset, "freshness"):
         proposed.append(_freshness(dataset, now))
     return [value for value in proposed if value is not None]
+
+
+def _lacks_key(dataset: Dataset) -> bool:
+    return not dataset.primary_key and _is_open(dataset, KEY)
 
 
 def _is_open(dataset: Dataset, field: str) -> bool:
@@ -79,23 +85,42 @@ def _freshness(dataset: Dataset, now: datetime) -> ProposedValue | None:
 def accept_by_policy(round_: Round, now: datetime) -> None:
     """Accept what is proposed for the next datasets of the tiers that the operator names; ends the stage ``accept``.
 
-    What was accepted so once and taken back by somebody is not accepted again.
+    What was accepted so once and taken back by somebody is not accepted again. Where a key lacks evidence, the past is
+    asked to be read.
     """
-    last = round_.state.get("after", 0)
+    last, readings = round_.state.get("after", 0), round_.state.get("readings", 0)
     rows = Dataset.objects.filter(tier__in=config().accept_proposals, missing_since=None, pk__gt=last).order_by("pk")
     datasets = list(rows[:AT_ONCE])
     for dataset in datasets:
-        earlier = AuditEntry.objects.filter(
-            object_kind="dataset", object_id=dataset.full_name, action="dataset.correct", via=ORIGIN.via
-        )
-        fields = {entry.given.get("field") for entry in earlier}
-        for proposed in proposed_values(dataset, now=now):
-            if proposed.field not in fields:
-                _accept(dataset, proposed, now)
+        values = proposed_values(dataset, now=now)
+        if readings < MOST_READINGS and KEY not in {value.field for value in values}:
+            readings += _ask_for_reading(dataset, now)
+        for value in values:
+            if not _was_accepted(dataset, value):
+                _accept(dataset, value, now)
     if len(datasets) == AT_ONCE:
-        finish(round_, due_at=now, state={"after": datasets[-1].pk})
+        finish(round_, due_at=now, state={"after": datasets[-1].pk, "readings": readings})
     else:
         finish(round_, due_at=stage(round_.name).next_round(now), state={})
+
+
+def _ask_for_reading(dataset: Dataset, now: datetime) -> bool:
+    """Whether its past is to be read now: it has no key, and its past can be read and was not for weeks."""
+    reading = reading_of(dataset)
+    if not _lacks_key(dataset) or (reading is not None and now - reading.asked_at < READ_AGAIN):
+        return False
+    try:
+        ask_for_suggestions(dataset, author=ORIGIN.actor, now=now)
+    except UnableToSuggest:
+        return False
+    return True
+
+
+def _was_accepted(dataset: Dataset, proposed: ProposedValue) -> bool:
+    entries = AuditEntry.objects.filter(
+        object_kind="dataset", object_id=dataset.full_name, action="dataset.correct", via=ORIGIN.via
+    )
+    return entries.filter(given__field=proposed.field).exists()
 
 
 def _accept(dataset: Dataset, proposed: ProposedValue, now: datetime) -> None:

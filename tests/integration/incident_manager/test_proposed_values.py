@@ -11,7 +11,7 @@ from assay.models import AuditEntry, Dataset, Round
 from execution_engine.models import Heartbeat, TableCommit
 from incident_manager import tasks
 from incident_manager.proposed_values.services import proposed_values
-from test_generator.models import OfferState
+from test_generator.models import OfferState, PastReading
 from tests.factories import DAY, HOUR, NOW, DatasetFactory, OfferFactory
 
 pytestmark = pytest.mark.django_db
@@ -96,3 +96,21 @@ def test_what_somebody_took_back_from_the_policy_stays_so(trips: Dataset, monkey
     correct("raw.trips", {"primary_key": None}, now=NOW)
     accept(3, monkeypatch)
     assert set(values(trips)) == {"primary_key"}
+
+
+def test_a_policy_has_the_past_of_a_table_read_whose_key_lacks_evidence_once_in_four_weeks(
+    trips: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept(3, monkeypatch)
+    assert not PastReading.objects.exists()  # it has a key by now
+    DatasetFactory.create(tier=3, primary_key=[], partition_column="", granularity="")  # it has no past
+    lacking = DatasetFactory.create(tier=3, primary_key=[])
+    accept(3, monkeypatch)
+    reading = PastReading.objects.get()
+    assert (reading.dataset, reading.asked_by, reading.ended_at) == (lacking, "assay", None)
+    PastReading.objects.update(ended_at=NOW)
+    accept(3, monkeypatch)
+    assert PastReading.objects.get().ended_at == NOW
+    PastReading.objects.update(asked_at=NOW - 28 * DAY)
+    accept(3, monkeypatch)
+    assert PastReading.objects.get().ended_at is None
