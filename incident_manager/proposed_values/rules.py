@@ -12,6 +12,7 @@ import numpy as np
 from assay.time.durations import format_duration
 from assay.time.windows import Window
 from execution_engine.language.serialise import length_shown
+from execution_engine.vitals.arrival import LEAST_SLACK, SLACK
 from execution_engine.vitals.commits import beats_of
 from execution_engine.vitals.conformal import FEWEST, upper_bound
 
@@ -93,10 +94,12 @@ def propose_freshness(lengths: Sequence[float], *, allowed: timedelta, source: s
     """
     if len(lengths) < FEWEST:
         return None
-    sla = _round_up(timedelta(seconds=upper_bound(np.array(lengths), MISSED)))
+    middle = float(np.median(lengths))
+    bound = max(upper_bound(np.array(lengths), MISSED), middle * (1 + SLACK), middle + LEAST_SLACK)
+    sla = _round_up(timedelta(seconds=bound))
     if sla > LONGEST:
         return None
-    usual, longest = (length_shown(Decimal(round(length))) for length in (np.median(lengths), max(lengths)))
+    usual, longest = (length_shown(Decimal(round(length))) for length in (middle, max(lengths)))
     evidence = (
         f"{source}: its last {len(lengths)} partitions were complete {usual} after their end as a rule, and"
         f" {longest} at most. Without an SLA, its tier allows {format_duration(allowed)}."

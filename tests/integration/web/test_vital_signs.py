@@ -61,6 +61,6 @@ def test_the_page_shows_the_heartbeat_and_what_to_declare_next(pages: Client) ->
     text = pages.get("/tables").content.decode()
     assert text.index("raw.<wbr>late") < text.index("raw.<wbr>sound")
     assert "the next one usually comes by 2026-03-10 11:00 UTC" in text
-    assert "a primary key, a partition column, tests" in text
+    assert '<a href="/datasets/raw.bare?tab=settings">a primary key, a partition column, tests</a>' in text
     assert text.count("small-chart") == 2
     assert "raw.<wbr>sound" not in pages.get("/tables?signs=unusual").content.decode()

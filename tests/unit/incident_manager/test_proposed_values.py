@@ -41,10 +41,14 @@ def test_numbers_with_fractions_are_no_key_however_different_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("usual", "value"),
-    [(0 * MINUTE, "15m"), (40 * MINUTE, "45m"), (150 * MINUTE, "3h"), (9 * HOUR, "12h"), (3 * DAY, "4d")],
+    [(0 * MINUTE, "30m"), (40 * MINUTE, "1h"), (150 * MINUTE, "3h"), (9 * HOUR, "12h"), (3 * DAY, "4d")],
 )
 def test_an_sla_is_a_round_length_that_leaves_room_for_the_slowest_partitions(usual: timedelta, value: str) -> None:
     assert sla([usual + n % 3 * MINUTE for n in range(30)]) == value
+
+
+def test_partitions_that_are_all_alike_leave_room_too() -> None:
+    assert sla([2 * HOUR] * 60) == "3h"
 
 
 def test_one_outage_does_not_widen_an_sla_and_many_late_partitions_do() -> None:
