@@ -80,7 +80,7 @@ class PastRecord:
 
     def covers(self, batches: Sequence[PastBatch]) -> int | None:
         """How many of the wanted batches it was made of; None where it holds others, or in another way."""
-        own = [batch for batch in self.batches if batches and batch.start >= batches[0].start]
+        own = [batch for batch in self.batches if not batches or batch.start >= batches[0].start]
         fits = len(own) <= len(batches) and all(map(PastBatch.is_as, batches, own))
         return len(own) if fits else None
 

@@ -136,9 +136,12 @@ def _show_many(console: Console, result: Mapping[str, Any]) -> None:
     for row in result["runs"]:
         if row["outcome"] == Outcome.BROKEN:
             broken[row["dataset"], row["data_test"]].append(row)
-    table = Table("dataset", "test", "broken", "newest", "what was seen", title=f"{result['dataset']}")
+    table = Table(
+        "dataset", "test", "broken", "newest", "what was seen", title=f"{result['dataset']} over {result['window']}"
+    )
     for (dataset, test), rows in sorted(broken.items()):
-        table.add_row(dataset, escape(test), f"{len(rows)}", rows[0]["window"], escape(rows[0]["sentence"]))
+        newest = rows[0]["window"].partition("/")[0].removesuffix("T00:00:00Z")
+        table.add_row(dataset, escape(test), f"{len(rows)}", newest, escape(rows[0]["sentence"]))
     if broken:
         console.print(table)
     number = len({row["dataset"] for row in result["runs"]})

@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from alerting.state import WaiverScope
+from assay import clock
+from assay.models import Dataset
 from execution_engine.models import AcceptedPast
 from execution_engine.novelty.past import from_bytes, to_bytes
 from execution_engine.parts.state_store import keep_state, state_of
+from execution_engine.services import request_all
 from tests.e2e.cases.people import accept, force, open_incident, told
-from tests.e2e.scenario import Scenario, custom, dataset, incidents, runs, spoilt, state
+from tests.e2e.scenario import Scenario, custom, dataset, incidents, runs, spoilt, state, window
 from tests.fakes import Row
 
 pytestmark = pytest.mark.django_db
@@ -240,3 +243,11 @@ def test_a_sunday_is_compared_with_sundays_of_its_zone_even_by_a_past_that_knew_
     scenario.until(after("2026-03-29", 7))
     assert state(NOVELTY, "2026-03-29") == "FAIL"
     assert " on Sundays" in sentence("2026-03-29")
+
+
+def test_the_oldest_window_is_not_compared_with_those_after_it(scenario: Scenario) -> None:
+    watched(scenario)
+    request_all(Dataset.objects.get(), window(TRIPS, "2026-03-09"), occasion="ada", now=clock.now())
+    scenario.until(after("2026-03-18", 7))
+    latest = max(runs(NOVELTY, "2026-03-09"), key=lambda run: run.pk)
+    assert (latest.reason, "has 0 of the 8 accepted windows" in latest.sentence) == ("manual", True)
