@@ -120,7 +120,7 @@ def _was_accepted(dataset: Dataset, proposed: ProposedValue) -> bool:
     entries = AuditEntry.objects.filter(
         object_kind="dataset", object_id=dataset.full_name, action="dataset.correct", via=ORIGIN.via
     )
-    return entries.filter(given__field=proposed.field).exists()
+    return any(entry.given.get("field") == proposed.field for entry in entries)
 
 
 def _accept(dataset: Dataset, proposed: ProposedValue, now: datetime) -> None:

@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
+from assay.time.durations import parse_duration
 from assay.time.windows import Window
 from incident_manager.proposed_values.rules import KeyTrial, completion_lengths, propose_freshness, propose_key
 
@@ -45,6 +47,18 @@ def test_numbers_with_fractions_are_no_key_however_different_they_are() -> None:
 )
 def test_an_sla_is_a_round_length_that_leaves_room_for_the_slowest_partitions(usual: timedelta, value: str) -> None:
     assert sla([usual + n % 3 * MINUTE for n in range(30)]) == value
+
+
+@pytest.mark.parametrize("size", [10, 60])
+def test_of_the_partitions_to_come_about_a_hundredth_misses_the_sla(size: int) -> None:
+    random = np.random.default_rng(3)
+    late = 0
+    for _ in range(100):
+        lengths = np.abs(7200 + 1200 * random.standard_t(3, size + 30))  # two hours, with heavy tails
+        proposed = propose_freshness(list(lengths[:size]), allowed=4 * HOUR, source="By its tests")
+        assert proposed is not None
+        late += int((lengths[size:] > parse_duration(proposed.value).total_seconds()).sum())
+    assert 0 < late <= 0.012 * 3000
 
 
 def test_partitions_that_are_all_alike_leave_room_too() -> None:
