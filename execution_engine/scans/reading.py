@@ -16,7 +16,7 @@ from assay.catalog.selectors import by_names, home, sensitive_columns
 from assay.catalog.selectors import replica as replica_of
 from assay.config import config
 from assay.models import Dataset
-from assay.time.windows import Window
+from assay.time.windows import UnableToAlign, Window
 from execution_engine.disclosure import full_name_of, redact_detail, tables_of
 from execution_engine.engines.protocol import (
     HIVE_NULL,
@@ -116,6 +116,9 @@ def _look(reading: ScanReading, limited: Sequence[PlacedDataset]) -> list[Portio
     except UnableToUseLocation as error:
         detail = f"{scan.dataset} in {scan.datacenter}: {error}"
         reading.fail(Reason.STORE_UNREACHABLE if error.is_away else Reason.UNREADABLE, detail, error=detail)
+        return []
+    except UnableToAlign as error:  # the table is cut otherwise than when the run was planned
+        reading.fail(Reason.MISALIGNED, str(error), error=str(error))
         return []
     except Exception as error:
         _fail_unforeseen(reading, error)

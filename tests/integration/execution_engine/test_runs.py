@@ -181,6 +181,15 @@ def test_a_history_needs_half_of_its_windows(loop: Loop, trips: Dataset, stored:
     assert (run.outcome, run.error_reason) == (outcome, "" if stored else "warming up")
 
 
+def test_a_run_of_a_day_of_a_table_that_is_cut_by_weeks_since_ends_as_an_error(loop: Loop, trips: Dataset) -> None:
+    run = loop.request(DataTestFactory.create(dataset=trips), MONDAY)
+    assert tasks.plan()
+    Dataset.objects.update(granularity="week", key_format="%Y-%m-%d")
+    loop.drain()
+    run.refresh_from_db()
+    assert (run.outcome, run.error_reason) == (Outcome.ERROR, "partitions do not align")
+
+
 def test_a_back_fill_judges_a_window_by_its_past_though_newer_windows_are_measured_first(
     loop: Loop, trips: Dataset
 ) -> None:
