@@ -102,7 +102,7 @@ def test_without_an_upstream_a_window_is_complete_by_any_rows_then_by_what_is_us
 ) -> None:
     scenario.catalog(dataset("raw.trips", catch_up="all"))
     for day in days("2026-03-09", 28):
-        scenario.land("raw.trips", day, 1 if day == "2026-03-09" else 100)
+        scenario.land("raw.trips", day, 100)
     scenario.stall("2026-04-06 12:00")
     scenario.until("2026-04-06 23:00")
     assert {state(FRESHNESS, monday) for monday in ("2026-03-09", "2026-03-30")} == {"PASS"}
