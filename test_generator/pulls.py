@@ -1,7 +1,7 @@
 """Sources read by themselves: the catalog files and the providers, each when it is due, written whole or not at all."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -10,7 +10,7 @@ from django.db import transaction
 
 from assay import clock
 from assay.accounts import RequestOrigin, record
-from assay.catalog.dataset_rows import lacking_fields, stored_tellings, write_datasets
+from assay.catalog.dataset_rows import merged_by_key, stored_tellings, write_datasets
 from assay.catalog.services import (
     MOST_GONE_OF_PROVIDER,
     Applied,
@@ -63,7 +63,8 @@ def sync_telling(
     datasets = set(Dataset.objects.filter(missing_since__isnull=True).values_list("name_key", flat=True))
     tests = [test for test in telling.custom if name_key(test.dataset) in datasets]
     of_tests = write_tests(tests, source=provider.name, full=True, now=now)
-    lacking = _lacking_sentences({name_key(table.full_name) for table in tables} - datasets)
+    names = {key: table.full_name for table in tables if (key := name_key(table.full_name)) not in datasets}
+    lacking = _lacking_sentences(names)
     changed = dict.fromkeys([*redefaulted, *applied.changed])
     return replace(applied, changed=tuple(changed)), (*telling.notes, *of_tables, *lacking, *of_tests)
 
@@ -82,15 +83,16 @@ def _writable(tables: Iterable[TableTelling], source: str) -> tuple[tuple[TableT
     return tuple(written), faults
 
 
-def _lacking_sentences(keys: Collection[str]) -> list[str]:
+def _lacking_sentences(names_by_key: Mapping[str, str]) -> list[str]:
     """What is missing in the tables that are no datasets yet, a sentence for all that lack the same."""
     names = defaultdict[tuple[str, ...], list[str]](list)
-    for name, fields in sorted(lacking_fields(keys).items()):
-        names[fields].append(name)
+    for key, merged in merged_by_key(names_by_key).items():
+        names[merged.lacking].append(names_by_key[key])
     return [
-        f"{', '.join(group[:SHOWN])}{f' and {len(group) - SHOWN} more' if len(group) > SHOWN else ''}: "
+        f"{', '.join(sorted(group)[:SHOWN])}{f' and {len(group) - SHOWN} more' if len(group) > SHOWN else ''}: "
         f"no source says {' and '.join(WORDS[field] for field in fields)}, so no dataset is made"
         for fields, group in names.items()
+        if fields
     ]
 
 
@@ -121,11 +123,10 @@ def provider_named(name: str, source: str = "") -> ProviderEntry:
     """The provider of this name, which no other ``source`` may name; raises UnableToReadSource."""
     if source:
         raise UnableToReadSource(f"the provider {name} is the source {name}: leave out --source")
-    names = [provider.name for provider in config().provider_list]
-    for provider in config().provider_list:
-        if provider.name == name:
-            return provider
-    listed = f"there are {', '.join(names)}" if names else "it lists none"
+    providers = {provider.name: provider for provider in config().provider_list}
+    if name in providers:
+        return providers[name]
+    listed = f"there are {', '.join(providers)}" if providers else "it lists none"
     raise UnableToReadSource(f"ASSAY_PROVIDERS lists no provider {name!r}: {listed}")
 
 

@@ -51,12 +51,12 @@ def tables_page(request: HttpRequest) -> HttpResponse:
         now=now,
     )
     rows = Paginator(keys, PAGE_SIZE).get_page(filters["page"])
-    tables = [_shown(signs) for signs in signs_of(list(rows.object_list), importance, now)]
+    tables = [_row_of(signs) for signs in signs_of(list(rows.object_list), importance, now)]
     context = {"here": "tables", "tables": tables, "rows": rows, "wanted": filters, "now": now}
     return render(request, "web/tables.html", context)
 
 
-def _shown(signs: TableSigns) -> dict[str, object]:
+def _row_of(signs: TableSigns) -> dict[str, object]:
     volume = signs.heartbeat.volume if signs.heartbeat else {}
     usual = (volume["low"], volume["high"]) if volume.get("per") else (None, None)
     title = gettext("What the last 28 days brought")

@@ -294,15 +294,19 @@ def _open_stripes(piece: Piece) -> Iterator[orc.ORCFile]:
 
 
 def _flat_batch(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
-    """The batch in which each field of a struct that a path names is a column of the path's name."""
-    if not any("." in path for path in paths):
+    """The batch in which each field of a struct that a path names is a column of the path's name.
+
+    In the files of a snapshot the name of a column may have a point.
+    """
+    names = set(batch.schema.names)
+    if names.issuperset(paths):
         return batch
-    return pa.RecordBatch.from_arrays([_array_at(batch, path.split(".")) for path in paths], list(paths))
+    arrays = [batch.column(path) if path in names else _field_at(batch, *path.split(".")) for path in paths]
+    return pa.RecordBatch.from_arrays(arrays, list(paths))
 
 
-def _array_at(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array:
-    column = batch.column(path[0])
-    return pc.struct_field(column, path[1:]) if path[1:] else column
+def _field_at(batch: pa.RecordBatch, column: str, *fields: str) -> pa.Array:
+    return pc.struct_field(batch.column(column), list(fields))
 
 
 def _bounds_in(group: pq.RowGroupMetaData, places: Mapping[str, int]) -> BoundsOf:

@@ -196,16 +196,6 @@ def merged_tellings(key: str) -> tuple[list[SourcedTelling], Merged]:
     return tellings, _merged(tellings, sources)[0]
 
 
-def lacking_fields(keys: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """What no source says of the tables of these keys of names, by full name; without it they are no datasets."""
-    sources, lacking = sources_in_order(), {}
-    for part in in_parts(keys):
-        for tellings in _sourced(part, sources).values():
-            if fields := _merged(tellings, sources)[0].lacking:
-                lacking[tellings[0].telling.full_name] = fields
-    return lacking
-
-
 def _new(profile: DatasetProfile, values: dict[str, Any], now: datetime) -> Dataset:
     names = {"namespace": profile.namespace, "name": profile.name, "full_name": profile.full_name}
     declared = declared_since(values["columns"], now=now)

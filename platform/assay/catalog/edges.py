@@ -45,6 +45,7 @@ def merge_flags(flags: Sequence[tuple[str, EdgeFlags]], primary_key: Sequence[st
 # Where what is broken in some columns shows: whoever reads them, and nobody else.
 
 Broken = frozenset[str] | None  # names of columns, in lower case; None: any of them may be
+NOTHING: Broken = frozenset()
 
 
 def columns_below(columns: Columns, broken: Broken) -> Broken:
@@ -64,9 +65,6 @@ def _reads(names: Sequence[str], broken: frozenset[str]) -> bool:
 def is_read(columns: Columns, broken: Broken) -> bool:
     """Whether an edge may read one of the ``broken`` columns."""
     return columns_below(columns, broken) != NOTHING
-
-
-NOTHING: Broken = frozenset()
 
 
 def columns_reached(start: int, broken: Broken, upstreams: Mapping[int, Mapping[int, Columns]]) -> dict[int, Broken]:

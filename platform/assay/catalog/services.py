@@ -93,8 +93,9 @@ def apply_telling(
     gone = tuple(sorted(written.gone.values()))
     if not allow_removal and (fault := removal_fault(gone, written.count, most_gone)):
         raise UnableToRemove(f"{source!r}: {fault}; if that is meant, say --allow-removal")
-    present = dict(Dataset.objects.values_list("name_key", "missing_since"))
     keys = [name_key(table.full_name) for table in telling.tables]
+    rows = [Dataset.objects.all()] if full else [Dataset.objects.filter(name_key__in=part) for part in in_parts(keys)]
+    present = {key: since for part in rows for key, since in part.values_list("name_key", "missing_since")}
     absent = [key for key in keys if key not in present or present[key] is not None]  # such as one that a job dropped
     datasets = write_datasets(dict.fromkeys([*written.changed, *written.gone, *absent]), now=now)
     try:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution_engine.engines.files.listing import list_part
+from execution_engine.engines.files.snapshot import ColumnNames
 from execution_engine.engines.gathering import GroupsRequest, Keyed, StatisticRequest
 from execution_engine.engines.native import measure, reading
 from execution_engine.engines.native.grouped import Binned
@@ -331,3 +332,11 @@ def test_tasks_know_the_classes_where_no_module_has_their_names(
         assert (statistics, counted[keys].summary.distinct, left, left_of_groups) == ({total: sum_}, distinct, {}, {})
         assert dict(zip(found.keys, found.statistics[total], strict=True)) == sums
         assert sum(unit.bins[0] for unit in some).tolist() == bins  # type: ignore[union-attr]
+
+
+def test_a_column_of_a_lake_may_have_a_point_in_the_name_that_its_files_give_it(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a.b": [1, 2]}), tmp_path / "a.parquet")
+    (piece,) = pieces_in(tmp_path)[1]
+    renamed = replace(piece, columns=ColumnNames(names={"now": ("a.b",)}))
+    (batch,) = batches(renamed, {"now": BIGINT})
+    assert batch.columns("now").whole.tolist() == [1, 2]
