@@ -162,6 +162,13 @@
     });
   });
   watch.observe(field.closest(".writing"), { childList: true, subtree: true });
+  let hadFocus = false; // what had it may be gone from the new part: the keyboard goes on from there, not from the page's begin
+  document.body.addEventListener("htmx:before:swap", () => { hadFocus = checked.contains(document.activeElement); });
+  document.body.addEventListener("htmx:after:swap", () => {
+    if (!hadFocus || checked.contains(document.activeElement)) return;
+    checked.tabIndex = -1;
+    checked.focus({ preventScroll: true });
+  });
   document.body.addEventListener("htmx:response:error", () => {
     const said = document.createElement("p");
     said.className = "flash error";
