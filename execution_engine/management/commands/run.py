@@ -33,6 +33,7 @@ from execution_engine.services import UnableToRequest, cost_of, last_partitions,
 MANY = 3  # windows from which on the table leaves out what held
 GLOB = frozenset("*?[")  # what a pattern of names has, and no name
 MANY_RUNS = 50  # from which on the wait looks less often
+LEARNING = "learning"  # the word for a run whose past is too short yet
 
 
 class Command(Base):
@@ -95,6 +96,7 @@ class Command(Base):
                 "window": run.window.text,
                 "data_test": run.data_test.name,
                 "outcome": run.outcome,
+                "error_reason": run.error_reason,
                 "sentence": run.sentence,
                 "value": run.value,
                 "exact": run.exact or None,
@@ -115,9 +117,9 @@ class Command(Base):
         is_one = len(windows) < MANY
         columns = ("test", "outcome", "what was seen") if is_one else ("window", "test", "outcome", "what was seen")
         table = Table(*columns, title=f"{result['dataset']} over {result['window']}")
-        rows = [row for row in result["runs"] if is_one or row["outcome"] != Outcome.HELD]
+        rows = [row for row in result["runs"] if is_one or _word_of(row) not in (Outcome.HELD, LEARNING)]
         for row in rows:
-            cells = (escape(row["data_test"]), row["outcome"], escape(row["sentence"]))
+            cells = (escape(row["data_test"]), _word_of(row), escape(row["sentence"]))
             table.add_row(*cells if is_one else (row["window"], *cells))
         if rows:
             console.print(table)
@@ -150,8 +152,13 @@ def _show_many(console: Console, result: Mapping[str, Any]) -> None:
 
 
 def _count_outcomes(result: Mapping[str, Any]) -> str:
-    counts = Counter(row["outcome"] for row in result["runs"])
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+    counts = Counter(_word_of(row) for row in result["runs"])
+    return ", ".join(f"{counts[word]} {word}" for word in (*Outcome, LEARNING) if word != LEARNING or counts[word])
+
+
+def _word_of(row: Mapping[str, Any]) -> str:
+    """The outcome; of a test whose past is still too short it is no error to look after."""
+    return LEARNING if row["error_reason"] == Reason.WARMING_UP else str(row["outcome"])
 
 
 def _request(options: Mapping[str, Any], now: datetime) -> tuple[str, str, Sequence[Run]]:

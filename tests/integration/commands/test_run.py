@@ -81,7 +81,12 @@ def test_a_test_that_still_learns_is_no_failure(capsys: Capture) -> None:
     assertion = "row_count() >= mean(row_count(), last=2, min=2)"
     DataTestFactory.create(dataset=Dataset.objects.get(), name="usual", assertion=assertion, severity="hard")
     code, answer, _ = run(capsys, "--window", DAYS[0], "--data-test", "usual", "--json")
-    assert (code, answer["runs"][0]["outcome"], "warming up" in answer["runs"][0]["sentence"]) == (0, "error", True)
+    row = answer["runs"][0]
+    assert (code, row["outcome"], row["error_reason"]) == (0, "error", "warming up")
+    _, said, _ = run(capsys, "--window", DAYS[0], "--data-test", "usual")
+    assert "usual │ learning" in said
+    _, said, _ = run(capsys, "--last", "3")
+    assert ("3 held, 1 broken, 0 error, 2 learning" in said, "learning │" in said) == (True, False), said
 
 
 @pytest.mark.parametrize(
