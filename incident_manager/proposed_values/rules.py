@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.time.durations import format_duration
-from assay.time.windows import Window
+from assay.time.windows import Granularity, Partitioning, Window
 from execution_engine.language.serialise import length_shown
 from execution_engine.vitals.arrival import LEAST_SLACK, SLACK
 from execution_engine.vitals.commits import beats_of
@@ -19,6 +19,7 @@ from execution_engine.vitals.conformal import FEWEST, upper_bound
 KEY, PARTITION, FRESHNESS = "primary_key", "partition", "slas.freshness"
 KEY_ENDINGS = ("id", "key")  # of the names of columns that are meant as keys
 FEWEST_FOLDERS = 2
+LEAST_NAMED = 0.5  # of the periods from the first folder to the last
 FRACTIONS = ("float", "double", "real", "decimal", "numeric")  # types of columns that are no keys to anybody
 MISSED = 0.01  # of the partitions, that a proposed SLA lets be late
 STEPS = tuple(timedelta(minutes=minutes) for minutes in (15, 60, 6 * 60, 24 * 60))  # SLAs are multiples of one
@@ -79,11 +80,21 @@ def _has_other_name(column: str) -> bool:
 
 
 def propose_partition(partition: Mapping[str, str], count: int, last: str) -> ProposedValue | None:
-    """The partition that so many folders name, up to that of the key ``last``; one folder alone proposes none."""
-    if count < FEWEST_FOLDERS:
+    """The partition that so many folders name, up to that of the key ``last``.
+
+    One folder alone proposes none, and neither do folders that leave out more periods than they name: each of these
+    would be missing.
+    """
+    column, first, granularity = partition["column"], partition["first"], Granularity(partition["granularity"])
+    partitioning = Partitioning(granularity=granularity, key_format=partition.get("key_format", ""))
+    oldest, newest = partitioning.window(first), partitioning.window(last)
+    if count < max(FEWEST_FOLDERS, LEAST_NAMED * ((newest.end - oldest.start) / oldest.duration)):
         return None
-    column, first = partition["column"], partition["first"]
-    evidence = f"Its {count} folders are called {column}={first} to {column}={last}. Days are taken for those of UTC."
+    article = "an" if granularity is Granularity.HOUR else "a"
+    evidence = (
+        f"Its {count} folders are called {column}={first} to {column}={last}, {article} {granularity} each."
+        " Days are taken for those of UTC."
+    )
     return ProposedValue(field=PARTITION, value=dict(partition), evidence=evidence)
 
 

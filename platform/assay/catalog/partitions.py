@@ -1,7 +1,8 @@
 """How a table is cut into partitions, by the keys that are there or by the type of its partition column (pure)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 
 from assay.time.windows import Granularity, parse_key
 
@@ -14,10 +15,18 @@ KEY_FORMATS = (
     (Granularity.HOUR, "%Y-%m-%d-%H"),
     (Granularity.HOUR, "%Y-%m-%dT%H"),
     (Granularity.HOUR, "%Y%m%d%H"),
+    (Granularity.HOUR, "%Y-%m-%d %H"),
+    (Granularity.HOUR, "%Y-%m-%d %H:%M:%S"),
     (Granularity.MONTH, "%Y-%m"),
     (Granularity.MONTH, "%Y%m"),
     (Granularity.WEEK, "%G-W%V"),
+    (Granularity.WEEK, "%GW%V"),
 )
+LONGER = {
+    Granularity.HOUR: (Granularity.MONTH, Granularity.WEEK, Granularity.DAY),
+    Granularity.DAY: (Granularity.MONTH, Granularity.WEEK),
+}
+FEWEST_STARTS = 3  # of months, weeks or days, by which keys in a format of days or hours are known to name these
 
 
 def partition_of(
@@ -27,11 +36,15 @@ def partition_of(
     time_zone: str = "UTC",
     formats: Sequence[tuple[Granularity, str]] = KEY_FORMATS,
 ) -> PartitionProfile | None:
-    """How keys name partitions: by the first format that reads each and writes it again; None where none does."""
-    for granularity, key_format in formats if keys else ():
+    """How keys name partitions: by the first format that reads each and writes it again; None where none does.
+
+    Dates that are all Mondays name weeks, and those that are all a first name months.
+    """
+    for shortest, key_format in formats if keys else ():
         with suppress(ValueError):
             starts = [parse_key(key, key_format) for key in keys]
             if all(start.strftime(key_format) == key for start, key in zip(starts, keys, strict=True)):
+                granularity = _granularity_of(set(starts), shortest)
                 return PartitionProfile(
                     column=column,
                     granularity=granularity,
@@ -39,6 +52,12 @@ def partition_of(
                     key_format="" if key_format == granularity.default_key_format else key_format,
                 )
     return None
+
+
+def _granularity_of(starts: Collection[datetime], shortest: Granularity) -> Granularity:
+    """The longest of which each start begins one; ``shortest``, that of their format, where the starts are few."""
+    longer = LONGER.get(shortest, ()) if len(starts) >= FEWEST_STARTS else ()
+    return next((cut for cut in longer if all(cut.floor(start) == start for start in starts)), shortest)
 
 
 def partition_entry(column: str, keys: Sequence[str]) -> dict[str, str] | None:
@@ -55,8 +74,8 @@ def first_partition(
 ) -> PartitionProfile | None:
     """The first of the partition columns (name → type) that names times: by its keys, or as it is of dates."""
     for column, type_ in types.items():
-        if type_.lower() == "date":
-            return PartitionProfile(column=column, granularity=Granularity.DAY, time_zone=time_zone)
         if partition := partition_of(column, keys.get(column, ()), time_zone=time_zone):
             return partition
+        if type_.lower() == "date":
+            return PartitionProfile(column=column, granularity=Granularity.DAY, time_zone=time_zone)
     return None

@@ -124,17 +124,22 @@ def test_a_folder_without_tables_is_refused(lake: Path, capsys: Capture, folder:
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        (["2026-03-01", "2026-03-02"], {"granularity": "day", "first": "2026-03-01"}),
-        (["20260301"], {"granularity": "day", "first": "20260301", "key_format": "%Y%m%d"}),
-        (["2026-03-01-07"], {"granularity": "hour", "first": "2026-03-01-07"}),
-        (["2026-03"], {"granularity": "month", "first": "2026-03"}),
-        (["2026-W09"], {"granularity": "week", "first": "2026-W09"}),
+        (["2026-03-01", "2026-03-02"], {"granularity": "day"}),
+        (["20260301"], {"granularity": "day", "key_format": "%Y%m%d"}),
+        (["2026-03-01-07"], {"granularity": "hour"}),
+        (["2026-03"], {"granularity": "month"}),
+        (["2026-W09"], {"granularity": "week"}),
+        (["2026-03-01T00", "2026-03-02T00", "2026-03-03T00"], {"granularity": "day", "key_format": "%Y-%m-%dT%H"}),
+        (["2026-03-02", "2026-03-09", "2026-03-23"], {"granularity": "week", "key_format": "%Y-%m-%d"}),
+        (["20260101", "20260201", "20260301"], {"granularity": "month", "key_format": "%Y%m%d"}),
+        (["2026-03-02", "2026-03-09"], {"granularity": "day"}),
+        (["2026-03-02", "2026-03-09", "2026-03-10"], {"granularity": "day"}),
         (["2026-03-01", "rome"], None),
         (["2026-3-1"], None),
     ],
 )
 def test_partitions_are_known_by_their_keys(keys: list[str], expected: dict[str, str] | None) -> None:
-    assert partition_entry("day", keys) == (None if expected is None else {"column": "day", **expected})
+    assert partition_entry("day", keys) == (expected and {"column": "day", "first": keys[0], **expected})
 
 
 def test_what_a_provider_tells_is_written_as_a_catalog_file(tmp_path: Path, capsys: Capture) -> None:

@@ -7,7 +7,13 @@ import pytest
 
 from assay.time.durations import parse_duration
 from assay.time.windows import Window
-from incident_manager.proposed_values.rules import KeyTrial, completion_lengths, propose_freshness, propose_key
+from incident_manager.proposed_values.rules import (
+    KeyTrial,
+    completion_lengths,
+    propose_freshness,
+    propose_key,
+    propose_partition,
+)
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
@@ -90,3 +96,17 @@ def test_a_table_that_is_not_loaded_at_weekends_takes_until_monday_for_friday() 
     weekdays = [day.start + 3 * HOUR for day in DAYS if day.start.weekday() < 5]
     lengths = completion_lengths(weekdays, DAYS[:7])
     assert [length / 3600 for length in lengths] == [3, 3, 3, 3, 51, 27, 3]
+
+
+def test_folders_of_mondays_propose_weeks_and_those_of_sundays_no_days_of_which_most_would_be_missing() -> None:
+    mondays = {"column": "week", "granularity": "week", "first": "2026-01-05", "key_format": "%Y-%m-%d"}
+    weekly = propose_partition(mondays, 6, "2026-02-16")
+    assert weekly is not None
+    assert (weekly.patch, "week=2026-01-05 to week=2026-02-16, a week each" in weekly.evidence) == (
+        {"partition": mondays},
+        True,
+    )
+    days = {"column": "day", "granularity": "day", "first": "2026-01-04"}
+    assert propose_partition(days, 7, "2026-02-15") is None
+    assert propose_partition(days, 31, "2026-02-15") is not None  # nothing is loaded at weekends
+    assert propose_partition(days, 1, "2026-01-04") is None
