@@ -1,6 +1,7 @@
 """``assay plan``: what a sync would change."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from execution_engine.providers import read_provider
 from test_generator.services import UnableToWrite, plan_telling, provider_named
 from test_generator.sync import plan
 
-from .sync import print_left_out
+from .sync import SHOWN, print_left_out
 
+NAMED = 3  # datasets of those that are not testable for one reason
 STYLES = {"+": Style(color="green"), "~": Style(color="yellow"), "-": Style(color="red")}
 
 
@@ -61,7 +63,7 @@ class Command(Base):
         }
 
     def show(self, console: Console, result: Any) -> None:
-        """The diff, one line for each thing and one for each field that changes, and then the gaps."""
+        """The diff, one line for each thing and one for each field that changes, and then the gaps by their reasons."""
         console.print(Segments(Segment(*line) for line in _lines(result)), soft_wrap=True, end="")
         print_left_out(console, result["left_out"])
         counts = ", ".join(f"{sum(row['sign'] == sign for row in result['changes'])} {sign}" for sign in STYLES)
@@ -79,6 +81,26 @@ def _lines(result: Any) -> Iterator[tuple[str, Style | None]]:
         if change["sign"] == "+":  # of what comes only the assertion: its file says the rest
             lines = [change["fields"]["assertion"][1]] if "assertion" in change["fields"] else []
         yield from ((f"      {line}\n", None) for line in lines)
-    for gap in result["gaps"]:
+    yield from ((f"{line}\n", None) for line in _gap_lines(result["gaps"]))
+
+
+def _gap_lines(gaps: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is not testable: a line for each test and reason, those first that most datasets share."""
+    alike = defaultdict[tuple[str, str], list[str]](list)
+    for gap in gaps:
         what = f"template {gap['template']!r}" if gap["template"] else gap["category"]
-        yield f"not testable: {gap['dataset']}, {what}: {gap['reason']}\n", None
+        alike[what, gap["reason"]].append(gap["dataset"])
+    lines = [
+        f"not testable: {_list_names(names)}, {what}: {reason}"
+        for (what, reason), names in sorted(alike.items(), key=lambda pair: -len(pair[1]))
+    ]
+    is_whole = len(lines) <= SHOWN and all(len(names) <= NAMED for names in alike.values())
+    if len(lines) > SHOWN:
+        lines[SHOWN:] = [f"not testable: {len(lines) - SHOWN} more tests and reasons"]
+    return lines if is_whole else [*lines, "--json names all that is not testable"]
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - NAMED
+    return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"

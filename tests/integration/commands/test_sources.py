@@ -181,6 +181,16 @@ def test_a_plan_as_json_holds_every_field_before_and_after(tmp_path: Path, capsy
     assert planned["changes"][0]["fields"] == {"assertion": ["mean(fare) >= 5", "mean(fare) >= 6"]}
 
 
+def test_a_plan_of_many_tables_sums_up_by_reason_what_is_not_testable(tmp_path: Path, capsys: Capture) -> None:
+    path = write(tmp_path / "catalog.yaml", *(f"raw.t{number:02}" for number in range(12)))
+    path.write_text(path.read_text().replace("primary_key: [id]", "primary_key: []"))
+    code, told = run_and_read(capsys, "plan", path)
+    lines = [line for line in told.splitlines() if "not testable" in line]
+    assert (code, len(lines), lines[-1]) == (ExitCode.HELD, 4, "--json names all that is not testable")
+    assert "not testable: raw.t00, raw.t01, raw.t02 and 9 more, duplicates: it has no primary key." in lines
+    assert len(json.loads(run_and_read(capsys, "plan", path, "--json")[1])["gaps"]) == 36
+
+
 @pytest.mark.parametrize("command", ["plan", "sync"])
 def test_every_mistake_of_an_assertion_is_told_with_file_line_test_and_caret(
     tmp_path: Path, capsys: Capture, command: str
